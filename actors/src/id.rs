@@ -1,0 +1,179 @@
+//! Names of things. Ids are 128 random bits with a readable prefix; wallets are the addresses themselves.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+/// Text that is not an id or address of the wanted kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a valid {0}")]
+pub struct ParseIdError(pub &'static str);
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+        pub struct $name(pub u128);
+
+        impl $name {
+            /// What its text begins with.
+            pub const PREFIX: &'static str = $prefix;
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!($prefix, "{:032x}"), self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseIdError;
+
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
+                let hex = text.strip_prefix($prefix).ok_or(ParseIdError(stringify!($name)))?;
+                if hex.len() != 32 || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+                    return Err(ParseIdError(stringify!($name)));
+                }
+                u128::from_str_radix(hex, 16).map(Self).map_err(|_| ParseIdError(stringify!($name)))
+            }
+        }
+    };
+}
+
+id!(
+    /// A card.
+    CardId, "card_"
+);
+id!(
+    /// A payment: one signed authorization, whatever becomes of it.
+    PaymentId, "pay_"
+);
+id!(
+    /// A refresh-token family: one sign-in and everything refreshed from it.
+    SessionId, "ses_"
+);
+id!(
+    /// A published event.
+    EventId, "evt_"
+);
+id!(
+    /// A durable effect. Towards a provider it is the idempotency key.
+    EffectId, "eff_"
+);
+
+/// The two networks the service is paid on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub enum Network {
+    /// Base mainnet, `eip155:8453`.
+    Base,
+    /// Solana mainnet, `solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp`.
+    Solana,
+}
+
+impl Network {
+    /// Both, in the order they are offered.
+    pub const ALL: [Self; 2] = [Self::Base, Self::Solana];
+
+    /// The CAIP-2 identifier.
+    pub const fn caip2(self) -> &'static str {
+        match self {
+            Self::Base => "eip155:8453",
+            Self::Solana => "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
+        }
+    }
+
+    /// The name x402 v1 uses, also the short name in answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Solana => "solana",
+        }
+    }
+}
+
+/// A wallet address with its chain family: the key of an account.
+///
+/// Text is kept exact for Solana, whose base58 is case-sensitive; see [`Wallet::user_id`] for the lowercased form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub enum Wallet {
+    /// An Ethereum address.
+    Evm([u8; 20]),
+    /// A Solana address (ed25519 public key).
+    Solana([u8; 32]),
+}
+
+impl Wallet {
+    /// The family's byte, then the address.
+    pub fn key(&self) -> Vec<u8> {
+        match self {
+            Self::Evm(a) => [&[1][..], a].concat(),
+            Self::Solana(a) => [&[2][..], a].concat(),
+        }
+    }
+
+    /// Reverses [`Wallet::key`].
+    pub fn from_key(key: &[u8]) -> Option<Self> {
+        match key.split_first()? {
+            (1, rest) => rest.try_into().ok().map(Self::Evm),
+            (2, rest) => rest.try_into().ok().map(Self::Solana),
+            _ => None,
+        }
+    }
+
+    /// `user_id` of the contract: the address, lowercased.
+    pub fn user_id(&self) -> String {
+        match self {
+            Self::Evm(a) => format!("0x{}", hex::encode(a)),
+            Self::Solana(a) => bs58::encode(a).into_string().to_ascii_lowercase(),
+        }
+    }
+
+    /// The exact address: lowercase hex for Ethereum, base58 for Solana.
+    pub fn address(&self) -> String {
+        match self {
+            Self::Evm(a) => format!("0x{}", hex::encode(a)),
+            Self::Solana(a) => bs58::encode(a).into_string(),
+        }
+    }
+
+    /// The network this wallet pays on.
+    pub const fn network(&self) -> Network {
+        match self {
+            Self::Evm(_) => Network::Base,
+            Self::Solana(_) => Network::Solana,
+        }
+    }
+
+    /// A fixed 128-bit digest of the key, for tables keyed by number.
+    pub fn digest(&self) -> u128 {
+        let hash = Sha256::digest(self.key());
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash[..16]);
+        u128::from_be_bytes(first)
+    }
+}
+
+impl FromStr for Wallet {
+    type Err = ParseIdError;
+
+    /// An Ethereum address in any case, or an exact Solana address.
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
+        if let Some(digits) = text.strip_prefix("0x") {
+            let mut address = [0; 20];
+            hex::decode_to_slice(digits, &mut address).map_err(|_| ParseIdError("wallet address"))?;
+            return Ok(Self::Evm(address));
+        }
+        let mut address = [0; 32];
+        match bs58::decode(text).onto(&mut address) {
+            Ok(32) => Ok(Self::Solana(address)),
+            _ => Err(ParseIdError("wallet address")),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The engine.
+
+pub mod id;
+pub mod money;
+pub mod port;

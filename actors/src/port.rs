@@ -1,0 +1,262 @@
+//! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use sha2::{Digest, Sha256};
+
+use crate::id::{CardId, EffectId, Network, Wallet};
+use crate::money::{Cents, Usdc};
+
+/// A boxed future, so that ports are objects.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Milliseconds since the Unix epoch, UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    /// Whole seconds since the epoch.
+    pub const fn seconds(self) -> u64 {
+        self.0 / 1000
+    }
+
+    /// Later by so many milliseconds; stops at the end of time.
+    #[must_use]
+    pub const fn plus_ms(self, ms: u64) -> Self {
+        Self(self.0.saturating_add(ms))
+    }
+}
+
+/// The wall clock.
+pub trait Clock: Send + Sync {
+    /// Now.
+    fn now(&self) -> Timestamp;
+}
+
+/// Randomness for ids and jitter.
+pub trait Entropy: Send + Sync {
+    /// 128 random bits, unpredictable to outsiders.
+    fn random(&self) -> u128;
+}
+
+/// What an error of a port means for money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum ErrorKind {
+    /// It did not happen and never will.
+    Permanent,
+    /// It did not happen; a later try may succeed.
+    Temporary,
+    /// It may have happened. Never treated as failed without proof.
+    Unknown,
+}
+
+/// A failed call of a port.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{operation}: {message}")]
+pub struct PortError {
+    /// See [`ErrorKind`].
+    pub kind: ErrorKind,
+    /// Which call.
+    pub operation: &'static str,
+    /// For the operator; never shown to a client.
+    pub message: String,
+}
+
+/// A signed USDC payment whose form and signature have been verified.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Authorization {
+    /// EIP-3009 `transferWithAuthorization` on Base.
+    Evm(EvmAuthorization),
+    /// A partially signed Solana transaction with one USDC `TransferChecked`.
+    Solana(SolanaTransfer),
+}
+
+/// The signed fields of EIP-3009, times in Unix seconds.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct EvmAuthorization {
+    /// The payer.
+    pub from: [u8; 20],
+    /// The recipient.
+    pub to: [u8; 20],
+    /// How much.
+    pub value: Usdc,
+    /// Not valid at or before this second.
+    pub valid_after: u64,
+    /// Not valid at or after this second.
+    pub valid_before: u64,
+    /// Used once per payer on chain.
+    pub nonce: [u8; 32],
+    /// r, s, v with low s and v 27 or 28.
+    pub signature: [u8; 65],
+}
+
+/// A payment on Solana.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct SolanaTransfer {
+    /// The wire transaction as the payer sent it, at most 1,232 bytes; slot 0 (the fee payer's) is ours to sign.
+    pub transaction: Vec<u8>,
+    /// SHA-256 of the message bytes.
+    pub message_hash: [u8; 32],
+    /// Authority of the transfer.
+    pub payer: [u8; 32],
+    /// How much.
+    pub value: Usdc,
+    /// The transaction can land only while this hash is recent.
+    pub blockhash: [u8; 32],
+}
+
+impl Authorization {
+    /// Whose money.
+    pub const fn payer(&self) -> Wallet {
+        match self {
+            Self::Evm(a) => Wallet::Evm(a.from),
+            Self::Solana(t) => Wallet::Solana(t.payer),
+        }
+    }
+
+    /// How much.
+    pub const fn value(&self) -> Usdc {
+        match self {
+            Self::Evm(a) => a.value,
+            Self::Solana(t) => t.value,
+        }
+    }
+
+    /// Where.
+    pub const fn network(&self) -> Network {
+        match self {
+            Self::Evm(_) => Network::Base,
+            Self::Solana(_) => Network::Solana,
+        }
+    }
+
+    /// What makes this payment this payment, however it is encoded or signed again: (network, asset, payer, nonce)
+    /// on Base, where the asset is always USDC; the message hash on Solana.
+    pub fn claim_key(&self) -> [u8; 32] {
+        match self {
+            Self::Evm(a) => {
+                let mut hash = Sha256::new();
+                hash.update(b"eip155:8453/usdc");
+                hash.update(a.from);
+                hash.update(a.nonce);
+                hash.finalize().into()
+            }
+            Self::Solana(t) => {
+                let mut hash = Sha256::new();
+                hash.update(b"solana/message");
+                hash.update(t.message_hash);
+                hash.finalize().into()
+            }
+        }
+    }
+}
+
+/// What will be sent to the chain. Stored before it is sent.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Prepared {
+    /// The bytes to send: a co-signed transaction, or empty where the port sends the authorization itself.
+    pub bytes: Vec<u8>,
+    /// The transaction's id if it is known before sending, else empty.
+    pub transaction: String,
+}
+
+/// The chain's answer to a submission.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Submitted {
+    /// The transfer is on chain, as this transaction.
+    Settled {
+        /// Its id.
+        transaction: String,
+    },
+    /// The chain refused it now. It may still be accepted later, until its validity ends.
+    Declined(Decline),
+}
+
+/// Why the chain refused, in the vocabulary clients branch on (`insufficient_funds`, …).
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Decline {
+    /// `errorReason` of the contract.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+}
+
+/// What the chain shows of a payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// It is there, through us or somebody else who submitted it.
+    Landed {
+        /// Its id.
+        transaction: String,
+    },
+    /// It is not there and may still come.
+    Pending,
+    /// It is not there and can never come any more.
+    Impossible,
+}
+
+/// Moves the USDC.
+pub trait Settlement: Send + Sync {
+    /// Makes ready what will be sent. Sends nothing. `Permanent` means this payment can never be sent.
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>>;
+
+    /// Sends it and waits for the outcome. Sending the same again never moves the money twice.
+    fn submit<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: &'a Prepared,
+    ) -> BoxFuture<'a, Result<Submitted, PortError>>;
+
+    /// Reads the chain.
+    fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>>;
+}
+
+/// An order to a card issuer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssueCard {
+    /// Idempotency key: the same key never makes a second card.
+    pub key: EffectId,
+    /// Our id of the card.
+    pub card: CardId,
+    /// To be loaded.
+    pub amount: Cents,
+}
+
+/// What the issuer says of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Issuance {
+    /// The card exists.
+    Ready(IssuedCard),
+    /// Accepted; ask again with the same key after this time.
+    Pending {
+        /// In milliseconds.
+        retry_after_ms: u64,
+    },
+    /// Definitely refused: no card exists and none will.
+    Declined {
+        /// The issuer's word for it.
+        reason: String,
+    },
+}
+
+/// A card as the engine may know it: the number is sealed, the CVV is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IssuedCard {
+    /// The issuer's name of the card.
+    pub issuer_ref: String,
+    /// Last four digits.
+    pub last4: String,
+    /// 1 to 12.
+    pub exp_month: u8,
+    /// Four digits.
+    pub exp_year: u16,
+    /// Number and expiry, encrypted by the vault.
+    pub sealed: Vec<u8>,
+}
+
+/// Issues cards.
+pub trait CardIssuer: Send + Sync {
+    /// Orders a card or asks after an order; the key makes them the same call.
+    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>>;
+}
