@@ -134,11 +134,7 @@ mod tests {
     fn other_forms_are_refused() {
         let (token, _) = tokens(1).issue(SessionId(0xabc), 3);
         let good = token.expose();
-        let last_bit = format!(
-            "{}{}",
-            &good[..good.len() - 1],
-            if good.ends_with('8') { '9' } else { 'B' }
-        );
+        let unused_bits = format!("{}B", &good[..good.len() - 1]);
         for text in [
             String::new(),
             "rt_".to_owned(),
@@ -150,7 +146,7 @@ mod tests {
             good.replace('.', ""),
             good.replace('.', ".."),
             format!("rt_{}", "é".repeat(38)),
-            last_bit,
+            unused_bits,
         ] {
             assert_eq!(RefreshTokens::parse(&text), Err(MalformedRefreshToken), "{text}");
         }
