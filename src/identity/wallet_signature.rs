@@ -41,8 +41,8 @@ pub(super) fn recover_eip191(message: &str, signature: &str) -> Result<[u8; 20],
     Ok(address)
 }
 
-/// Whether `key` signed `message` by Ed25519 (RFC 8032): base58, exactly 64 bytes. Strict: keys and commitments of small
-/// order, which make one signature fit many messages, are refused.
+/// Whether `key` signed `message` by Ed25519 (RFC 8032): base58, exactly 64 bytes. Strict: keys and commitments of
+/// small order, which make one signature fit many messages, are refused.
 pub(super) fn verify_ed25519(message: &str, key: &[u8; 32], signature: &str) -> Result<(), Refusal> {
     let mut bytes = [0; 64];
     match bs58::decode(signature).onto(&mut bytes) {

@@ -8,6 +8,6 @@ pub mod codec;
 mod store;
 
 pub use store::{
-    Batch, BoxFuture, CommitError, Committed, Condition, Done, Event, EventSink, Headroom, Lane, MAX_VALUE_BYTES, Row,
-    RowKey, Seq, Store, StoreError, StoredEvent, Write,
+    Batch, CommitError, Committed, Condition, Done, Event, EventSink, Headroom, Lane, Row, RowKey, Seq, Store, StoreError,
+    StoredEvent, Write, BoxFuture, MAX_VALUE_BYTES,
 };

@@ -2,68 +2,71 @@
 
 use super::*;
 
+/// One changed member of a good proof, and the refusal it must meet.
+const MISMATCHES: [(Network, Refusal, &str, &str); 21] = [
+    (Network::Base, Refusal::UnsupportedChain, "chainId", "eip155:1"),
+    (Network::Base, Refusal::UnsupportedChain, "chainId", "eip155:84532"),
+    (Network::Base, Refusal::UnsupportedChain, "chainId", "8453"),
+    (Network::Base, Refusal::UnsupportedChain, "chainId", "base"),
+    (Network::Base, Refusal::ChainId, "type", "ed25519"),
+    (Network::Base, Refusal::ChainId, "type", "eip1271"),
+    (
+        Network::Base,
+        Refusal::ChainId,
+        "chainId",
+        "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
+    ),
+    (Network::Base, Refusal::SignatureScheme, "signatureScheme", "eip1271"),
+    (Network::Base, Refusal::SignatureScheme, "signatureScheme", "eip6492"),
+    (Network::Base, Refusal::SignatureScheme, "signatureScheme", "siws"),
+    (Network::Base, Refusal::MalformedAddress, "address", "0x19E7"),
+    (
+        Network::Base,
+        Refusal::MalformedAddress,
+        "address",
+        "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17ew",
+    ),
+    (
+        Network::Base,
+        Refusal::Signature,
+        "address",
+        "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2B",
+    ),
+    (
+        Network::Base,
+        Refusal::Signature,
+        "address",
+        "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a",
+    ),
+    (
+        Network::Solana,
+        Refusal::UnsupportedChain,
+        "chainId",
+        "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
+    ),
+    (Network::Solana, Refusal::ChainId, "type", "eip191"),
+    (Network::Solana, Refusal::ChainId, "chainId", "eip155:8453"),
+    (Network::Solana, Refusal::SignatureScheme, "signatureScheme", "eip191"),
+    (Network::Solana, Refusal::MalformedAddress, "address", EVM_ADDRESS),
+    (
+        Network::Solana,
+        Refusal::MalformedAddress,
+        "address",
+        "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17",
+    ),
+    (
+        Network::Solana,
+        Refusal::Signature,
+        "address",
+        "4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi",
+    ),
+];
+
 /// Aim (case 42): chain, kind of signature, scheme and address must be one of our two sets.
 #[test]
 fn case_42_chain_and_kind_of_signature_must_agree() {
     let service = service();
-    for (network, refusal, member, value) in [
-        (Network::Base, Refusal::UnsupportedChain, "chainId", "eip155:1"),
-        (Network::Base, Refusal::UnsupportedChain, "chainId", "eip155:84532"),
-        (Network::Base, Refusal::UnsupportedChain, "chainId", "8453"),
-        (Network::Base, Refusal::UnsupportedChain, "chainId", "base"),
-        (Network::Base, Refusal::ChainId, "type", "ed25519"),
-        (Network::Base, Refusal::ChainId, "type", "eip1271"),
-        (
-            Network::Base,
-            Refusal::ChainId,
-            "chainId",
-            "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp",
-        ),
-        (Network::Base, Refusal::SignatureScheme, "signatureScheme", "eip1271"),
-        (Network::Base, Refusal::SignatureScheme, "signatureScheme", "eip6492"),
-        (Network::Base, Refusal::SignatureScheme, "signatureScheme", "siws"),
-        (Network::Base, Refusal::MalformedAddress, "address", "0x19E7"),
-        (
-            Network::Base,
-            Refusal::MalformedAddress,
-            "address",
-            "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17ew",
-        ),
-        (
-            Network::Base,
-            Refusal::Signature,
-            "address",
-            "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2B",
-        ),
-        (
-            Network::Base,
-            Refusal::Signature,
-            "address",
-            "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a",
-        ),
-        (
-            Network::Solana,
-            Refusal::UnsupportedChain,
-            "chainId",
-            "solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1",
-        ),
-        (Network::Solana, Refusal::ChainId, "type", "eip191"),
-        (Network::Solana, Refusal::ChainId, "chainId", "eip155:8453"),
-        (Network::Solana, Refusal::SignatureScheme, "signatureScheme", "eip191"),
-        (Network::Solana, Refusal::MalformedAddress, "address", EVM_ADDRESS),
-        (
-            Network::Solana,
-            Refusal::MalformedAddress,
-            "address",
-            "Bow1CGKGDB9mNxeWdw85E2aCthQ1oZX4oFEe7fYT17",
-        ),
-        (
-            Network::Solana,
-            Refusal::Signature,
-            "address",
-            "4vJ9JU1bJJE96FWSJKvHsmmFADCg4gpZQff4P3bkLKi",
-        ),
-    ] {
+    for (network, refusal, member, value) in MISMATCHES {
         let mut fields = fields(&sign(service.answer(network, NOW), network));
         fields.insert(member.to_owned(), json!(value));
         let header = STANDARD.encode(Value::Object(fields).to_string());
