@@ -1,1 +1,3 @@
 //! Purser.
+
+pub mod identity;
