@@ -1,1 +1,4 @@
 //! Purser.
+
+pub mod payment;
+// pub mod wallet;
