@@ -1,4 +1,4 @@
 //! Purser.
 
 pub mod payment;
-// pub mod wallet;
+pub mod wallet;

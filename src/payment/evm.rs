@@ -215,7 +215,7 @@ pub fn checksummed(address: &[u8; 20]) -> String {
 }
 
 /// Reads an address by value, in any case.
-pub(super) fn parse_address(text: &str) -> Option<[u8; 20]> {
+pub fn parse_address(text: &str) -> Option<[u8; 20]> {
     fixed_hex::<20>(text)
 }
 
