@@ -1,1 +1,5 @@
 //! Purser.
+
+pub mod sandbox;
+pub mod secret;
+pub mod settlement;
