@@ -1,1 +1,4 @@
 //! Purser.
+
+pub mod config;
+pub mod nearest;
