@@ -1,4 +1,5 @@
 //! Purser.
 
 pub mod config;
+pub mod http;
 pub mod nearest;
