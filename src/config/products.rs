@@ -1,0 +1,148 @@
+//! What is sold or will be: prices, ranges and countries, all from one table, so that what
+//! `/get-supported-countries` says and what is enforced cannot differ.
+
+use std::collections::BTreeMap;
+
+use purser_actors::money::{Cents, FeeRule};
+use rust_decimal::Decimal;
+use serde::Deserialize;
+
+use super::text;
+
+/// Codes of countries as ISO 3166-1 alpha-2, or no fixed list.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "Vec<String>")]
+pub enum Countries {
+    /// Exactly these.
+    Listed(Vec<String>),
+    /// Where the service serves; replaced by [`Countries::Listed`] at load.
+    Service,
+    /// No fixed list.
+    Unlisted,
+}
+
+impl From<Vec<String>> for Countries {
+    fn from(codes: Vec<String>) -> Self {
+        match codes.as_slice() {
+            [one] if one == "service" => Self::Service,
+            [one] if one == "*" => Self::Unlisted,
+            _ => Self::Listed(codes),
+        }
+    }
+}
+
+impl Countries {
+    fn resolve(&mut self, service: &[String]) {
+        if *self == Self::Service {
+            *self = Self::Listed(service.to_vec());
+        }
+    }
+
+    /// The codes, or `None` where no fixed list exists.
+    pub fn codes(&self) -> Option<&[String]> {
+        match self {
+            Self::Listed(codes) => Some(codes),
+            Self::Service | Self::Unlisted => None,
+        }
+    }
+
+    /// Whether `code` is served. True for every code where no fixed list exists.
+    pub fn serves(&self, code: &str) -> bool {
+        self.codes().is_none_or(|codes| codes.iter().any(|c| c == code))
+    }
+}
+
+/// One product's price list entry.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    /// The paid route that sells it.
+    pub route: String,
+    /// Whether it can be bought yet.
+    pub available: bool,
+    /// Currencies of `amount`; empty where the product's own currency counts.
+    pub currencies: Vec<String>,
+    /// Smallest `amount`.
+    #[serde(deserialize_with = "text::cents")]
+    pub min: Cents,
+    /// Largest `amount`.
+    #[serde(deserialize_with = "text::cents")]
+    pub max: Cents,
+    /// Fraction of `amount`.
+    #[serde(deserialize_with = "text::decimal")]
+    pub fee_rate: Decimal,
+    /// Smallest fee, in the amount's currency.
+    #[serde(deserialize_with = "text::decimal")]
+    pub min_fee: Decimal,
+    /// Pricing rules in words; empty for none.
+    pub note: String,
+    /// Where it can be used or paid to.
+    pub countries: Countries,
+    /// Country rules in words; empty for none.
+    pub country_note: String,
+    /// By currency, for push to card.
+    #[serde(default)]
+    pub countries_by_currency: BTreeMap<String, Countries>,
+    /// By payment app, for app payments; the keys are the apps' names.
+    #[serde(default)]
+    pub countries_by_platform: BTreeMap<String, Countries>,
+}
+
+impl Product {
+    /// The fee on top of the amount.
+    pub fn fee(&self) -> FeeRule {
+        FeeRule { rate: self.fee_rate, minimum: self.min_fee }
+    }
+
+    /// Every country table of the product.
+    pub(super) fn tables(&self) -> impl Iterator<Item = &Countries> {
+        let by_key = self.countries_by_currency.values().chain(self.countries_by_platform.values());
+        std::iter::once(&self.countries).chain(by_key)
+    }
+}
+
+/// The contract's products; every one is listed, sold or not.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[allow(missing_docs, reason = "the names are the contract's own product identifiers")]
+pub struct Products {
+    pub usa_prepaid_card: Product,
+    pub intl_prepaid_card: Product,
+    pub gift_card: Product,
+    pub push_to_card: Product,
+    pub bank_payment: Product,
+    pub app_payment: Product,
+    pub card_balance: Product,
+}
+
+impl Products {
+    /// All, with their identifiers, in the contract's order.
+    pub fn all(&self) -> [(&'static str, &Product); 7] {
+        [
+            ("usa_prepaid_card", &self.usa_prepaid_card),
+            ("intl_prepaid_card", &self.intl_prepaid_card),
+            ("gift_card", &self.gift_card),
+            ("push_to_card", &self.push_to_card),
+            ("bank_payment", &self.bank_payment),
+            ("app_payment", &self.app_payment),
+            ("card_balance", &self.card_balance),
+        ]
+    }
+
+    pub(super) fn resolve(&mut self, service: &[String]) {
+        let all = [
+            &mut self.usa_prepaid_card,
+            &mut self.intl_prepaid_card,
+            &mut self.gift_card,
+            &mut self.push_to_card,
+            &mut self.bank_payment,
+            &mut self.app_payment,
+            &mut self.card_balance,
+        ];
+        for product in all {
+            product.countries.resolve(service);
+            product.countries_by_currency.values_mut().for_each(|c| c.resolve(service));
+            product.countries_by_platform.values_mut().for_each(|c| c.resolve(service));
+        }
+    }
+}

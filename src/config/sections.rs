@@ -1,0 +1,200 @@
+//! The sections, typed. What each setting means stands once, in `config.toml`; here are the units and types.
+
+#![allow(missing_docs, reason = "config.toml, compiled in beside this, holds the comment of every setting")]
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::{Cents, Usdc};
+use serde::Deserialize;
+
+use super::text;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    pub listen: SocketAddr,
+    pub public_url: String,
+    pub max_body_bytes: usize,
+    pub max_url_bytes: usize,
+    pub max_header_bytes: usize,
+    pub max_connections: u32,
+    pub header_timeout_ms: u64,
+    pub body_timeout_ms: u64,
+    pub request_timeout_ms: u64,
+    pub graceful_stop_seconds: u64,
+    pub trusted_proxies: Vec<IpAddr>,
+}
+
+impl Server {
+    /// The base of every URL we hand out, without a trailing slash. `bound` is the address the socket really has,
+    /// which differs from `listen` when that says port 0.
+    pub fn public_url(&self, bound: SocketAddr) -> String {
+        if !self.public_url.is_empty() {
+            return self.public_url.clone();
+        }
+        if bound.ip().is_unspecified() {
+            return format!("http://localhost:{}", bound.port());
+        }
+        format!("http://{bound}")
+    }
+
+    pub fn body_timeout(&self) -> Duration {
+        Duration::from_millis(self.body_timeout_ms)
+    }
+
+    pub fn request_timeout(&self) -> Duration {
+        Duration::from_millis(self.request_timeout_ms)
+    }
+
+    pub fn header_timeout(&self) -> Duration {
+        Duration::from_millis(self.header_timeout_ms)
+    }
+
+    pub fn graceful_stop(&self) -> Duration {
+        Duration::from_secs(self.graceful_stop_seconds)
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Storage {
+    pub segment_bytes: u64,
+    pub cache_bytes: u64,
+    pub apply_interval_ms: u64,
+    pub retention_days: u32,
+    pub retention_bytes: u64,
+    pub lag_limit_bytes: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Engine {
+    pub resident_max: usize,
+    pub passivate_after_ms: u64,
+    pub max_in_flight: usize,
+    pub max_settlements_per_payer: usize,
+    pub settle_timeout_ms: u64,
+    pub answer_timeout_ms: u64,
+    pub backoff_first_ms: u64,
+    pub backoff_last_ms: u64,
+    pub max_attempts: u32,
+}
+
+/// The library that recovers the signer of a payment on Base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Recovery {
+    Secp256k1,
+    K256,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Payment {
+    pub max_timeout_seconds: u64,
+    pub validity_slack_seconds: u64,
+    pub min_validity_seconds: u64,
+    pub recovery: Recovery,
+    pub pay_to: PayTo,
+}
+
+/// The recipient on each network. The text is kept: challenges repeat an address exactly as it is configured.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PayTo {
+    pub base: String,
+    pub solana: String,
+}
+
+impl PayTo {
+    /// As configured.
+    pub fn text(&self, network: Network) -> &str {
+        match network {
+            Network::Base => &self.base,
+            Network::Solana => &self.solana,
+        }
+    }
+
+    /// As an address; `None` when it is not one of that network.
+    pub fn wallet(&self, network: Network) -> Option<Wallet> {
+        self.text(network).parse::<Wallet>().ok().filter(|w| w.network() == network)
+    }
+}
+
+/// Which implementation of an outside party.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderKind {
+    Sandbox,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provider {
+    pub kind: ProviderKind,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    pub issuer: String,
+    pub audience: String,
+    pub id_token_seconds: u64,
+    pub refresh_token_seconds: u64,
+    pub refresh_grace_seconds: u64,
+    pub login_code_seconds: u64,
+    pub session_seconds: u64,
+    pub sign_in_seconds: u64,
+    pub clock_skew_seconds: u64,
+    pub signing_key_file: PathBuf,
+    pub secret_key_file: PathBuf,
+    pub payment_token_reads_cards: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    pub requests_per_window: u32,
+    pub window_seconds: u32,
+    pub payments_per_window: u32,
+    pub tracked_callers: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Caps {
+    pub cards_per_day: u32,
+    #[serde(deserialize_with = "text::cents")]
+    pub card_usd_per_day: Cents,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    pub max_connections: usize,
+    pub max_per_account: usize,
+    pub auth_timeout_ms: u64,
+    pub ping_interval_ms: u64,
+    pub send_timeout_ms: u64,
+    pub close_grace_ms: u64,
+    pub buffer_bytes: usize,
+    pub max_message_bytes: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sandbox {
+    #[serde(deserialize_with = "text::usdc")]
+    pub faucet_usdc: Usdc,
+    pub card_ready_ms: u64,
+    pub settle_ms: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    pub countries: Vec<String>,
+}

@@ -1,0 +1,196 @@
+//! Who is calling: the bearer token, judged once a request, and the address behind trusted proxies.
+
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
+use http::HeaderMap;
+use http::header::{AUTHORIZATION, COOKIE};
+use http::request::Parts;
+use purser_actors::id::{SessionId, Wallet};
+use purser_actors::port::Timestamp;
+
+use super::error::ApiError;
+
+/// What a good token says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claims {
+    /// Whose: the exact address.
+    pub wallet: Wallet,
+    /// The refresh-token family it belongs to.
+    pub session: SessionId,
+    /// It was born of a payment: reads and writes, but does not withdraw elsewhere, make keys or spend.
+    pub by_payment: bool,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// Why a token is not good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TokenError {
+    /// Not ours, or altered, or not a token at all.
+    Invalid,
+    /// Its time is over.
+    Expired,
+    /// Its session was revoked.
+    Revoked,
+}
+
+impl From<TokenError> for ApiError {
+    fn from(error: TokenError) -> Self {
+        match error {
+            TokenError::Invalid => Self::unauthorized("token_invalid", "The token is not one of ours."),
+            TokenError::Expired => Self::unauthorized("token_expired", "The token has expired."),
+            TokenError::Revoked => Self::unauthorized("token_revoked", "The token was revoked."),
+        }
+    }
+}
+
+/// Judges credentials. Called on every request that carries one, so it must be quick and must not block.
+pub trait Authenticator: Send + Sync {
+    /// An `id_token`.
+    ///
+    /// # Errors
+    /// [`TokenError`].
+    fn authenticate(&self, token: &str) -> Result<Claims, TokenError>;
+
+    /// The value of the session cookie.
+    ///
+    /// # Errors
+    /// [`TokenError`].
+    fn authenticate_session(&self, cookie: &str) -> Result<Claims, TokenError>;
+}
+
+/// The front's verdict on the `Authorization: Bearer` header, kept with the request.
+#[derive(Clone, Debug)]
+pub enum Bearer {
+    /// There is none.
+    Absent,
+    /// A good one.
+    Known(Claims),
+    /// A bad one.
+    Refused(TokenError),
+}
+
+impl Bearer {
+    pub(super) fn judge(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return if headers.contains_key(AUTHORIZATION) { Self::Refused(TokenError::Invalid) } else { Self::Absent };
+        };
+        // Anything that is not a bearer token (a `Payment` credential) is for others to judge.
+        let Some(token) = value.to_str().ok().and_then(bearer_token) else { return Self::Absent };
+        match authenticator.authenticate(token) {
+            Ok(claims) => Self::Known(claims),
+            Err(error) => Self::Refused(error),
+        }
+    }
+
+    /// The claims, or the 401.
+    ///
+    /// # Errors
+    /// 401 with the reason in its code.
+    pub fn claims(&self) -> Result<&Claims, ApiError> {
+        match self {
+            Self::Known(claims) => Ok(claims),
+            Self::Refused(error) => Err((*error).into()),
+            Self::Absent => {
+                Err(ApiError::unauthorized("token_missing", "This route needs an Authorization: Bearer header."))
+            }
+        }
+    }
+}
+
+fn bearer_token(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Handlers that need a good token take this; without one the answer is 401.
+#[derive(Clone, Debug)]
+pub struct Authenticated(pub Claims);
+
+impl<S: Sync> FromRequestParts<S> for Authenticated {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let bearer = parts.extensions.get::<Bearer>().ok_or_else(ApiError::internal)?;
+        bearer.claims().cloned().map(Self)
+    }
+}
+
+/// For routes where a token is welcome and not needed.
+#[derive(Clone, Debug)]
+pub struct MaybeBearer(pub Bearer);
+
+impl<S: Sync> FromRequestParts<S> for MaybeBearer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        parts.extensions.get::<Bearer>().cloned().map(Self).ok_or_else(ApiError::internal)
+    }
+}
+
+/// Name of the session cookie.
+pub const SESSION_COOKIE: &str = "purser_session";
+
+/// The session cookie's value, if exactly one was sent.
+pub fn session_cookie(headers: &HeaderMap) -> Option<&str> {
+    let pairs = headers.get_all(COOKIE).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(';'));
+    let mut ours = pairs.filter_map(|p| p.trim().split_once('=')).filter(|(name, _)| *name == SESSION_COOKIE);
+    match (ours.next(), ours.next()) {
+        (Some((_, value)), None) => Some(value),
+        _ => None,
+    }
+}
+
+/// The client's address: the peer's, or behind trusted proxies the last untrusted one of `X-Forwarded-For`.
+pub(super) fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
+    let peer = peer.to_canonical();
+    if trusted.is_empty() || !trusted.contains(&peer) {
+        return peer;
+    }
+    let values: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok()).collect();
+    let hops = values.iter().rev().flat_map(|v| v.rsplit(','));
+    for hop in hops {
+        let Ok(ip) = hop.trim().parse::<IpAddr>() else { return peer };
+        let ip = ip.to_canonical();
+        if !trusted.contains(&ip) {
+            return ip;
+        }
+    }
+    peer
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim (cases 21 and 51): a forwarded address counts only from a proxy we trust, and only its last foreign hop.
+    #[test]
+    fn case_51_forwarded_addresses_are_not_believed() {
+        let proxy: IpAddr = "10.0.0.1".parse().unwrap();
+        let stranger: IpAddr = "9.9.9.9".parse().unwrap();
+        let mut headers = HeaderMap::new();
+        headers.append("x-forwarded-for", "1.1.1.1, 2.2.2.2".parse().unwrap());
+        headers.append("x-forwarded-for", "3.3.3.3, 10.0.0.1".parse().unwrap());
+        assert_eq!(client_ip(stranger, &headers, &[]), stranger);
+        assert_eq!(client_ip(stranger, &headers, &[proxy]), stranger);
+        assert_eq!(client_ip(proxy, &headers, &[proxy]), "3.3.3.3".parse::<IpAddr>().unwrap());
+        headers.append("x-forwarded-for", "nonsense".parse().unwrap());
+        assert_eq!(client_ip(proxy, &headers, &[proxy]), proxy);
+    }
+
+    // Aim: two session cookies are an attack or a mistake; neither is believed.
+    #[test]
+    fn one_session_cookie_or_none() {
+        let read = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(COOKIE, value.parse().unwrap());
+            session_cookie(&headers).map(str::to_owned)
+        };
+        assert_eq!(read("a=b; purser_session=x"), Some("x".into()));
+        assert_eq!(read("purser_session=x; purser_session=y"), None);
+        assert_eq!(read("xpurser_session=x"), None);
+    }
+}

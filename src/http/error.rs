@@ -1,0 +1,226 @@
+//! Every refusal of the service, in one type and mapped to HTTP in one place.
+//!
+//! A handler returns an [`ApiError`]; it travels inside an empty response to the front, which alone knows the
+//! request id and what the client accepts, and writes the body there. So no refusal can miss a header or a field,
+//! and internal text has no way out: only what is put into an `ApiError` is ever sent.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde::Serialize;
+
+type Text = Cow<'static, str>;
+
+/// A refusal as the caller sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiError {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// For programs; stable.
+    pub code: &'static str,
+    /// For people, one sentence.
+    pub error: Text,
+    /// The parameter or header at fault.
+    pub param: Option<Text>,
+    /// What to do about it.
+    pub hint: Option<Text>,
+    /// Also sent as `Retry-After`.
+    pub retry_after_seconds: Option<u64>,
+    /// Contract: present when the account is frozen.
+    pub frozen_message: Option<String>,
+    /// Whether the same request can never succeed.
+    pub terminal: bool,
+    /// For 405.
+    pub allow: Option<HeaderValue>,
+}
+
+impl ApiError {
+    /// A refusal with nothing but the obligatory fields. Client errors are terminal, except those that time,
+    /// a token or a payment mends.
+    pub fn new(status: StatusCode, code: &'static str, error: impl Into<Text>) -> Self {
+        let mends = matches!(status.as_u16(), 401 | 402 | 408 | 425 | 429) || status.is_server_error();
+        Self {
+            status,
+            code,
+            error: error.into(),
+            param: None,
+            hint: None,
+            retry_after_seconds: None,
+            frozen_message: None,
+            terminal: !mends,
+            allow: None,
+        }
+    }
+
+    /// 400 about one parameter.
+    pub fn parameter(code: &'static str, param: impl Into<Text>, error: impl Into<Text>) -> Self {
+        Self { param: Some(param.into()), ..Self::new(StatusCode::BAD_REQUEST, code, error) }
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<Text>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Adds when to come back; makes it not terminal.
+    #[must_use]
+    pub fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after_seconds: Some(seconds), terminal: false, ..self }
+    }
+
+    /// 401: no token, or none that is good any more.
+    pub fn unauthorized(code: &'static str, error: impl Into<Text>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, code, error)
+            .hint("Refresh with POST /auth; if that fails too, sign in with GET /auth.")
+    }
+
+    /// 403 with the contract's `frozen_message`.
+    pub fn frozen(message: impl Into<String>) -> Self {
+        let base = Self::new(StatusCode::FORBIDDEN, "account_frozen", "This account is frozen.");
+        Self { frozen_message: Some(message.into()), ..base }
+    }
+
+    /// 403: somebody else's.
+    pub fn forbidden(code: &'static str, error: impl Into<Text>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, code, error)
+    }
+
+    /// 404.
+    pub fn not_found(code: &'static str, error: impl Into<Text>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, error)
+    }
+
+    /// 405 with the methods that would work.
+    pub fn method_not_allowed(allow: HeaderValue) -> Self {
+        let base = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "This route does not take that method.");
+        Self { allow: Some(allow), ..base }
+    }
+
+    /// 429. The contract's hint: wait and retry once.
+    pub fn rate_limited(seconds: u64) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", "Too many requests.")
+            .hint("Wait that many seconds and retry once. Do not loop.")
+            .retry_after(seconds)
+    }
+
+    /// 503: nothing was done, try again.
+    pub fn unavailable(code: &'static str, error: impl Into<Text>, seconds: u64) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, error).retry_after(seconds)
+    }
+
+    /// 500. The cause goes to the log, where it is handled; the caller gets the request id.
+    pub fn internal() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "Something failed on our side.")
+            .hint("Retry after a few seconds; quote request_id if it stays.")
+    }
+
+    /// For a bare status that some layer below answered with.
+    pub(super) fn of_status(status: StatusCode, headers: &HeaderMap) -> Self {
+        let (code, error) = match status.as_u16() {
+            400 => ("invalid_request", "The request is malformed."),
+            404 => ("not_found", "There is no such route."),
+            405 => {
+                let allow = headers.get(header::ALLOW).cloned();
+                return Self::method_not_allowed(allow.unwrap_or(HeaderValue::from_static("GET")));
+            }
+            408 => ("request_timeout", "The request did not arrive in time."),
+            413 => ("body_too_large", "The request body is too large."),
+            414 => ("url_too_long", "The URL is too long."),
+            415 => ("unsupported_media_type", "The body must be application/json."),
+            426 => ("upgrade_required", "This route only speaks WebSocket."),
+            431 => ("headers_too_large", "The request headers are too large."),
+            400..=499 => ("invalid_request", "The request cannot be served."),
+            _ => return Self { status, ..Self::internal() },
+        };
+        Self::new(status, code, error)
+    }
+
+    /// The body alone.
+    pub(super) fn body(&self, request_id: &str, as_problem: bool) -> Vec<u8> {
+        let fields = Fields {
+            r#type: as_problem.then_some("about:blank"),
+            title: as_problem.then(|| self.status.canonical_reason()).flatten(),
+            status: as_problem.then_some(self.status.as_u16()),
+            detail: as_problem.then_some(&self.error),
+            error: &self.error,
+            code: self.code,
+            param: self.param.as_deref(),
+            hint: self.hint.as_deref(),
+            frozen_message: self.frozen_message.as_deref(),
+            terminal: self.terminal,
+            request_id,
+            retry_after_seconds: self.retry_after_seconds,
+        };
+        // Strings and numbers always serialise; an empty body is what is left if that ever changes.
+        serde_json::to_vec(&fields).unwrap_or_default()
+    }
+
+    /// The answer: body and headers of its own (`Retry-After`, `Allow`, no caching).
+    pub(super) fn render(&self, request_id: &str, as_problem: bool) -> Response {
+        let body = self.body(request_id, as_problem);
+        let mut response = Response::new(Body::from(body));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        let kind = if as_problem { "application/problem+json" } else { "application/json" };
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Some(seconds) = self.retry_after_seconds {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(allow) = &self.allow {
+            headers.insert(header::ALLOW, allow.clone());
+        }
+        response
+    }
+}
+
+#[derive(Serialize)]
+struct Fields<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+    error: &'a str,
+    code: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frozen_message: Option<&'a str>,
+    terminal: bool,
+    request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u64>,
+}
+
+/// An error on its way to the front.
+#[derive(Clone)]
+pub(super) struct Parked(pub(super) Arc<ApiError>);
+
+/// Marks a refusal whose body its handler wrote (a 402 with its challenge), so that the front leaves it alone.
+#[derive(Clone, Copy)]
+pub(super) struct Complete;
+
+/// Keeps the body of an answer with an error status as it is.
+pub fn complete(mut response: Response) -> Response {
+    response.extensions_mut().insert(Complete);
+    response
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        response.extensions_mut().insert(Parked(Arc::new(self)));
+        response
+    }
+}

@@ -1,0 +1,266 @@
+//! The one layer around the routes. Everything that is true of every request and every response happens here, in
+//! one function: ids, limits, the caller, preflights, time-outs, panics, error bodies, headers.
+//!
+//! Invariant: nothing here knows a product, a payment or the engine, and no route adds these headers itself.
+
+use std::net::{IpAddr, SocketAddr};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::FutureExt;
+use http::header::{ACCEPT, ALLOW, CONTENT_LENGTH, HOST};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use purser_actors::port::{Clock, Entropy};
+use tower::Service;
+use tracing::Instrument;
+
+use super::caller::{Authenticator, Bearer, client_ip};
+use super::error::{ApiError, Complete, Parked};
+use super::headers::{FixedHeaders, write_preflight};
+use super::rate::{Budget, Counted, RateLimiter};
+use crate::config::Config;
+
+/// What the front needs of the rest of the house.
+pub struct Inside {
+    /// All routes.
+    pub routes: Router,
+    /// GET routes that a HEAD must not reach: paid ones, and those that consume something.
+    pub no_head: Vec<&'static str>,
+    /// Judges bearer tokens.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Shared with the paid routes, which count verified payments.
+    pub limiter: Arc<RateLimiter>,
+    /// Wall clock.
+    pub clock: Arc<dyn Clock>,
+    /// Seeds the request ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// First 12 hex digits of the documents' hash.
+    pub docs_version: String,
+}
+
+/// Paths that are never limited.
+const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
+
+/// Id of a request, for handlers and log lines.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub Arc<str>);
+
+/// The client's address behind trusted proxies, for handlers with limits of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientIp(pub IpAddr);
+
+/// See the module.
+pub struct Front {
+    routes: Router,
+    no_head: Vec<&'static str>,
+    authenticator: Arc<dyn Authenticator>,
+    limiter: Arc<RateLimiter>,
+    clock: Arc<dyn Clock>,
+    ids: RequestIds,
+    fixed: FixedHeaders,
+    trusted_proxies: Vec<IpAddr>,
+    max_url_bytes: usize,
+    max_header_bytes: usize,
+    max_body_bytes: usize,
+    request_timeout: Duration,
+}
+
+impl Front {
+    /// Around the routes, with the limits of the settings.
+    pub fn new(config: &Config, parts: Inside) -> Self {
+        let limits = &config.limits;
+        let (docs, sandbox) = (&parts.docs_version, config.is_sandbox());
+        Self {
+            routes: parts.routes,
+            no_head: parts.no_head,
+            authenticator: parts.authenticator,
+            limiter: parts.limiter,
+            clock: parts.clock,
+            ids: RequestIds { base: parts.entropy.random(), next: AtomicU64::new(0) },
+            fixed: FixedHeaders::new(docs, limits.requests_per_window, limits.window_seconds, sandbox),
+            trusted_proxies: config.server.trusted_proxies.clone(),
+            max_url_bytes: config.server.max_url_bytes,
+            max_header_bytes: config.server.max_header_bytes,
+            max_body_bytes: config.server.max_body_bytes,
+            request_timeout: config.server.request_timeout(),
+        }
+    }
+
+    /// Answers one request. Never fails and never panics.
+    pub async fn respond(&self, request: Request<Body>, peer: SocketAddr) -> Response {
+        let id = self.ids.next();
+        let (mut parts, body) = request.into_parts();
+        let ip = client_ip(peer.ip(), &parts.headers, &self.trusted_proxies);
+        let bearer = Bearer::judge(&parts.headers, &*self.authenticator);
+        let caller = match &bearer {
+            Bearer::Known(claims) => Counted::Wallet(claims.wallet),
+            _ => Counted::from(ip),
+        };
+        let now = self.clock.now();
+        let free = parts.method == Method::OPTIONS || HEALTH.contains(&parts.uri.path());
+        let budget = if free { self.limiter.peek(caller, now) } else { self.limiter.count(caller, now) };
+        let as_problem = wants_problem(&parts.headers);
+        let is_preflight = parts.method == Method::OPTIONS;
+
+        let response = if let Err(error) = self.precheck(&parts) {
+            error.render(&id, as_problem)
+        } else if is_preflight {
+            preflight()
+        } else if let Some(error) = self.refused(&parts, &budget, free).await {
+            error.render(&id, as_problem)
+        } else {
+            let span = tracing::error_span!("request", id = %id, method = %parts.method, path = parts.uri.path());
+            parts.extensions.insert(bearer);
+            parts.extensions.insert(RequestId(id.clone()));
+            parts.extensions.insert(ClientIp(ip));
+            let answer = self.route(Request::from_parts(parts, body)).instrument(span).await;
+            finish(answer, &id, as_problem)
+        };
+        self.dress(response, &id, &budget)
+    }
+
+    fn dress(&self, mut response: Response, id: &Arc<str>, budget: &Budget) -> Response {
+        let id = HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("req_unknown"));
+        self.fixed.write(response.headers_mut(), id, budget);
+        response
+    }
+
+    /// Limits on what was sent, which come before anything is done about it.
+    fn precheck(&self, parts: &Parts) -> Result<(), ApiError> {
+        let none = HeaderMap::new();
+        let url = parts.uri.path_and_query().map_or(0, |p| p.as_str().len());
+        if url > self.max_url_bytes {
+            return Err(ApiError::of_status(StatusCode::URI_TOO_LONG, &none));
+        }
+        let sent: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+        if sent > self.max_header_bytes {
+            let hint = format!("At most {} bytes of headers.", self.max_header_bytes);
+            return Err(ApiError::of_status(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &none).hint(hint));
+        }
+        if parts.headers.get_all(HOST).iter().count() > 1 {
+            return Err(ApiError::of_status(StatusCode::BAD_REQUEST, &none));
+        }
+        let declared = parts.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+        if declared.is_some_and(|bytes: u64| bytes > self.max_body_bytes as u64) {
+            let hint = format!("At most {} bytes.", self.max_body_bytes);
+            return Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &none).hint(hint));
+        }
+        Ok(())
+    }
+
+    /// 405 before 429: a method that a route does not take is told so even to a caller over its limit.
+    async fn refused(&self, parts: &Parts, budget: &Budget, free: bool) -> Option<ApiError> {
+        if parts.method == Method::HEAD && self.no_head.contains(&parts.uri.path()) {
+            return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET, OPTIONS")));
+        }
+        if free || budget.allowed {
+            return None;
+        }
+        let wrong_method = self.wrong_method(parts).await;
+        Some(wrong_method.unwrap_or_else(|| ApiError::rate_limited(u64::from(budget.reset_seconds))))
+    }
+
+    /// Asks the routes which methods a path has, by a method none of them has, so that no handler runs.
+    async fn wrong_method(&self, parts: &Parts) -> Option<ApiError> {
+        let mut probe = Request::new(Body::empty());
+        *probe.method_mut() = Method::from_bytes(b"PROBE").ok()?;
+        *probe.uri_mut() = parts.uri.clone();
+        let Ok(answer) = self.routes.clone().call(probe).await;
+        let allow = answer.headers().get(ALLOW)?;
+        let known = allow.to_str().ok()?.split(',').any(|m| m.trim() == parts.method.as_str());
+        (answer.status() == StatusCode::METHOD_NOT_ALLOWED && !known)
+            .then(|| ApiError::method_not_allowed(allow.clone()))
+    }
+
+    /// Runs the routes; a panic is a 500, a handler that takes too long a 503.
+    async fn route(&self, request: Request<Body>) -> Response {
+        use axum::response::IntoResponse;
+        let answer = AssertUnwindSafe(self.routes.clone().call(request)).catch_unwind();
+        match tokio::time::timeout(self.request_timeout, answer).await {
+            Ok(Ok(Ok(response))) => response,
+            Ok(Err(_panic)) => {
+                tracing::error!("a handler panicked");
+                ApiError::internal().into_response()
+            }
+            Err(_elapsed) => {
+                tracing::warn!("a request took too long");
+                ApiError::unavailable("timeout", "The request took too long. It may have taken effect.", 2)
+                    .into_response()
+            }
+        }
+    }
+
+    /// The whole answer, as bytes, to something that could not be parsed as a request.
+    pub(super) fn unparsed(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
+        let id = self.ids.next();
+        let error = ApiError::of_status(status, &HeaderMap::new());
+        let budget = self.limiter.count(Counted::from(peer), self.clock.now());
+        let body = error.body(&id, false);
+        let response = self.dress(error.render(&id, false), &id, &budget);
+        let mut bytes = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n", body.len()).into_bytes();
+        for (name, value) in response.headers() {
+            bytes.extend_from_slice(name.as_str().as_bytes());
+            bytes.extend_from_slice(b": ");
+            bytes.extend_from_slice(value.as_bytes());
+            bytes.extend_from_slice(b"\r\n");
+        }
+        bytes.extend_from_slice(b"\r\n");
+        bytes.extend_from_slice(&body);
+        bytes
+    }
+}
+
+fn preflight() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    write_preflight(response.headers_mut());
+    response
+}
+
+/// Writes the body of a refusal; leaves every other answer alone.
+fn finish(mut response: Response, id: &str, as_problem: bool) -> Response {
+    let status = response.status();
+    if status.as_u16() < 400 {
+        return response;
+    }
+    if let Some(Parked(error)) = response.extensions_mut().remove::<Parked>() {
+        let mut rendered = error.render(id, as_problem);
+        // What the handler put there (a deprecation, a tighter budget) stays.
+        for (name, value) in response.headers() {
+            rendered.headers_mut().entry(name).or_insert_with(|| value.clone());
+        }
+        return rendered;
+    }
+    if response.extensions().get::<Complete>().is_some() {
+        return response;
+    }
+    if status == StatusCode::METHOD_NOT_ALLOWED || status.is_client_error() || status.is_server_error() {
+        return ApiError::of_status(status, response.headers()).render(id, as_problem);
+    }
+    response
+}
+
+fn wants_problem(headers: &HeaderMap) -> bool {
+    headers.get(ACCEPT).is_some_and(|v| v.as_bytes().windows(24).any(|w| w == b"application/problem+json"))
+}
+
+/// Request ids: unique in the process and across restarts, not secret, and no system call each.
+struct RequestIds {
+    base: u128,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    fn next(&self) -> Arc<str> {
+        let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
+        // Multiplying by an odd number is a bijection: no two counters give the same id.
+        let mixed = self.base.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
+        format!("req_{mixed:032x}").into()
+    }
+}

@@ -1,0 +1,123 @@
+//! JSON in and out: exact numbers, bounded bodies.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+use purser_actors::money::{Cents, Usdc};
+use rust_decimal::Decimal;
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::error::ApiError;
+
+/// A decimal that serialises as a JSON number with exactly its digits. Must be written straight to text:
+/// `serde_json::Value` would make a float of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number(pub Decimal);
+
+impl From<Cents> for Number {
+    fn from(cents: Cents) -> Self {
+        Self(cents.decimal())
+    }
+}
+
+impl From<Usdc> for Number {
+    fn from(usdc: Usdc) -> Self {
+        Self(usdc.decimal())
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = self.0.normalize().to_string();
+        RawValue::from_string(text).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+/// 200 with a JSON body.
+pub fn ok<T: Serialize>(value: &T) -> Response {
+    with_status(StatusCode::OK, value)
+}
+
+/// Any status with a JSON body.
+pub fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Response {
+    use axum::response::IntoResponse;
+    match serde_json::to_vec(value) {
+        Ok(bytes) => {
+            let mut response = bytes_as_json(bytes);
+            *response.status_mut() = status;
+            response
+        }
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be written");
+            ApiError::internal().into_response()
+        }
+    }
+}
+
+/// 200 with a body that is JSON already.
+pub fn bytes_as_json(bytes: impl Into<bytes::Bytes>) -> Response {
+    let mut response = Response::new(Body::from(bytes.into()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// Marks an answer that belongs to one caller only (case 18).
+pub fn private(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    response
+}
+
+/// Reads a JSON body within a size and a time.
+///
+/// # Errors
+/// 413 `body_too_large`, 408 `request_timeout`, 400 `body_malformed`.
+pub async fn read<T: DeserializeOwned>(body: Body, max_bytes: usize, within: Duration) -> Result<T, ApiError> {
+    use http_body_util::{BodyExt, LengthLimitError, Limited};
+    let collected = tokio::time::timeout(within, Limited::new(body, max_bytes).collect());
+    let bytes = match collected.await {
+        Ok(Ok(collected)) => collected.to_bytes(),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
+            return Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &http::HeaderMap::new()));
+        }
+        Ok(Err(_)) => return Err(malformed("The body broke off.")),
+        Err(_) => return Err(ApiError::of_status(StatusCode::REQUEST_TIMEOUT, &http::HeaderMap::new())),
+    };
+    // serde names the field and the place, and repeats none of the values.
+    serde_json::from_slice(&bytes).map_err(|e| match e.classify() {
+        serde_json::error::Category::Data => malformed("A field of the body is missing or of the wrong type."),
+        _ => malformed("The body is not valid JSON."),
+    })
+}
+
+fn malformed(error: &'static str) -> ApiError {
+    ApiError::new(StatusCode::BAD_REQUEST, "body_malformed", error)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim: an amount reaches the wire with exactly its digits, whatever its size.
+    #[test]
+    fn numbers_keep_their_digits() {
+        for (text, json) in [("5.00", "5"), ("0.0025", "0.0025"), ("9007199254740993.07", "9007199254740993.07"), ("0", "0")] {
+            let number = Number(Decimal::from_str_exact(text).unwrap());
+            assert_eq!(serde_json::to_string(&[number]).unwrap(), format!("[{json}]"));
+        }
+    }
+
+    // Aim: a body one byte past the limit is 413, one at the limit is read.
+    #[tokio::test]
+    async fn a_body_has_a_limit() {
+        let read_at = |limit| read::<Vec<u8>>(Body::from("[1,2]"), limit, Duration::from_secs(60));
+        assert_eq!(read_at(5).await.unwrap(), [1, 2]);
+        assert_eq!(read_at(4).await.unwrap_err().code, "body_too_large");
+        let data = read::<Vec<u8>>(Body::from("[\"x\"]"), 99, Duration::from_secs(60)).await.unwrap_err();
+        assert_eq!((data.code, data.error.contains('x')), ("body_malformed", false));
+    }
+}

@@ -1,0 +1,208 @@
+//! Query parameters, strictly: each once, each known, and amounts exactly.
+
+use std::borrow::Cow;
+
+use purser_actors::money::{AmountError, Cents};
+
+use super::error::ApiError;
+use crate::config::Product;
+use crate::nearest::nearest;
+
+/// A query whose names are all known and unrepeated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query(Vec<(&'static str, String)>);
+
+impl Query {
+    /// Reads a raw query string (without `?`).
+    ///
+    /// # Errors
+    /// 400 `parameter_unknown` (with the nearest known name as hint), `parameter_repeated`, `parameter_malformed`.
+    pub fn parse(raw: Option<&str>, known: &[&'static str]) -> Result<Self, ApiError> {
+        let mut pairs: Vec<(&'static str, String)> = Vec::with_capacity(known.len());
+        for part in raw.unwrap_or("").split('&').filter(|p| !p.is_empty()) {
+            let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let name = decode(name)?;
+            let Some(name) = known.iter().copied().find(|k| *k == name) else { return Err(unknown(&name, known)) };
+            if pairs.iter().any(|(seen, _)| *seen == name) {
+                let error = format!("The parameter `{name}` is given more than once.");
+                return Err(ApiError::parameter("parameter_repeated", name, error));
+            }
+            pairs.push((name, decode(value)?));
+        }
+        Ok(Self(pairs))
+    }
+
+    /// The value, if the parameter was given.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(n, _)| *n == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The value, which must be there and not empty.
+    ///
+    /// # Errors
+    /// 400 `parameter_missing`.
+    pub fn required(&self, name: &'static str) -> Result<&str, ApiError> {
+        self.get(name).filter(|v| !v.is_empty()).ok_or_else(|| {
+            ApiError::parameter("parameter_missing", name, format!("The parameter `{name}` is required."))
+        })
+    }
+
+    /// `amount` within the product's range.
+    ///
+    /// # Errors
+    /// 400 `parameter_missing`, `amount_invalid` or `amount_out_of_range`.
+    pub fn amount(&self, product: &Product) -> Result<Cents, ApiError> {
+        let range = || format!("Between {} and {}, with at most 2 decimal places.", product.min, product.max);
+        let outside = || {
+            let error = format!("`amount` must be between {} and {}.", product.min, product.max);
+            ApiError::parameter("amount_out_of_range", "amount", error)
+        };
+        let text = self.required("amount").map_err(|e| e.hint(range()))?;
+        let amount = Cents::parse(text).map_err(|e| match e {
+            AmountError::OutOfRange => outside(),
+            AmountError::Malformed => {
+                ApiError::parameter("amount_invalid", "amount", "`amount` is not a plain decimal number.").hint(range())
+            }
+        })?;
+        if amount < product.min || amount > product.max {
+            return Err(outside());
+        }
+        Ok(amount)
+    }
+
+    /// One of a few words, or the first of them when the parameter is absent.
+    ///
+    /// # Errors
+    /// 400 `parameter_invalid`.
+    pub fn word(&self, name: &'static str, words: &[&'static str]) -> Result<&'static str, ApiError> {
+        let Some(given) = self.get(name) else { return Ok(words.first().copied().unwrap_or_default()) };
+        words.iter().copied().find(|w| *w == given).ok_or_else(|| {
+            let error = format!("`{name}` must be one of: {}.", words.join(", "));
+            ApiError::parameter("parameter_invalid", name, error)
+        })
+    }
+
+    /// A whole number of at most `most`, or `default` when the parameter is absent.
+    ///
+    /// # Errors
+    /// 400 `parameter_invalid`.
+    pub fn number(&self, name: &'static str, default: u64, least: u64, most: u64) -> Result<u64, ApiError> {
+        let Some(given) = self.get(name) else { return Ok(default) };
+        let plain = !given.is_empty() && given.bytes().all(|b| b.is_ascii_digit());
+        let number = if plain { given.parse::<u64>().ok() } else { None };
+        number.filter(|n| (least..=most).contains(n)).ok_or_else(|| {
+            let error = format!("`{name}` must be a whole number from {least} to {most}.");
+            ApiError::parameter("parameter_invalid", name, error)
+        })
+    }
+}
+
+fn unknown(name: &str, known: &[&'static str]) -> ApiError {
+    // The name is the caller's own text: shown back short and without anything unprintable.
+    let shown: String = name.chars().filter(|c| c.is_ascii_graphic()).take(64).collect();
+    let error = ApiError::parameter("parameter_unknown", shown, "This route does not take that parameter.");
+    match nearest(name, known.iter().copied()) {
+        Some(near) => error.hint(format!("Did you mean `{near}`?")),
+        None if known.is_empty() => error.hint("This route takes no parameters."),
+        None => error.hint(format!("Known parameters: {}.", known.join(", "))),
+    }
+}
+
+/// Percent-decoding of `application/x-www-form-urlencoded`, refusing what is not UTF-8.
+fn decode(text: &str) -> Result<String, ApiError> {
+    let malformed = || {
+        ApiError::new(http::StatusCode::BAD_REQUEST, "parameter_malformed", "A parameter is not percent-encoded UTF-8.")
+    };
+    let text: Cow<'_, str> = if text.contains('+') { text.replace('+', " ").into() } else { text.into() };
+    if !text.contains('%') {
+        return Ok(text.into_owned());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        if first != b'%' {
+            bytes.push(first);
+            rest = tail;
+            continue;
+        }
+        let digits = tail.get(..2).ok_or_else(malformed)?;
+        let mut byte = [0];
+        hex::decode_to_slice(digits, &mut byte).map_err(|_| malformed())?;
+        bytes.push(byte[0]);
+        rest = &tail[2..];
+    }
+    String::from_utf8(bytes).map_err(|_| malformed())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::config::{Config, Sources};
+
+    const KNOWN: [&str; 2] = ["amount", "format"];
+
+    fn amount(raw: &str) -> Result<u64, &'static str> {
+        let config = Config::load(&Sources::default()).unwrap();
+        let query = Query::parse(Some(raw), &KNOWN).map_err(|e| e.code)?;
+        query.amount(&config.products.usa_prepaid_card).map(Cents::get).map_err(|e| e.code)
+    }
+
+    // Aim (case 24): only plain decimals with at most two places are amounts, and equal amounts are equal.
+    #[test]
+    fn case_24_amounts_are_plain_decimals() {
+        for same in ["amount=5", "amount=5.0", "amount=5.00", "amount=%35", "format=json&amount=005"] {
+            assert_eq!(amount(same), Ok(500), "{same}");
+        }
+        for wrong in
+            ["5.001", "1e3", "-5", "%2B5", "+5", "NaN", "%D9%A5", "5,00", "0x5", "5.", ".5", "5%20", "5%00", "Infinity"]
+        {
+            assert_eq!(amount(&format!("amount={wrong}")), Err("amount_invalid"), "{wrong}");
+        }
+        assert_eq!(amount(&format!("amount={}", "9".repeat(40))), Err("amount_out_of_range"));
+        assert_eq!(amount("amount="), Err("parameter_missing"));
+        assert_eq!(amount(""), Err("parameter_missing"));
+    }
+
+    // Aim (case 25): the range includes its edges and ends one cent beyond them.
+    #[test]
+    fn case_25_the_range_ends_at_its_edges() {
+        assert_eq!(amount("amount=4.99"), Err("amount_out_of_range"));
+        assert_eq!(amount("amount=1000"), Ok(100_000));
+        assert_eq!(amount("amount=1000.01"), Err("amount_out_of_range"));
+        assert_eq!(amount("amount=0"), Err("amount_out_of_range"));
+    }
+
+    // Aim (case 4): a repeated parameter is refused, however it is spelled; the larger value is never taken.
+    #[test]
+    fn case_4_a_repeated_parameter_is_refused() {
+        for raw in ["amount=5&amount=500", "amount=5&amount=5", "amount=5&%61mount=500", "amount&amount=5"] {
+            assert_eq!(amount(raw), Err("parameter_repeated"), "{raw}");
+        }
+    }
+
+    // Aim: an unknown name is refused, with the name that was probably meant.
+    #[test]
+    fn an_unknown_parameter_names_its_neighbour() {
+        let error = Query::parse(Some("amout=5"), &KNOWN).unwrap_err();
+        assert_eq!((error.status.as_u16(), error.code, error.param.as_deref()), (400, "parameter_unknown", Some("amout")));
+        assert_eq!(error.hint.as_deref(), Some("Did you mean `amount`?"));
+        let far = Query::parse(Some("colour=red"), &KNOWN).unwrap_err();
+        assert_eq!(far.hint.as_deref(), Some("Known parameters: amount, format."));
+        assert_eq!(Query::parse(Some("%zz=1"), &KNOWN).unwrap_err().code, "parameter_malformed");
+        assert_eq!(Query::parse(Some("amount=%ff"), &KNOWN).unwrap_err().code, "parameter_malformed");
+    }
+
+    // Aim: words and numbers are taken literally or not at all.
+    #[test]
+    fn words_and_numbers_are_literal() {
+        let query = |raw| Query::parse(Some(raw), &["format", "limit"]).unwrap();
+        assert_eq!(query("").word("format", &["json", "html"]).unwrap(), "json");
+        assert_eq!(query("format=html").word("format", &["json", "html"]).unwrap(), "html");
+        assert_eq!(query("format=HTML").word("format", &["json", "html"]).unwrap_err().code, "parameter_invalid");
+        assert_eq!(query("limit=3").number("limit", 20, 1, 100).unwrap(), 3);
+        for wrong in ["limit=0", "limit=101", "limit=-1", "limit=1.5", "limit=", "limit=99999999999999999999"] {
+            assert_eq!(query(wrong).number("limit", 20, 1, 100).unwrap_err().code, "parameter_invalid", "{wrong}");
+        }
+    }
+}

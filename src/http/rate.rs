@@ -1,0 +1,215 @@
+//! The service-wide ceiling: so many requests a caller in a fixed window. One counter a caller, bounded memory,
+//! well under a microsecond a request.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+
+use parking_lot::Mutex;
+use purser_actors::id::Wallet;
+use purser_actors::port::Timestamp;
+
+use crate::config::Limits;
+
+/// Whom a request counts against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// The wallet of a valid token.
+    Wallet(Wallet),
+    /// An IPv4 address.
+    V4([u8; 4]),
+    /// The first 64 bits of an IPv6 address: one customer's network, however many addresses it uses.
+    V6([u8; 8]),
+    /// The payer of a verified payment; a budget of its own.
+    Payer(Wallet),
+}
+
+impl From<IpAddr> for Counted {
+    fn from(ip: IpAddr) -> Self {
+        match ip.to_canonical() {
+            IpAddr::V4(v4) => Self::V4(v4.octets()),
+            IpAddr::V6(v6) => {
+                let [a, b, c, d, e, f, g, h, ..] = v6.octets();
+                Self::V6([a, b, c, d, e, f, g, h])
+            }
+        }
+    }
+}
+
+/// What the headers say after a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// Requests a window.
+    pub limit: u32,
+    /// Of them left.
+    pub remaining: u32,
+    /// Seconds until the window rolls over, at least 1.
+    pub reset_seconds: u32,
+    /// Whether this request is within the limit.
+    pub allowed: bool,
+}
+
+/// Shards: enough that two cores seldom meet, few enough to be nothing.
+const SHARDS: usize = 64;
+
+#[derive(Default)]
+struct Shard {
+    /// Number of the window the counts belong to.
+    window: u64,
+    counts: HashMap<Counted, u32>,
+    /// Shared by all callers that came after the shard was full.
+    overflow: u32,
+}
+
+/// Counts callers.
+pub struct RateLimiter {
+    shards: Vec<Mutex<Shard>>,
+    /// Keyed with secrets of the process, so nobody can aim at one shard.
+    hasher: RandomState,
+    per_shard: usize,
+    window_seconds: u64,
+    requests: u32,
+    payments: u32,
+}
+
+impl RateLimiter {
+    /// With the limits of the settings.
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
+            per_shard: limits.tracked_callers.div_ceil(SHARDS),
+            window_seconds: u64::from(limits.window_seconds.max(1)),
+            requests: limits.requests_per_window,
+            payments: limits.payments_per_window,
+        }
+    }
+
+    /// Counts one request.
+    pub fn count(&self, caller: Counted, now: Timestamp) -> Budget {
+        self.spend(caller, now, 1)
+    }
+
+    /// What is left, without counting: preflights, health checks.
+    pub fn peek(&self, caller: Counted, now: Timestamp) -> Budget {
+        self.spend(caller, now, 0)
+    }
+
+    /// Counts one verified payment of a payer, whatever address or token it came with. Called by the paid routes
+    /// after the signature is verified, before anything is claimed.
+    pub fn count_payment(&self, payer: Wallet, now: Timestamp) -> Budget {
+        self.spend(Counted::Payer(payer), now, 1)
+    }
+
+    fn spend(&self, caller: Counted, now: Timestamp, cost: u32) -> Budget {
+        let limit = if matches!(caller, Counted::Payer(_)) { self.payments } else { self.requests };
+        let window = now.seconds() / self.window_seconds;
+        let place = self.hasher.hash_one(caller) as usize % SHARDS;
+        let used = {
+            let mut shard = self.shards[place].lock();
+            // A clock that steps back continues in the newer window instead of handing out a second budget.
+            if window > shard.window {
+                shard.window = window;
+                shard.counts.clear();
+                shard.overflow = 0;
+            }
+            let full = shard.counts.len() >= self.per_shard;
+            match shard.counts.get_mut(&caller) {
+                Some(count) => add(count, cost),
+                None if cost == 0 => 0,
+                None if full => add(&mut shard.overflow, cost),
+                None => {
+                    shard.counts.insert(caller, cost);
+                    cost
+                }
+            }
+        };
+        Budget {
+            limit,
+            remaining: limit.saturating_sub(used),
+            reset_seconds: u32::try_from(self.window_seconds - now.seconds() % self.window_seconds).unwrap_or(1),
+            allowed: used <= limit,
+        }
+    }
+}
+
+fn add(count: &mut u32, cost: u32) -> u32 {
+    *count = count.saturating_add(cost);
+    *count
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_800_000_010_000);
+
+    fn limiter(requests: u32, callers: usize) -> RateLimiter {
+        RateLimiter::new(&Limits {
+            requests_per_window: requests,
+            window_seconds: 60,
+            payments_per_window: 1,
+            tracked_callers: callers,
+        })
+    }
+
+    fn ip(text: &str) -> Counted {
+        text.parse::<IpAddr>().unwrap().into()
+    }
+
+    // Aim: the limit itself is allowed, one past it is not, the next window starts afresh.
+    #[test]
+    fn the_limit_holds_for_its_window() {
+        let limiter = limiter(2, 1000);
+        let first = limiter.count(ip("1.2.3.4"), NOW);
+        assert_eq!(first, Budget { limit: 2, remaining: 1, reset_seconds: 50, allowed: true });
+        assert!(limiter.count(ip("1.2.3.4"), NOW).allowed);
+        let third = limiter.count(ip("1.2.3.4"), NOW);
+        assert_eq!((third.allowed, third.remaining), (false, 0));
+        assert!(limiter.count(ip("1.2.3.5"), NOW).allowed, "another caller has a budget of its own");
+        assert!(limiter.count(ip("1.2.3.4"), NOW.plus_ms(50_000)).allowed);
+    }
+
+    // Aim: a clock that steps back does not hand out the budget again.
+    #[test]
+    fn a_clock_that_steps_back_gives_nothing() {
+        let limiter = limiter(1, 1000);
+        limiter.count(ip("1.2.3.4"), NOW);
+        assert!(!limiter.count(ip("1.2.3.4"), Timestamp(NOW.0 - 3_600_000)).allowed);
+    }
+
+    // Aim (case 51): changing the lower half of an IPv6 address, or writing IPv4 as IPv6, changes nothing.
+    #[test]
+    fn case_51_an_ipv6_network_is_one_caller() {
+        assert_eq!(ip("2001:db8:1:2::1"), ip("2001:db8:1:2:ffff::9"));
+        assert_ne!(ip("2001:db8:1:2::1"), ip("2001:db8:1:3::1"));
+        assert_eq!(ip("::ffff:1.2.3.4"), ip("1.2.3.4"));
+    }
+
+    // Aim: looking costs nothing; a payer's payments are a budget apart from the wallet's requests.
+    #[test]
+    fn budgets_are_apart() {
+        let limiter = limiter(5, 1000);
+        let wallet = Wallet::Evm([7; 20]);
+        assert_eq!(limiter.peek(Counted::Wallet(wallet), NOW).remaining, 5);
+        assert!(limiter.count_payment(wallet, NOW).allowed);
+        assert!(!limiter.count_payment(wallet, NOW).allowed);
+        assert_eq!(limiter.peek(Counted::Wallet(wallet), NOW).remaining, 5);
+    }
+
+    // Aim: memory is bounded by the setting however many callers come; those already known keep their budget.
+    #[test]
+    fn callers_beyond_the_table_share_a_budget() {
+        let limiter = limiter(10, 64);
+        let flood = |i: u32| Counted::V4(i.to_be_bytes());
+        for i in 0..10_000 {
+            limiter.count(flood(i), NOW);
+        }
+        let tracked: usize = limiter.shards.iter().map(|s| s.lock().counts.len()).sum();
+        assert_eq!(tracked, 64);
+        assert!(!limiter.count(flood(9_999), NOW).allowed);
+        let known = limiter.shards.iter().find_map(|s| s.lock().counts.keys().next().copied()).unwrap();
+        assert_eq!(limiter.count(known, NOW).remaining, 8);
+    }
+}
