@@ -3,12 +3,10 @@
 pub mod config;
 pub mod http;
 pub mod identity;
-mod nearest;
+pub mod nearest;
 pub mod payment;
-pub mod provider;
 pub mod secret;
 pub mod settlement;
 pub mod stream;
-pub mod vault;
 pub mod verify;
 pub mod wallet;

@@ -214,7 +214,7 @@ impl Inner {
     async fn forget_expired(&self) -> Result<(), StoreError> {
         const PAGE: usize = 500;
         let now_s = self.clock.now().seconds();
-        for name in [table::NONCE, table::LINK] {
+        for name in [table::NONCE, table::LINK, table::REVOKED] {
             let page = self.store.scan(&[name], None, PAGE).await?;
             let expired = page.into_iter().map(|(key, _)| key).filter(|key| {
                 let expiry = key.get(1..9).and_then(|b| <[u8; 8]>::try_from(b).ok());
@@ -377,6 +377,16 @@ impl Engine {
         command: session::Command,
     ) -> Result<session::Answer, Denied<session::Rejection>> {
         Ok(self.0.sessions.ask(session, command).await?)
+    }
+
+    /// Sessions whose id_tokens must no longer count, though some could still be alive.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn revoked_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let rows = self.0.store.scan(&[table::REVOKED], None, usize::MAX).await?;
+        let id = |key: &[u8]| key.last_chunk::<16>().map(|b| SessionId(u128::from_be_bytes(*b)));
+        Ok(rows.iter().filter_map(|(key, _)| id(key)).collect())
     }
 
     /// Freezes or unfreezes an account.

@@ -2,7 +2,7 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, EffectId, Wallet};
+use crate::id::{CardId, EffectId, SessionId, Wallet};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -20,6 +20,8 @@ pub const NONCE: u8 = b'n';
 pub const LINK: u8 = b'g';
 /// Lowercased Solana addresses already taken.
 pub const USER: u8 = b'u';
+/// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
+pub const REVOKED: u8 = b'r';
 /// Sealed card numbers.
 pub const VAULT: u8 = b'v';
 /// Facts about the store itself.
@@ -62,6 +64,11 @@ pub fn nonce(expires_s: u64, nonce: &[u8; 16]) -> RowKey {
 /// A login code by its hash, with the second from which it is worthless.
 pub fn link(expires_s: u64, code_hash: &[u8; 32]) -> RowKey {
     key(&[&[LINK], &expires_s.to_be_bytes(), code_hash])
+}
+
+/// A revoked session, with the second from which no id_token of it lives.
+pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
+    key(&[&[REVOKED], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
 }
 
 /// A lowercased address.
