@@ -1,4 +1,5 @@
 //! Purser.
 
+pub mod cli;
 pub mod payment;
 pub mod wallet;
