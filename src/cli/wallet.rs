@@ -23,7 +23,6 @@ pub struct Args {
 /// # Errors
 /// [`CliError::Wallet`] when the file cannot be opened or made.
 // Async like its sisters, so that all commands run the same way.
-#[allow(clippy::unused_async)]
 pub async fn run(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
     let (wallet, made) = TestWallet::load_or_create(&path, &MachineEntropy::seed()?)?;
