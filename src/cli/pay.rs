@@ -260,7 +260,8 @@ mod tests {
     #[test]
     fn a_card_is_masked_unless_shown() {
         // Aim: without --show no CVV and no more than four digits of the number are printed, whatever their form.
-        let card = json!({"status": "ready", "card_details": {"card_number": "4000 0012 3456 7899", "cvv": "123", "exp_year": 2030}});
+        let details = json!({"card_number": "4000 0012 3456 7899", "cvv": "123", "exp_year": 2030});
+        let card = json!({"status": "ready", "card_details": details});
         assert_eq!(masked(card.clone(), true), card);
         let hidden = masked(card, false);
         assert_eq!(hidden["card_details"]["card_number"], "**** **** **** 7899");

@@ -11,78 +11,55 @@ use serde_json::{Value, json};
 
 use crate::seller::{NOW, offers, pay, solana, terms, verdict};
 
+/// Good payments with one field of `accepted` changed, and what each is refused for.
+fn refused(network: Network, cases: &[(&str, Value, &str)]) {
+    for (field, value, reason) in cases {
+        let mut payment = pay(&offers(), network);
+        payment["accepted"][field] = value.clone();
+        assert_eq!(verdict(&payment, &offers()), Err(*reason), "{field} {value}");
+    }
+}
+
 #[test]
-fn case_3_and_5_echoed_terms_must_be_ours() {
+fn case_3_and_5_echoed_terms_on_base_must_be_ours() {
     // Aim: each known field of `accepted`, changed alone, is refused for its own reason.
-    let base = [
+    let value = "invalid_exact_evm_payload_authorization_value_mismatch";
+    let name = "invalid_exact_evm_token_name_mismatch";
+    let version = "invalid_exact_evm_token_version_mismatch";
+    let other = json!("0x0000000000000000000000000000000000000001");
+    let cases = [
         ("scheme", json!("upto"), "unsupported_scheme"),
         ("network", json!("eip155:1"), "invalid_network"),
-        (
-            "amount",
-            json!("4999999"),
-            "invalid_exact_evm_payload_authorization_value_mismatch",
-        ),
-        (
-            "amount",
-            json!("05000000"),
-            "invalid_exact_evm_payload_authorization_value_mismatch",
-        ),
-        (
-            "asset",
-            json!("0x0000000000000000000000000000000000000001"),
-            "asset_mismatch",
-        ),
-        (
-            "payTo",
-            json!("0x0000000000000000000000000000000000000001"),
-            "invalid_exact_evm_recipient_mismatch",
-        ),
+        ("amount", json!("4999999"), value),
+        ("amount", json!("05000000"), value),
+        ("asset", other.clone(), "asset_mismatch"),
+        ("payTo", other, "invalid_exact_evm_recipient_mismatch"),
         ("maxTimeoutSeconds", json!(301), "invalid_payment_requirements"),
-        (
-            "extra",
-            json!({"name": "USDC", "version": "2"}),
-            "invalid_exact_evm_token_name_mismatch",
-        ),
-        (
-            "extra",
-            json!({"name": "USD Coin", "version": "1"}),
-            "invalid_exact_evm_token_version_mismatch",
-        ),
-        ("extra", json!(null), "invalid_exact_evm_token_name_mismatch"),
+        ("extra", json!({"name": "USDC", "version": "2"}), name),
+        ("extra", json!({"name": "USD Coin", "version": "1"}), version),
+        ("extra", json!(null), name),
     ];
-    let svm = [
+    refused(Network::Base, &cases);
+}
+
+#[test]
+fn case_3_and_5_echoed_terms_on_solana_must_be_ours() {
+    // Aim: as on Base; another network, amount, mint, recipient or fee payer.
+    let fee_payer = "invalid_exact_svm_fee_payer_mismatch";
+    let other = json!("So11111111111111111111111111111111111111112");
+    let cases = [
         (
             "network",
             json!("solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1"),
             "invalid_network",
         ),
         ("amount", json!("5000001"), "invalid_exact_svm_payload_amount_mismatch"),
-        (
-            "asset",
-            json!("So11111111111111111111111111111111111111112"),
-            "invalid_exact_svm_payload_mint_mismatch",
-        ),
-        (
-            "payTo",
-            json!("So11111111111111111111111111111111111111112"),
-            "invalid_exact_svm_payload_recipient_mismatch",
-        ),
-        (
-            "extra",
-            json!({"feePayer": "So11111111111111111111111111111111111111112"}),
-            "invalid_exact_svm_fee_payer_mismatch",
-        ),
-        ("extra", json!({}), "invalid_exact_svm_fee_payer_mismatch"),
+        ("asset", other.clone(), "invalid_exact_svm_payload_mint_mismatch"),
+        ("payTo", other.clone(), "invalid_exact_svm_payload_recipient_mismatch"),
+        ("extra", json!({"feePayer": other}), fee_payer),
+        ("extra", json!({}), fee_payer),
     ];
-    let cases = base
-        .map(|case| (Network::Base, case))
-        .into_iter()
-        .chain(svm.map(|case| (Network::Solana, case)));
-    for (network, (field, value, reason)) in cases {
-        let mut payment = pay(&offers(), network);
-        payment["accepted"][field] = value.clone();
-        assert_eq!(verdict(&payment, &offers()), Err(reason), "{field} {value}");
-    }
+    refused(Network::Solana, &cases);
 }
 
 type Change = fn(&mut Value);
@@ -190,6 +167,7 @@ fn every_base64_of_the_same_payment_is_read() {
 fn an_echoed_extension_contains_what_was_advertised() {
     // Aim: additions and dynamic members pass, changes do not, absence is fine, strangers are not looked at.
     let info = json!({"domain": "localhost", "nonce": "1", "nested": {"a": 1}, "list": [1, 2]});
+    let more = json!({"domain": "localhost", "nested": {"a": 1, "b": 2}, "list": [1, 2], "address": "x"});
     let advertised = [Advertised {
         name: "sign-in-with-x",
         info: &info,
@@ -200,10 +178,7 @@ fn an_echoed_extension_contains_what_was_advertised() {
         (json!({}), true),
         (json!({"other": {"info": 1}}), true),
         (json!({"sign-in-with-x": {"info": info}}), true),
-        (
-            json!({"sign-in-with-x": {"info": {"domain": "localhost", "nested": {"a": 1, "b": 2}, "list": [1, 2], "address": "x"}}}),
-            true,
-        ),
+        (json!({"sign-in-with-x": {"info": more}}), true),
         (
             json!({"sign-in-with-x": {"info": {"domain": "elsewhere", "nested": {"a": 1}, "list": [1, 2]}}}),
             false,

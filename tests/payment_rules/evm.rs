@@ -249,8 +249,8 @@ fn case_22_an_earlier_price_is_honoured_and_a_stranger_price_is_not() {
 
 #[test]
 fn both_libraries_recover_the_same_signer() {
-    // Aim: k256 is the oracle. Signatures of many keys, and each of them with one bit flipped at many places, recover to
-    // the same address or to none in both.
+    // Aim: k256 is the oracle. Signatures of many keys, and each of them with one bit flipped at many places, recover
+    // to the same address or to none in both.
     let Payee::Base(payee) = base() else { panic!("Base") };
     let mut recovered = 0;
     for seed in 1..=40u8 {

@@ -275,8 +275,8 @@ fn the_payers_signature_covers_every_byte_of_the_message() {
 
 #[test]
 fn the_wire_format_is_read_strictly() {
-    // Aim: truncation at every length, trailing bytes, other versions, lookup tables, long spellings of lengths, headers
-    // that do not add up, and more than 1,232 bytes.
+    // Aim: truncation at every length, trailing bytes, other versions, lookup tables, long spellings of lengths,
+    // headers that do not add up, and more than 1,232 bytes.
     const BAD: Option<&str> = Some("invalid_exact_svm_payload_transaction_could_not_be_decoded");
     let wire = buyer().sign_draft(&draft());
     for length in 0..wire.len() {
