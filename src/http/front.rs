@@ -82,7 +82,10 @@ impl Front {
             authenticator: parts.authenticator,
             limiter: parts.limiter,
             clock: parts.clock,
-            ids: RequestIds { base: parts.entropy.random(), next: AtomicU64::new(0) },
+            ids: RequestIds {
+                base: parts.entropy.random(),
+                next: AtomicU64::new(0),
+            },
             fixed: FixedHeaders::new(docs, limits.requests_per_window, limits.window_seconds, sandbox),
             trusted_proxies: config.server.trusted_proxies.clone(),
             max_url_bytes: config.server.max_url_bytes,
@@ -104,7 +107,11 @@ impl Front {
         };
         let now = self.clock.now();
         let free = parts.method == Method::OPTIONS || HEALTH.contains(&parts.uri.path());
-        let budget = if free { self.limiter.peek(caller, now) } else { self.limiter.count(caller, now) };
+        let budget = if free {
+            self.limiter.peek(caller, now)
+        } else {
+            self.limiter.count(caller, now)
+        };
         let as_problem = wants_problem(&parts.headers);
         let is_preflight = parts.method == Method::OPTIONS;
 
@@ -138,7 +145,11 @@ impl Front {
         if url > self.max_url_bytes {
             return Err(ApiError::of_status(StatusCode::URI_TOO_LONG, &none));
         }
-        let sent: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+        let sent: usize = parts
+            .headers
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len() + 4)
+            .sum();
         if sent > self.max_header_bytes {
             let hint = format!("At most {} bytes of headers.", self.max_header_bytes);
             return Err(ApiError::of_status(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &none).hint(hint));
@@ -146,7 +157,11 @@ impl Front {
         if parts.headers.get_all(HOST).iter().count() > 1 {
             return Err(ApiError::of_status(StatusCode::BAD_REQUEST, &none));
         }
-        let declared = parts.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+        let declared = parts
+            .headers
+            .get(CONTENT_LENGTH)
+            .and_then(|v| v.to_str().ok())
+            .and_then(|v| v.parse().ok());
         if declared.is_some_and(|bytes: u64| bytes > self.max_body_bytes as u64) {
             let hint = format!("At most {} bytes.", self.max_body_bytes);
             return Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &none).hint(hint));
@@ -173,7 +188,11 @@ impl Front {
         *probe.uri_mut() = parts.uri.clone();
         let Ok(answer) = self.routes.clone().call(probe).await;
         let allow = answer.headers().get(ALLOW)?;
-        let known = allow.to_str().ok()?.split(',').any(|m| m.trim() == parts.method.as_str());
+        let known = allow
+            .to_str()
+            .ok()?
+            .split(',')
+            .any(|m| m.trim() == parts.method.as_str());
         (answer.status() == StatusCode::METHOD_NOT_ALLOWED && !known)
             .then(|| ApiError::method_not_allowed(allow.clone()))
     }
@@ -203,7 +222,11 @@ impl Front {
         let budget = self.limiter.count(Counted::from(peer), self.clock.now());
         let body = error.body(&id, false);
         let response = self.dress(error.render(&id, false), &id, &budget);
-        let mut bytes = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n", body.len()).into_bytes();
+        let mut bytes = format!(
+            "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        )
+        .into_bytes();
         for (name, value) in response.headers() {
             bytes.extend_from_slice(name.as_str().as_bytes());
             bytes.extend_from_slice(b": ");
@@ -247,7 +270,9 @@ fn finish(mut response: Response, id: &str, as_problem: bool) -> Response {
 }
 
 fn wants_problem(headers: &HeaderMap) -> bool {
-    headers.get(ACCEPT).is_some_and(|v| v.as_bytes().windows(24).any(|w| w == b"application/problem+json"))
+    headers
+        .get(ACCEPT)
+        .is_some_and(|v| v.as_bytes().windows(24).any(|w| w == b"application/problem+json"))
 }
 
 /// Request ids: unique in the process and across restarts, not secret, and no system call each.
@@ -260,7 +285,9 @@ impl RequestIds {
     fn next(&self) -> Arc<str> {
         let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
         // Multiplying by an odd number is a bijection: no two counters give the same id.
-        let mixed = self.base.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
+        let mixed = self
+            .base
+            .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
         format!("req_{mixed:032x}").into()
     }
 }
