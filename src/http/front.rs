@@ -254,6 +254,8 @@ fn finish(mut response: Response, id: &str, as_problem: bool) -> Response {
     }
     if let Some(Parked(error)) = response.extensions_mut().remove::<Parked>() {
         let mut rendered = error.render(id, as_problem);
+        // The routes have measured the empty body that carried the error here.
+        response.headers_mut().remove(CONTENT_LENGTH);
         // What the handler put there (a deprecation, a tighter budget) stays.
         for (name, value) in response.headers() {
             rendered.headers_mut().entry(name).or_insert_with(|| value.clone());
@@ -263,10 +265,7 @@ fn finish(mut response: Response, id: &str, as_problem: bool) -> Response {
     if response.extensions().get::<Complete>().is_some() {
         return response;
     }
-    if status == StatusCode::METHOD_NOT_ALLOWED || status.is_client_error() || status.is_server_error() {
-        return ApiError::of_status(status, response.headers()).render(id, as_problem);
-    }
-    response
+    ApiError::of_status(status, response.headers()).render(id, as_problem)
 }
 
 fn wants_problem(headers: &HeaderMap) -> bool {
