@@ -1,5 +1,17 @@
 //! The engine.
+//!
+//! Every account, payment, card and session is an entity: a pure state machine (`decide`, `apply`) that one generic
+//! actor, the shell, runs and makes durable. What an entity wants of the outside or of another entity is an effect: a
+//! durable row that a supervised delivery works off. See [`kernel`] for the machinery and the entity modules for the
+//! rules.
 
+pub mod account;
+pub mod card;
+pub mod engine;
 pub mod id;
+pub mod kernel;
+pub mod ledger;
 pub mod money;
+pub mod payment;
 pub mod port;
+pub mod session;

@@ -45,7 +45,11 @@ impl Usdc {
     /// # Errors
     /// [`AmountError::OutOfRange`] above 2^64 atomic units.
     pub fn from_cents(cents: Cents) -> Result<Self, AmountError> {
-        cents.0.checked_mul(ATOMIC_PER_CENT).map(Self).ok_or(AmountError::OutOfRange)
+        cents
+            .0
+            .checked_mul(ATOMIC_PER_CENT)
+            .map(Self)
+            .ok_or(AmountError::OutOfRange)
     }
 
     /// # Errors
@@ -100,7 +104,11 @@ impl Cents {
             Some(f) if f.len() == 1 => f.parse::<u64>().map_err(|_| AmountError::Malformed)? * 10,
             Some(f) => f.parse().map_err(|_| AmountError::Malformed)?,
         };
-        whole.checked_mul(100).and_then(|w| w.checked_add(cents)).map(Self).ok_or(AmountError::OutOfRange)
+        whole
+            .checked_mul(100)
+            .and_then(|w| w.checked_add(cents))
+            .map(Self)
+            .ok_or(AmountError::OutOfRange)
     }
 
     /// # Errors
@@ -120,7 +128,9 @@ impl Cents {
     /// [`AmountError::OutOfRange`] when negative or too large.
     pub fn ceil_to_cent(dollars: Decimal) -> Result<Self, AmountError> {
         use rust_decimal::prelude::ToPrimitive;
-        let cents = dollars.checked_mul(Decimal::ONE_HUNDRED).ok_or(AmountError::OutOfRange)?;
+        let cents = dollars
+            .checked_mul(Decimal::ONE_HUNDRED)
+            .ok_or(AmountError::OutOfRange)?;
         let cents = cents.round_dp_with_strategy(0, RoundingStrategy::ToPositiveInfinity);
         cents.to_u64().map(Self).ok_or(AmountError::OutOfRange)
     }

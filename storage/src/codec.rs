@@ -3,7 +3,7 @@
 //! A value is `version (1) | schema (2, LE) | crc32c (4, LE) | bincode`. The schema names the type and its
 //! shape, so that a reader never takes one type's bytes for another's; the checksum covers everything else.
 
-use bincode::config::{Configuration, Fixint, LittleEndian, Limit, NoLimit};
+use bincode::config::{Configuration, Fixint, Limit, LittleEndian, NoLimit};
 
 /// The only format so far.
 const VERSION: u8 = 1;
@@ -43,7 +43,9 @@ pub enum DecodeError {
 }
 
 fn config() -> Configuration<LittleEndian, Fixint, Limit<DECODE_LIMIT>> {
-    bincode::config::standard().with_fixed_int_encoding().with_limit::<DECODE_LIMIT>()
+    bincode::config::standard()
+        .with_fixed_int_encoding()
+        .with_limit::<DECODE_LIMIT>()
 }
 
 fn encoder() -> Configuration<LittleEndian, Fixint, NoLimit> {
@@ -81,7 +83,10 @@ pub fn decode<T: Stored>(bytes: &[u8]) -> Result<T, DecodeError> {
         return Err(DecodeError::Checksum);
     }
     if found != T::SCHEMA {
-        return Err(DecodeError::Schema { found, expected: T::SCHEMA });
+        return Err(DecodeError::Schema {
+            found,
+            expected: T::SCHEMA,
+        });
     }
     let (value, used) = bincode::decode_from_slice::<T, _>(&bytes[HEADER..], config())
         .map_err(|e| DecodeError::Malformed(e.to_string()))?;

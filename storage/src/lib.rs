@@ -5,9 +5,16 @@
 //! asks, atomically, and says when they are safe.
 
 pub mod codec;
+pub mod disk;
+mod export;
+mod journal;
+mod lock;
+pub mod snapshot;
 mod store;
 
+pub use export::RestoreMark;
+pub use journal::{Clock, FatalHook, JournalStore, Limits, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, Options};
 pub use store::{
-    Batch, CommitError, Committed, Condition, Done, Event, EventSink, Headroom, Lane, Row, RowKey, Seq, Store, StoreError,
-    StoredEvent, Write, BoxFuture, MAX_VALUE_BYTES,
+    Batch, BoxFuture, CommitError, Committed, Condition, Done, Event, EventSink, Headroom, Lane, MAX_VALUE_BYTES, Row,
+    RowKey, Seq, Store, StoreError, StoredEvent, Write,
 };

@@ -1,0 +1,341 @@
+//! A prepaid card: ordered at the issuer once its payment has settled.
+//!
+//!     pending --issuer--> ready --holder or issuer--> CLOSED
+//!        |                  `------six months-------> EXPIRED
+//!        `--issuer's definite refusal--> FAILED, the whole charge credited to the payer's balance
+//!
+//! A time-out of the issuer is never a refusal: the order stands, under the same idempotency key, until the issuer says
+//! yes or no.
+
+use purser_storage::codec::Stored;
+
+use crate::id::{CardId, EffectId, PaymentId, Wallet};
+use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
+use crate::ledger::{Place, Transaction};
+use crate::money::{Cents, Usdc};
+use crate::port::{IssuedCard, Timestamp};
+
+/// A card's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Card {
+    /// Who paid for it and may see it.
+    pub owner: Wallet,
+    /// What paid for it.
+    pub payment: PaymentId,
+    /// Loaded on it.
+    pub amount: Cents,
+    /// What was charged, fee included; credited if the card fails.
+    pub charged: Usdc,
+    /// When it was bought.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a card stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Ordered.
+    Pending,
+    /// Usable.
+    Ready(Details),
+    /// Refused by the issuer; the charge is credited.
+    Failed {
+        /// The issuer's word.
+        reason: String,
+    },
+    /// Closed for good.
+    Closed(Details),
+    /// Past its life.
+    Expired(Details),
+}
+
+/// What may be known of a card outside the vault.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Details {
+    /// The issuer's name of it.
+    pub issuer_ref: String,
+    /// Last four digits.
+    pub last4: String,
+    /// 1 to 12.
+    pub exp_month: u8,
+    /// Four digits.
+    pub exp_year: u16,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The issuer made it.
+    Issued {
+        /// The order this answers.
+        effect: EffectId,
+        /// The card, its number sealed.
+        card: IssuedCard,
+    },
+    /// The issuer definitely refused.
+    Refused {
+        /// The order this answers.
+        effect: EffectId,
+        /// The issuer's word.
+        reason: String,
+    },
+    /// The owner reads the number: kept as a fact, for the audit.
+    Reveal,
+    /// Close it.
+    Close,
+    /// Its life is over.
+    Expire,
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Bought.
+    Ordered {
+        /// By whom.
+        owner: Wallet,
+        /// With what.
+        payment: PaymentId,
+        /// To be loaded.
+        amount: Cents,
+        /// Charged.
+        charged: Usdc,
+        /// When.
+        at: Timestamp,
+    },
+    /// The issuer made it.
+    Issued(Details, Timestamp),
+    /// The issuer refused.
+    Refused(String, Timestamp),
+    /// The number was shown to its owner.
+    Revealed(Timestamp),
+    /// Closed.
+    Closed(Timestamp),
+    /// Expired.
+    Expired(Timestamp),
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+impl Stored for Card {
+    const SCHEMA: u16 = 30;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 31;
+}
+
+impl Card {
+    /// The first snapshot of a card, for the batch of the payment that bought it.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn order(
+        id: CardId,
+        owner: Wallet,
+        payment: PaymentId,
+        amount: Cents,
+        charged: Usdc,
+        context: &Context,
+    ) -> Result<Opening, OutOfOrder> {
+        Opening::of::<Self>(
+            &id,
+            &Event::Ordered {
+                owner,
+                payment,
+                amount,
+                charged,
+                at: context.now,
+            },
+            context,
+        )
+    }
+
+    /// What may be known of it, once it was issued.
+    pub const fn details(&self) -> Option<&Details> {
+        match &self.status {
+            Status::Ready(d) | Status::Closed(d) | Status::Expired(d) => Some(d),
+            Status::Pending | Status::Failed { .. } => None,
+        }
+    }
+
+    /// Takes back what fulfilment had posted, so that the whole charge stands in suspense for the credit.
+    fn reversal(&self, id: &CardId, at: Timestamp) -> Transaction {
+        let (amount, fee) = split(self.amount, self.charged);
+        Transaction::new(at, id)
+            .book(Place::CardIssuer, Place::Suspense, amount)
+            .book(Place::Fees, Place::Suspense, fee)
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+}
+
+/// What fulfilment posts: the amount is owed to the issuer, the rest of the charge is our fee.
+pub(crate) fn posting(id: &CardId, amount: Cents, charged: Usdc, at: Timestamp) -> Transaction {
+    let (amount, fee) = split(amount, charged);
+    Transaction::new(at, id)
+        .book(Place::Suspense, Place::CardIssuer, amount)
+        .book(Place::Suspense, Place::Fees, fee)
+}
+
+/// Amount and fee of a charge. The charge is never below the amount, so nothing is lost in the clamp.
+fn split(amount: Cents, charged: Usdc) -> (Usdc, Usdc) {
+    let amount = Usdc::from_cents(amount).unwrap_or(charged).min(charged);
+    (amount, charged.minus(amount).unwrap_or(Usdc::ZERO))
+}
+
+impl Entity for Card {
+    const KIND: Kind = Kind::Card;
+    const MOVES: &'static [Move] = &[
+        ("-", "payment settled", "pending"),
+        ("pending", "issuer made it", "ready"),
+        ("pending", "issuer definitely refused; charge credited", "failed"),
+        ("ready", "holder or issuer closed it", "closed"),
+        ("ready", "six months after issue", "expired"),
+    ];
+
+    type Id = CardId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Rejection;
+    type Outcome = Self;
+
+    fn decide(
+        this: Option<&Self>,
+        id: &CardId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let Some(card) = this else { return Err(Rejection("-")) };
+        let decided = Decision::answer(());
+        match (&card.status, command) {
+            (Status::Pending, Command::Issued { effect, card: issued }) => Ok(decided
+                .completes(effect)
+                .put_new(table::vault(*id), issued.sealed.clone())
+                .event(Event::Issued(
+                    Details {
+                        issuer_ref: issued.issuer_ref,
+                        last4: issued.last4,
+                        exp_month: issued.exp_month,
+                        exp_year: issued.exp_year,
+                    },
+                    context.now,
+                ))),
+            (Status::Pending, Command::Refused { effect, reason }) => Ok(decided
+                .completes(effect)
+                .event(Event::Refused(reason, context.now))
+                .post(&card.reversal(id, context.now), context)
+                .then(
+                    Work::Credit {
+                        account: card.owner,
+                        amount: card.charged,
+                        cause: CreditCause::Card(*id),
+                    },
+                    context,
+                )),
+            (Status::Ready(_), Command::Reveal) => Ok(decided.event(Event::Revealed(context.now))),
+            (Status::Ready(_), Command::Close) => Ok(decided.event(Event::Closed(context.now))),
+            (Status::Ready(_), Command::Expire) => Ok(decided.event(Event::Expired(context.now))),
+            (_, _) => Err(Rejection(card.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, OutOfOrder> {
+        let status = this.as_ref().map_or("-", Self::status);
+        match (this, event) {
+            (
+                None,
+                Event::Ordered {
+                    owner,
+                    payment,
+                    amount,
+                    charged,
+                    at,
+                },
+            ) => Ok(Self {
+                owner: *owner,
+                payment: *payment,
+                amount: *amount,
+                charged: *charged,
+                created_at: *at,
+                updated_at: *at,
+                status: Status::Pending,
+            }),
+            (Some(card), Event::Issued(details, at)) if card.status == Status::Pending => {
+                Ok(card.at(Status::Ready(details.clone()), *at))
+            }
+            (Some(card), Event::Refused(reason, at)) if card.status == Status::Pending => {
+                Ok(card.at(Status::Failed { reason: reason.clone() }, *at))
+            }
+            (Some(card), event) => match (card.status.clone(), event) {
+                (Status::Ready(_), Event::Revealed(_)) => Ok(card),
+                (Status::Ready(d), Event::Closed(at)) => Ok(card.at(Status::Closed(d), *at)),
+                (Status::Ready(d), Event::Expired(at)) => Ok(card.at(Status::Expired(d), *at)),
+                (_, event) => Err(OutOfOrder::new(status, event)),
+            },
+            (None, event) => Err(OutOfOrder::new(status, event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Pending => "pending",
+            Status::Ready(_) => "ready",
+            Status::Failed { .. } => "failed",
+            Status::Closed(_) => "closed",
+            Status::Expired(_) => "expired",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Ordered { .. } => "pending",
+            Event::Issued(..) => "ready",
+            Event::Refused(..) => "failed",
+            Event::Revealed(_) => "details_viewed",
+            Event::Closed(_) => "closed",
+            Event::Expired(_) => "expired",
+        })
+    }
+
+    fn view(&self, id: &CardId) -> View {
+        let reason = match &self.status {
+            Status::Failed { reason } => Some(reason.as_str()),
+            _ => None,
+        };
+        View::new()
+            .text("card_id", id)
+            .text("status", self.status())
+            .text("card_type", "Non-Reloadable U.S.")
+            .number("usd_amount", self.amount.decimal())
+            .number("charged_usd_amount", self.charged.decimal())
+            .text("country", "US")
+            .maybe("last4", self.details().map(|d| d.last4.as_str()))
+            .maybe("failure_reason", reason)
+            .text("payment_id", self.payment)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<Self> {
+        (self.status != Status::Pending).then(|| self.clone())
+    }
+}

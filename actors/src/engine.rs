@@ -1,0 +1,419 @@
+//! The whole engine behind one handle: what the edge calls.
+
+mod paying;
+mod reading;
+mod work;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, codec};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::account::{self, Account, LinkCode, LinkGrant};
+use crate::card::{self, Card};
+use crate::id::{CardId, SessionId, Wallet};
+use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry};
+use crate::kernel::family::{Ground, Limits, StartEffects};
+use crate::kernel::{Effect, Family, Kind, Refusal, table};
+use crate::payment::{NewSession, Payment};
+use crate::port::{CardIssuer, Clock, Entropy, Settlement};
+use crate::session::{self, Amr, Session};
+
+pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
+
+/// What the engine is built from.
+pub struct Parts {
+    /// What is durable.
+    pub store: Arc<dyn Store>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids and jitter.
+    pub entropy: Arc<dyn Entropy>,
+    /// Moves USDC.
+    pub settlement: Arc<dyn Settlement>,
+    /// Makes cards.
+    pub issuer: Arc<dyn CardIssuer>,
+    /// Limits and pauses.
+    pub settings: Settings,
+}
+
+/// The engine's limits and pauses.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Of every family.
+    pub limits: Limits,
+    /// Of every delivery.
+    pub retry: Retry,
+    /// Paid calls in flight, at most.
+    pub in_flight_max: usize,
+    /// Of one payer.
+    pub in_flight_per_payer_max: usize,
+    /// Daily caps of one account.
+    pub caps: account::Caps,
+    /// How long the chain may take to answer a submission before its outcome counts as unknown, in milliseconds.
+    pub settle_timeout_ms: u64,
+    /// Tries to prepare a payment before it is released.
+    pub prepare_attempts: u32,
+    /// Pause between two readings of the chain for one payment, in milliseconds.
+    pub watch_every_ms: u64,
+    /// How long the issuer may take to answer before its answer counts as lost, in milliseconds.
+    pub issuer_timeout_ms: u64,
+    /// How often idle entities are looked for, in milliseconds.
+    pub sweep_every_ms: u64,
+}
+
+/// The engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Storage failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A stored fact is damaged.
+    #[error("stored {0} is damaged: {1}")]
+    Damaged(&'static str, codec::DecodeError),
+    /// The store refused the first commit.
+    #[error("the store refused a commit: {0}")]
+    Commit(CommitError),
+    /// The actor runtime is stopping.
+    #[error("actors cannot be started: {0}")]
+    Actors(String),
+}
+
+/// Handle on the running engine.
+#[derive(Clone)]
+pub struct Engine(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    settings: Settings,
+    accounts: Family<Account>,
+    payments: Family<Payment>,
+    cards: Family<Card>,
+    sessions: Family<Session>,
+    secret: [u8; 32],
+    permits: Arc<Semaphore>,
+    payers: dashmap::DashMap<u128, usize>,
+    root: ActorCell,
+}
+
+impl Engine {
+    /// Starts supervisors and takes up every effect that was not done when the last process ended.
+    ///
+    /// # Errors
+    /// When storage fails or actors cannot be started.
+    pub async fn start(parts: Parts) -> Result<Self, StartError> {
+        let Parts {
+            store,
+            clock,
+            entropy,
+            settlement,
+            issuer,
+            settings,
+        } = parts;
+        let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
+        let secret = claim_secret(&store, &entropy).await?;
+        let (root, _) = Actor::spawn(None, Root, ()).await.map_err(actors)?;
+        let root = root.get_cell();
+        let deliveries = Arc::new(Deliveries::default());
+        let effects: Arc<dyn StartEffects> = deliveries.clone();
+        let ground = Ground {
+            store: store.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            effects,
+            runtime: tokio::runtime::Handle::current(),
+            limits: settings.limits,
+        };
+        let inner = Inner {
+            accounts: Family::start(ground.clone(), root.clone()).await.map_err(actors)?,
+            payments: Family::start(ground.clone(), root.clone()).await.map_err(actors)?,
+            cards: Family::start(ground.clone(), root.clone()).await.map_err(actors)?,
+            sessions: Family::start(ground, root.clone()).await.map_err(actors)?,
+            store: store.clone(),
+            clock: clock.clone(),
+            settings,
+            secret,
+            permits: Arc::new(Semaphore::new(settings.in_flight_max)),
+            payers: dashmap::DashMap::new(),
+            root: root.clone(),
+        };
+        let worker = work::Desk {
+            accounts: inner.accounts.clone(),
+            payments: inner.payments.clone(),
+            cards: inner.cards.clone(),
+            settlement,
+            issuer,
+            settings,
+        };
+        let ground = DeliveryGround {
+            store,
+            clock,
+            entropy,
+            retry: settings.retry,
+        };
+        let kinds = [Kind::Account, Kind::Payment, Kind::Card];
+        deliveries
+            .open(&kinds, ground, Arc::new(worker), root)
+            .await
+            .map_err(actors)?;
+        let engine = Self(Arc::new(inner));
+        engine.take_up(&*deliveries).await?;
+        engine.keep_house();
+        Ok(engine)
+    }
+
+    /// Starts every effect that is not done; stuck ones wait for an operator.
+    async fn take_up(&self, deliveries: &dyn StartEffects) -> Result<(), StartError> {
+        const PAGE: usize = 1_000;
+        let mut after = None;
+        loop {
+            let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
+            for (_, row) in &page {
+                let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
+                if !effect.stuck {
+                    deliveries.start(effect);
+                }
+            }
+            match page.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// Sends idle entities to rest and forgets expired nonces and login codes, for as long as the engine lives.
+    fn keep_house(&self) {
+        let inner = Arc::downgrade(&self.0);
+        let every = Duration::from_millis(self.0.settings.sweep_every_ms.max(1));
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(every).await;
+                let Some(inner) = inner.upgrade() else { return };
+                inner.accounts.sweep();
+                inner.payments.sweep();
+                inner.cards.sweep();
+                inner.sessions.sweep();
+                if let Err(error) = inner.forget_expired().await {
+                    tracing::error!(%error, "expired nonces and codes could not be forgotten");
+                }
+            }
+        });
+    }
+
+    /// Stops every actor. What is durable stays, what is not done is taken up at the next start.
+    pub fn stop(&self) {
+        self.0.root.stop(Some("the service stops".into()));
+    }
+}
+
+impl Inner {
+    /// Deletes nonces and login codes that nobody could use any more. Their keys begin with the expiry.
+    async fn forget_expired(&self) -> Result<(), StoreError> {
+        const PAGE: usize = 500;
+        let now_s = self.clock.now().seconds();
+        for name in [table::NONCE, table::LINK, table::REVOKED] {
+            let page = self.store.scan(&[name], None, PAGE).await?;
+            let expired = page.into_iter().map(|(key, _)| key).filter(|key| {
+                let expiry = key.get(1..9).and_then(|b| <[u8; 8]>::try_from(b).ok());
+                expiry.is_some_and(|e| u64::from_be_bytes(e) < now_s)
+            });
+            let writes: Vec<_> = expired.map(|key| Write::Delete { key }).collect();
+            if !writes.is_empty() {
+                self.store.commit(
+                    Batch {
+                        writes,
+                        ..Batch::default()
+                    },
+                    Box::new(|_| {}),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The key that payment ids are made with, made once for the life of the store.
+async fn claim_secret(store: &Arc<dyn Store>, entropy: &Arc<dyn Entropy>) -> Result<[u8; 32], StartError> {
+    let key = table::meta("claim-secret");
+    if let Some(row) = store.read(&key).await? {
+        let stored: &[u8] = &row.value;
+        return stored
+            .try_into()
+            .map_err(|_| StartError::Damaged("claim secret", codec::DecodeError::Truncated));
+    }
+    let mut secret = [0; 32];
+    secret[..16].copy_from_slice(&entropy.random().to_be_bytes());
+    secret[16..].copy_from_slice(&entropy.random().to_be_bytes());
+    let batch = Batch {
+        conditions: vec![Condition::Absent(key.clone())],
+        writes: vec![Write::Put {
+            key,
+            revision: 0,
+            value: secret.to_vec(),
+        }],
+        ..Batch::default()
+    };
+    let (done, committed) = oneshot::channel();
+    store.commit(batch, Box::new(move |result| drop(done.send(result))));
+    committed
+        .await
+        .unwrap_or(Err(CommitError::Stopped))
+        .map_err(StartError::Commit)?;
+    Ok(secret)
+}
+
+/// The top of the tree. A family's supervisor that dies takes the process's trust with it: that is logged as an error
+/// and its entities answer `Unknown` until a restart.
+struct Root;
+
+impl Actor for Root {
+    type Msg = ();
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<()>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<()>,
+        event: SupervisionEvent,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        if let SupervisionEvent::ActorFailed(cell, error) = event {
+            tracing::error!(actor = %cell.get_id(), %error, "a supervisor died");
+        }
+        Ok(())
+    }
+}
+
+/// Why an identity or account operation did not happen.
+#[derive(Debug)]
+pub enum Denied<R> {
+    /// The entity refused.
+    Rejected(R),
+    /// Another wallet has this address in lower case.
+    Collision,
+    /// Used before, or not there.
+    Used,
+    /// Ask again later.
+    Unavailable,
+}
+
+impl<R> From<Refusal<R>> for Denied<R> {
+    fn from(refusal: Refusal<R>) -> Self {
+        match refusal {
+            Refusal::Rejected(r) => Self::Rejected(r),
+            Refusal::Conflict | Refusal::Missing => Self::Used,
+            Refusal::Unknown | Refusal::Quarantined => Self::Unavailable,
+        }
+    }
+}
+
+impl Engine {
+    /// Signs a wallet in: its nonce is used up, its account exists, its session is open.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when the nonce was used before, [`Denied::Collision`] for a look-alike Solana address.
+    pub async fn sign_in(
+        &self,
+        wallet: Wallet,
+        nonce: ([u8; 16], u64),
+        session: NewSession,
+    ) -> Result<(), Denied<account::Rejection>> {
+        if self.collides(&wallet).await.map_err(|_| Denied::Unavailable)? {
+            return Err(Denied::Collision);
+        }
+        Ok(self
+            .0
+            .accounts
+            .ask(wallet, account::Command::SignIn { nonce, session })
+            .await?)
+    }
+
+    /// Makes a login link's code valid.
+    ///
+    /// # Errors
+    /// When the account is frozen.
+    pub async fn offer_link(&self, wallet: Wallet, code: LinkCode, amr: Amr) -> Result<(), Denied<account::Rejection>> {
+        Ok(self
+            .0
+            .accounts
+            .ask(wallet, account::Command::OfferLink { code, amr })
+            .await?)
+    }
+
+    /// Uses a login link's code up and opens a session.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when the code is unknown, used or too old.
+    pub async fn use_link(&self, code: LinkCode, session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
+        if code.expires_s <= self.0.clock.now().seconds() {
+            return Err(Denied::Used);
+        }
+        let row = self.0.store.read(&table::link(code.expires_s, &code.hash)).await;
+        let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
+        let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
+        let command = account::Command::UseLink {
+            code,
+            amr: grant.amr,
+            session,
+        };
+        self.0.accounts.ask(grant.wallet, command).await?;
+        Ok(grant)
+    }
+
+    /// Exchanges a refresh token, by its hash.
+    ///
+    /// # Errors
+    /// When the session has ended or was refreshed since the caller read it.
+    pub async fn refresh(
+        &self,
+        session: SessionId,
+        command: session::Command,
+    ) -> Result<session::Answer, Denied<session::Rejection>> {
+        Ok(self.0.sessions.ask(session, command).await?)
+    }
+
+    /// Sessions whose id_tokens must no longer count, though some could still be alive.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn revoked_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let rows = self.0.store.scan(&[table::REVOKED], None, usize::MAX).await?;
+        let id = |key: &[u8]| key.last_chunk::<16>().map(|b| SessionId(u128::from_be_bytes(*b)));
+        Ok(rows.iter().filter_map(|(key, _)| id(key)).collect())
+    }
+
+    /// Freezes or unfreezes an account.
+    ///
+    /// # Errors
+    /// When the engine cannot answer.
+    pub async fn set_frozen(&self, wallet: Wallet, message: Option<String>) -> Result<(), Denied<account::Rejection>> {
+        let command = match message {
+            Some(message) => account::Command::Freeze { message },
+            None => account::Command::Unfreeze,
+        };
+        Ok(self.0.accounts.ask(wallet, command).await?)
+    }
+
+    /// Writes down that the owner is shown a card's number.
+    ///
+    /// # Errors
+    /// When the card is not ready.
+    pub async fn reveal(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
+        Ok(self.0.cards.ask(card, card::Command::Reveal).await?)
+    }
+
+    /// Closes a card.
+    ///
+    /// # Errors
+    /// When the card is not ready.
+    pub async fn close_card(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
+        Ok(self.0.cards.ask(card, card::Command::Close).await?)
+    }
+}

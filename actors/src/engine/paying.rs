@@ -1,0 +1,255 @@
+//! A paid call from the engine's side: permit, claim, wait.
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::Engine;
+use crate::account::{self, Admission};
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::Refusal;
+use crate::money::Cents;
+use crate::payment::{self, NewSession, Outcome, Purchase, Rejection, Status};
+use crate::port::Authorization;
+
+/// A purchase with its verified payment.
+#[derive(Clone, Debug)]
+pub struct PayRequest {
+    /// Form and signature verified.
+    pub authorization: Authorization,
+    /// What it buys.
+    pub purchase: Purchase,
+    /// Digest of route and parameters in canonical form.
+    pub request: [u8; 32],
+    /// Opened if this call's claim wins.
+    pub session: NewSession,
+}
+
+/// Room for one paid call, taken before the claim and kept until the answer.
+#[derive(Debug)]
+pub struct Permit {
+    _room: OwnedSemaphorePermit,
+    _share: PayerShare,
+}
+
+/// Counts one payer's calls in flight; gives its place back when dropped.
+struct PayerShare {
+    engine: Engine,
+    payer: u128,
+}
+
+impl std::fmt::Debug for PayerShare {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "PayerShare({:032x})", self.payer)
+    }
+}
+
+impl Drop for PayerShare {
+    fn drop(&mut self) {
+        self.engine.0.payers.remove_if_mut(&self.payer, |_, n| {
+            *n -= 1;
+            *n == 0
+        });
+    }
+}
+
+/// Nothing was claimed; come back later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overloaded {
+    /// In seconds.
+    pub retry_after_s: u64,
+}
+
+/// What a paid call came to.
+#[derive(Clone, Debug)]
+pub struct Paid {
+    /// The payment.
+    pub payment: PaymentId,
+    /// Whether this call made the claim. Only it may be given credentials.
+    pub won: bool,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// Why a paid call claimed nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PayError {
+    /// The account is frozen.
+    Frozen {
+        /// For the holder.
+        message: String,
+    },
+    /// Another wallet has this address in lower case.
+    Collision,
+    /// A daily cap is reached.
+    CardsPerDay {
+        /// The cap.
+        cap: u32,
+    },
+    /// A daily cap is reached.
+    SumPerDay {
+        /// The cap.
+        cap: Cents,
+    },
+    /// The payment is claimed for another request.
+    AlreadyUsed,
+    /// The engine cannot answer now; the payment may be claimed.
+    Unknown(PaymentId),
+}
+
+/// Tries of one call before it gives up; each is a lost race against the same payment.
+const RACES: usize = 8;
+
+impl Engine {
+    /// Takes room for one paid call.
+    ///
+    /// # Errors
+    /// [`Overloaded`] when the engine, the payer's share or the journal's room is full.
+    pub fn admit(&self, payer: &Wallet) -> Result<Permit, Overloaded> {
+        let full = Overloaded { retry_after_s: 1 };
+        let headroom = self.0.store.headroom();
+        if headroom.lag_bytes >= headroom.lag_limit_bytes {
+            return Err(full);
+        }
+        let room = self.0.permits.clone().try_acquire_owned().map_err(|_| full)?;
+        let payer = payer.digest();
+        {
+            let mut n = self.0.payers.entry(payer).or_insert(0);
+            if *n >= self.0.settings.in_flight_per_payer_max {
+                return Err(full);
+            }
+            *n += 1;
+        }
+        Ok(Permit {
+            _room: room,
+            _share: PayerShare {
+                engine: self.clone(),
+                payer,
+            },
+        })
+    }
+
+    /// The id that a payment has or would have.
+    pub fn payment_id(&self, authorization: &Authorization) -> PaymentId {
+        payment::id_of(authorization, &self.0.secret)
+    }
+
+    /// Claims the payment and waits for what becomes of it. Dropping the future changes nothing: from the claim on,
+    /// durable effects drive the payment.
+    ///
+    /// # Errors
+    /// [`PayError`]: nothing was claimed by this call.
+    pub async fn pay(&self, request: PayRequest, permit: Permit) -> Result<Paid, PayError> {
+        let id = self.payment_id(&request.authorization);
+        let payer = request.authorization.payer();
+        let mut won = false;
+        for _ in 0..RACES {
+            let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unknown(id))?;
+            let above = match known {
+                None => match self.claim(id, payer, &request).await? {
+                    false => continue,
+                    true => {
+                        won = true;
+                        0
+                    }
+                },
+                Some(_) => match self.join(id, payer, &request).await? {
+                    None => continue,
+                    Some(above) => above,
+                },
+            };
+            let outcome = self
+                .0
+                .payments
+                .outcome(id, above)
+                .await
+                .map_err(|_| PayError::Unknown(id))?;
+            drop(permit);
+            return Ok(Paid {
+                payment: id,
+                won,
+                outcome,
+            });
+        }
+        Err(PayError::Unknown(id))
+    }
+
+    /// One claim; `false` if somebody else was first.
+    async fn claim(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<bool, PayError> {
+        if self.collides(&payer).await.map_err(|_| PayError::Unknown(id))? {
+            return Err(PayError::Collision);
+        }
+        let PayRequest {
+            authorization,
+            purchase,
+            request,
+            session,
+        } = request.clone();
+        let caps = self.0.settings.caps;
+        let admission = Admission {
+            payment: id,
+            authorization,
+            purchase,
+            request,
+            session,
+            caps,
+        };
+        match self
+            .0
+            .accounts
+            .ask(payer, account::Command::Claim(Box::new(admission)))
+            .await
+        {
+            Ok(()) => Ok(true),
+            Err(Refusal::Conflict) => Ok(false),
+            Err(refusal) => Err(refused(id, refusal)),
+        }
+    }
+
+    /// Joins a payment that is known: the revision above which its outcome counts, or `None` to look again.
+    async fn join(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<u64>, PayError> {
+        match self
+            .0
+            .payments
+            .ask(
+                id,
+                payment::Command::Present {
+                    request: request.request,
+                },
+            )
+            .await
+        {
+            Ok(payment::Answer::Wait | payment::Answer::Done) => Ok(Some(0)),
+            Ok(payment::Answer::Readmit) => self.readmit(id, payer, request).await,
+            Err(Refusal::Rejected(Rejection::OtherRequest)) => Err(PayError::AlreadyUsed),
+            Err(Refusal::Conflict | Refusal::Missing | Refusal::Rejected(_)) => Ok(None),
+            Err(Refusal::Unknown | Refusal::Quarantined) => Err(PayError::Unknown(id)),
+        }
+    }
+
+    async fn readmit(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<u64>, PayError> {
+        let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unknown(id))?;
+        let above = match known {
+            Some((payment, revision)) if payment.status == Status::Released => revision,
+            _ => return Ok(None),
+        };
+        let purchase = request.purchase.clone();
+        let command = account::Command::Readmit {
+            payment: id,
+            purchase,
+            caps: self.0.settings.caps,
+        };
+        match self.0.accounts.ask(payer, command).await {
+            Ok(()) => Ok(Some(above)),
+            Err(Refusal::Conflict) => Ok(None),
+            Err(refusal) => Err(refused(id, refusal)),
+        }
+    }
+}
+
+fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
+    match refusal {
+        Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
+        Refusal::Rejected(account::Rejection::CardsPerDay { cap }) => PayError::CardsPerDay { cap },
+        Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
+        _ => PayError::Unknown(id),
+    }
+}

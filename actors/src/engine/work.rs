@@ -1,0 +1,223 @@
+//! What each effect does: it asks the outside and tells the entity. Every way through ends in the batch that deletes
+//! the effect, in a failure that its supervisor writes down, or in waiting.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Settings;
+use crate::account::{self, Account};
+use crate::card::{self, Card};
+use crate::id::{CardId, PaymentId};
+use crate::kernel::delivery::Worker;
+use crate::kernel::effect::Work;
+use crate::kernel::family::LoadError;
+use crate::kernel::{Effect, Entity, Failure, Family};
+use crate::payment::{self, Payment, Status};
+use crate::port::{
+    BoxFuture, CardIssuer, Decline, ErrorKind, Issuance, IssueCard, Lookup, PortError, Settlement, Submitted,
+};
+
+/// Everything that effects need.
+pub(super) struct Desk {
+    pub(super) accounts: Family<Account>,
+    pub(super) payments: Family<Payment>,
+    pub(super) cards: Family<Card>,
+    pub(super) settlement: Arc<dyn Settlement>,
+    pub(super) issuer: Arc<dyn CardIssuer>,
+    pub(super) settings: Settings,
+}
+
+type Done = Result<(), Failure>;
+
+impl Worker for Desk {
+    fn run<'a>(&'a self, effect: &'a Effect) -> BoxFuture<'a, Done> {
+        Box::pin(async move {
+            match &effect.work {
+                Work::Settle(id) => self.settle(effect, *id).await,
+                Work::Watch(id) => self.watch(effect, *id).await,
+                Work::IssueCard(id) => self.issue(effect, *id).await,
+                Work::Credit { account, amount, cause } => {
+                    let command = account::Command::Credit {
+                        effect: effect.id,
+                        amount: *amount,
+                        cause: *cause,
+                    };
+                    tell(&self.accounts, *account, command).await
+                }
+                Work::ConfirmCredit(id) => {
+                    tell(&self.payments, *id, payment::Command::Credited { effect: effect.id }).await
+                }
+                Work::FreeShare { account, share } => {
+                    let command = account::Command::FreeShare {
+                        effect: effect.id,
+                        share: *share,
+                    };
+                    tell(&self.accounts, *account, command).await
+                }
+                Work::Readmit { payment, share } => {
+                    let command = payment::Command::Readmitted {
+                        effect: effect.id,
+                        share: *share,
+                    };
+                    tell(&self.payments, *payment, command).await
+                }
+            }
+        })
+    }
+}
+
+impl Desk {
+    async fn payment(&self, id: PaymentId) -> Result<Payment, Failure> {
+        let read = self.payments.read(&id).await.map_err(unreadable)?;
+        read.map(|(payment, _)| payment)
+            .ok_or_else(|| Failure::temporary("the payment is not there"))
+    }
+
+    /// Prepare, make durable, send, tell. What was prepared by an earlier try is sent again as it is.
+    async fn settle(&self, effect: &Effect, id: PaymentId) -> Done {
+        let mut payment = self.payment(id).await?;
+        if payment.status == Status::Claimed {
+            match self
+                .in_time(self.settlement.prepare(&payment.claim.authorization), "prepare")
+                .await
+            {
+                Ok(prepared) => tell(&self.payments, id, payment::Command::Prepared(prepared)).await?,
+                Err(error) if self.gives_up(effect, &error) => {
+                    tracing::warn!(payment = %id, %error, "a payment could not be sent and is released");
+                    return tell(&self.payments, id, payment::Command::Unsendable { effect: effect.id }).await;
+                }
+                Err(error) => return Err(error.into()),
+            }
+            payment = self.payment(id).await?;
+        }
+        let Status::Settling(prepared) = &payment.status else {
+            // The effect is deleted by the batch that leaves `settling`: this is an echo of it.
+            return Ok(());
+        };
+        let submitted = self.settlement.submit(&payment.claim.authorization, prepared);
+        let effect_id = effect.id;
+        let command = match self.in_time(submitted, "submit").await {
+            Ok(Submitted::Settled { transaction }) => payment::Command::Settled {
+                effect: effect_id,
+                transaction,
+            },
+            Ok(Submitted::Declined(decline)) => payment::Command::Declined {
+                effect: effect_id,
+                decline,
+            },
+            Err(error) if error.kind == ErrorKind::Permanent => {
+                let decline = Decline {
+                    reason: "settlement_failed".into(),
+                    message: "the chain refused the transfer".into(),
+                };
+                payment::Command::Declined {
+                    effect: effect_id,
+                    decline,
+                }
+            }
+            Err(error) if error.kind == ErrorKind::Unknown || self.gives_up(effect, &error) => {
+                tracing::warn!(payment = %id, %error, "the outcome of a settlement is unknown");
+                payment::Command::Lost { effect: effect_id }
+            }
+            Err(error) => return Err(error.into()),
+        };
+        tell(&self.payments, id, command).await
+    }
+
+    fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {
+        error.kind == ErrorKind::Permanent || effect.attempts + 1 >= self.settings.prepare_attempts
+    }
+
+    /// Reads the chain until the payment has landed or never can.
+    async fn watch(&self, effect: &Effect, id: PaymentId) -> Done {
+        let payment = self.payment(id).await?;
+        let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
+            match self
+                .in_time(self.settlement.lookup(&payment.claim.authorization), "lookup")
+                .await
+            {
+                Ok(Lookup::Pending) | Err(_) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
+                Ok(lookup) => lookup,
+            }
+        } else {
+            // Nothing to watch any more: this ends the effect.
+            Lookup::Pending
+        };
+        tell(
+            &self.payments,
+            id,
+            payment::Command::Seen {
+                effect: effect.id,
+                lookup,
+            },
+        )
+        .await?;
+        Ok(())
+    }
+
+    async fn issue(&self, effect: &Effect, id: CardId) -> Done {
+        let read = self.cards.read(&id).await.map_err(unreadable)?;
+        let Some((card, _)) = read else {
+            return Err(Failure::temporary("the card is not there"));
+        };
+        if card.status != card::Status::Pending {
+            return Ok(());
+        }
+        let order = IssueCard {
+            key: effect.id,
+            card: id,
+            amount: card.amount,
+        };
+        let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+        let command = match within(timeout, self.issuer.issue(&order), "issue").await? {
+            Issuance::Ready(card) => card::Command::Issued {
+                effect: effect.id,
+                card,
+            },
+            Issuance::Declined { reason } => card::Command::Refused {
+                effect: effect.id,
+                reason,
+            },
+            Issuance::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
+        };
+        tell(&self.cards, id, command).await
+    }
+
+    async fn in_time<T>(
+        &self,
+        call: impl Future<Output = Result<T, PortError>>,
+        operation: &'static str,
+    ) -> Result<T, PortError> {
+        within(Duration::from_millis(self.settings.settle_timeout_ms), call, operation).await
+    }
+}
+
+/// A call that does not answer in time may have happened.
+async fn within<T>(
+    timeout: Duration,
+    call: impl Future<Output = Result<T, PortError>>,
+    operation: &'static str,
+) -> Result<T, PortError> {
+    match tokio::time::timeout(timeout, call).await {
+        Ok(result) => result,
+        Err(_) => Err(PortError {
+            kind: ErrorKind::Unknown,
+            operation,
+            message: "no answer in time".into(),
+        }),
+    }
+}
+
+/// Tells an entity. Any refusal is a failed try: if the effect was completed meanwhile, writing the failure down finds
+/// the row gone and that is the end of it; if not, the next try reads the entity afresh.
+async fn tell<E: Entity>(family: &Family<E>, id: E::Id, command: E::Command) -> Done {
+    match family.ask(id, command).await {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(Failure::temporary(format!("{} {id}: {refusal:?}", E::KIND.name()))),
+    }
+}
+
+fn unreadable(error: LoadError) -> Failure {
+    Failure::temporary(error.to_string())
+}

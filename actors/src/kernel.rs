@@ -1,0 +1,18 @@
+//! The engine proper: what an entity is, the one shell that runs any of them, the directory that finds them,
+//! the supervisors above them, and the durable effects that leave them.
+
+pub mod context;
+pub mod delivery;
+pub mod effect;
+pub mod entity;
+pub mod family;
+pub mod record;
+pub mod shell;
+pub mod table;
+pub mod view;
+
+pub use context::Context;
+pub use effect::{Effect, Failure};
+pub use entity::{Decision, Entity, Kind, Opening, OutOfOrder, Refusal};
+pub use family::Family;
+pub use view::View;

@@ -1,0 +1,41 @@
+//! What a decision may know besides its state and its command.
+
+use std::cell::Cell;
+
+use sha2::{Digest, Sha256};
+
+use crate::port::Timestamp;
+
+/// The time of the decision and a supply of ids. The same context gives the same ids in the same order,
+/// so a decision is a function of its arguments.
+#[derive(Debug)]
+pub struct Context {
+    /// When the decision is taken.
+    pub now: Timestamp,
+    seed: u128,
+    taken: Cell<u32>,
+}
+
+impl Context {
+    /// `seed` must be unpredictable to outsiders: every id of the decision comes from it.
+    pub const fn new(now: Timestamp, seed: u128) -> Self {
+        Self {
+            now,
+            seed,
+            taken: Cell::new(0),
+        }
+    }
+
+    /// The next id: 128 bits, of which none tells anything about the others.
+    pub fn id(&self) -> u128 {
+        let n = self.taken.get();
+        self.taken.set(n + 1);
+        let mut hash = Sha256::new();
+        hash.update(self.seed.to_be_bytes());
+        hash.update(n.to_be_bytes());
+        let hash = hash.finalize();
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash[..16]);
+        u128::from_be_bytes(id)
+    }
+}

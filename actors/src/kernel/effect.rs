@@ -1,0 +1,187 @@
+//! Durable work that leaves the house or crosses to another entity: the outbox.
+//!
+//! An effect is a row. It is written by the batch that wants the work and deleted by the batch that records the
+//! outcome, on the condition that it still exists: that is the only memory of what was seen. It runs at least once.
+
+use purser_storage::Write;
+use purser_storage::codec::{self, Stored};
+
+use crate::id::{CardId, EffectId, PaymentId, Wallet};
+use crate::kernel::{Kind, table};
+use crate::money::{Cents, Usdc};
+use crate::port::{ErrorKind, PortError, Timestamp};
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Work {
+    /// Bring a claimed payment to the chain.
+    Settle(PaymentId),
+    /// Read the chain until an unknown or declined payment has landed or can never land.
+    Watch(PaymentId),
+    /// Have the issuer make a card.
+    IssueCard(CardId),
+    /// Credit an account with what stands in suspense for it.
+    Credit {
+        /// Whose balance.
+        account: Wallet,
+        /// How much.
+        amount: Usdc,
+        /// What is told once the credit is durable.
+        cause: CreditCause,
+    },
+    /// Tell a payment that its account holds the credit.
+    ConfirmCredit(PaymentId),
+    /// Give back an account's share of its daily caps.
+    FreeShare {
+        /// Whose.
+        account: Wallet,
+        /// What was reserved.
+        share: Share,
+    },
+    /// Tell a released payment that its account has admitted it again.
+    Readmit {
+        /// Which.
+        payment: PaymentId,
+        /// What was reserved for it.
+        share: Share,
+    },
+}
+
+/// Why an account is credited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum CreditCause {
+    /// A payment that settled and could not be fulfilled.
+    Payment(PaymentId),
+    /// A card that the issuer refused.
+    Card(CardId),
+}
+
+impl CreditCause {
+    /// The id as text.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Payment(id) => id.to_string(),
+            Self::Card(id) => id.to_string(),
+        }
+    }
+}
+
+/// A reserved share of an account's daily caps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Share {
+    /// Day since the epoch, UTC.
+    pub day: u32,
+    /// How much of the day's sum.
+    pub cents: Cents,
+}
+
+impl Work {
+    /// In logs, metrics and the operator's list.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Settle(_) => "settle",
+            Self::Watch(_) => "watch",
+            Self::IssueCard(_) => "issue_card",
+            Self::Credit { .. } => "credit",
+            Self::ConfirmCredit(_) => "confirm_credit",
+            Self::FreeShare { .. } => "free_share",
+            Self::Readmit { .. } => "readmit",
+        }
+    }
+
+    /// Whose supervisor runs it.
+    pub const fn family(&self) -> Kind {
+        match self {
+            Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
+            Self::IssueCard(_) => Kind::Card,
+            Self::Credit { .. } | Self::FreeShare { .. } => Kind::Account,
+        }
+    }
+}
+
+/// Work with its history.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Effect {
+    /// Its name; towards a provider, the idempotency key.
+    pub id: EffectId,
+    /// What.
+    pub work: Work,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// Failed tries so far.
+    pub attempts: u32,
+    /// Not before this.
+    pub next_at: Timestamp,
+    /// What the last try said.
+    pub last_error: Option<String>,
+    /// Tried often enough: it waits for an operator.
+    pub stuck: bool,
+}
+
+impl Stored for Effect {
+    const SCHEMA: u16 = 3;
+}
+
+impl Effect {
+    pub(crate) const fn new(id: EffectId, work: Work, now: Timestamp) -> Self {
+        Self {
+            id,
+            work,
+            created_at: now,
+            attempts: 0,
+            next_at: now,
+            last_error: None,
+            stuck: false,
+        }
+    }
+
+    pub(crate) fn put(&self) -> Write {
+        Write::Put {
+            key: table::effect(self.id),
+            revision: u64::from(self.attempts),
+            value: codec::encode(self),
+        }
+    }
+}
+
+/// A try that did not end the effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What it means for money.
+    pub kind: ErrorKind,
+    /// For the operator.
+    pub message: String,
+    /// When to try again, if the other side said; otherwise by back-off.
+    pub retry_after_ms: Option<u64>,
+}
+
+impl Failure {
+    /// A later try may succeed.
+    pub fn temporary(message: impl Into<String>) -> Self {
+        Self {
+            kind: ErrorKind::Temporary,
+            message: message.into(),
+            retry_after_ms: None,
+        }
+    }
+
+    /// Nothing is wrong, it just is not time yet.
+    pub fn not_yet(retry_after_ms: u64) -> Self {
+        Self {
+            kind: ErrorKind::Temporary,
+            message: "not yet".into(),
+            retry_after_ms: Some(retry_after_ms),
+        }
+    }
+}
+
+impl From<PortError> for Failure {
+    fn from(error: PortError) -> Self {
+        Self {
+            kind: error.kind,
+            message: error.to_string(),
+            retry_after_ms: None,
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The contract between a state machine and the shell that runs it.
+
+use std::fmt;
+use std::hash::Hash;
+
+use purser_storage::codec::{self, Stored};
+use purser_storage::{Condition, RowKey, Write};
+
+use crate::id::Wallet;
+use crate::kernel::effect::{Effect, Work};
+use crate::kernel::record::{Announcement, Record};
+use crate::kernel::{Context, View, table};
+use crate::ledger::Transaction;
+
+/// The kinds of entity. The number is stored: never reuse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Kind {
+    /// A payer's account.
+    Account = 1,
+    /// A payment.
+    Payment = 2,
+    /// A card.
+    Card = 3,
+    /// A refresh-token family.
+    Session = 4,
+}
+
+impl Kind {
+    /// As in event types and documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Account => "account",
+            Self::Payment => "payment",
+            Self::Card => "card",
+            Self::Session => "session",
+        }
+    }
+}
+
+/// An entity's name within its kind.
+pub trait EntityId: Copy + Eq + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
+    /// As part of a row's key.
+    fn key(&self) -> Vec<u8>;
+}
+
+impl EntityId for Wallet {
+    fn key(&self) -> Vec<u8> {
+        Self::key(self)
+    }
+}
+
+impl fmt::Display for Wallet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.address())
+    }
+}
+
+macro_rules! entity_id {
+    ($($id:ty),*) => {$(
+        impl EntityId for $id {
+            fn key(&self) -> Vec<u8> {
+                self.0.to_be_bytes().to_vec()
+            }
+        }
+    )*};
+}
+entity_id!(crate::id::PaymentId, crate::id::CardId, crate::id::SessionId);
+
+/// An event that does not fit the state: a bug or damaged history, never a client's doing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{event} does not follow {status}")]
+pub struct OutOfOrder {
+    /// The state's name.
+    pub status: &'static str,
+    /// The event, as `Debug` prints it.
+    pub event: String,
+}
+
+impl OutOfOrder {
+    /// For the last arm of an `apply`.
+    pub fn new(status: &'static str, event: &impl fmt::Debug) -> Self {
+        Self {
+            status,
+            event: format!("{event:?}"),
+        }
+    }
+}
+
+/// One move of a state chart: from, what moves it, to. `-` is "does not exist yet".
+pub type Move = (&'static str, &'static str, &'static str);
+
+/// A state machine. `decide` and `apply` are total and pure: no I/O, no clock, no randomness.
+pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
+    /// Which.
+    const KIND: Kind;
+    /// The state chart: every move there is. The shell refuses to commit any other.
+    const MOVES: &'static [Move];
+    /// Whether its own first command brings it into being; otherwise another entity's batch opens it.
+    const SELF_BORN: bool = false;
+
+    /// Its name.
+    type Id: EntityId;
+    /// What may be asked of it.
+    type Command: Send + Sync + 'static;
+    /// What may happen to it.
+    type Event: Stored + fmt::Debug + Send + Sync + 'static;
+    /// The reply to an accepted command.
+    type Answer: Send + Sync + 'static;
+    /// The reply to a refused one.
+    type Rejection: Send + Sync + fmt::Debug + 'static;
+    /// What callers wait for.
+    type Outcome: Clone + Send + Sync + 'static;
+
+    /// What follows from a command in this state; `None` before it exists.
+    ///
+    /// # Errors
+    /// A rejection changes nothing.
+    fn decide(
+        this: Option<&Self>,
+        id: &Self::Id,
+        command: Self::Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Self::Rejection>;
+
+    /// The state after an event.
+    ///
+    /// # Errors
+    /// [`OutOfOrder`] when the event cannot follow the state.
+    fn apply(this: Option<Self>, id: &Self::Id, event: &Self::Event) -> Result<Self, OutOfOrder>;
+
+    /// The state's name: one of those in [`Entity::MOVES`].
+    fn status(&self) -> &'static str;
+
+    /// Whose it is: events go to this account's subscribers.
+    fn owner(&self) -> Wallet;
+
+    /// What the account's subscribers are told of an event, if anything: the part after the dot of its type.
+    fn announces(event: &Self::Event) -> Option<&'static str>;
+
+    /// How the entity looks to its owner: what events carry. No secrets.
+    fn view(&self, id: &Self::Id) -> View;
+
+    /// What it has come to, once callers need wait no longer.
+    fn outcome(&self) -> Option<Self::Outcome>;
+}
+
+/// What a decision brings about; everything in it is committed together.
+#[derive(Debug)]
+pub struct Decision<E: Entity> {
+    pub(crate) events: Vec<E::Event>,
+    pub(crate) answer: E::Answer,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) writes: Vec<Write>,
+    pub(crate) openings: Vec<Opening>,
+}
+
+impl<E: Entity> Decision<E> {
+    /// Changes nothing.
+    pub const fn answer(answer: E::Answer) -> Self {
+        Self {
+            events: Vec::new(),
+            answer,
+            effects: Vec::new(),
+            conditions: Vec::new(),
+            writes: Vec::new(),
+            openings: Vec::new(),
+        }
+    }
+
+    /// Adds what happened.
+    #[must_use]
+    pub fn event(mut self, event: E::Event) -> Self {
+        self.events.push(event);
+        self
+    }
+
+    /// Adds durable work.
+    #[must_use]
+    pub fn then(mut self, work: Work, context: &Context) -> Self {
+        self.effects
+            .push(Effect::new(crate::id::EffectId(context.id()), work, context.now));
+        self
+    }
+
+    /// Ends an effect: the batch holds only if the effect is still open.
+    #[must_use]
+    pub fn completes(mut self, effect: crate::id::EffectId) -> Self {
+        let key = table::effect(effect);
+        self.conditions.push(Condition::Present(key.clone()));
+        self.writes.push(Write::Delete { key });
+        self
+    }
+
+    /// Adds a ledger transaction.
+    #[must_use]
+    pub fn post(self, transaction: &Transaction, context: &Context) -> Self {
+        self.put(table::ledger(context.now, context.id()), codec::encode(transaction))
+    }
+
+    /// Sets a row.
+    #[must_use]
+    pub fn put(mut self, key: RowKey, value: Vec<u8>) -> Self {
+        self.writes.push(Write::Put {
+            key,
+            revision: 0,
+            value,
+        });
+        self
+    }
+
+    /// Sets a row that must not exist.
+    #[must_use]
+    pub fn put_new(mut self, key: RowKey, value: Vec<u8>) -> Self {
+        self.conditions.push(Condition::Absent(key.clone()));
+        self.put(key, value)
+    }
+
+    /// Removes a row that must exist.
+    #[must_use]
+    pub fn take(mut self, key: RowKey) -> Self {
+        self.conditions.push(Condition::Present(key.clone()));
+        self.writes.push(Write::Delete { key });
+        self
+    }
+
+    /// Brings another entity into being.
+    #[must_use]
+    pub fn open(mut self, opening: Opening) -> Self {
+        self.openings.push(opening);
+        self
+    }
+
+    pub(crate) fn changes_nothing(&self) -> bool {
+        self.events.is_empty() && self.effects.is_empty() && self.writes.is_empty() && self.openings.is_empty()
+    }
+}
+
+/// The first snapshot of an entity, made by the batch that opens it.
+#[derive(Debug)]
+pub struct Opening {
+    pub(crate) key: RowKey,
+    pub(crate) snapshot: Vec<u8>,
+    pub(crate) record: Record,
+}
+
+impl Opening {
+    /// An entity as its first event makes it.
+    ///
+    /// # Errors
+    /// [`OutOfOrder`] when the event cannot be the first.
+    pub fn of<E: Entity>(id: &E::Id, event: &E::Event, context: &Context) -> Result<Self, OutOfOrder> {
+        let state = E::apply(None, id, event)?;
+        check_move::<E>("-", event, state.status())?;
+        Ok(Self {
+            key: table::entity(E::KIND, &id.key()),
+            snapshot: codec::encode(&state),
+            record: record_of::<E>(None, &state, id, event, 1, context),
+        })
+    }
+}
+
+/// Refuses a move that the state chart does not have. Kept in release builds: a wrong move of money is worse than a
+/// refused one.
+pub(crate) fn check_move<E: Entity>(from: &'static str, event: &E::Event, to: &'static str) -> Result<(), OutOfOrder> {
+    if from == to || E::MOVES.iter().any(|(f, _, t)| *f == from && *t == to) {
+        return Ok(());
+    }
+    Err(OutOfOrder::new(from, event))
+}
+
+pub(crate) fn record_of<E: Entity>(
+    before: Option<&E>,
+    after: &E,
+    id: &E::Id,
+    event: &E::Event,
+    revision: u64,
+    context: &Context,
+) -> Record {
+    let announcement = E::announces(event).map(|change| {
+        let now = after.view(id);
+        Announcement::new(
+            crate::id::EventId(context.id()),
+            E::KIND.name(),
+            change,
+            &after.owner(),
+            context.now,
+            before.map(|b| b.view(id)).as_ref(),
+            &now,
+        )
+    });
+    Record {
+        kind: E::KIND as u8,
+        id: id.key(),
+        revision,
+        at: context.now,
+        status: after.status().to_owned(),
+        owner: after.owner(),
+        event: codec::encode(event),
+        announcement,
+    }
+}
+
+/// Why a command brought nothing about.
+#[derive(Debug)]
+pub enum Refusal<R> {
+    /// The state machine said no.
+    Rejected(R),
+    /// There is no such entity.
+    Missing,
+    /// A condition of the batch did not hold: something else happened first. Ask again.
+    Conflict,
+    /// Its actor died or the store stopped; whether it happened is known after recovery.
+    Unknown,
+    /// It failed to load too often and waits for an operator.
+    Quarantined,
+}

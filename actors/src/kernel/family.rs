@@ -1,0 +1,432 @@
+//! The directory of one kind of entity: finds the actor of an id, activates it on first use, passivates it when idle.
+//!
+//! Invariant: an id without a slot has nothing in flight. A shell that passivates leaves only after all its batches are
+//! answered; behind one that died, the slot stays until a barrier has passed the commit queue. So loading a snapshot
+//! always reads the predecessor's last word.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
+use parking_lot::Mutex;
+use purser_storage::{Batch, Store, codec};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SupervisionEvent};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use crate::kernel::entity::{Entity, EntityId, Refusal};
+use crate::kernel::shell::{Loaded, Message, Shell, Waiter};
+use crate::kernel::{Effect, table};
+use crate::port::{Clock, Entropy};
+
+/// Starts effects that have become durable.
+pub trait StartEffects: Send + Sync {
+    /// Must not block; called on the committing thread.
+    fn start(&self, effect: Effect);
+}
+
+/// What every family is built from.
+#[derive(Clone)]
+pub struct Ground {
+    /// Where entities live.
+    pub store: Arc<dyn Store>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// Where effects go.
+    pub effects: Arc<dyn StartEffects>,
+    /// Where activations run.
+    pub runtime: Handle,
+    /// Limits.
+    pub limits: Limits,
+}
+
+/// How long and how many.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Resident entities of one family, at most; above it the longest idle are passivated first.
+    pub resident_max: usize,
+    /// Idle time before passivation, in milliseconds.
+    pub passivate_after_ms: u64,
+    /// First pause before an actor that died is started again, in milliseconds; doubles each time.
+    pub restart_ms: u64,
+    /// Longest such pause, in milliseconds.
+    pub restart_max_ms: u64,
+    /// Failed loads before an entity is quarantined.
+    pub quarantine_after: u32,
+}
+
+enum Slot<E: Entity> {
+    Active {
+        actor: ActorRef<Message<E>>,
+        used_ms: AtomicU64,
+    },
+    /// Being activated or passivated: messages wait here.
+    Waiting(Vec<Message<E>>),
+    Quarantined,
+}
+
+pub(crate) struct FamilyCore<E: Entity> {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) effects: Arc<dyn StartEffects>,
+    runtime: Handle,
+    limits: Limits,
+    slots: DashMap<E::Id, Slot<E>>,
+    names: DashMap<ActorId, E::Id>,
+    /// Deaths in a row, by entity; forgotten when an actor leaves in peace.
+    deaths: Mutex<HashMap<E::Id, u32>>,
+    restarts: AtomicU64,
+    guardian: ActorCell,
+}
+
+/// Handle on a family: what callers use.
+pub struct Family<E: Entity> {
+    core: Arc<FamilyCore<E>>,
+}
+
+impl<E: Entity> Clone for Family<E> {
+    fn clone(&self) -> Self {
+        Self {
+            core: self.core.clone(),
+        }
+    }
+}
+
+impl<E: Entity> Family<E> {
+    /// Starts the family's supervisor under `root` and returns the handle.
+    ///
+    /// # Errors
+    /// When the runtime is shutting down.
+    pub async fn start(ground: Ground, root: ActorCell) -> Result<Self, ractor::SpawnErr> {
+        let (cell, guardian) = Guardian::<E>::spawn(root).await?;
+        let core = Arc::new(FamilyCore {
+            store: ground.store,
+            clock: ground.clock,
+            entropy: ground.entropy,
+            effects: ground.effects,
+            runtime: ground.runtime,
+            limits: ground.limits,
+            slots: DashMap::new(),
+            names: DashMap::new(),
+            deaths: Mutex::default(),
+            restarts: AtomicU64::new(0),
+            guardian: cell,
+        });
+        drop(guardian.cast(Watch::Over(core.clone())));
+        Ok(Self { core })
+    }
+
+    /// Asks an entity and waits for the durable answer.
+    ///
+    /// # Errors
+    /// A [`Refusal`]; nothing happened unless it is [`Refusal::Unknown`].
+    pub async fn ask(&self, id: E::Id, command: E::Command) -> Result<E::Answer, Refusal<E::Rejection>> {
+        let (reply, answer) = oneshot::channel();
+        self.core.send(id, Message::Do { command, reply });
+        answer.await.unwrap_or(Err(Refusal::Unknown))
+    }
+
+    /// A receiver for the entity's outcome at a revision above the given one. It closes without a value if the actor
+    /// dies; ask again then.
+    pub fn outcome(&self, id: E::Id, above: u64) -> oneshot::Receiver<E::Outcome> {
+        let (reply, outcome) = oneshot::channel();
+        self.core.send(id, Message::Wait(Waiter { above, reply }));
+        outcome
+    }
+
+    /// The durable state and its revision.
+    ///
+    /// # Errors
+    /// When storage fails or the snapshot is damaged.
+    pub async fn read(&self, id: &E::Id) -> Result<Option<(E, u64)>, LoadError> {
+        let loaded = self.core.load(id).await?;
+        Ok(loaded.state.map(|state| (state, loaded.revision)))
+    }
+
+    /// Resident entities now.
+    pub fn resident(&self) -> usize {
+        self.core.slots.len()
+    }
+
+    /// Actors that died and were replaced since the start.
+    pub fn restarts(&self) -> u64 {
+        self.core.restarts.load(Ordering::Relaxed)
+    }
+
+    /// Entities that failed to load too often.
+    pub fn quarantined(&self) -> Vec<E::Id> {
+        self.core
+            .slots
+            .iter()
+            .filter(|s| matches!(s.value(), Slot::Quarantined))
+            .map(|s| *s.key())
+            .collect()
+    }
+
+    /// Sends idle entities to rest: those idle for long enough, and the longest idle above the limit.
+    pub fn sweep(&self) {
+        self.core.sweep();
+    }
+}
+
+/// A snapshot that cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] purser_storage::StoreError),
+    /// The bytes are damaged.
+    #[error("snapshot of {0}: {1}")]
+    Damaged(String, codec::DecodeError),
+}
+
+impl<E: Entity> FamilyCore<E> {
+    pub(crate) async fn load(&self, id: &E::Id) -> Result<Loaded<E>, LoadError> {
+        match self.store.read(&table::entity(E::KIND, &id.key())).await? {
+            None => Ok(Loaded {
+                state: None,
+                revision: 0,
+            }),
+            Some(row) => {
+                let state = codec::decode(&row.value).map_err(|e| LoadError::Damaged(id.to_string(), e))?;
+                Ok(Loaded {
+                    state: Some(state),
+                    revision: row.revision,
+                })
+            }
+        }
+    }
+
+    /// Returns when everything enqueued so far is durable or refused.
+    pub(crate) async fn barrier(&self) {
+        let (done, passed) = oneshot::channel();
+        self.store.commit(
+            Batch::default(),
+            Box::new(move |_| {
+                // Nobody listens any more only if the caller was dropped.
+                let _ = done.send(());
+            }),
+        );
+        // A closed channel means that the store has stopped: then nothing is in flight either.
+        drop(passed.await);
+    }
+
+    fn send(self: &Arc<Self>, id: E::Id, message: Message<E>) {
+        match self.slots.entry(id) {
+            Entry::Occupied(mut slot) => match slot.get_mut() {
+                Slot::Active { actor, used_ms } => {
+                    used_ms.store(self.clock.now().0, Ordering::Relaxed);
+                    // A dead actor's slot is taken over by its guardian's next event; until then messages wait.
+                    if let Err(MessagingErr::SendErr(message)) = actor.send_message(message) {
+                        slot.insert(Slot::Waiting(vec![message]));
+                    }
+                }
+                Slot::Waiting(queue) => queue.push(message),
+                Slot::Quarantined => refuse(message, Refusal::Quarantined),
+            },
+            Entry::Vacant(vacant) => {
+                vacant.insert(Slot::Waiting(vec![message]));
+                self.runtime.spawn(self.clone().activate(id));
+            }
+        }
+    }
+
+    async fn activate(self: Arc<Self>, id: E::Id) {
+        let loaded = match self.load(&id).await {
+            Ok(loaded) => loaded,
+            Err(error) => return self.load_failed(id, &error),
+        };
+        if loaded.state.is_none() && !E::SELF_BORN {
+            if let Some((_, Slot::Waiting(queue))) = self.slots.remove(&id) {
+                queue.into_iter().for_each(|m| refuse(m, Refusal::Missing));
+            }
+            return;
+        }
+        let shell = Shell { core: self.clone(), id };
+        match Actor::spawn_linked(None, shell, loaded, self.guardian.clone()).await {
+            Ok((actor, _)) => {
+                self.names.insert(actor.get_id(), id);
+                self.stays(id, actor);
+            }
+            // Only when the process is stopping: callers learn `Unknown` from their closed channels.
+            Err(_) => drop(self.slots.remove(&id)),
+        }
+    }
+
+    /// Makes the actor the id's actor and hands it what has waited.
+    pub(crate) fn stays(&self, id: E::Id, actor: ActorRef<Message<E>>) {
+        let used_ms = AtomicU64::new(self.clock.now().0);
+        if let Entry::Occupied(mut slot) = self.slots.entry(id)
+            && let Slot::Waiting(queue) = slot.get_mut()
+        {
+            let queue = std::mem::take(queue);
+            // Still under the entry's lock, so that nothing overtakes what waited.
+            queue.into_iter().for_each(|m| drop(actor.send_message(m)));
+            slot.insert(Slot::Active { actor, used_ms });
+        }
+    }
+
+    fn load_failed(self: Arc<Self>, id: E::Id, error: &LoadError) {
+        let deaths = self.count_death(id);
+        tracing::error!(kind = E::KIND.name(), %id, deaths, %error, "an entity cannot be loaded");
+        if deaths >= self.limits.quarantine_after {
+            if let Some(Slot::Waiting(queue)) = self.slots.insert(id, Slot::Quarantined) {
+                queue.into_iter().for_each(|m| refuse(m, Refusal::Quarantined));
+            }
+            return;
+        }
+        let pause = self.pause(deaths);
+        self.runtime.clone().spawn(async move {
+            tokio::time::sleep(pause).await;
+            self.activate(id).await;
+        });
+    }
+
+    fn count_death(&self, id: E::Id) -> u32 {
+        self.restarts.fetch_add(1, Ordering::Relaxed);
+        let mut deaths = self.deaths.lock();
+        let count = deaths.entry(id).or_insert(0);
+        *count = count.saturating_add(1);
+        *count
+    }
+
+    fn pause(&self, deaths: u32) -> Duration {
+        let doubled = self
+            .limits
+            .restart_ms
+            .saturating_mul(1 << deaths.saturating_sub(1).min(20));
+        Duration::from_millis(doubled.min(self.limits.restart_max_ms))
+    }
+
+    /// The guardian's word that an actor is gone.
+    fn gone(self: &Arc<Self>, actor: ActorId, error: Option<&str>) {
+        let Some((_, id)) = self.names.remove(&actor) else {
+            return;
+        };
+        let Some(error) = error else {
+            self.deaths.lock().remove(&id);
+            let waiting = self
+                .slots
+                .remove_if(&id, |_, s| matches!(s, Slot::Waiting(q) if q.is_empty()))
+                .is_none();
+            if waiting {
+                self.requeue(id);
+                self.runtime.spawn(self.clone().activate(id));
+            }
+            return;
+        };
+        let deaths = self.count_death(id);
+        let pause = self.pause(deaths);
+        tracing::warn!(kind = E::KIND.name(), %id, deaths, error, "an entity's actor died and is started again");
+        self.requeue(id);
+        let core = self.clone();
+        self.runtime.spawn(async move {
+            core.barrier().await;
+            tokio::time::sleep(pause).await;
+            let idle = core
+                .slots
+                .remove_if(&id, |_, s| matches!(s, Slot::Waiting(q) if q.is_empty()))
+                .is_some();
+            if !idle {
+                core.activate(id).await;
+            }
+        });
+    }
+
+    /// Takes the slot from a dead actor, keeping what has waited meanwhile.
+    fn requeue(&self, id: E::Id) {
+        if let Entry::Occupied(mut slot) = self.slots.entry(id)
+            && matches!(slot.get(), Slot::Active { .. })
+        {
+            slot.insert(Slot::Waiting(Vec::new()));
+        }
+    }
+
+    fn sweep(&self) {
+        let now = self.clock.now().0;
+        let mut active: Vec<(u64, E::Id)> = Vec::new();
+        for slot in &self.slots {
+            if let Slot::Active { used_ms, .. } = slot.value() {
+                active.push((used_ms.load(Ordering::Relaxed), *slot.key()));
+            }
+        }
+        active.sort_unstable_by_key(|(used, _)| *used);
+        let over = active.len().saturating_sub(self.limits.resident_max);
+        for (n, (used, id)) in active.into_iter().enumerate() {
+            if n >= over && now.saturating_sub(used) < self.limits.passivate_after_ms {
+                break;
+            }
+            if let Entry::Occupied(mut slot) = self.slots.entry(id)
+                && let Slot::Active { actor, .. } = slot.get()
+                && actor.send_message(Message::Passivate).is_ok()
+            {
+                slot.insert(Slot::Waiting(Vec::new()));
+            }
+        }
+    }
+}
+
+fn refuse<E: Entity>(message: Message<E>, refusal: Refusal<E::Rejection>) {
+    if let Message::Do { reply, .. } = message {
+        drop(reply.send(Err(refusal)));
+    }
+}
+
+/// The supervisor of a family's shells: its act is the restart.
+struct Guardian<E: Entity>(std::marker::PhantomData<fn() -> E>);
+
+enum Watch<E: Entity> {
+    Over(Arc<FamilyCore<E>>),
+}
+
+impl<E: Entity> Guardian<E> {
+    async fn spawn(root: ActorCell) -> Result<(ActorCell, ActorRef<Watch<E>>), ractor::SpawnErr> {
+        let name = format!("{}s", E::KIND.name());
+        // The name is for people; two engines in one process (tests) may both want it.
+        tracing::debug!(name, "a family starts");
+        let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), (), root).await?;
+        Ok((actor.get_cell(), actor))
+    }
+}
+
+impl<E: Entity> Actor for Guardian<E> {
+    type Msg = Watch<E>;
+    type State = Option<Arc<FamilyCore<E>>>;
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<Watch<E>>, (): ()) -> Result<Self::State, ActorProcessingErr> {
+        Ok(None)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Watch<E>>,
+        Watch::Over(core): Watch<E>,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        *state = Some(core);
+        Ok(())
+    }
+
+    /// ractor's default stops the supervisor when a child ends; this one outlives them all.
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<Watch<E>>,
+        event: SupervisionEvent,
+        state: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let Some(core) = state else { return Ok(()) };
+        match event {
+            SupervisionEvent::ActorTerminated(cell, ..) => core.gone(cell.get_id(), None),
+            SupervisionEvent::ActorFailed(cell, error) => core.gone(cell.get_id(), Some(&error.to_string())),
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
+        }
+        Ok(())
+    }
+}

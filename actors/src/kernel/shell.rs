@@ -1,0 +1,299 @@
+//! The one actor that runs any entity: decide, apply in memory, enqueue the batch, go on; when the batch is durable,
+//! reply and start its effects.
+//!
+//! Every reply waits until the newest batch that its state rests on is durable, refusals included: what a caller was
+//! told can then never be contradicted by a power cut. If a batch is refused, its lane refuses all that was decided on
+//! top of it, and the shell reloads.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use purser_storage::codec;
+use purser_storage::{Batch, CommitError, Condition, Lane, Write};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::sync::oneshot;
+
+use crate::kernel::entity::{Decision, Entity, EntityId, Refusal, check_move, record_of};
+use crate::kernel::family::FamilyCore;
+use crate::kernel::{Context, Effect, OutOfOrder, table};
+
+/// Where a command's reply goes.
+pub type Reply<E> = oneshot::Sender<Result<<E as Entity>::Answer, Refusal<<E as Entity>::Rejection>>>;
+
+/// Somebody who waits for the entity to come to something.
+pub struct Waiter<E: Entity> {
+    /// Only an outcome of a revision above this counts.
+    pub above: u64,
+    /// Told once.
+    pub reply: oneshot::Sender<E::Outcome>,
+}
+
+/// What an entity's actor receives.
+pub enum Message<E: Entity> {
+    /// Decide on this.
+    Do {
+        /// What is asked.
+        command: E::Command,
+        /// Where the answer goes.
+        reply: Reply<E>,
+    },
+    /// Tell when there is an outcome.
+    Wait(Waiter<E>),
+    /// A batch was refused: load the durable state again. Brings back whoever waited for it.
+    Reload(Vec<Waiter<E>>),
+    /// Stop when everything enqueued is durable.
+    Passivate,
+    /// Everything enqueued is durable.
+    Drained,
+}
+
+/// Runs one entity.
+pub(crate) struct Shell<E: Entity> {
+    pub(crate) core: Arc<FamilyCore<E>>,
+    pub(crate) id: E::Id,
+}
+
+/// What a shell starts with: the durable state.
+pub(crate) struct Loaded<E> {
+    pub(crate) state: Option<E>,
+    pub(crate) revision: u64,
+}
+
+pub(crate) struct Resident<E: Entity> {
+    /// Includes what is enqueued and not yet durable.
+    state: Option<E>,
+    revision: u64,
+    lane: Arc<Lane>,
+    /// Batches enqueued and not yet answered; shared with their acknowledgements.
+    in_flight: Arc<AtomicUsize>,
+    waiters: Vec<Waiter<E>>,
+    leaving: bool,
+}
+
+impl<E: Entity> Actor for Shell<E> {
+    type Msg = Message<E>;
+    type State = Resident<E>;
+    type Arguments = Loaded<E>;
+
+    async fn pre_start(&self, _: ActorRef<Message<E>>, loaded: Loaded<E>) -> Result<Resident<E>, ActorProcessingErr> {
+        Ok(Resident {
+            state: loaded.state,
+            revision: loaded.revision,
+            lane: Arc::default(),
+            in_flight: Arc::default(),
+            waiters: Vec::new(),
+            leaving: false,
+        })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Message<E>>,
+        message: Message<E>,
+        resident: &mut Resident<E>,
+    ) -> Result<(), ActorProcessingErr> {
+        if resident.lane.is_broken() {
+            self.reload(resident).await?;
+        }
+        match message {
+            Message::Do { command, reply } => self.decide(&myself, resident, command, reply)?,
+            Message::Wait(waiter) => self.wait(resident, waiter),
+            Message::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(resident, w)),
+            Message::Passivate => {
+                resident.leaving = true;
+                let me = myself.clone();
+                self.after_durable(resident, move |_| drop(me.cast(Message::Drained)));
+            }
+            Message::Drained if resident.leaving && resident.waiters.is_empty() && resident.idle() => myself.stop(None),
+            Message::Drained => {
+                resident.leaving = false;
+                self.core.stays(self.id, myself);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<E: Entity> Resident<E> {
+    fn idle(&self) -> bool {
+        self.in_flight.load(Ordering::Acquire) == 0
+    }
+}
+
+impl<E: Entity> Shell<E> {
+    /// Loads what is durable once everything this shell had enqueued is answered.
+    async fn reload(&self, resident: &mut Resident<E>) -> Result<(), ActorProcessingErr> {
+        self.core.barrier().await;
+        let loaded = self.core.load(&self.id).await?;
+        resident.state = loaded.state;
+        resident.revision = loaded.revision;
+        resident.lane = Arc::default();
+        resident.in_flight = Arc::default();
+        Ok(())
+    }
+
+    fn wait(&self, resident: &mut Resident<E>, waiter: Waiter<E>) {
+        let outcome = resident
+            .state
+            .as_ref()
+            .filter(|_| resident.revision > waiter.above)
+            .and_then(E::outcome);
+        match outcome {
+            Some(outcome) => self.after_durable(resident, move |durable| {
+                if durable {
+                    drop(waiter.reply.send(outcome));
+                }
+            }),
+            None => resident.waiters.push(waiter),
+        }
+    }
+
+    /// Runs `then` once everything enqueued so far is durable, at once if it is; `false` if it never will be.
+    fn after_durable(&self, resident: &Resident<E>, then: impl FnOnce(bool) + Send + 'static) {
+        if resident.idle() {
+            return then(true);
+        }
+        let barrier = Batch {
+            lane: Some(resident.lane.clone()),
+            ..Batch::default()
+        };
+        self.core
+            .store
+            .commit(barrier, Box::new(move |done| then(done.is_ok())));
+    }
+
+    fn decide(
+        &self,
+        myself: &ActorRef<Message<E>>,
+        resident: &mut Resident<E>,
+        command: E::Command,
+        reply: Reply<E>,
+    ) -> Result<(), ActorProcessingErr> {
+        if resident.state.is_none() && !E::SELF_BORN {
+            drop(reply.send(Err(Refusal::Missing)));
+            myself.stop(None);
+            return Ok(());
+        }
+        let context = Context::new(self.core.clock.now(), self.core.entropy.random());
+        match E::decide(resident.state.as_ref(), &self.id, command, &context) {
+            Err(rejection) => self.after_durable(resident, move |durable| {
+                let refusal = if durable {
+                    Refusal::Rejected(rejection)
+                } else {
+                    Refusal::Conflict
+                };
+                drop(reply.send(Err(refusal)));
+            }),
+            Ok(decision) if decision.changes_nothing() => self.after_durable(resident, move |durable| {
+                drop(reply.send(if durable {
+                    Ok(decision.answer)
+                } else {
+                    Err(Refusal::Conflict)
+                }));
+            }),
+            Ok(decision) => self.commit(myself, resident, decision, &context, reply)?,
+        }
+        Ok(())
+    }
+
+    fn commit(
+        &self,
+        myself: &ActorRef<Message<E>>,
+        resident: &mut Resident<E>,
+        decision: Decision<E>,
+        context: &Context,
+        reply: Reply<E>,
+    ) -> Result<(), OutOfOrder> {
+        let revision = resident.revision;
+        let mut batch = self.fold(resident, &decision.events, context)?;
+        batch.conditions.extend(decision.conditions);
+        batch.writes.extend(decision.writes);
+        batch.writes.extend(decision.effects.iter().map(Effect::put));
+        for opening in decision.openings {
+            batch.conditions.push(Condition::Absent(opening.key.clone()));
+            batch.writes.push(Write::Put {
+                key: opening.key,
+                revision: 1,
+                value: opening.snapshot,
+            });
+            batch.events.push(opening.record.into_event());
+        }
+        debug_assert!(distinct(&batch.writes), "a batch writes each row once");
+        batch.lane = Some(resident.lane.clone());
+
+        let outcome = resident
+            .state
+            .as_ref()
+            .filter(|_| resident.revision > revision)
+            .and_then(E::outcome);
+        let waiters = if outcome.is_some() {
+            std::mem::take(&mut resident.waiters)
+        } else {
+            Vec::new()
+        };
+        let in_flight = resident.in_flight.clone();
+        in_flight.fetch_add(1, Ordering::AcqRel);
+        let (core, myself, answer, effects) = (self.core.clone(), myself.clone(), decision.answer, decision.effects);
+        self.core.store.commit(
+            batch,
+            Box::new(move |done| {
+                in_flight.fetch_sub(1, Ordering::AcqRel);
+                match done {
+                    Ok(_) => {
+                        drop(reply.send(Ok(answer)));
+                        if let Some(outcome) = outcome {
+                            waiters.into_iter().for_each(|w| drop(w.reply.send(outcome.clone())));
+                        }
+                        effects.into_iter().for_each(|e| core.effects.start(e));
+                    }
+                    Err(CommitError::Stopped) => drop(reply.send(Err(Refusal::Unknown))),
+                    Err(_) => {
+                        drop(reply.send(Err(Refusal::Conflict)));
+                        drop(myself.cast(Message::Reload(waiters)));
+                    }
+                }
+            }),
+        );
+        Ok(())
+    }
+
+    /// Applies the events to the state in memory and returns the batch that makes them durable.
+    fn fold(&self, resident: &mut Resident<E>, events: &[E::Event], context: &Context) -> Result<Batch, OutOfOrder> {
+        let key = table::entity(E::KIND, &self.id.key());
+        let mut batch = Batch::default();
+        if events.is_empty() {
+            return Ok(batch);
+        }
+        batch
+            .conditions
+            .push(Condition::Revision(key.clone(), resident.revision));
+        let (mut state, mut revision) = (resident.state.clone(), resident.revision);
+        for event in events {
+            let before = state.clone();
+            let after = E::apply(state, &self.id, event)?;
+            check_move::<E>(before.as_ref().map_or("-", E::status), event, after.status())?;
+            revision += 1;
+            batch
+                .events
+                .push(record_of(before.as_ref(), &after, &self.id, event, revision, context).into_event());
+            state = Some(after);
+        }
+        if let Some(state) = &state {
+            batch.writes.push(Write::Put {
+                key,
+                revision,
+                value: codec::encode(state),
+            });
+        }
+        (resident.state, resident.revision) = (state, revision);
+        Ok(batch)
+    }
+}
+
+fn distinct(writes: &[Write]) -> bool {
+    let mut seen = HashSet::new();
+    writes.iter().all(|w| match w {
+        Write::Put { key, .. } | Write::Delete { key } => seen.insert(key.clone()),
+    })
+}

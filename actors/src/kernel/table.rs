@@ -1,0 +1,87 @@
+//! Where each kind of row lives: one byte for the table, then what the table is ordered by.
+
+use purser_storage::RowKey;
+
+use crate::id::{CardId, EffectId, SessionId, Wallet};
+use crate::kernel::Kind;
+use crate::port::Timestamp;
+
+/// Snapshots of entities.
+pub const ENTITY: u8 = b'e';
+/// Effects not yet done.
+pub const EFFECT: u8 = b'f';
+/// Ledger transactions, in the order of time.
+pub const LEDGER: u8 = b'l';
+/// What an account owns, by kind and time.
+pub const OWNED: u8 = b'i';
+/// Sign-in nonces already used, by expiry.
+pub const NONCE: u8 = b'n';
+/// Login-link codes not yet used, by expiry.
+pub const LINK: u8 = b'g';
+/// Lowercased Solana addresses already taken.
+pub const USER: u8 = b'u';
+/// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
+pub const REVOKED: u8 = b'r';
+/// Sealed card numbers.
+pub const VAULT: u8 = b'v';
+/// Facts about the store itself.
+pub const META: u8 = b'm';
+
+fn key(parts: &[&[u8]]) -> RowKey {
+    parts.concat().into_boxed_slice()
+}
+
+/// The snapshot of an entity.
+pub fn entity(kind: Kind, id: &[u8]) -> RowKey {
+    key(&[&[ENTITY, kind as u8], id])
+}
+
+/// An effect.
+pub fn effect(id: EffectId) -> RowKey {
+    key(&[&[EFFECT], &id.0.to_be_bytes()])
+}
+
+/// A ledger transaction.
+pub fn ledger(at: Timestamp, id: u128) -> RowKey {
+    key(&[&[LEDGER], &at.0.to_be_bytes(), &id.to_be_bytes()])
+}
+
+/// Prefix of what a wallet owns of one kind.
+pub fn owned(owner: &Wallet, kind: Kind) -> RowKey {
+    key(&[&[OWNED], &owner.digest().to_be_bytes(), &[kind as u8]])
+}
+
+/// One thing that a wallet owns.
+pub fn owned_one(owner: &Wallet, kind: Kind, at: Timestamp, id: u128) -> RowKey {
+    key(&[&owned(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
+}
+
+/// A used nonce, with the second from which it no longer matters.
+pub fn nonce(expires_s: u64, nonce: &[u8; 16]) -> RowKey {
+    key(&[&[NONCE], &expires_s.to_be_bytes(), nonce])
+}
+
+/// A login code by its hash, with the second from which it is worthless.
+pub fn link(expires_s: u64, code_hash: &[u8; 32]) -> RowKey {
+    key(&[&[LINK], &expires_s.to_be_bytes(), code_hash])
+}
+
+/// A revoked session, with the second from which no id_token of it lives.
+pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
+    key(&[&[REVOKED], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
+}
+
+/// A lowercased address.
+pub fn user(user_id: &str) -> RowKey {
+    key(&[&[USER], user_id.as_bytes()])
+}
+
+/// A sealed card number.
+pub fn vault(card: CardId) -> RowKey {
+    key(&[&[VAULT], &card.0.to_be_bytes()])
+}
+
+/// A fact about the store.
+pub fn meta(name: &str) -> RowKey {
+    key(&[&[META], name.as_bytes()])
+}

@@ -1,0 +1,116 @@
+//! How an entity looks to its owner: an ordered list of JSON fields, kept as text so that amounts stay exact and a
+//! change is seen by comparing text.
+
+use std::fmt::{Display, Write as _};
+
+use rust_decimal::Decimal;
+
+use crate::kernel::record::rfc3339;
+use crate::port::Timestamp;
+
+/// A JSON object under construction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct View(Vec<(&'static str, String)>);
+
+impl View {
+    /// Without fields.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    fn with(mut self, name: &'static str, json: String) -> Self {
+        self.0.push((name, json));
+        self
+    }
+
+    /// A string.
+    #[must_use]
+    pub fn text(self, name: &'static str, value: impl Display) -> Self {
+        let json = quoted(&value.to_string());
+        self.with(name, json)
+    }
+
+    /// A string, or null.
+    #[must_use]
+    pub fn maybe(self, name: &'static str, value: Option<impl Display>) -> Self {
+        match value {
+            Some(value) => self.text(name, value),
+            None => self.with(name, "null".into()),
+        }
+    }
+
+    /// A number with its exact decimal text.
+    #[must_use]
+    pub fn number(self, name: &'static str, value: Decimal) -> Self {
+        self.with(name, value.to_string())
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub fn integer(self, name: &'static str, value: u64) -> Self {
+        self.with(name, value.to_string())
+    }
+
+    /// True or false.
+    #[must_use]
+    pub fn flag(self, name: &'static str, value: bool) -> Self {
+        self.with(name, value.to_string())
+    }
+
+    /// A moment, RFC 3339 in UTC.
+    #[must_use]
+    pub fn time(self, name: &'static str, value: Timestamp) -> Self {
+        self.with(name, format!("\"{}\"", rfc3339(value)))
+    }
+
+    /// An object.
+    #[must_use]
+    pub fn object(self, name: &'static str, value: &Self) -> Self {
+        let json = value.to_json();
+        self.with(name, json)
+    }
+
+    /// The object as JSON text.
+    pub fn to_json(&self) -> String {
+        let mut out = String::with_capacity(32 * self.0.len() + 2);
+        self.write(&mut out);
+        out
+    }
+
+    /// Appends the object as JSON text.
+    pub fn write(&self, out: &mut String) {
+        write_fields(out, self.0.iter());
+    }
+
+    /// Appends an object of those fields that another view has with another value or not at all.
+    pub(crate) fn write_changed(&self, out: &mut String, now: &Self) {
+        write_fields(out, self.0.iter().filter(|field| !now.0.contains(field)));
+    }
+}
+
+fn write_fields<'a>(out: &mut String, fields: impl Iterator<Item = &'a (&'static str, String)>) {
+    out.push('{');
+    for (n, (name, json)) in fields.enumerate() {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{}\"{name}\":{json}", if n == 0 { "" } else { "," });
+    }
+    out.push('}');
+}
+
+/// A JSON string literal; everything that could end it or start markup is escaped.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c < ' ' || c == '\u{7f}' || c == '<' || c == '>' || c == '&' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}

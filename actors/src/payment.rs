@@ -1,0 +1,301 @@
+//! A payment: one signed authorization and what becomes of it.
+//!
+//!     claimed --prepared--> settling --chain says yes--> settled + FULFILLED (one batch)
+//!        |                     |----chain says no---> declined --presented again--> settling
+//!        |                     `----no answer-------> unknown --chain shows it--> settled + FULFILLED
+//!        |                                               `--it never can land--> declined
+//!        |                                            declined --chain shows it--> settled --credit--> CREDITED
+//!        |                                            declined --it never can land--> REFUSED
+//!        `--could not be sent--> released --presented again--> claimed
+//!
+//! Nothing is sent before `settling` is durable, with the bytes that will be sent. A settled payment has exactly one
+//! end: the product it was claimed for, or, when it lands after its caller was told of a refusal, a credit.
+
+mod machine;
+mod show;
+
+use purser_storage::codec::Stored;
+
+use crate::id::{CardId, EffectId, PaymentId, SessionId, Wallet};
+use crate::kernel::effect::Share;
+use crate::money::{Cents, Usdc};
+use crate::port::{Authorization, Decline, Lookup, Prepared, Timestamp};
+
+/// What a payment buys.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Purchase {
+    /// A USA prepaid card of this amount.
+    Card {
+        /// Loaded on it.
+        amount: Cents,
+    },
+}
+
+impl Purchase {
+    /// What counts against the account's daily caps.
+    pub const fn capped(&self) -> Cents {
+        match self {
+            Self::Card { amount } => *amount,
+        }
+    }
+}
+
+/// What was bought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Product {
+    /// A card.
+    Card(CardId),
+}
+
+/// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct NewSession {
+    /// Its id.
+    pub id: SessionId,
+    /// Hash of its first refresh token.
+    pub first: [u8; 32],
+    /// How long it can be refreshed, in milliseconds.
+    pub life_ms: u64,
+}
+
+/// What is claimed: fixed for the payment's life.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Claim {
+    /// The signed payment, verified.
+    pub authorization: Authorization,
+    /// What it buys.
+    pub purchase: Purchase,
+    /// Digest of the exact request: route and parameters in canonical form.
+    pub request: [u8; 32],
+    /// Opened for the caller whose claim won.
+    pub session: NewSession,
+    /// The account's reserved share.
+    pub share: Share,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A payment's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Payment {
+    /// See [`Claim`].
+    pub claim: Claim,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a payment stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Nobody else can claim it; nothing was sent.
+    Claimed,
+    /// This is being sent, or was.
+    Settling(Prepared),
+    /// This was sent; the answer is not known.
+    Unknown(Prepared),
+    /// The chain refused this; it may still land until its validity ends.
+    Declined(Decline, Prepared),
+    /// It never was sent: the chain could not be reached. The same payment may claim again.
+    Released,
+    /// On chain, its product not possible any more: the credit is under way.
+    Settled {
+        /// The transaction.
+        transaction: String,
+    },
+    /// The product exists.
+    Fulfilled {
+        /// The transaction.
+        transaction: String,
+        /// What was bought.
+        product: Product,
+    },
+    /// The payer's balance holds the money.
+    Credited {
+        /// The transaction.
+        transaction: String,
+    },
+    /// It can never land.
+    Refused(Decline),
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The same payment came again with this request.
+    Present {
+        /// Digest of the request.
+        request: [u8; 32],
+    },
+    /// The bytes to send are ready.
+    Prepared(Prepared),
+    /// It could not be sent and will not be.
+    Unsendable {
+        /// The effect that gives up.
+        effect: EffectId,
+    },
+    /// The chain has it.
+    Settled {
+        /// The effect that saw it.
+        effect: EffectId,
+        /// The transaction.
+        transaction: String,
+    },
+    /// The chain refused it.
+    Declined {
+        /// The effect that sent it.
+        effect: EffectId,
+        /// Why.
+        decline: Decline,
+    },
+    /// It was sent and no answer came.
+    Lost {
+        /// The effect that sent it.
+        effect: EffectId,
+    },
+    /// The chain was read.
+    Seen {
+        /// The effect that read.
+        effect: EffectId,
+        /// What it shows.
+        lookup: Lookup,
+    },
+    /// The account holds the credit.
+    Credited {
+        /// The effect that says so.
+        effect: EffectId,
+    },
+    /// The account has admitted it again after a release.
+    Readmitted {
+        /// The effect that says so.
+        effect: EffectId,
+        /// The new share.
+        share: Share,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// The payment is ours to settle.
+    Claimed(Box<Claim>),
+    /// About to be sent.
+    Settling(Prepared, Timestamp),
+    /// No answer.
+    Lost(Timestamp),
+    /// Refused for now.
+    Declined(Decline, Timestamp),
+    /// Given back unsent.
+    Released(Timestamp),
+    /// Claimed again with a new share.
+    Readmitted(Share, Timestamp),
+    /// To be sent again.
+    Resumed(Timestamp),
+    /// On chain.
+    Settled(String, Timestamp),
+    /// The product exists.
+    Fulfilled(Product, Timestamp),
+    /// The account holds the credit.
+    Credited(Timestamp),
+    /// Can never land.
+    Refused(Timestamp),
+}
+
+/// Why a command was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// The payment is claimed for another request.
+    OtherRequest,
+    /// The command does not fit the state it met.
+    OutOfOrder(&'static str),
+}
+
+/// The reply to an accepted command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// Done.
+    Done,
+    /// Wait for the outcome.
+    Wait,
+    /// The account must admit it again first.
+    Readmit,
+}
+
+/// What callers wait for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Bought.
+    Fulfilled {
+        /// What.
+        product: Product,
+        /// The transaction.
+        transaction: String,
+        /// The session opened for the caller whose claim won.
+        session: SessionId,
+    },
+    /// Paid, not bought, credited.
+    Credited {
+        /// How much.
+        amount: Usdc,
+        /// The transaction.
+        transaction: String,
+    },
+    /// Not paid.
+    Declined(Decline),
+    /// Not known yet.
+    Pending,
+    /// Never sent; try again.
+    Unavailable,
+}
+
+impl Stored for Payment {
+    const SCHEMA: u16 = 10;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 11;
+}
+
+impl Payment {
+    /// Whose money.
+    pub const fn payer(&self) -> Wallet {
+        self.claim.authorization.payer()
+    }
+
+    /// How much.
+    pub const fn price(&self) -> Usdc {
+        self.claim.authorization.value()
+    }
+
+    /// The transaction, once it is on chain.
+    pub fn transaction(&self) -> Option<&str> {
+        match &self.status {
+            Status::Settled { transaction }
+            | Status::Fulfilled { transaction, .. }
+            | Status::Credited { transaction } => Some(transaction),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing can happen to it any more.
+    pub const fn is_final(&self) -> bool {
+        matches!(
+            self.status,
+            Status::Fulfilled { .. } | Status::Credited { .. } | Status::Refused(_)
+        )
+    }
+}
+
+/// The id of a payment: a keyed digest of what makes it this payment, so that the row that holds it is also the claim,
+/// and nobody without the key can tell one from the other.
+pub fn id_of(authorization: &Authorization, secret: &[u8; 32]) -> PaymentId {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    hash.update(secret);
+    hash.update(authorization.claim_key());
+    let hash = hash.finalize();
+    let mut id = [0; 16];
+    id.copy_from_slice(&hash[..16]);
+    PaymentId(u128::from_be_bytes(id))
+}

@@ -1,0 +1,283 @@
+//! The payment's state machine.
+
+use super::{Answer, Claim, Command, Event, Outcome, Payment, Product, Purchase, Rejection, Status};
+use crate::card::{self, Card};
+use crate::id::{CardId, EffectId, PaymentId, Wallet};
+use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
+use crate::ledger::{Place, Transaction};
+use crate::port::{Decline, Lookup};
+use crate::session::{Amr, Session};
+
+type Decided = Result<Decision<Payment>, Rejection>;
+
+impl Payment {
+    /// The first snapshot of a payment, for the batch of the account that claims it.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn claim(id: PaymentId, claim: Claim, context: &Context) -> Result<Opening, OutOfOrder> {
+        Opening::of::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
+    }
+
+    fn present(&self, id: &PaymentId, request: [u8; 32], context: &Context) -> Decided {
+        if request != self.claim.request {
+            return Err(Rejection::OtherRequest);
+        }
+        match self.status {
+            Status::Released => Ok(Decision::answer(Answer::Readmit)),
+            // The watch that is open ends itself when it finds the payment settling.
+            Status::Declined(..) => Ok(Decision::answer(Answer::Wait)
+                .event(Event::Resumed(context.now))
+                .then(Work::Settle(*id), context)),
+            _ => Ok(Decision::answer(Answer::Wait)),
+        }
+    }
+
+    /// On chain: booked and, if somebody still waits for the product, fulfilled in the same batch.
+    fn settled(&self, id: &PaymentId, effect: EffectId, transaction: String, context: &Context) -> Decided {
+        let treasury = Place::Treasury(self.claim.authorization.network());
+        let received = Transaction::new(context.now, id).book(treasury, Place::Suspense, self.price());
+        let decision = Decision::answer(Answer::Done)
+            .completes(effect)
+            .event(Event::Settled(transaction, context.now))
+            .post(&received, context);
+        if matches!(self.status, Status::Declined(..)) {
+            let credit = Work::Credit {
+                account: self.payer(),
+                amount: self.price(),
+                cause: CreditCause::Payment(*id),
+            };
+            return Ok(decision.then(credit, context));
+        }
+        self.fulfil(id, decision, context)
+            .map_err(|_| Rejection::OutOfOrder(self.status()))
+    }
+
+    /// The one place that knows how each purchase becomes a product.
+    fn fulfil(
+        &self,
+        id: &PaymentId,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Result<Decision<Self>, OutOfOrder> {
+        let (owner, session) = (self.payer(), self.claim.session);
+        let decision = decision.open(Session::open(
+            session.id,
+            owner,
+            Amr::Payment,
+            session.first,
+            session.life_ms,
+            context,
+        )?);
+        match self.claim.purchase {
+            Purchase::Card { amount } => {
+                let card = CardId(context.id());
+                Ok(decision
+                    .event(Event::Fulfilled(Product::Card(card), context.now))
+                    .open(Card::order(card, owner, *id, amount, self.price(), context)?)
+                    .post(&card::posting(&card, amount, self.price(), context.now), context)
+                    .put(table::owned_one(&owner, Kind::Card, context.now, card.0), Vec::new())
+                    .then(Work::IssueCard(card), context))
+            }
+        }
+    }
+
+    fn seen(&self, id: &PaymentId, effect: EffectId, lookup: Lookup, context: &Context) -> Decided {
+        match (&self.status, lookup) {
+            (_, Lookup::Landed { transaction }) => self.settled(id, effect, transaction, context),
+            (_, Lookup::Pending) => Ok(Decision::answer(Answer::Done)),
+            (status, Lookup::Impossible) => {
+                let decision = Decision::answer(Answer::Done).completes(effect);
+                let decision = match status {
+                    Status::Unknown(_) => decision.event(Event::Declined(never_landed(), context.now)),
+                    _ => decision,
+                };
+                let free = Work::FreeShare {
+                    account: self.payer(),
+                    share: self.claim.share,
+                };
+                Ok(decision.event(Event::Refused(context.now)).then(free, context))
+            }
+        }
+    }
+
+    fn moved(self, status: Status, at: crate::port::Timestamp) -> Self {
+        Self {
+            status,
+            updated_at: at,
+            ..self
+        }
+    }
+}
+
+fn never_landed() -> Decline {
+    Decline {
+        reason: "settlement_expired".into(),
+        message: "the transfer did not reach the chain while it was valid".into(),
+    }
+}
+
+impl Entity for Payment {
+    const KIND: Kind = Kind::Payment;
+    const MOVES: &'static [Move] = &[
+        ("-", "the account admits it", "claimed"),
+        ("claimed", "the bytes to send are durable", "settling"),
+        ("claimed", "it could not be sent", "released"),
+        ("released", "presented again and admitted", "claimed"),
+        ("settling", "chain says yes", "settled"),
+        ("settling", "chain says no", "declined"),
+        ("settling", "no answer", "unknown"),
+        ("unknown", "chain shows it", "settled"),
+        ("unknown", "it can never land", "declined"),
+        ("declined", "presented again", "settling"),
+        ("declined", "chain shows it", "settled"),
+        ("declined", "it can never land", "refused"),
+        ("settled", "the product exists", "fulfilled"),
+        ("settled", "the balance holds it", "credited"),
+    ];
+
+    type Id = PaymentId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = Answer;
+    type Rejection = Rejection;
+    type Outcome = Outcome;
+
+    fn decide(this: Option<&Self>, id: &PaymentId, command: Command, context: &Context) -> Decided {
+        let Some(payment) = this else {
+            return Err(Rejection::OutOfOrder("-"));
+        };
+        let done = Decision::answer(Answer::Done);
+        let now = context.now;
+        match (&payment.status, command) {
+            (_, Command::Present { request }) => payment.present(id, request, context),
+            (Status::Claimed, Command::Prepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
+            (Status::Claimed, Command::Unsendable { effect }) => {
+                Ok(done.completes(effect).event(Event::Released(now)).then(
+                    Work::FreeShare {
+                        account: payment.payer(),
+                        share: payment.claim.share,
+                    },
+                    context,
+                ))
+            }
+            (Status::Settling(_), Command::Settled { effect, transaction }) => {
+                payment.settled(id, effect, transaction, context)
+            }
+            (Status::Settling(_), Command::Declined { effect, decline }) => Ok(done
+                .completes(effect)
+                .event(Event::Declined(decline, now))
+                .then(Work::Watch(*id), context)),
+            (Status::Settling(_), Command::Lost { effect }) => Ok(done
+                .completes(effect)
+                .event(Event::Lost(now))
+                .then(Work::Watch(*id), context)),
+            (Status::Unknown(_) | Status::Declined(..), Command::Seen { effect, lookup }) => {
+                payment.seen(id, effect, lookup, context)
+            }
+            // A watch that finds its payment moved on has nothing left to watch.
+            (_, Command::Seen { effect, .. }) => Ok(done.completes(effect)),
+            (Status::Settled { .. }, Command::Credited { effect }) => {
+                Ok(done.completes(effect).event(Event::Credited(now)))
+            }
+            (Status::Released, Command::Readmitted { effect, share }) => Ok(done
+                .completes(effect)
+                .event(Event::Readmitted(share, now))
+                .then(Work::Settle(*id), context)),
+            // Somebody else's presentation was admitted first: this share goes back.
+            (_, Command::Readmitted { effect, share }) => Ok(done.completes(effect).then(
+                Work::FreeShare {
+                    account: payment.payer(),
+                    share,
+                },
+                context,
+            )),
+            (_, _) => Err(Rejection::OutOfOrder(payment.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &PaymentId, event: &Event) -> Result<Self, OutOfOrder> {
+        let Some(payment) = this else {
+            return match event {
+                Event::Claimed(claim) => Ok(Self {
+                    updated_at: claim.at,
+                    claim: (**claim).clone(),
+                    status: Status::Claimed,
+                }),
+                event => Err(OutOfOrder::new("-", event)),
+            };
+        };
+        match (payment.status.clone(), event) {
+            (Status::Claimed, Event::Settling(prepared, at)) => {
+                Ok(payment.moved(Status::Settling(prepared.clone()), *at))
+            }
+            (Status::Claimed, Event::Released(at)) => Ok(payment.moved(Status::Released, *at)),
+            (Status::Released, Event::Readmitted(share, at)) => {
+                let mut payment = payment.moved(Status::Claimed, *at);
+                payment.claim.share = *share;
+                Ok(payment)
+            }
+            (Status::Declined(_, prepared), Event::Resumed(at)) => Ok(payment.moved(Status::Settling(prepared), *at)),
+            (Status::Settling(prepared), Event::Lost(at)) => Ok(payment.moved(Status::Unknown(prepared), *at)),
+            (Status::Settling(prepared) | Status::Unknown(prepared), Event::Declined(decline, at)) => {
+                Ok(payment.moved(Status::Declined(decline.clone(), prepared), *at))
+            }
+            (Status::Declined(decline, _), Event::Refused(at)) => Ok(payment.moved(Status::Refused(decline), *at)),
+            (Status::Settling(_) | Status::Unknown(_) | Status::Declined(..), Event::Settled(transaction, at)) => {
+                Ok(payment.moved(
+                    Status::Settled {
+                        transaction: transaction.clone(),
+                    },
+                    *at,
+                ))
+            }
+            (Status::Settled { transaction }, Event::Fulfilled(product, at)) => Ok(payment.moved(
+                Status::Fulfilled {
+                    transaction,
+                    product: *product,
+                },
+                *at,
+            )),
+            (Status::Settled { transaction }, Event::Credited(at)) => {
+                Ok(payment.moved(Status::Credited { transaction }, *at))
+            }
+            (_, event) => Err(OutOfOrder::new(payment.status(), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        self.state_name()
+    }
+
+    fn owner(&self) -> Wallet {
+        self.payer()
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Self::change(event)
+    }
+
+    fn view(&self, id: &PaymentId) -> View {
+        self.shown(id)
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        match &self.status {
+            Status::Claimed | Status::Settling(_) => None,
+            Status::Unknown(_) | Status::Settled { .. } => Some(Outcome::Pending),
+            Status::Declined(decline, _) | Status::Refused(decline) => Some(Outcome::Declined(decline.clone())),
+            Status::Released => Some(Outcome::Unavailable),
+            Status::Fulfilled { transaction, product } => Some(Outcome::Fulfilled {
+                product: *product,
+                transaction: transaction.clone(),
+                session: self.claim.session.id,
+            }),
+            Status::Credited { transaction } => Some(Outcome::Credited {
+                amount: self.price(),
+                transaction: transaction.clone(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! How a payment looks from outside.
+
+use super::{Event, Payment, Product, Status};
+use crate::id::PaymentId;
+use crate::kernel::View;
+
+impl Payment {
+    pub(super) const fn state_name(&self) -> &'static str {
+        match self.status {
+            Status::Claimed => "claimed",
+            Status::Settling(_) => "settling",
+            Status::Unknown(_) => "unknown",
+            Status::Declined(..) => "declined",
+            Status::Released => "released",
+            Status::Settled { .. } => "settled",
+            Status::Fulfilled { .. } => "fulfilled",
+            Status::Credited { .. } => "credited",
+            Status::Refused(_) => "refused",
+        }
+    }
+
+    /// Steps on the way are not announced; what they come to is.
+    pub(super) const fn change(event: &Event) -> Option<&'static str> {
+        match event {
+            Event::Claimed(_) | Event::Settling(..) | Event::Resumed(_) | Event::Readmitted(..) => None,
+            Event::Lost(_) => Some("unknown"),
+            Event::Declined(..) => Some("declined"),
+            Event::Released(_) => Some("released"),
+            Event::Settled(..) => Some("settled"),
+            Event::Fulfilled(..) => Some("fulfilled"),
+            Event::Credited(_) => Some("credited"),
+            Event::Refused(_) => Some("refused"),
+        }
+    }
+
+    pub(super) fn shown(&self, id: &PaymentId) -> View {
+        let (decline, product) = match &self.status {
+            Status::Declined(d, _) | Status::Refused(d) => (Some(d.reason.as_str()), None),
+            Status::Fulfilled {
+                product: Product::Card(card),
+                ..
+            } => (None, Some(*card)),
+            _ => (None, None),
+        };
+        View::new()
+            .text("payment_id", id)
+            .text("status", self.state_name())
+            .number("amount", self.price().decimal())
+            .text("asset", "USDC")
+            .text("network", self.claim.authorization.network().caip2())
+            .text("payer", self.payer().address())
+            .maybe("transaction", self.transaction())
+            .maybe("error_reason", decline)
+            .maybe("card_id", product)
+            .time("created_at", self.claim.at)
+            .time("last_updated_at", self.updated_at)
+    }
+}

@@ -1,0 +1,283 @@
+//! A session: one sign-in and the refresh tokens that descend from it (a refresh-token family).
+//!
+//! Each refresh replaces the token. The one before it, presented again within the grace time and while its successor
+//! is unused, yields the same successor (a lost answer locks nobody out); any other reuse revokes the family, because
+//! one of the two who hold the token is a thief. The tokens themselves never come here: only their hashes.
+
+use purser_storage::codec::Stored;
+
+use crate::id::{SessionId, Wallet};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
+use crate::port::Timestamp;
+
+/// A token replaced longer ago than this, in milliseconds, is never accepted again.
+pub const GRACE_MS: u64 = 30_000;
+
+/// No id_token lives longer than this after it was made, in seconds: a revocation is remembered for so long.
+pub const ID_TOKEN_MAX_S: u64 = 24 * 3600;
+
+/// How the wallet was proved when the session began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Amr {
+    /// The wallet signed in.
+    Wallet,
+    /// The wallet paid. A relaying seller may hold this, so it may not move money away.
+    Payment,
+}
+
+/// A session's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Session {
+    /// Whose.
+    pub owner: Wallet,
+    /// See [`Amr`].
+    pub amr: Amr,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// Refreshing ends here.
+    pub expires_at: Timestamp,
+    /// How often it was refreshed.
+    pub generation: u32,
+    current: [u8; 32],
+    previous: Option<[u8; 32]>,
+    rotated_at: Timestamp,
+    /// Why it was revoked, if it was.
+    pub revoked: Option<Revoked>,
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Revoked {
+    /// A replaced token came back.
+    Reuse,
+    /// The owner asked.
+    Owner,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Exchange a token for the next.
+    Refresh {
+        /// Hash of the token presented; the caller has proved that it is one of ours.
+        presented: [u8; 32],
+        /// The generation for which `next` was made: the one after the caller's reading.
+        generation: u32,
+        /// Hash of the next token.
+        next: [u8; 32],
+    },
+    /// End it.
+    Revoke,
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// It began.
+    Opened {
+        /// Whose.
+        owner: Wallet,
+        /// How proved.
+        amr: Amr,
+        /// When.
+        at: Timestamp,
+        /// Refreshing ends here.
+        expires_at: Timestamp,
+        /// Hash of the first token.
+        first: [u8; 32],
+    },
+    /// A token was exchanged.
+    Refreshed {
+        /// Hash of the new one.
+        next: [u8; 32],
+        /// When.
+        at: Timestamp,
+    },
+    /// It ended.
+    Revoked(Revoked),
+}
+
+/// Why a command was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It has ended.
+    Revoked,
+    /// Its time is over.
+    Expired,
+    /// It was refreshed since the caller read it: read again.
+    Stale,
+}
+
+/// What a refresh came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// The token of this generation is the caller's.
+    Generation(u32),
+    /// A replaced token came back: the family is revoked.
+    ReuseDetected,
+    /// As asked.
+    Done,
+}
+
+impl Stored for Session {
+    const SCHEMA: u16 = 20;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 21;
+}
+
+impl Session {
+    /// The first snapshot of a session, for the batch that opens it.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn open(
+        id: SessionId,
+        owner: Wallet,
+        amr: Amr,
+        first: [u8; 32],
+        life_ms: u64,
+        context: &Context,
+    ) -> Result<Opening, OutOfOrder> {
+        let at = context.now;
+        Opening::of::<Self>(
+            &id,
+            &Event::Opened {
+                owner,
+                amr,
+                at,
+                expires_at: at.plus_ms(life_ms),
+                first,
+            },
+            context,
+        )
+    }
+
+    /// Whether tokens of this session still count.
+    pub const fn is_active(&self) -> bool {
+        self.revoked.is_none()
+    }
+}
+
+/// Ends the session and leaves word for whoever judges id_tokens.
+fn revoke(id: &SessionId, answer: Answer, why: Revoked, context: &Context) -> Decision<Session> {
+    let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
+    Decision::answer(answer).event(Event::Revoked(why)).put(table::revoked(until_s, *id), Vec::new())
+}
+
+impl Entity for Session {
+    const KIND: Kind = Kind::Session;
+    const MOVES: &'static [Move] = &[
+        ("-", "sign-in, payment or login link", "active"),
+        ("active", "reuse of a replaced token, or the owner", "revoked"),
+    ];
+
+    type Id = SessionId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = Answer;
+    type Rejection = Rejection;
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        id: &SessionId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let Some(session) = this.filter(|s| s.is_active()) else {
+            return Err(Rejection::Revoked);
+        };
+        match command {
+            Command::Revoke => Ok(revoke(id, Answer::Done, Revoked::Owner, context)),
+            Command::Refresh { .. } if context.now >= session.expires_at => Err(Rejection::Expired),
+            Command::Refresh {
+                presented,
+                generation,
+                next,
+            } if presented == session.current => {
+                if generation != session.generation + 1 {
+                    return Err(Rejection::Stale);
+                }
+                Ok(Decision::answer(Answer::Generation(generation)).event(Event::Refreshed { next, at: context.now }))
+            }
+            // The successor is unused: had it been presented, this token would no longer be the previous one.
+            Command::Refresh { presented, .. }
+                if session.previous == Some(presented) && context.now.0 <= session.rotated_at.0 + GRACE_MS =>
+            {
+                Ok(Decision::answer(Answer::Generation(session.generation)))
+            }
+            Command::Refresh { .. } => Ok(revoke(id, Answer::ReuseDetected, Revoked::Reuse, context)),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &SessionId, event: &Event) -> Result<Self, OutOfOrder> {
+        match (this, event) {
+            (
+                None,
+                Event::Opened {
+                    owner,
+                    amr,
+                    at,
+                    expires_at,
+                    first,
+                },
+            ) => Ok(Self {
+                owner: *owner,
+                amr: *amr,
+                created_at: *at,
+                expires_at: *expires_at,
+                generation: 0,
+                current: *first,
+                previous: None,
+                rotated_at: *at,
+                revoked: None,
+            }),
+            (Some(s), Event::Refreshed { next, at }) if s.is_active() => Ok(Self {
+                generation: s.generation + 1,
+                previous: Some(s.current),
+                current: *next,
+                rotated_at: *at,
+                ..s
+            }),
+            (Some(s), Event::Revoked(why)) if s.is_active() => Ok(Self {
+                revoked: Some(*why),
+                ..s
+            }),
+            (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        if self.is_active() { "active" } else { "revoked" }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        match event {
+            Event::Revoked(_) => Some("revoked"),
+            Event::Opened { .. } | Event::Refreshed { .. } => None,
+        }
+    }
+
+    fn view(&self, id: &SessionId) -> View {
+        let reason = self.revoked.map(|r| match r {
+            Revoked::Reuse => "refresh_token_reused",
+            Revoked::Owner => "signed_out",
+        });
+        View::new()
+            .text("session_id", id)
+            .text("status", self.status())
+            .maybe("reason", reason)
+            .time("created_at", self.created_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

@@ -1,0 +1,52 @@
+//! Who is calling: wallet sign-in, id tokens, refresh tokens, login links, and the keys behind them.
+//!
+//! Everything here but [`key_file`] is pure: time and randomness are arguments, and what must be remembered (used
+//! nonces, the hashes of refresh tokens and login codes, revoked sessions) is the engine's. Keys never serve two
+//! purposes; [`IdentityKeys`] names each purpose once.
+//!
+//! - [`challenge`] makes the 402 of `GET /auth`; [`proof`] checks the answer; [`nonce`] ties the two together.
+//! - [`token`] mints and verifies id tokens; [`refresh`] writes and reads refresh tokens.
+//! - [`login`] makes login codes and the dashboard's cookie.
+//! - [`keys`] and [`key_file`] hold all of it up.
+
+pub mod challenge;
+pub mod key_file;
+pub mod keys;
+pub mod login;
+pub mod nonce;
+pub mod origin;
+pub mod proof;
+pub mod refresh;
+pub mod refusal;
+pub mod rfc3339;
+pub mod secret;
+pub mod token;
+mod wallet_signature;
+
+#[cfg(test)]
+pub(crate) mod test_ports;
+
+use keys::Keys;
+use secret::Key32;
+
+/// The keys of identity's keyed hashes, each derived from the master secret for one purpose.
+#[derive(Clone, Debug)]
+pub struct IdentityKeys {
+    /// For [`nonce::Nonces`].
+    pub nonce: Key32,
+    /// For [`refresh::RefreshTokens`].
+    pub refresh: Key32,
+    /// For [`login::SessionCookies`].
+    pub cookie: Key32,
+}
+
+impl IdentityKeys {
+    /// The same keys for the same master secret, whatever token keys are in the ring.
+    pub fn derive(keys: &Keys) -> Self {
+        Self {
+            nonce: keys.derive("purser/identity/nonce"),
+            refresh: keys.derive("purser/identity/refresh-token"),
+            cookie: keys.derive("purser/identity/session-cookie"),
+        }
+    }
+}

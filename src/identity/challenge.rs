@@ -1,0 +1,253 @@
+//! The 402 of `GET /auth`: a sign-in-with-x challenge inside an x402 v2 PaymentRequired.
+//!
+//! Nothing is for sale here, yet `accepts` names both networks with amount zero: a stock sign-in helper signs with the
+//! network of the first entry and does nothing without one. Everything but nonce and times is written once.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use purser_actors::id::Network;
+use purser_actors::port::{Entropy, Timestamp};
+use serde_json::{Value, json};
+
+use super::nonce::{CHALLENGE_LIFETIME_MS, Nonces};
+use super::origin::Origin;
+use super::refusal::Refusal;
+use super::rfc3339;
+
+/// Path of the route, and so of the `uri` that is signed.
+const PATH: &str = "/auth";
+const DESCRIPTION: &str = "Sign in with a wallet. Free.";
+
+/// How USDC would be paid on Base. Clients want every field even of a zero amount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseTerms {
+    /// The USDC contract.
+    pub asset: String,
+    /// Our address.
+    pub pay_to: String,
+    /// EIP-712 domain name of the contract.
+    pub name: String,
+    /// EIP-712 domain version of the contract.
+    pub version: String,
+}
+
+/// How USDC would be paid on Solana.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SolanaTerms {
+    /// The USDC mint.
+    pub asset: String,
+    /// Our address.
+    pub pay_to: String,
+    /// Who pays the network's fee.
+    pub fee_payer: String,
+}
+
+/// What a challenge needs to know of payments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChallengeTerms {
+    /// On Base.
+    pub base: BaseTerms,
+    /// On Solana.
+    pub solana: SolanaTerms,
+    /// `maxTimeoutSeconds` of both entries.
+    pub max_timeout_seconds: u32,
+}
+
+/// One challenge, ready to send with status 402 and `Cache-Control: no-store`, without `WWW-Authenticate`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Challenge {
+    /// Value of the `PAYMENT-REQUIRED` header: padded standard base64 of the JSON.
+    pub header: String,
+    /// The JSON body: the same object, with `error`, `code` and the older names of the terms beside it.
+    pub body: String,
+}
+
+/// Makes challenges.
+#[derive(Clone, Debug)]
+pub struct Challenges {
+    nonces: Nonces,
+    base_first: Forms,
+    solana_first: Forms,
+}
+
+#[derive(Clone, Debug)]
+struct Forms {
+    header: Template,
+    body: Template,
+}
+
+/// JSON from `resource` to the end, cut where nonce and times go.
+#[derive(Clone, Debug)]
+struct Template {
+    to_nonce: String,
+    after_times: String,
+}
+
+impl Challenges {
+    /// For one origin; `nonces` must be those that the [`super::proof::ProofChecker`] recognises.
+    pub fn new(origin: &Origin, terms: &ChallengeTerms, nonces: Nonces) -> Self {
+        Self {
+            nonces,
+            base_first: Forms::new(origin, terms, Network::Base),
+            solana_first: Forms::new(origin, terms, Network::Solana),
+        }
+    }
+
+    /// A fresh challenge with `first` first in `accepts`; Base unless the caller asked for `?network=solana`. After a
+    /// refused proof it says why.
+    pub fn issue(&self, first: Network, refusal: Option<Refusal>, now: Timestamp, entropy: &dyn Entropy) -> Challenge {
+        let nonce = self.nonces.issue(now, entropy);
+        let forms = match first {
+            Network::Base => &self.base_first,
+            Network::Solana => &self.solana_first,
+        };
+        let times = format!(
+            r#"{}","issuedAt":"{}","expirationTime":"{}"#,
+            nonce.text,
+            rfc3339::format(nonce.issued),
+            rfc3339::format(nonce.issued.plus_ms(CHALLENGE_LIFETIME_MS)),
+        );
+        let reason = refusal.map_or("Sign-in required", Refusal::reason);
+        let header = forms
+            .header
+            .fill(&format!(r#"{{"x402Version":2,"error":"{reason}","#), &times);
+        Challenge {
+            header: STANDARD.encode(header),
+            body: forms.body.fill(&body_head(refusal), &times),
+        }
+    }
+}
+
+fn body_head(refusal: Option<Refusal>) -> String {
+    // Texts of refusals are our own constants, plain ASCII without quotes.
+    match refusal {
+        None => r#"{"error":"Sign-in required","code":"sign_in_required","x402Version":2,"#.to_owned(),
+        Some(refusal) => format!(
+            r#"{{"error":"Sign-in refused: {refusal}","code":"sign_in_required","reason":"{}","x402Version":2,"#,
+            refusal.reason()
+        ),
+    }
+}
+
+impl Forms {
+    fn new(origin: &Origin, terms: &ChallengeTerms, first: Network) -> Self {
+        // The resource is the very URL that was asked for, its query included.
+        let url = match first {
+            Network::Base => format!("{}{PATH}", origin.as_str()),
+            Network::Solana => format!("{}{PATH}?network=solana", origin.as_str()),
+        };
+        let order = match first {
+            Network::Base => [Network::Base, Network::Solana],
+            Network::Solana => [Network::Solana, Network::Base],
+        };
+        let plain = order.map(|network| terms.entry(network));
+        let full = plain.clone().map(|entry| with_older_names(entry, &url));
+        Self {
+            header: Template::new(origin, &url, &plain, order),
+            body: Template::new(origin, &url, &full, order),
+        }
+    }
+}
+
+impl ChallengeTerms {
+    fn entry(&self, network: Network) -> Value {
+        let (asset, pay_to, extra) = match network {
+            Network::Base => {
+                let extra = json!({"name": self.base.name, "version": self.base.version});
+                (&self.base.asset, &self.base.pay_to, extra)
+            }
+            Network::Solana => (
+                &self.solana.asset,
+                &self.solana.pay_to,
+                json!({"feePayer": self.solana.fee_payer}),
+            ),
+        };
+        json!({
+            "scheme": "exact",
+            "network": network.caip2(),
+            "amount": "0",
+            "asset": asset,
+            "payTo": pay_to,
+            "maxTimeoutSeconds": self.max_timeout_seconds,
+            "extra": extra,
+        })
+    }
+}
+
+/// The contract's names ("402 challenge shape") beside those of x402 v2.
+fn with_older_names(mut entry: Value, url: &str) -> Value {
+    entry["maxAmountRequired"] = json!("0");
+    entry["resource"] = json!(url);
+    entry["description"] = json!(DESCRIPTION);
+    entry["mimeType"] = json!("application/json");
+    entry
+}
+
+impl Template {
+    fn new(origin: &Origin, url: &str, accepts: &[Value], order: [Network; 2]) -> Self {
+        let domain = origin.domain();
+        let resource = json!({"url": url, "description": DESCRIPTION, "mimeType": "application/json"});
+        let chains = order.map(|network| match network {
+            Network::Base => json!({"chainId": network.caip2(), "type": "eip191"}),
+            Network::Solana => json!({"chainId": network.caip2(), "type": "ed25519"}),
+        });
+        let uri = format!("{}{PATH}", origin.as_str());
+        // An origin holds no character that JSON escapes, so it can stand between quotes as it is.
+        Self {
+            to_nonce: format!(
+                concat!(
+                    r#""resource":{resource},"accepts":{accepts},"extensions":{{"sign-in-with-x":{{"info":{{"#,
+                    r#""domain":"{domain}","uri":"{uri}","version":"1","nonce":""#
+                ),
+                resource = resource,
+                accepts = Value::from(accepts),
+                domain = domain,
+                uri = uri,
+            ),
+            after_times: format!(
+                concat!(
+                    r#"","statement":"Sign in to {domain}. Signing is free and moves no money."}},"#,
+                    r#""supportedChains":{chains},"schema":{schema}}}}}}}"#
+                ),
+                domain = domain,
+                chains = Value::from(chains.to_vec()),
+                schema = proof_schema(),
+            ),
+        }
+    }
+
+    fn fill(&self, head: &str, times: &str) -> String {
+        [head, &self.to_nonce, times, &self.after_times].concat()
+    }
+}
+
+/// JSON Schema of a proof, as the extension wants it beside the challenge.
+fn proof_schema() -> Value {
+    let text = || json!({"type": "string"});
+    let time = || json!({"type": "string", "format": "date-time"});
+    let uri = || json!({"type": "string", "format": "uri"});
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "type": "object",
+        "properties": {
+            "domain": text(),
+            "address": text(),
+            "statement": text(),
+            "uri": uri(),
+            "version": text(),
+            "chainId": text(),
+            "type": text(),
+            "nonce": text(),
+            "issuedAt": time(),
+            "expirationTime": time(),
+            "notBefore": time(),
+            "requestId": text(),
+            "resources": {"type": "array", "items": uri()},
+            "signature": text(),
+        },
+        "required": ["domain", "address", "uri", "version", "chainId", "type", "nonce", "issuedAt", "signature"],
+    })
+}
+
+#[cfg(test)]
+mod tests;

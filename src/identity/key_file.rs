@@ -1,0 +1,216 @@
+//! The key file on disk: made at first start, readable by its owner only, replaced as a whole or not at all.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use purser_actors::port::{Entropy, Timestamp};
+use zeroize::Zeroizing;
+
+use super::keys::{KeyTextError, Keys};
+
+/// Larger than any key file; a bigger one is somebody else's file.
+const MAX_BYTES: u64 = 64 * 1024;
+
+/// Why there are no keys. Each names the file; none shows its content.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyFileError {
+    /// The operating system refused.
+    #[error("key file {path}: cannot {operation}: {source}")]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What was tried.
+        operation: &'static str,
+        /// Its answer.
+        source: io::Error,
+    },
+    /// Others than the owner may read or write the keys.
+    #[error("key file {path}: mode {mode:03o} lets others in; make it 600 after checking who could read it")]
+    Permissions {
+        /// Which file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// It is there and is not a key file. It is left as it is: new keys would end every session.
+    #[error("key file {path}: {source}")]
+    Text {
+        /// Which file.
+        path: PathBuf,
+        /// Where and why.
+        source: KeyTextError,
+    },
+    /// It is larger than any key file.
+    #[error("key file {path}: larger than 64 KiB")]
+    TooLarge {
+        /// Which file.
+        path: PathBuf,
+    },
+}
+
+/// Reads the keys.
+pub fn load(path: &Path) -> Result<Keys, KeyFileError> {
+    let file = File::open(path).map_err(io_error(path, "open it"))?;
+    let metadata = file.metadata().map_err(io_error(path, "read its mode"))?;
+    let mode = metadata.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        return Err(KeyFileError::Permissions {
+            path: path.to_owned(),
+            mode,
+        });
+    }
+    if metadata.len() > MAX_BYTES {
+        return Err(KeyFileError::TooLarge { path: path.to_owned() });
+    }
+    let mut text = Zeroizing::new(String::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1));
+    file.take(MAX_BYTES)
+        .read_to_string(&mut text)
+        .map_err(io_error(path, "read it"))?;
+    Keys::from_text(&text).map_err(|source| KeyFileError::Text {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Reads the keys, or makes them when the file does not exist. Two first starts at once agree on one file.
+pub fn load_or_create(path: &Path, now: Timestamp, entropy: &dyn Entropy) -> Result<Keys, KeyFileError> {
+    match load(path) {
+        Err(KeyFileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
+        found => return found,
+    }
+    let staged = stage(path, &Keys::generate(now, entropy), entropy)?;
+    // A hard link never replaces a file, so the loser of a race reads the winner's keys.
+    let linked = std::fs::hard_link(&staged, path);
+    std::fs::remove_file(&staged).map_err(io_error(&staged, "remove it"))?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io_error(path, "create it")(error)),
+        _ => sync_directory(path)?,
+    }
+    load(path)
+}
+
+/// Puts these keys in place of the file's, at once: a crash leaves the old file or the new one.
+pub fn replace(path: &Path, keys: &Keys, entropy: &dyn Entropy) -> Result<(), KeyFileError> {
+    let staged = stage(path, keys, entropy)?;
+    std::fs::rename(&staged, path).map_err(io_error(path, "replace it"))?;
+    sync_directory(path)
+}
+
+/// Writes the keys durably beside the file, under a name of its own.
+fn stage(path: &Path, keys: &Keys, entropy: &dyn Entropy) -> Result<PathBuf, KeyFileError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{:016x}.new", entropy.random() >> 64));
+    let staged = PathBuf::from(name);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&staged)
+        .map_err(io_error(&staged, "create it"))?;
+    let written = file.write_all(keys.to_text().as_bytes()).and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        // Half a key file is worth nothing; if it cannot be removed either, the first error says more.
+        drop(std::fs::remove_file(&staged));
+        return Err(io_error(&staged, "write it")(error));
+    }
+    Ok(staged)
+}
+
+fn sync_directory(path: &Path) -> Result<(), KeyFileError> {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    File::open(parent)
+        .and_then(|directory| directory.sync_all())
+        .map_err(io_error(parent, "sync the directory"))
+}
+
+fn io_error(path: &Path, operation: &'static str) -> impl FnOnce(io::Error) -> KeyFileError {
+    let path = path.to_owned();
+    move |source| KeyFileError::Io {
+        path,
+        operation,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::identity::test_ports::Counting;
+
+    /// Aim: the first start makes the keys, every later one finds the same, and only their owner can read them.
+    #[test]
+    fn the_first_start_makes_the_keys_and_later_ones_find_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
+        let first = load_or_create(&path, Timestamp(5), &Counting::new(1)).unwrap();
+        let second = load_or_create(&path, Timestamp(6), &Counting::new(2)).unwrap();
+        assert_eq!(*first.to_text(), *second.to_text());
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::read_dir(dir.path()).unwrap().count(),
+            1,
+            "nothing is left beside the file"
+        );
+    }
+
+    /// Aim: a rotation replaces the file as a whole and keeps its mode.
+    #[test]
+    fn a_replaced_file_holds_the_new_keys() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
+        let entropy = Counting::new(1);
+        let old = load_or_create(&path, Timestamp(5), &entropy).unwrap();
+        let new = old.rotated(Timestamp(6), &entropy);
+        replace(&path, &new, &entropy).unwrap();
+        assert_eq!(*load(&path).unwrap().to_text(), *new.to_text());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    /// Aim: keys that others can read are refused, not used.
+    #[test]
+    fn a_file_others_can_read_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
+        load_or_create(&path, Timestamp(5), &Counting::new(1)).unwrap();
+        for mode in [0o640, 0o604, 0o622] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            let error = load(&path).unwrap_err();
+            assert!(
+                matches!(error, KeyFileError::Permissions { mode: m, .. } if m == mode),
+                "{error}"
+            );
+        }
+    }
+
+    /// Aim: a damaged file stops the start and is not overwritten by new keys.
+    #[test]
+    fn a_damaged_file_is_an_error_and_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("keys");
+        load_or_create(&path, Timestamp(5), &Counting::new(1)).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, &text[..text.len() / 2]).unwrap();
+        let error = load_or_create(&path, Timestamp(5), &Counting::new(2)).unwrap_err();
+        assert!(matches!(error, KeyFileError::Text { .. }), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text[..text.len() / 2]);
+        std::fs::write(&path, vec![b'x'; 70_000]).unwrap();
+        assert!(matches!(load(&path).unwrap_err(), KeyFileError::TooLarge { .. }));
+    }
+
+    /// Aim: a directory that does not exist is a clear error.
+    #[test]
+    fn a_missing_directory_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("absent").join("keys");
+        let error = load_or_create(&path, Timestamp(5), &Counting::new(1)).unwrap_err();
+        assert!(error.to_string().contains("absent"), "{error}");
+    }
+}

@@ -1,0 +1,201 @@
+//! The public origin: where callers reach us, as they write it.
+
+/// A text that is not an http(s) origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an origin of the form https://host[:port]: {0}")]
+pub struct OriginError(pub &'static str);
+
+/// Scheme, host and port of the service (RFC 6454), normalised as browsers do: lower case, default port left out.
+///
+/// Sign-in clients compare it with the URL they called, and stay silent when it differs; behind a proxy it must be
+/// the proxy's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    text: String,
+    /// Where the host begins in `text`.
+    authority_at: usize,
+}
+
+impl Origin {
+    /// Reads `https://host[:port]`, one trailing slash allowed. User info, paths and other schemes are refused.
+    pub fn parse(text: &str) -> Result<Self, OriginError> {
+        let lower = text.to_ascii_lowercase();
+        let (scheme, rest) = lower.split_once("://").ok_or(OriginError("no scheme"))?;
+        let default_port = match scheme {
+            "https" => "443",
+            "http" => "80",
+            _ => return Err(OriginError("the scheme is neither https nor http")),
+        };
+        let authority = rest.strip_suffix('/').unwrap_or(rest);
+        let (host, port) = split_port(authority)?;
+        check_host(host)?;
+        let mut origin = format!("{scheme}://{host}");
+        if let Some(port) = port {
+            let number: u16 = port
+                .parse()
+                .map_err(|_| OriginError("the port is not a number up to 65535"))?;
+            if port.starts_with(['0', '+']) {
+                return Err(OriginError("the port begins with a zero or sign"));
+            }
+            if port != default_port {
+                origin.push_str(&format!(":{number}"));
+            }
+        }
+        Ok(Self {
+            authority_at: scheme.len() + 3,
+            text: origin,
+        })
+    }
+
+    /// `https://host[:port]`, without a trailing slash.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// `host[:port]`: the `domain` of a sign-in message (EIP-4361 calls it the authority).
+    pub fn domain(&self) -> &str {
+        &self.text[self.authority_at..]
+    }
+
+    /// Whether callers come over TLS.
+    pub fn is_https(&self) -> bool {
+        self.text.starts_with("https://")
+    }
+
+    /// Whether only this machine can be a caller: `localhost` or a loopback address.
+    pub fn is_loopback(&self) -> bool {
+        let domain = self.domain();
+        let host = split_port(domain).map_or(domain, |(host, _)| host);
+        let bare = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
+    }
+
+    /// Whether an absolute URI is of this origin.
+    pub fn contains(&self, uri: &str) -> bool {
+        let Some(at) = uri.find("://") else { return false };
+        let end = uri[at + 3..]
+            .find(['/', '?', '#'])
+            .map_or(uri.len(), |end| at + 3 + end);
+        Self::parse(&uri[..end]).is_ok_and(|other| other == *self)
+    }
+}
+
+fn split_port(authority: &str) -> Result<(&str, Option<&str>), OriginError> {
+    if authority.starts_with('[') {
+        let end = authority
+            .find(']')
+            .ok_or(OriginError("the IPv6 address is not closed"))?
+            + 1;
+        return match authority[end..].strip_prefix(':') {
+            Some(port) => Ok((&authority[..end], Some(port))),
+            None if authority.len() == end => Ok((authority, None)),
+            None => Err(OriginError("something follows the IPv6 address")),
+        };
+    }
+    Ok(authority
+        .split_once(':')
+        .map_or((authority, None), |(host, port)| (host, Some(port))))
+}
+
+fn check_host(host: &str) -> Result<(), OriginError> {
+    if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return inner
+            .parse::<std::net::Ipv6Addr>()
+            .map(drop)
+            .map_err(|_| OriginError("not an IPv6 address"));
+    }
+    if host.is_empty() || host.len() > 253 {
+        return Err(OriginError("the host is empty or longer than 253 characters"));
+    }
+    match host
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
+    {
+        true => Ok(()),
+        false => Err(OriginError(
+            "the host has other characters than letters, digits, dot and hyphen",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Aim: what a caller's URL shows as host and origin is what we compute.
+    #[test]
+    fn an_origin_is_normalised_as_browsers_do() {
+        for (text, origin, domain) in [
+            ("https://API.example.com", "https://api.example.com", "api.example.com"),
+            (
+                "https://api.example.com:443/",
+                "https://api.example.com",
+                "api.example.com",
+            ),
+            ("http://127.0.0.1:8080", "http://127.0.0.1:8080", "127.0.0.1:8080"),
+            ("http://[::1]:80", "http://[::1]", "[::1]"),
+        ] {
+            let parsed = Origin::parse(text).unwrap();
+            assert_eq!((parsed.as_str(), parsed.domain()), (origin, domain), "{text}");
+        }
+    }
+
+    /// Aim: anything but scheme, host and port is refused, so no trick URL passes as ours.
+    #[test]
+    fn what_is_not_an_origin_is_refused() {
+        for text in [
+            "api.example.com",
+            "ftp://api.example.com",
+            "https://",
+            "https://user@api.example.com",
+            "https://api.example.com/auth",
+            "https://api.example.com:",
+            "https://api.example.com:0443",
+            "https://api.example.com:65536",
+            "https://api.example.com\\@evil.example",
+            "https://[::1",
+            "https://exämple.com",
+        ] {
+            assert!(Origin::parse(text).is_err(), "{text}");
+        }
+    }
+
+    /// Aim: same origin means scheme, host and port, never a prefix of the text.
+    #[test]
+    fn a_uri_is_ours_only_with_the_same_scheme_host_and_port() {
+        let origin = Origin::parse("https://api.example.com").unwrap();
+        for uri in [
+            "https://api.example.com",
+            "https://api.example.com:443/auth",
+            "https://API.example.com?x#y",
+        ] {
+            assert!(origin.contains(uri), "{uri}");
+        }
+        for uri in [
+            "http://api.example.com/auth",
+            "https://api.example.com.evil.example/auth",
+            "https://api.example.com@evil.example/auth",
+            "https://api.example.com:8443/auth",
+            "//api.example.com/auth",
+            "/auth",
+            "",
+        ] {
+            assert!(!origin.contains(uri), "{uri}");
+        }
+    }
+
+    /// Aim: loopback is recognised by address, not by a name that merely begins like one.
+    #[test]
+    fn loopback_is_this_machine_only() {
+        for (text, loopback) in [
+            ("http://localhost:8080", true),
+            ("http://127.9.9.9", true),
+            ("http://[::1]:8080", true),
+            ("http://localhost.example.com", false),
+            ("http://10.0.0.1", false),
+        ] {
+            assert_eq!(Origin::parse(text).unwrap().is_loopback(), loopback, "{text}");
+        }
+    }
+}

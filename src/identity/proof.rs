@@ -1,0 +1,268 @@
+//! The signed answer to a sign-in challenge: the `SIGN-IN-WITH-X` header (CAIP-122), decoded and checked.
+//!
+//! The message that was signed is not sent; it is written again from the fields, in the words of each chain
+//! (EIP-4361 for Ethereum, its Solana counterpart), and the signature is checked over that.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::Timestamp;
+use serde::Deserialize;
+
+use super::nonce::{CHALLENGE_LIFETIME_MS, NonceKey, Nonces};
+use super::origin::Origin;
+use super::refusal::Refusal;
+use super::rfc3339;
+use super::wallet_signature::{recover_eip191, verify_ed25519};
+
+/// Longest header value, in bytes; stock clients send about 700.
+const MAX_HEADER_BYTES: usize = 8 * 1024;
+
+/// Standard base64, padded or not: stock clients pad, some typed ones do not.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The fields of a proof as they were sent. Nothing is checked but their form.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Proof {
+    /// Host and port the signer believes to sign in to.
+    pub domain: String,
+    /// The wallet, in its chain's form, as it stands in the message.
+    pub address: String,
+    /// The sentence shown to the signer.
+    pub statement: Option<String>,
+    /// What is signed in to.
+    pub uri: String,
+    /// Of the message format: `1`.
+    pub version: String,
+    /// CAIP-2.
+    pub chain_id: String,
+    /// `eip191` or `ed25519`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// From the challenge.
+    pub nonce: String,
+    /// From the challenge, RFC 3339.
+    pub issued_at: String,
+    /// From the challenge, RFC 3339.
+    pub expiration_time: Option<String>,
+    /// RFC 3339.
+    pub not_before: Option<String>,
+    /// Any text.
+    pub request_id: Option<String>,
+    /// URIs.
+    pub resources: Option<Vec<String>>,
+    /// A finer name of the signature's kind.
+    pub signature_scheme: Option<String>,
+    /// 0x hex on Ethereum, base58 on Solana.
+    pub signature: String,
+}
+
+/// A wallet that proved itself. The caller makes the nonce durable before it acts on this, and refuses with
+/// [`Refusal::NonceUsed`] if it was there already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignedIn {
+    /// Whose signature it was.
+    pub wallet: Wallet,
+    /// What to remember.
+    pub nonce: NonceKey,
+}
+
+impl Proof {
+    /// Decodes a header value: standard base64 of JSON, at most 8 KiB. Unknown members are ignored, repeated ones and
+    /// line breaks within a field are refused.
+    pub fn decode(header: &[u8]) -> Result<Self, Refusal> {
+        if header.len() > MAX_HEADER_BYTES {
+            return Err(Refusal::Header("longer than 8 KiB"));
+        }
+        let json = BASE64
+            .decode(header)
+            .map_err(|_| Refusal::Header("not standard base64"))?;
+        let proof: Self =
+            serde_json::from_slice(&json).map_err(|_| Refusal::Header("not the JSON of a sign-in proof"))?;
+        // A line break inside a field could make one message read as two different sets of fields.
+        if proof.texts().any(|text| text.contains(|c: char| c.is_control())) {
+            return Err(Refusal::Header("a field contains a control character"));
+        }
+        Ok(proof)
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let required = [
+            &self.domain,
+            &self.address,
+            &self.uri,
+            &self.version,
+            &self.chain_id,
+            &self.kind,
+            &self.nonce,
+            &self.issued_at,
+            &self.signature,
+        ];
+        let optional = [
+            &self.statement,
+            &self.expiration_time,
+            &self.not_before,
+            &self.request_id,
+            &self.signature_scheme,
+        ];
+        let resources = self.resources.iter().flatten();
+        required
+            .into_iter()
+            .chain(optional.into_iter().flatten())
+            .chain(resources)
+            .map(String::as_str)
+    }
+
+    /// Which of our two networks signed. The chain must be one of them and the kind of signature must be its own.
+    pub fn network(&self) -> Result<Network, Refusal> {
+        let network = Network::ALL
+            .into_iter()
+            .find(|network| network.caip2() == self.chain_id);
+        let network = network.ok_or(Refusal::UnsupportedChain)?;
+        let (kind, scheme) = match network {
+            Network::Base => ("eip191", "eip191"),
+            Network::Solana => ("ed25519", "siws"),
+        };
+        if self.kind != kind {
+            return Err(Refusal::ChainId);
+        }
+        match &self.signature_scheme {
+            Some(named) if named != scheme => Err(Refusal::SignatureScheme),
+            _ => Ok(network),
+        }
+    }
+
+    /// The text that was signed: lines joined by LF, none at the end.
+    pub fn message(&self, network: Network) -> String {
+        let (account, chain) = match network {
+            Network::Base => ("Ethereum", "8453"),
+            Network::Solana => (
+                "Solana",
+                self.chain_id.strip_prefix("solana:").unwrap_or(&self.chain_id),
+            ),
+        };
+        let mut text = format!(
+            "{} wants you to sign in with your {account} account:\n{}\n",
+            self.domain, self.address
+        );
+        match (&self.statement, network) {
+            (Some(statement), _) => text.extend(["\n", statement, "\n"]),
+            // Without a statement Ethereum keeps the empty lines on both sides of it; Solana keeps one.
+            (None, Network::Base) => text.push('\n'),
+            (None, Network::Solana) => {}
+        }
+        text.extend([
+            "\nURI: ",
+            &self.uri,
+            "\nVersion: ",
+            &self.version,
+            "\nChain ID: ",
+            chain,
+        ]);
+        text.extend(["\nNonce: ", &self.nonce, "\nIssued At: ", &self.issued_at]);
+        let optional = [
+            ("\nExpiration Time: ", &self.expiration_time),
+            ("\nNot Before: ", &self.not_before),
+            ("\nRequest ID: ", &self.request_id),
+        ];
+        for (label, value) in optional {
+            if let Some(value) = value {
+                text.extend([label, value]);
+            }
+        }
+        if let Some(resources) = self.resources.as_ref().filter(|list| !list.is_empty()) {
+            text.push_str("\nResources:");
+            for resource in resources {
+                text.extend(["\n- ", resource]);
+            }
+        }
+        text
+    }
+
+    /// The wallet, if its signature over the message is right.
+    pub fn signer(&self) -> Result<Wallet, Refusal> {
+        let network = self.network()?;
+        let wallet: Wallet = self.address.parse().map_err(|_| Refusal::MalformedAddress)?;
+        let message = self.message(network);
+        match (network, wallet) {
+            (Network::Base, Wallet::Evm(address)) => {
+                let recovered = recover_eip191(&message, &self.signature)?;
+                if recovered != address {
+                    Err(Refusal::Signature)
+                } else {
+                    Ok(wallet)
+                }
+            }
+            (Network::Solana, Wallet::Solana(key)) => verify_ed25519(&message, &key, &self.signature).map(|()| wallet),
+            _ => Err(Refusal::MalformedAddress),
+        }
+    }
+}
+
+/// Checks proofs for one origin.
+#[derive(Clone, Debug)]
+pub struct ProofChecker {
+    origin: Origin,
+    nonces: Nonces,
+}
+
+impl ProofChecker {
+    /// For challenges made with the same origin and nonces.
+    pub const fn new(origin: Origin, nonces: Nonces) -> Self {
+        Self { origin, nonces }
+    }
+
+    /// Everything but whether the nonce was used before: form, domain, URI, version, chain, times, our nonce, and last
+    /// the signature, which costs the most. No clock skew is allowed: we wrote `issuedAt` ourselves.
+    pub fn check(&self, header: &[u8], now: Timestamp) -> Result<SignedIn, Refusal> {
+        let proof = Proof::decode(header)?;
+        if proof.domain != self.origin.domain() {
+            return Err(Refusal::DomainMismatch);
+        }
+        if !self.origin.contains(&proof.uri) {
+            return Err(Refusal::UriMismatch);
+        }
+        if proof.version != "1" {
+            return Err(Refusal::Version);
+        }
+        proof.network()?;
+        let issued = check_times(&proof, now)?;
+        let nonce = self.nonces.recognise(&proof.nonce, issued).ok_or(Refusal::Nonce)?;
+        Ok(SignedIn {
+            wallet: proof.signer()?,
+            nonce,
+        })
+    }
+}
+
+/// The time of issue, if now is within everything the proof says.
+fn check_times(proof: &Proof, now: Timestamp) -> Result<Timestamp, Refusal> {
+    let issued = rfc3339::parse(&proof.issued_at).ok_or(Refusal::IssuedAt)?;
+    if issued > now {
+        return Err(Refusal::IssuedInFuture);
+    }
+    if issued.plus_ms(CHALLENGE_LIFETIME_MS) < now {
+        return Err(Refusal::IssuedTooLongAgo);
+    }
+    if let Some(text) = &proof.expiration_time {
+        let expires = rfc3339::parse(text).ok_or(Refusal::ExpirationTime)?;
+        if expires <= now {
+            return Err(Refusal::Expired);
+        }
+    }
+    if let Some(text) = &proof.not_before {
+        let not_before = rfc3339::parse(text).ok_or(Refusal::NotBefore)?;
+        if not_before > now {
+            return Err(Refusal::NotYetValid);
+        }
+    }
+    Ok(issued)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,283 @@
+#![allow(clippy::unwrap_used)]
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signer, SigningKey};
+use secp256k1::ecdsa::RecoverableSignature;
+use secp256k1::{Message, SecretKey};
+use serde_json::{Map, Value, json};
+use sha3::{Digest, Keccak256};
+
+use super::*;
+use crate::identity::secret::Key32;
+use crate::identity::test_ports::Counting;
+
+const NOW: Timestamp = Timestamp(1_768_473_000_250);
+const EVM_SECRET: [u8; 32] = [0x11; 32];
+const EVM_ADDRESS: &str = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A";
+const SOLANA_SEED: [u8; 32] = [0x22; 32];
+
+mod forms;
+
+struct Service {
+    checker: ProofChecker,
+    nonces: Nonces,
+    entropy: Counting,
+}
+
+fn service() -> Service {
+    let origin = Origin::parse("https://api.example.com").unwrap();
+    let nonces = Nonces::new(&Key32::new([1; 32]), &origin);
+    Service {
+        checker: ProofChecker::new(origin, nonces.clone()),
+        nonces,
+        entropy: Counting::new(6),
+    }
+}
+
+fn solana_key() -> SigningKey {
+    SigningKey::from_bytes(&SOLANA_SEED)
+}
+
+impl Service {
+    /// A good proof's fields, unsigned, for a challenge issued at `issued`.
+    fn answer(&self, network: Network, issued: Timestamp) -> Proof {
+        let (address, kind) = match network {
+            Network::Base => (EVM_ADDRESS.to_owned(), "eip191"),
+            Network::Solana => (
+                Wallet::Solana(solana_key().verifying_key().to_bytes()).address(),
+                "ed25519",
+            ),
+        };
+        Proof {
+            domain: "api.example.com".to_owned(),
+            address,
+            statement: Some("Sign in to api.example.com".to_owned()),
+            uri: "https://api.example.com/auth".to_owned(),
+            version: "1".to_owned(),
+            chain_id: network.caip2().to_owned(),
+            kind: kind.to_owned(),
+            nonce: self.nonces.issue(issued, &self.entropy).text,
+            issued_at: rfc3339::format(issued),
+            expiration_time: Some(rfc3339::format(issued.plus_ms(CHALLENGE_LIFETIME_MS))),
+            not_before: None,
+            request_id: None,
+            resources: None,
+            signature_scheme: None,
+            signature: String::new(),
+        }
+    }
+
+    fn check(&self, proof: &Proof) -> Result<SignedIn, Refusal> {
+        self.checker.check(header(proof).as_bytes(), NOW)
+    }
+}
+
+fn evm_signature(message: &str) -> [u8; 65] {
+    let mut hash = Keccak256::new();
+    hash.update(format!("\x19Ethereum Signed Message:\n{}{message}", message.len()));
+    let secret = SecretKey::from_secret_bytes(EVM_SECRET).unwrap();
+    let digest = Message::from_digest(hash.finalize().into());
+    let (recovery, compact) = RecoverableSignature::sign_ecdsa_recoverable(digest, &secret).serialize_compact();
+    let mut bytes = [27 + recovery.to_u8(); 65];
+    bytes[..64].copy_from_slice(&compact);
+    bytes
+}
+
+/// Signs the fields as they are, with the address's own key.
+fn sign(mut proof: Proof, network: Network) -> Proof {
+    let message = proof.message(network);
+    proof.signature = match network {
+        Network::Base => format!("0x{}", hex::encode(evm_signature(&message))),
+        Network::Solana => bs58::encode(solana_key().sign(message.as_bytes()).to_bytes()).into_string(),
+    };
+    proof
+}
+
+fn fields(proof: &Proof) -> Map<String, Value> {
+    let all = json!({
+        "domain": proof.domain, "address": proof.address, "statement": proof.statement, "uri": proof.uri,
+        "version": proof.version, "chainId": proof.chain_id, "type": proof.kind, "nonce": proof.nonce,
+        "issuedAt": proof.issued_at, "expirationTime": proof.expiration_time, "notBefore": proof.not_before,
+        "requestId": proof.request_id, "resources": proof.resources, "signatureScheme": proof.signature_scheme,
+        "signature": proof.signature,
+    });
+    let Value::Object(map) = all else {
+        unreachable!("an object")
+    };
+    map.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+fn header(proof: &Proof) -> String {
+    STANDARD.encode(Value::Object(fields(proof)).to_string())
+}
+
+/// Aim: a proper answer to our challenge signs the wallet in, on both chains, with all optional fields or none.
+#[test]
+fn a_proper_answer_signs_in_on_both_chains() {
+    let service = service();
+    for network in Network::ALL {
+        let full = Proof {
+            not_before: Some(rfc3339::format(NOW)),
+            request_id: Some("request 1".to_owned()),
+            resources: Some(vec!["https://a.example".to_owned(), "ipfs://b".to_owned()]),
+            signature_scheme: Some(if network == Network::Base { "eip191" } else { "siws" }.to_owned()),
+            ..service.answer(network, NOW)
+        };
+        let bare = Proof {
+            statement: None,
+            expiration_time: None,
+            ..service.answer(network, NOW)
+        };
+        let empty_list = Proof {
+            resources: Some(Vec::new()),
+            ..service.answer(network, NOW)
+        };
+        for proof in [full, bare, empty_list] {
+            let proof = sign(proof, network);
+            let signed_in = service.check(&proof).unwrap();
+            assert_eq!(signed_in.wallet, proof.address.parse().unwrap());
+            assert_eq!(hex::encode(signed_in.nonce.bytes), proof.nonce);
+            assert_eq!(signed_in.nonce.expires, NOW.plus_ms(CHALLENGE_LIFETIME_MS));
+        }
+    }
+}
+
+/// Aim (case 42): one nonce has one key, whichever chain and wallet present it, so a second use is seen.
+#[test]
+fn case_42_a_nonce_on_another_chain_is_the_same_nonce() {
+    let service = service();
+    let on_base = service.answer(Network::Base, NOW);
+    let on_solana = Proof {
+        nonce: on_base.nonce.clone(),
+        ..service.answer(Network::Solana, NOW)
+    };
+    let first = service.check(&sign(on_base, Network::Base)).unwrap();
+    let second = service.check(&sign(on_solana, Network::Solana)).unwrap();
+    assert_ne!(first.wallet, second.wallet);
+    assert_eq!(first.nonce, second.nonce);
+}
+
+/// Aim (case 42): a proof is good for exactly five minutes, with and without an expiry of its own.
+#[test]
+fn case_42_a_challenge_is_good_for_five_minutes() {
+    let service = service();
+    for (age_ms, with_expiry, without) in [
+        (0, Ok(()), Ok(())),
+        (299_999, Ok(()), Ok(())),
+        (300_000, Err(Refusal::Expired), Ok(())),
+        (300_001, Err(Refusal::IssuedTooLongAgo), Err(Refusal::IssuedTooLongAgo)),
+        (
+            86_400_000,
+            Err(Refusal::IssuedTooLongAgo),
+            Err(Refusal::IssuedTooLongAgo),
+        ),
+    ] {
+        let proof = service.answer(Network::Base, Timestamp(NOW.0 - age_ms));
+        let open = Proof {
+            expiration_time: None,
+            ..proof.clone()
+        };
+        assert_eq!(
+            service.check(&sign(proof, Network::Base)).map(drop),
+            with_expiry,
+            "{age_ms}"
+        );
+        let checked = service.check(&sign(open, Network::Base));
+        assert_eq!(checked.map(drop), without, "{age_ms} without expirationTime");
+        assert!(
+            checked.is_err() || checked.unwrap().nonce.expires >= NOW,
+            "remembered while it could come again"
+        );
+    }
+}
+
+/// Makes a proof that differs in one field, before it is signed.
+type Change = Box<dyn Fn(&mut Proof)>;
+
+/// Signs each changed answer as it is and demands the refusal beside the change, on both chains.
+fn refuse_each(changes: &[(Refusal, Change)]) {
+    let service = service();
+    for network in Network::ALL {
+        for (at, (refusal, change)) in changes.iter().enumerate() {
+            let mut proof = service.answer(network, NOW);
+            change(&mut proof);
+            assert_eq!(
+                service.check(&sign(proof, network)),
+                Err(*refusal),
+                "{network:?}, row {at}"
+            );
+        }
+    }
+}
+
+/// Aim (case 42): a rightly signed message for another place is refused, by name.
+#[test]
+fn case_42_a_message_for_another_place_is_refused_by_name() {
+    refuse_each(&[
+        (
+            Refusal::DomainMismatch,
+            Box::new(|p| p.domain = "evil.example".to_owned()),
+        ),
+        (
+            Refusal::DomainMismatch,
+            Box::new(|p| p.domain = "API.example.com".to_owned()),
+        ),
+        (
+            Refusal::DomainMismatch,
+            Box::new(|p| p.domain = "api.example.com:443".to_owned()),
+        ),
+        (Refusal::DomainMismatch, Box::new(|p| p.domain.clear())),
+        (
+            Refusal::UriMismatch,
+            Box::new(|p| p.uri = "http://api.example.com/auth".to_owned()),
+        ),
+        (
+            Refusal::UriMismatch,
+            Box::new(|p| p.uri = "https://api.example.com.evil.example/auth".to_owned()),
+        ),
+        (
+            Refusal::UriMismatch,
+            Box::new(|p| p.uri = "https://api.example.com@evil.example/".to_owned()),
+        ),
+        (Refusal::UriMismatch, Box::new(|p| p.uri = "/auth".to_owned())),
+        (Refusal::Version, Box::new(|p| p.version = "2".to_owned())),
+    ]);
+}
+
+/// Aim (cases 42 and 43): a rightly signed message of another time or challenge is refused, by name.
+#[test]
+fn case_43_a_message_of_another_time_is_refused_by_name() {
+    let later = |ms| rfc3339::format(NOW.plus_ms(ms));
+    let earlier = |ms| rfc3339::format(Timestamp(NOW.0 - ms));
+    refuse_each(&[
+        (
+            Refusal::IssuedAt,
+            Box::new(|p| p.issued_at = "2026-01-15T10:30:00+00:00".to_owned()),
+        ),
+        (Refusal::IssuedAt, Box::new(|p| p.issued_at.clear())),
+        (Refusal::IssuedInFuture, Box::new(move |p| p.issued_at = later(1))),
+        (
+            Refusal::IssuedInFuture,
+            Box::new(move |p| p.issued_at = later(3_600_000)),
+        ),
+        (
+            Refusal::IssuedTooLongAgo,
+            Box::new(move |p| p.issued_at = earlier(300_001)),
+        ),
+        (Refusal::Nonce, Box::new(move |p| p.issued_at = earlier(1))),
+        (
+            Refusal::Nonce,
+            Box::new(|p| p.nonce = "a1b2c3d4e5f67890a1b2c3d4e5f67890".to_owned()),
+        ),
+        (Refusal::Nonce, Box::new(|p| p.nonce.clear())),
+        (
+            Refusal::ExpirationTime,
+            Box::new(|p| p.expiration_time = Some("tomorrow".to_owned())),
+        ),
+        (
+            Refusal::Expired,
+            Box::new(move |p| p.expiration_time = Some(earlier(0))),
+        ),
+        (Refusal::NotBefore, Box::new(|p| p.not_before = Some(String::new()))),
+        (Refusal::NotYetValid, Box::new(move |p| p.not_before = Some(later(1)))),
+    ]);
+}

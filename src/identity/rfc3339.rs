@@ -1,0 +1,153 @@
+//! The one form of time that sign-in messages use: `YYYY-MM-DDTHH:MM:SS[.mmm]Z` (RFC 3339, UTC only).
+
+use purser_actors::port::Timestamp;
+
+const DAY_MS: u64 = 86_400_000;
+/// 9999-12-31T23:59:59.999Z, the last instant with a four-digit year.
+const LAST: u64 = 253_402_300_799_999;
+
+/// Writes 24 characters, with milliseconds. Later than the year 9999 is written as its last instant.
+pub fn format(time: Timestamp) -> String {
+    let ms = time.0.min(LAST);
+    let (year, month, day) = civil(ms / DAY_MS);
+    let in_day = ms % DAY_MS;
+    let (hour, minute) = (in_day / 3_600_000, in_day / 60_000 % 60);
+    let (second, milli) = (in_day / 1000 % 60, in_day % 1000);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+}
+
+/// Reads the strict form, with three digits of fraction or none. Dates before 1970, leap seconds, other offsets,
+/// lower-case letters and impossible dates give `None`.
+pub fn parse(text: &str) -> Option<Timestamp> {
+    let bytes = text.as_bytes();
+    let milli = match (bytes.len(), bytes.get(19)?) {
+        (20, b'Z') => 0,
+        (24, b'.') if bytes[23] == b'Z' => digits(&bytes[20..23])?,
+        _ => return None,
+    };
+    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
+    if marks.iter().any(|&(at, mark)| bytes[at] != mark) {
+        return None;
+    }
+    let (year, month, day) = (digits(&bytes[..4])?, digits(&bytes[5..7])?, digits(&bytes[8..10])?);
+    let (hour, minute, second) = (
+        digits(&bytes[11..13])?,
+        digits(&bytes[14..16])?,
+        digits(&bytes[17..19])?,
+    );
+    let possible = year >= 1970
+        && (1..=12).contains(&month)
+        && (1..=month_days(year, month)).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    if !possible {
+        return None;
+    }
+    let seconds = days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
+    Some(Timestamp(seconds * 1000 + milli))
+}
+
+fn digits(bytes: &[u8]) -> Option<u64> {
+    bytes
+        .iter()
+        .try_fold(0, |sum, b| b.is_ascii_digit().then(|| sum * 10 + u64::from(b - b'0')))
+}
+
+const fn is_leap(year: u64) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+const fn month_days(year: u64, month: u64) -> u64 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap(year) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// Leap days in the years 1 to `year`.
+const fn leap_days(year: u64) -> u64 {
+    year / 4 - year / 100 + year / 400
+}
+
+fn days_since_epoch(year: u64, month: u64, day: u64) -> u64 {
+    let whole_years = (year - 1970) * 365 + leap_days(year - 1) - leap_days(1969);
+    whole_years + (1..month).map(|m| month_days(year, m)).sum::<u64>() + day - 1
+}
+
+fn civil(days: u64) -> (u64, u64, u64) {
+    // The estimate is never too late and at most one year too early before the year 9999.
+    let mut year = 1970 + days / 366;
+    while days_since_epoch(year + 1, 1, 1) <= days {
+        year += 1;
+    }
+    let mut left = days - days_since_epoch(year, 1, 1);
+    let mut month = 1;
+    while left >= month_days(year, month) {
+        left -= month_days(year, month);
+        month += 1;
+    }
+    (year, month, left + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Aim: known instants are written and read exactly, leap days and century rules included.
+    #[test]
+    fn known_instants_go_both_ways() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (1_768_473_000_000, "2026-01-15T10:30:00.000Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (LAST, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(format(Timestamp(ms)), text);
+            assert_eq!(parse(text), Some(Timestamp(ms)), "{text}");
+        }
+        assert_eq!(format(Timestamp(u64::MAX)), "9999-12-31T23:59:59.999Z");
+        assert_eq!(parse("2026-01-15T10:30:00Z"), Some(Timestamp(1_768_473_000_000)));
+    }
+
+    /// Aim: every day of four hundred years survives the round trip, so no calendar rule is missed.
+    #[test]
+    fn every_day_of_the_calendar_cycle_survives() {
+        for day in 0..146_097 {
+            let time = Timestamp(day * DAY_MS + 1);
+            assert_eq!(parse(&format(time)), Some(time));
+        }
+    }
+
+    /// Aim: whatever is not the strict form is refused rather than guessed.
+    #[test]
+    fn other_forms_are_refused() {
+        for text in [
+            "",
+            "2026-01-15",
+            "2026-01-15T10:30:00",
+            "2026-01-15T10:30:00+00:00",
+            "2026-01-15T10:30:00z",
+            "2026-01-15t10:30:00Z",
+            "2026-01-15 10:30:00Z",
+            "2026-01-15T10:30:00.0Z",
+            "2026-01-15T10:30:00.000000Z",
+            "2026-01-15T10:30:60Z",
+            "2026-01-15T24:00:00Z",
+            "2026-02-29T00:00:00Z",
+            "2026-13-01T00:00:00Z",
+            "2026-00-01T00:00:00Z",
+            "2026-01-00T00:00:00Z",
+            "1969-12-31T23:59:59Z",
+            "+026-01-15T10:30:00Z",
+            "2026-01-15T10:30:00.00ZZ",
+            "２026-01-15T10:30:0Z",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Id tokens: JWTs (RFC 7519) signed with our own Ed25519 keys (EdDSA, RFC 8037), for this service and by it alone.
+//!
+//! Verification negotiates nothing. A token's header must be, byte for byte, the one we write for a key of the ring;
+//! so no header can choose an algorithm, a key by content, or an extension. Verified tokens are remembered by hash,
+//! since an agent sends the same one with every call.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use purser_actors::id::{SessionId, Wallet};
+use purser_actors::port::{Entropy, Timestamp};
+use quick_cache::sync::Cache;
+use serde::Deserialize;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::keys::{Keys, TokenKey};
+use super::secret::SecretText;
+
+/// How long an id token lives, in seconds (contract, Limits).
+pub const ID_TOKEN_LIFETIME_S: u64 = 3600;
+/// Longest token looked at, in bytes; ours have about 700.
+const MAX_TOKEN_BYTES: usize = 4096;
+
+/// How the session began (`amr`, RFC 8176).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SignInMethod {
+    /// The wallet signed a challenge.
+    Wallet,
+    /// The wallet paid. Someone may have relayed the payment, so such a token can do less.
+    Payment,
+}
+
+impl SignInMethod {
+    /// The word in `amr`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Wallet => "wallet",
+            Self::Payment => "payment",
+        }
+    }
+
+    fn from_word(word: &str) -> Option<Self> {
+        [Self::Wallet, Self::Payment]
+            .into_iter()
+            .find(|method| method.as_str() == word)
+    }
+}
+
+/// What a valid token says. Whether its session is still alive, and its account not frozen, only the engine knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claims {
+    /// The account.
+    pub wallet: Wallet,
+    /// `sub`: the wallet's address, lowercased.
+    pub user_id: String,
+    /// `sid`: the session it was issued in.
+    pub session: SessionId,
+    /// `amr`.
+    pub method: SignInMethod,
+    /// `iat`, in Unix seconds.
+    pub issued_s: u64,
+    /// `exp`, in Unix seconds: from this second on the token is void.
+    pub expires_s: u64,
+    /// `jti`, 32 hex digits.
+    pub token_id: String,
+}
+
+/// Why a token is not valid. All are answered with 401; the text may be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum TokenError {
+    /// Over 4 KiB.
+    #[error("the token is too long")]
+    TooLong,
+    /// Not three parts in strict base64url, or not our claims.
+    #[error("the token is malformed")]
+    Malformed,
+    /// The header is not one we write, or names a key that is gone.
+    #[error("the token was not signed by a current key of this service")]
+    UnknownKey,
+    /// The signature is wrong.
+    #[error("the token's signature is wrong")]
+    Signature,
+    /// `iss` is not this service.
+    #[error("the token was issued by another service")]
+    Issuer,
+    /// `aud` is not this service.
+    #[error("the token is meant for another service")]
+    Audience,
+    /// `exp` has come.
+    #[error("the token has expired")]
+    Expired,
+}
+
+/// Mints and verifies the tokens of one issuer and audience with one ring of keys. After a rotation make a new one.
+pub struct Tokens {
+    newest: Prepared,
+    older: Vec<Prepared>,
+    issuer: String,
+    audience: String,
+    /// `{"iss":…,"aud":…,"sub":"`
+    claims_head: String,
+    jwks: String,
+    verified: Cache<[u8; 32], Arc<Claims>>,
+}
+
+struct Prepared {
+    /// The encoded header this key's tokens carry.
+    header: String,
+    signing: SigningKey,
+    verifying: VerifyingKey,
+}
+
+impl Prepared {
+    fn new(key: &TokenKey) -> Self {
+        let header = format!(r#"{{"alg":"EdDSA","kid":"{}","typ":"JWT"}}"#, key.kid());
+        let signing = key.expose().clone();
+        Self {
+            header: URL_SAFE_NO_PAD.encode(header),
+            verifying: signing.verifying_key(),
+            signing,
+        }
+    }
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokens")
+            .field("issuer", &self.issuer)
+            .field("audience", &self.audience)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Tokens {
+    /// `issuer` is the public origin. `remembered` bounds how many verified tokens are kept in memory.
+    pub fn new(keys: &Keys, issuer: &str, audience: &str, remembered: usize) -> Self {
+        Self {
+            newest: Prepared::new(keys.newest()),
+            older: keys.ring().skip(1).map(Prepared::new).collect(),
+            claims_head: format!(r#"{{"iss":{},"aud":{},"sub":""#, json!(issuer), json!(audience)),
+            issuer: issuer.to_owned(),
+            audience: audience.to_owned(),
+            jwks: jwks(keys),
+            verified: Cache::new(remembered),
+        }
+    }
+
+    /// A token for a session, living [`ID_TOKEN_LIFETIME_S`] from now.
+    pub fn mint(
+        &self,
+        wallet: &Wallet,
+        session: SessionId,
+        method: SignInMethod,
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> SecretText {
+        let key = &self.newest;
+        // Addresses and ids are letters and digits, so nothing here needs an escape.
+        let claims = format!(
+            r#"{}{}","wallet":"{}","sid":"{session}","amr":["{}"],"iat":{},"exp":{},"jti":"{:032x}"}}"#,
+            self.claims_head,
+            wallet.user_id(),
+            wallet.address(),
+            method.as_str(),
+            now.seconds(),
+            now.seconds().saturating_add(ID_TOKEN_LIFETIME_S),
+            entropy.random(),
+        );
+        let mut token = String::with_capacity(key.header.len() + claims.len() * 4 / 3 + 96);
+        token.push_str(&key.header);
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(&claims, &mut token);
+        let signature = key.signing.sign(token.as_bytes());
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(signature.to_bytes(), &mut token);
+        SecretText::new(token)
+    }
+
+    /// What the token says, if we signed it for ourselves and it has not expired.
+    pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<Claims>, TokenError> {
+        if token.len() > MAX_TOKEN_BYTES {
+            return Err(TokenError::TooLong);
+        }
+        let name: [u8; 32] = Sha256::digest(token).into();
+        if let Some(claims) = self.verified.get(&name) {
+            if now.seconds() < claims.expires_s {
+                return Ok(claims);
+            }
+            self.verified.remove(&name);
+            return Err(TokenError::Expired);
+        }
+        let claims = Arc::new(self.verify_anew(token)?);
+        if now.seconds() >= claims.expires_s {
+            return Err(TokenError::Expired);
+        }
+        self.verified.insert(name, Arc::clone(&claims));
+        Ok(claims)
+    }
+
+    /// Everything but the time.
+    fn verify_anew(&self, token: &str) -> Result<Claims, TokenError> {
+        let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::Malformed)?;
+        let (header, claims) = signed.split_once('.').ok_or(TokenError::Malformed)?;
+        if claims.contains('.') {
+            return Err(TokenError::Malformed);
+        }
+        let key = self.key_of(header).ok_or(TokenError::UnknownKey)?;
+        let signature: [u8; 64] = URL_SAFE_NO_PAD
+            .decode(signature)
+            .ok()
+            .and_then(|bytes| bytes.try_into().ok())
+            .ok_or(TokenError::Malformed)?;
+        key.verifying
+            .verify_strict(signed.as_bytes(), &Signature::from_bytes(&signature))
+            .map_err(|_| TokenError::Signature)?;
+        let json = URL_SAFE_NO_PAD.decode(claims).map_err(|_| TokenError::Malformed)?;
+        let wire: WireClaims = serde_json::from_slice(&json).map_err(|_| TokenError::Malformed)?;
+        if wire.iss != self.issuer {
+            return Err(TokenError::Issuer);
+        }
+        if wire.aud != self.audience {
+            return Err(TokenError::Audience);
+        }
+        wire.into_claims().ok_or(TokenError::Malformed)
+    }
+
+    fn key_of(&self, header: &str) -> Option<&Prepared> {
+        std::iter::once(&self.newest)
+            .chain(&self.older)
+            .find(|key| key.header == header)
+    }
+
+    /// The public halves as a JWK Set (RFC 7517), for `/.well-known/jwks.json`.
+    pub fn jwks(&self) -> &str {
+        &self.jwks
+    }
+}
+
+#[derive(Deserialize)]
+struct WireClaims {
+    iss: String,
+    aud: String,
+    sub: String,
+    wallet: String,
+    sid: String,
+    amr: [String; 1],
+    iat: u64,
+    exp: u64,
+    jti: String,
+}
+
+impl WireClaims {
+    fn into_claims(self) -> Option<Claims> {
+        let wallet: Wallet = self.wallet.parse().ok()?;
+        (wallet.user_id() == self.sub).then_some(())?;
+        Some(Claims {
+            wallet,
+            user_id: self.sub,
+            session: self.sid.parse().ok()?,
+            method: SignInMethod::from_word(&self.amr[0])?,
+            issued_s: self.iat,
+            expires_s: self.exp,
+            token_id: self.jti,
+        })
+    }
+}
+
+fn jwks(keys: &Keys) -> String {
+    let set: Vec<_> = keys
+        .ring()
+        .map(|key| {
+            let x = URL_SAFE_NO_PAD.encode(key.expose().verifying_key().as_bytes());
+            json!({"kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA", "kid": key.kid(), "x": x})
+        })
+        .collect();
+    json!({"keys": set}).to_string()
+}
+
+#[cfg(test)]
+mod tests;

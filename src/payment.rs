@@ -1,0 +1,29 @@
+//! x402 payments: the challenge, and the verdict on what comes back.
+//!
+//! Pure: bytes and a clock in, a verdict out. No I/O, no key, no state. A payment that passes here has the right form,
+//! goes to us, over the exact amount, inside its time window, and is signed by its payer. Whether the payer has the
+//! money and whether the payment was used before are questions for the engine and the settlement port.
+//!
+//! The order of a call: [`header::payment_header`] finds the payment, [`decode::decode`] reads it, [`verify::verify`]
+//! judges it against what was offered ([`terms::Terms`]). [`challenge::challenge`] says what is wanted, and [`receipt`]
+//! what became of it.
+//!
+//! *Invariant*: a payment is judged against our own terms. What the client echoes of them only selects which of the
+//! offered terms it means.
+
+pub mod challenge;
+pub mod decode;
+pub mod evm;
+pub mod header;
+pub mod matching;
+pub mod receipt;
+pub mod refusal;
+pub mod solana;
+pub mod terms;
+pub mod verify;
+
+pub use decode::{Payment, decode};
+pub use header::payment_header;
+pub use refusal::{PaymentError, Reason, Refusal};
+pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms};
+pub use verify::{Verified, verify};

@@ -1,0 +1,242 @@
+//! Reading a payment header: base64 of JSON, x402 v2 or v1, decided by the content.
+//!
+//! Memory is bounded by [`MAX_HEADER_BYTES`]; nothing here looks at amounts, times or signatures.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_PAD_INDIFFERENT, URL_SAFE_PAD_INDIFFERENT};
+use purser_actors::id::Network;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+use super::refusal::{Reason, Refusal};
+use super::solana::wire::MAX_TRANSACTION_BYTES;
+
+/// Longest header value that is read, encoded. The stock Solana payment needs about 1,516 bytes, and half as much again
+/// with several extensions.
+pub const MAX_HEADER_BYTES: usize = 8 * 1024;
+
+/// A payment as it was sent, with its form checked.
+#[derive(Clone, Debug)]
+pub struct Payment {
+    /// Which terms the client means.
+    pub chosen: Chosen,
+    /// The signed part.
+    pub payload: Payload,
+    /// Echoed extensions, if any.
+    pub extensions: Option<Map<String, Value>>,
+}
+
+/// How the client names the terms it pays for.
+#[derive(Clone, Debug)]
+pub enum Chosen {
+    /// v2: it echoes them.
+    V2(Box<Accepted>),
+    /// v1: it names the network only.
+    V1(Network),
+}
+
+/// The known fields of echoed v2 terms. Fields we do not know are not looked at: some clients echo all they were sent,
+/// others only what their types know.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Accepted {
+    /// `exact`.
+    pub scheme: String,
+    /// CAIP-2.
+    pub network: String,
+    /// Atomic units in decimal.
+    pub amount: String,
+    /// Contract or mint.
+    pub asset: String,
+    /// Recipient.
+    pub pay_to: String,
+    /// Seconds.
+    pub max_timeout_seconds: u64,
+    /// Details of scheme and network.
+    #[serde(default)]
+    pub extra: Option<Map<String, Value>>,
+}
+
+/// The signed part of a payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// EIP-3009.
+    Evm(Box<EvmPayload>),
+    /// A partially signed wire transaction.
+    Solana(Vec<u8>),
+    /// A kind that is known and not taken.
+    Unsupported(&'static str),
+}
+
+/// EIP-3009 as sent: numbers in decimal text, the rest in hex.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EvmPayload {
+    /// The fields that were signed.
+    pub authorization: EvmFields,
+    /// `0x` and hex.
+    pub signature: String,
+}
+
+/// `TransferWithAuthorization` as sent.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvmFields {
+    /// The payer.
+    pub from: String,
+    /// The recipient.
+    pub to: String,
+    /// Atomic units.
+    pub value: String,
+    /// Unix seconds.
+    pub valid_after: String,
+    /// Unix seconds.
+    pub valid_before: String,
+    /// 32 bytes.
+    pub nonce: String,
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    #[serde(rename = "x402Version")]
+    version: u64,
+    #[serde(default)]
+    accepted: Option<Box<Accepted>>,
+    #[serde(default)]
+    scheme: Option<String>,
+    #[serde(default)]
+    network: Option<String>,
+    payload: WirePayload,
+    #[serde(default)]
+    extensions: Option<Map<String, Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WirePayload {
+    #[serde(default)]
+    authorization: Option<EvmFields>,
+    #[serde(default)]
+    signature: Option<String>,
+    #[serde(default)]
+    transaction: Option<String>,
+    #[serde(default)]
+    permit2_authorization: Option<IgnoredAny>,
+    #[serde(default)]
+    delegation_manager: Option<IgnoredAny>,
+}
+
+/// Reads the value of `PAYMENT-SIGNATURE` or `X-PAYMENT`.
+///
+/// # Errors
+/// [`Reason::Malformed`], [`Reason::Version`], [`Reason::Scheme`] or [`Reason::Network`] (an unknown v1 name).
+pub fn decode(header: &[u8]) -> Result<Payment, Refusal> {
+    if header.len() > MAX_HEADER_BYTES {
+        return Err(malformed("the payment header is too long"));
+    }
+    let json = base64_any(header).ok_or_else(|| malformed("the payment header is not base64"))?;
+    // serde's own message can quote as much of the input as the client likes; the place is enough.
+    let wire: Wire = serde_json::from_slice(&json).map_err(|error| {
+        malformed(format!(
+            "not a payment payload in JSON (line {}, column {})",
+            error.line(),
+            error.column()
+        ))
+    })?;
+    let chosen = chosen(
+        wire.version,
+        wire.accepted,
+        wire.scheme.as_deref(),
+        wire.network.as_deref(),
+    )?;
+    Ok(Payment {
+        chosen,
+        payload: payload(wire.payload)?,
+        extensions: wire.extensions,
+    })
+}
+
+fn chosen(
+    version: u64,
+    accepted: Option<Box<Accepted>>,
+    scheme: Option<&str>,
+    network: Option<&str>,
+) -> Result<Chosen, Refusal> {
+    match (version, accepted) {
+        (2, Some(accepted)) => exact(&accepted.scheme).map(|()| Chosen::V2(accepted)),
+        (2, None) => Err(malformed("an x402 v2 payment needs `accepted`")),
+        (1, _) => {
+            exact(scheme.ok_or_else(|| malformed("an x402 v1 payment needs `scheme`"))?)?;
+            let network = network.ok_or_else(|| malformed("an x402 v1 payment needs `network`"))?;
+            let known = Network::ALL
+                .into_iter()
+                .find(|known| network == known.name() || network == known.caip2());
+            known
+                .map(Chosen::V1)
+                .ok_or_else(|| Refusal::new(Reason::Network, "this network is not offered"))
+        }
+        _ => Err(Refusal::new(Reason::Version, "x402Version must be 2, or 1")),
+    }
+}
+
+fn exact(scheme: &str) -> Result<(), Refusal> {
+    if scheme == "exact" {
+        Ok(())
+    } else {
+        Err(Refusal::new(Reason::Scheme, "only the scheme `exact` is taken"))
+    }
+}
+
+fn payload(wire: WirePayload) -> Result<Payload, Refusal> {
+    match wire {
+        WirePayload {
+            permit2_authorization: Some(_),
+            ..
+        } => Ok(Payload::Unsupported("Permit2")),
+        WirePayload {
+            delegation_manager: Some(_),
+            ..
+        } => Ok(Payload::Unsupported("ERC-7710")),
+        WirePayload {
+            authorization: Some(authorization),
+            signature: Some(signature),
+            transaction: None,
+            ..
+        } => Ok(Payload::Evm(Box::new(EvmPayload {
+            authorization,
+            signature,
+        }))),
+        WirePayload {
+            transaction: Some(text),
+            authorization: None,
+            ..
+        } => {
+            // Four characters of base64 carry three bytes.
+            if text.len() > MAX_TRANSACTION_BYTES.div_ceil(3) * 4 {
+                return Err(Refusal::new(
+                    Reason::SvmUndecodable,
+                    "the transaction is longer than 1232 bytes",
+                ));
+            }
+            let bytes = base64_any(text.as_bytes())
+                .ok_or_else(|| Refusal::new(Reason::SvmUndecodable, "the transaction is not base64"))?;
+            Ok(Payload::Solana(bytes))
+        }
+        _ => Err(malformed(
+            "`payload` must hold an authorization with its signature, or a transaction",
+        )),
+    }
+}
+
+/// Standard or URL-safe alphabet, with or without padding.
+fn base64_any(text: &[u8]) -> Option<Vec<u8>> {
+    if text.iter().any(|byte| matches!(byte, b'-' | b'_')) {
+        URL_SAFE_PAD_INDIFFERENT.decode(text).ok()
+    } else {
+        STANDARD_PAD_INDIFFERENT.decode(text).ok()
+    }
+}
+
+fn malformed(message: impl Into<std::borrow::Cow<'static, str>>) -> Refusal {
+    Refusal::new(Reason::Malformed, message)
+}

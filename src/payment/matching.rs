@@ -1,0 +1,145 @@
+//! Does the client mean terms that we offered?
+//!
+//! Only the known v2 fields are compared. Addresses are compared by value. The `extra` that we offered must be contained
+//! in what is echoed, except for what changes from minute to minute (Solana's blockhash hint, which is not looked at).
+
+use serde_json::{Map, Value};
+
+use super::decode::Accepted;
+use super::evm::parse_address;
+use super::refusal::{Reason, Refusal};
+use super::solana::address::parse as parse_pubkey;
+use super::terms::{Payee, Terms};
+
+/// An extension that our challenge carried.
+#[derive(Clone, Copy, Debug)]
+pub struct Advertised<'a> {
+    /// Its key in `extensions`.
+    pub name: &'a str,
+    /// Its `info`.
+    pub info: &'a Value,
+    /// Members of `info` that differ with each challenge and are not compared.
+    pub dynamic: &'a [&'a str],
+}
+
+/// Whether the echoed terms are these.
+///
+/// # Errors
+/// The reason names the first field that differs.
+pub fn matches(accepted: &Accepted, terms: &Terms) -> Result<(), Refusal> {
+    if accepted.network != terms.network().caip2() {
+        return Err(refused(Reason::Network, "this network is not offered"));
+    }
+    match &terms.payee {
+        Payee::Base(payee) => {
+            if parse_address(&accepted.asset) != Some(payee.asset) {
+                return Err(refused(
+                    Reason::Asset,
+                    "`accepted.asset` is not the token in the challenge",
+                ));
+            }
+            if parse_address(&accepted.pay_to) != Some(payee.pay_to) {
+                return Err(refused(
+                    Reason::EvmRecipient,
+                    "`accepted.payTo` is not the recipient in the challenge",
+                ));
+            }
+            let extra = accepted.extra.as_ref();
+            wants(extra, "name", Some(&payee.name), Reason::EvmTokenName)?;
+            wants(extra, "version", Some(&payee.version), Reason::EvmTokenVersion)?;
+            amount(accepted, terms, Reason::EvmValue)?;
+        }
+        Payee::Solana(payee) => {
+            if parse_pubkey(&accepted.asset) != Some(payee.mint) {
+                return Err(refused(
+                    Reason::SvmMint,
+                    "`accepted.asset` is not the token in the challenge",
+                ));
+            }
+            if parse_pubkey(&accepted.pay_to) != Some(payee.pay_to) {
+                return Err(refused(
+                    Reason::SvmRecipient,
+                    "`accepted.payTo` is not the recipient in the challenge",
+                ));
+            }
+            let fee_payer = accepted
+                .extra
+                .as_ref()
+                .and_then(|extra| extra.get("feePayer")?.as_str());
+            if fee_payer.and_then(parse_pubkey) != Some(payee.fee_payer) {
+                return Err(refused(
+                    Reason::SvmFeePayer,
+                    "`extra.feePayer` is not the one in the challenge",
+                ));
+            }
+            wants(accepted.extra.as_ref(), "memo", payee.memo.as_deref(), Reason::SvmMemo)?;
+            amount(accepted, terms, Reason::SvmAmount)?;
+        }
+    }
+    if accepted.max_timeout_seconds != u64::from(terms.max_timeout_seconds) {
+        return Err(refused(
+            Reason::Terms,
+            "`accepted.maxTimeoutSeconds` is not the one in the challenge",
+        ));
+    }
+    Ok(())
+}
+
+/// The text that we wrote, and no other spelling of the number.
+fn amount(accepted: &Accepted, terms: &Terms, reason: Reason) -> Result<(), Refusal> {
+    if accepted.amount == terms.amount.atomic().to_string() {
+        return Ok(());
+    }
+    Err(refused(
+        reason,
+        "`accepted.amount` is not an amount offered for this request",
+    ))
+}
+
+/// A member of `extra` that we offered must come back as it was; one that we did not offer may be anything.
+fn wants(extra: Option<&Map<String, Value>>, key: &str, wanted: Option<&str>, reason: Reason) -> Result<(), Refusal> {
+    let echoed = extra.and_then(|extra| extra.get(key)?.as_str());
+    match wanted {
+        Some(wanted) if echoed != Some(wanted) => Err(Refusal::new(
+            reason,
+            format!("`accepted.extra.{key}` is not the one in the challenge"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Each echoed extension that we advertised must contain the advertised `info`. A payment without extensions is fine,
+/// and extensions that we never advertised are not looked at.
+///
+/// # Errors
+/// [`Reason::ExtensionEcho`].
+pub fn extensions_echo(echoed: Option<&Map<String, Value>>, advertised: &[Advertised<'_>]) -> Result<(), Refusal> {
+    let Some(echoed) = echoed else { return Ok(()) };
+    for extension in advertised {
+        let Some(value) = echoed.get(extension.name) else {
+            continue;
+        };
+        let info = value.get("info").unwrap_or(&Value::Null);
+        if !contains(info, extension.info, extension.dynamic) {
+            return Err(refused(
+                Reason::ExtensionEcho,
+                "an echoed extension differs from the one in the challenge",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Objects contain an object's members; everything else must be equal. `skip` holds for the outermost level only.
+fn contains(outer: &Value, inner: &Value, skip: &[&str]) -> bool {
+    match (outer, inner) {
+        (Value::Object(outer), Value::Object(inner)) => inner.iter().all(|(key, value)| {
+            skip.contains(&key.as_str()) || outer.get(key).is_some_and(|found| contains(found, value, &[]))
+        }),
+        _ => outer == inner,
+    }
+}
+
+fn refused(reason: Reason, message: &'static str) -> Refusal {
+    Refusal::new(reason, message)
+}

@@ -1,0 +1,158 @@
+//! What became of a payment: x402's `SettlementResponse`, for `PAYMENT-RESPONSE` and `X-PAYMENT-RESPONSE`.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::Decline;
+use serde::Serialize;
+
+use super::evm::checksummed;
+
+/// The contract's word for a balance that is too low, which clients branch on.
+pub const INSUFFICIENT_FUNDS: &str = "insufficient_funds";
+
+/// `code` of the answer to a failed settlement.
+pub const SETTLEMENT_FAILED: &str = "settlement_failed";
+
+/// A settled payment.
+#[derive(Clone, Copy, Debug)]
+pub struct Settled<'a> {
+    /// The chain's name of it.
+    pub transaction: &'a str,
+    /// Where.
+    pub network: Network,
+    /// Who paid.
+    pub payer: &'a Wallet,
+    /// How much.
+    pub amount: Usdc,
+}
+
+/// A payment that the chain refused. Nothing was charged.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed<'a> {
+    /// Where.
+    pub network: Network,
+    /// Who wanted to pay.
+    pub payer: &'a Wallet,
+    /// Why; see [`contract_reason`].
+    pub decline: &'a Decline,
+    /// The contract's `x_service_guidance`: what to do now.
+    pub guidance: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SettlementResponse<'a> {
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_message: Option<&'a str>,
+    transaction: &'a str,
+    network: &'a str,
+    payer: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    amount: Option<String>,
+    #[serde(rename = "x_service_guidance", skip_serializing_if = "Option::is_none")]
+    guidance: Option<&'a str>,
+}
+
+impl Settled<'_> {
+    /// Value of both response headers of a paid answer: padded standard base64.
+    pub fn header(&self) -> Bytes {
+        encode(&SettlementResponse {
+            success: true,
+            error: None,
+            code: None,
+            error_reason: None,
+            error_message: None,
+            transaction: self.transaction,
+            network: self.network.caip2(),
+            payer: display(self.payer),
+            amount: Some(self.amount.atomic().to_string()),
+            guidance: None,
+        })
+    }
+}
+
+impl Failed<'_> {
+    fn response(&self) -> SettlementResponse<'_> {
+        SettlementResponse {
+            success: false,
+            error: None,
+            code: None,
+            error_reason: Some(contract_reason(&self.decline.reason, &self.decline.message)),
+            error_message: Some(&self.decline.message),
+            transaction: "",
+            network: self.network.caip2(),
+            payer: display(self.payer),
+            amount: None,
+            guidance: self.guidance,
+        }
+    }
+
+    /// Value of both response headers.
+    pub fn header(&self) -> Bytes {
+        encode(&self.response())
+    }
+
+    /// Body of the 402: the contract's settlement failure. It goes out without a challenge header, or clients would pay
+    /// again without asking.
+    pub fn body(&self) -> Bytes {
+        let response = SettlementResponse {
+            error: Some("The payment could not be settled. Nothing was charged."),
+            code: Some(SETTLEMENT_FAILED),
+            ..self.response()
+        };
+        json(&response)
+    }
+}
+
+/// The contract's reason for one of a chain or facilitator: every spelling of "balance too low" becomes
+/// `insufficient_funds`, everything else stays as it is.
+///
+/// A failed Solana simulation can have many causes; it counts as a low balance only if its message says so.
+pub fn contract_reason<'a>(reason: &'a str, message: &str) -> &'a str {
+    match reason {
+        "invalid_exact_evm_insufficient_balance" | "insufficient_balance" | "insufficient_funds" => INSUFFICIENT_FUNDS,
+        "invalid_exact_svm_transaction_simulation_failed" | "invalid_exact_evm_transaction_simulation_failed"
+            if speaks_of_balance(message) =>
+        {
+            INSUFFICIENT_FUNDS
+        }
+        other => other,
+    }
+}
+
+/// The token program's own words, its error 1, and ERC-20's usual revert reason.
+fn speaks_of_balance(message: &str) -> bool {
+    let message = message.to_ascii_lowercase();
+    let token_error_1 = message
+        .split("custom program error: 0x1")
+        .nth(1)
+        .is_some_and(|rest| !rest.starts_with(|following: char| following.is_ascii_hexdigit()));
+    token_error_1 || message.contains("insufficient funds") || message.contains("exceeds balance")
+}
+
+/// EIP-55 for Ethereum, as clients send it; base58 for Solana.
+fn display(wallet: &Wallet) -> String {
+    match wallet {
+        Wallet::Evm(address) => checksummed(address),
+        Wallet::Solana(_) => wallet.address(),
+    }
+}
+
+fn encode(response: &SettlementResponse<'_>) -> Bytes {
+    Bytes::from(STANDARD.encode(json(response)))
+}
+
+fn json(response: &SettlementResponse<'_>) -> Bytes {
+    // Strings, a bool and no map: serde_json has nothing it could refuse here.
+    Bytes::from(serde_json::to_vec(response).unwrap_or_default())
+}

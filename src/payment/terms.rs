@@ -1,0 +1,201 @@
+//! What is asked for: an amount of USDC, to one payee, on one network.
+//!
+//! Everything about a payee that never changes (addresses, EIP-712 domain, token account, JSON text) is worked out when
+//! it is built, at start; a challenge and a verification only use it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use purser_actors::id::Network;
+use purser_actors::money::Usdc;
+
+use super::challenge::push_json_string;
+use super::evm::{checksummed, domain_separator};
+use super::solana::address::{Pubkey, associated_token_account, base58, constant};
+
+/// USDC on Base mainnet.
+pub const BASE_USDC: [u8; 20] = [
+    0x83, 0x35, 0x89, 0xfc, 0xd6, 0xed, 0xb6, 0xe0, 0x8f, 0x4c, 0x7c, 0x32, 0xd4, 0xf7, 0x1b, 0x54, 0xbd, 0xa0, 0x29,
+    0x13,
+];
+
+/// Base's chain id, part of the EIP-712 domain.
+pub const BASE_CHAIN_ID: u64 = 8453;
+
+/// USDC on Solana mainnet.
+pub const SOLANA_USDC: Pubkey = constant(b"EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v");
+
+/// Takes USDC on Base.
+#[derive(Debug)]
+pub struct BasePayee {
+    /// Our address.
+    pub pay_to: [u8; 20],
+    /// The token's contract.
+    pub asset: [u8; 20],
+    /// EIP-712 name of the token: `USD Coin` on Base mainnet.
+    pub name: String,
+    /// EIP-712 version of the token.
+    pub version: String,
+    /// EIP-712 domain separator made from the four fields of the domain.
+    pub domain_separator: [u8; 32],
+    pub(super) json: PayeeJson,
+}
+
+impl BasePayee {
+    /// Our address on Base mainnet, paid in its USDC.
+    pub fn usdc(pay_to: [u8; 20]) -> Self {
+        Self::new(pay_to, BASE_USDC, "USD Coin", "2")
+    }
+
+    /// Another EIP-3009 token on the same chain, with the name and version of its EIP-712 domain.
+    pub fn new(pay_to: [u8; 20], asset: [u8; 20], name: &str, version: &str) -> Self {
+        let mut extra = String::from("{\"name\":");
+        push_json_string(&mut extra, name);
+        extra.push_str(",\"version\":");
+        push_json_string(&mut extra, version);
+        let json = PayeeJson::new(&checksummed(&asset), &checksummed(&pay_to), extra);
+        let domain_separator = domain_separator(name, version, BASE_CHAIN_ID, &asset);
+        Self {
+            pay_to,
+            asset,
+            name: name.to_owned(),
+            version: version.to_owned(),
+            domain_separator,
+            json,
+        }
+    }
+}
+
+/// Takes USDC on Solana.
+#[derive(Debug)]
+pub struct SolanaPayee {
+    /// Owner of the token account that is paid.
+    pub pay_to: Pubkey,
+    /// The token's mint.
+    pub mint: Pubkey,
+    /// Our key that co-signs and pays the fee.
+    pub fee_payer: Pubkey,
+    /// The associated token account of `pay_to`.
+    pub destination: Pubkey,
+    /// If set, the payment must carry exactly this memo.
+    pub memo: Option<String>,
+    pub(super) json: PayeeJson,
+}
+
+impl SolanaPayee {
+    /// Our address on Solana mainnet, paid in its USDC. `None` if no token account can be derived for the owner, which
+    /// has a chance of about 2^-255.
+    pub fn usdc(pay_to: Pubkey, fee_payer: Pubkey, memo: Option<&str>) -> Option<Self> {
+        let destination = associated_token_account(&pay_to, &SOLANA_USDC)?;
+        let mut extra = format!("{{\"feePayer\":\"{}\"", base58(&fee_payer));
+        if let Some(memo) = memo {
+            extra.push_str(",\"memo\":");
+            push_json_string(&mut extra, memo);
+        }
+        let json = PayeeJson::new(&base58(&SOLANA_USDC), &base58(&pay_to), extra);
+        Some(Self {
+            pay_to,
+            mint: SOLANA_USDC,
+            fee_payer,
+            destination,
+            memo: memo.map(str::to_owned),
+            json,
+        })
+    }
+}
+
+/// The constant text of an `accepts` entry.
+#[derive(Debug)]
+pub(super) struct PayeeJson {
+    /// From the end of the amount's digits to the digits of `maxTimeoutSeconds`.
+    pub(super) middle: String,
+    /// From there to the end of `extra`, whose closing brace is left out because a blockhash may follow.
+    pub(super) extra: String,
+}
+
+impl PayeeJson {
+    fn new(asset: &str, pay_to: &str, open_extra: String) -> Self {
+        let middle = format!("\",\"asset\":\"{asset}\",\"payTo\":\"{pay_to}\",\"maxTimeoutSeconds\":");
+        Self {
+            middle,
+            extra: format!(",\"extra\":{open_extra}"),
+        }
+    }
+}
+
+/// Who is paid, and where.
+#[derive(Clone, Debug)]
+pub enum Payee {
+    /// On Base.
+    Base(Arc<BasePayee>),
+    /// On Solana.
+    Solana(Arc<SolanaPayee>),
+}
+
+impl Payee {
+    /// The network it is paid on.
+    pub const fn network(&self) -> Network {
+        match self {
+            Self::Base(_) => Network::Base,
+            Self::Solana(_) => Network::Solana,
+        }
+    }
+}
+
+/// A blockhash handed to Solana clients, so that they need no node of their own.
+#[derive(Debug)]
+pub struct RecentBlockhash {
+    /// The hash.
+    pub blockhash: [u8; 32],
+    /// Block height after which a transaction with this hash can no longer land.
+    pub last_valid_block_height: u64,
+    pub(super) json: String,
+}
+
+impl RecentBlockhash {
+    /// As `getLatestBlockhash` gives it.
+    pub fn new(blockhash: [u8; 32], last_valid_block_height: u64) -> Self {
+        let mut json = String::with_capacity(120);
+        // Writing to a String cannot fail.
+        let _ = write!(
+            json,
+            ",\"recentBlockhash\":\"{}\",\"lastValidBlockHeight\":\"{last_valid_block_height}\"",
+            base58(&blockhash)
+        );
+        Self {
+            blockhash,
+            last_valid_block_height,
+            json,
+        }
+    }
+}
+
+/// One entry of `accepts`: pay this much to this payee.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// The price, fees included.
+    pub amount: Usdc,
+    /// How long the price holds, and how long a client makes its payment valid.
+    pub max_timeout_seconds: u32,
+    /// Who is paid.
+    pub payee: Payee,
+    /// A hint for Solana clients; no part of the terms. Ignored on Base.
+    pub recent: Option<Arc<RecentBlockhash>>,
+}
+
+impl Terms {
+    /// These terms without a blockhash hint.
+    pub const fn new(amount: Usdc, max_timeout_seconds: u32, payee: Payee) -> Self {
+        Self {
+            amount,
+            max_timeout_seconds,
+            payee,
+            recent: None,
+        }
+    }
+
+    /// The network they are for.
+    pub const fn network(&self) -> Network {
+        self.payee.network()
+    }
+}

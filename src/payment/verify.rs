@@ -1,0 +1,97 @@
+//! The verdict on a payment.
+
+use purser_actors::port::{Authorization, Timestamp};
+
+use super::decode::{Chosen, Payload, Payment};
+use super::evm::{self, EvmDemand, Recovery};
+use super::matching::{Advertised, extensions_echo, matches};
+use super::refusal::{Reason, Refusal};
+use super::solana::{self, SolanaDemand};
+use super::terms::{Payee, Terms};
+
+/// A payment that may be claimed and settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verified {
+    /// What to settle.
+    pub authorization: Authorization,
+    /// Which of the offered terms it meets.
+    pub offer: usize,
+}
+
+/// Judges a payment against everything that is on offer for this request: on each network the price of now, and every
+/// earlier price that is still honoured. Settles and stores nothing.
+///
+/// # Errors
+/// The reason of the offer that the payment came closest to.
+pub fn verify(
+    payment: &Payment,
+    offers: &[Terms],
+    advertised: &[Advertised<'_>],
+    now: Timestamp,
+    recovery: Recovery,
+) -> Result<Verified, Refusal> {
+    extensions_echo(payment.extensions.as_ref(), advertised)?;
+    let mut closest: Option<(Progress, Refusal)> = None;
+    for (offer, terms) in offers.iter().enumerate() {
+        let (progress, refusal) = match selected(&payment.chosen, terms) {
+            Ok(()) => match judge(&payment.payload, terms, now, recovery) {
+                Ok(authorization) => return Ok(Verified { authorization, offer }),
+                Err(refusal) => (Progress::Selected, refusal),
+            },
+            Err(refusal) if refusal.reason == Reason::Network => (Progress::Nothing, refusal),
+            Err(refusal) => (Progress::Network, refusal),
+        };
+        if closest.as_ref().is_none_or(|(best, _)| progress > *best) {
+            closest = Some((progress, refusal));
+        }
+    }
+    Err(closest.map_or_else(
+        || Refusal::new(Reason::Network, "this network is not offered"),
+        |(_, refusal)| refusal,
+    ))
+}
+
+/// How far a payment got with an offer; the furthest one's reason is the useful one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Progress {
+    Nothing,
+    Network,
+    Selected,
+}
+
+fn selected(chosen: &Chosen, terms: &Terms) -> Result<(), Refusal> {
+    match chosen {
+        Chosen::V2(accepted) => matches(accepted, terms),
+        Chosen::V1(network) if *network == terms.network() => Ok(()),
+        Chosen::V1(_) => Err(Refusal::new(Reason::Network, "this network is not offered")),
+    }
+}
+
+fn judge(payload: &Payload, terms: &Terms, now: Timestamp, recovery: Recovery) -> Result<Authorization, Refusal> {
+    match (payload, &terms.payee) {
+        (Payload::Evm(payload), Payee::Base(payee)) => {
+            let demand = EvmDemand {
+                payee,
+                amount: terms.amount,
+                max_timeout_seconds: terms.max_timeout_seconds,
+                now: now.seconds(),
+            };
+            evm::verify(payload, &demand, recovery)
+        }
+        (Payload::Solana(wire), Payee::Solana(payee)) => solana::verify(
+            wire,
+            &SolanaDemand {
+                payee,
+                amount: terms.amount,
+            },
+        ),
+        (Payload::Unsupported(kind), _) => Err(Refusal::new(
+            Reason::PayloadType,
+            format!("{kind} payments are not taken"),
+        )),
+        _ => Err(Refusal::new(
+            Reason::PayloadType,
+            "the payload is not one of the chosen network",
+        )),
+    }
+}

@@ -1,0 +1,8 @@
+//! What the sandbox's chains and providers share: their files, their published keys, and the desk that steers them.
+//!
+//! Nothing here is reachable outside the sandbox: [`keys::refuse_outside_sandbox`] stops the start when a real
+//! configuration names one of the published keys.
+
+pub mod desk;
+pub mod keys;
+pub mod record_log;

@@ -1,0 +1,111 @@
+//! SANDBOX keys. They are derived from sentences printed here, so everybody has them: they hold test money only.
+
+use ed25519_dalek::SigningKey;
+use purser_actors::id::{Network, Wallet};
+use secp256k1::{PublicKey, SecretKey};
+use sha2::{Digest as _, Sha256};
+use sha3::Keccak256;
+
+const SANDBOX_BASE_TREASURY: &[u8] = b"purser SANDBOX treasury on base: public, never for real money";
+const SANDBOX_SOLANA_TREASURY: &[u8] = b"purser SANDBOX treasury on solana: public, never for real money";
+const SANDBOX_SOLANA_FEE_PAYER: &[u8] = b"purser SANDBOX fee payer on solana: public, never for real money";
+
+/// A configuration that would take or send real money with a published key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{setting} is the published SANDBOX key {address}: set your own before leaving the sandbox")]
+pub struct SandboxKeyRefused {
+    /// The setting's name.
+    pub setting: String,
+    /// The address as configured.
+    pub address: String,
+}
+
+/// The account that the sandbox is paid into: `payTo` of the challenge. On Solana this is the owner, not its token account.
+pub fn treasury(network: Network) -> Wallet {
+    match network {
+        Network::Base => Wallet::Evm(base_treasury()),
+        Network::Solana => Wallet::Solana(solana_signer(SANDBOX_SOLANA_TREASURY).verifying_key().to_bytes()),
+    }
+}
+
+/// The address that co-signs and pays fees on the sandbox's Solana: `extra.feePayer` of the challenge.
+pub fn fee_payer() -> [u8; 32] {
+    fee_payer_signer().verifying_key().to_bytes()
+}
+
+/// The fee payer's key.
+pub fn fee_payer_signer() -> SigningKey {
+    solana_signer(SANDBOX_SOLANA_FEE_PAYER)
+}
+
+/// Refuses published sandbox keys in a configuration that is not the sandbox. `addresses` are pairs of a setting's
+/// name and the address in it (a pay-to address, a treasury owner or a fee payer, in either chain's spelling).
+///
+/// # Errors
+/// [`SandboxKeyRefused`] for the first setting that holds one.
+pub fn refuse_outside_sandbox<'a>(
+    sandbox: bool,
+    addresses: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<(), SandboxKeyRefused> {
+    if sandbox {
+        return Ok(());
+    }
+    let published = [
+        treasury(Network::Base),
+        treasury(Network::Solana),
+        Wallet::Solana(fee_payer()),
+    ];
+    for (setting, address) in addresses {
+        if address
+            .parse::<Wallet>()
+            .is_ok_and(|wallet| published.contains(&wallet))
+        {
+            return Err(SandboxKeyRefused {
+                setting: setting.into(),
+                address: address.into(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn solana_signer(sentence: &[u8]) -> SigningKey {
+    SigningKey::from_bytes(&Sha256::digest(sentence).into())
+}
+
+fn base_treasury() -> [u8; 20] {
+    // A hash is a valid scalar but for one case in 2^128; the sentence is fixed and a test derives it.
+    let secret = SecretKey::from_secret_bytes(Sha256::digest(SANDBOX_BASE_TREASURY).into());
+    secret.map_or([0; 20], |key| evm_address(&PublicKey::from_secret_key(&key)))
+}
+
+/// The address of a public key: the last 20 bytes of its Keccak-256.
+pub(crate) fn evm_address(key: &PublicKey) -> [u8; 20] {
+    let hash = Keccak256::digest(&key.serialize_uncompressed()[1..]);
+    let mut address = [0; 20];
+    address.copy_from_slice(&hash[12..]);
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    // A real configuration never starts with a published key, however it is spelled; the sandbox may use them.
+    #[test]
+    fn published_keys_stay_in_the_sandbox() {
+        let base = treasury(Network::Base).address();
+        let solana = treasury(Network::Solana).address();
+        let payer = Wallet::Solana(fee_payer()).address();
+        assert_ne!(base, Wallet::Evm([0; 20]).address(), "the sentence gives a valid key");
+        let upper = format!("0x{}", base[2..].to_uppercase());
+        for address in [&base, &upper, &solana, &payer] {
+            assert_eq!(refuse_outside_sandbox(true, [("pay_to", address.as_str())]), Ok(()));
+            let refused = refuse_outside_sandbox(false, [("other", "not an address"), ("pay_to", address.as_str())]);
+            assert_eq!(refused.unwrap_err().setting, "pay_to");
+        }
+        let own = Wallet::Evm([7; 20]).address();
+        assert_eq!(refuse_outside_sandbox(false, [("pay_to", own.as_str())]), Ok(()));
+    }
+}

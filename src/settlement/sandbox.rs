@@ -1,0 +1,234 @@
+//! The sandbox's two chains behind the settlement port.
+//!
+//! Each has a file of its own in the given directory (`base.chain`, `solana.chain`), synced before it answers, and
+//! shares nothing with the engine. What real chains check is checked here again from the bytes sent: EIP-3009
+//! signature, window, nonce and balance on Base; both signatures, a recent block hash, the transfer in the
+//! instruction data and the balance on Solana. Each new wallet starts with test USDC.
+
+mod chain;
+mod evm;
+pub mod fault;
+mod inspect;
+mod ledger;
+mod rpc;
+mod svm;
+mod wire;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use ed25519_dalek::Signer as _;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, BoxFuture, Clock, Entropy, ErrorKind, EvmAuthorization, Lookup, PortError, Prepared, Settlement,
+    SolanaTransfer, Submitted, Timestamp,
+};
+
+use self::chain::{Chain, Intent, State, Target, Validity};
+pub use self::inspect::{ChainState, TransferSeen};
+use self::ledger::{Key, decline};
+use self::wire::Transaction;
+use crate::sandbox::keys::{fee_payer, fee_payer_signer};
+pub use crate::sandbox::record_log::LogError;
+
+/// What a new wallet starts with unless the configuration says otherwise: 10,000 test USDC.
+pub const DEFAULT_GRANT: Usdc = Usdc::from_atomic(10_000_000_000);
+
+/// Both sandbox chains.
+pub struct SandboxSettlement {
+    base: Arc<Chain>,
+    solana: Arc<Chain>,
+}
+
+/// A recent block hash for a Solana challenge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentBlockhash {
+    /// Base58, for `extra.recentBlockhash`.
+    pub blockhash: String,
+    /// The last block height at which a transaction naming it may land.
+    pub last_valid_block_height: u64,
+}
+
+impl SandboxSettlement {
+    /// Opens or makes the chains' files in `directory`, which must exist. `grant` is what each new wallet starts with;
+    /// `clock` is the time of both chains.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the files, or one is damaged before its tail.
+    pub fn open(directory: &Path, grant: Usdc, clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Result<Self, LogError> {
+        let open = |name, network| {
+            Chain::open(&directory.join(name), network, grant, Arc::clone(&clock), entropy).map(Arc::new)
+        };
+        Ok(Self {
+            base: open("base.chain", Network::Base)?,
+            solana: open("solana.chain", Network::Solana)?,
+        })
+    }
+
+    const fn chain(&self, network: Network) -> &Arc<Chain> {
+        match network {
+            Network::Base => &self.base,
+            Network::Solana => &self.solana,
+        }
+    }
+
+    /// A block hash to put into a challenge, so that the client need not ask the chain for one.
+    pub fn recent_blockhash(&self) -> RecentBlockhash {
+        let (hash, last_valid_block_height) = self.solana.latest_blockhash();
+        RecentBlockhash {
+            blockhash: bs58::encode(hash).into_string(),
+            last_valid_block_height,
+        }
+    }
+
+    async fn submit_payment(&self, authorization: &Authorization, prepared: &Prepared) -> Result<Submitted, PortError> {
+        let intent = match authorization {
+            Authorization::Evm(evm) => evm::check_signature(evm).map(|()| evm_intent(evm)),
+            Authorization::Solana(_) => solana_intent(&prepared.bytes),
+        };
+        match intent {
+            Ok(intent) => Arc::clone(self.chain(authorization.network())).submit(intent).await,
+            Err(decline) => Ok(Submitted::Declined(decline)),
+        }
+    }
+
+    async fn look_up(&self, authorization: &Authorization) -> Result<Lookup, PortError> {
+        let chain = self.chain(authorization.network());
+        chain.reach("lookup", &authorization.payer())?;
+        let found = match authorization {
+            Authorization::Evm(evm) => chain.read(|state, now| look_up_evm(state, now, evm)).await,
+            Authorization::Solana(transfer) => chain.read(|state, _| look_up_solana(state, transfer)).await,
+        };
+        found.map_err(|error| temporary("lookup", &error.to_string()))
+    }
+}
+
+impl Settlement for SandboxSettlement {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
+        Box::pin(async move {
+            self.chain(authorization.network())
+                .reach("prepare", &authorization.payer())?;
+            match authorization {
+                // The port sends the authorization itself; its transaction's id is the chain's to give.
+                Authorization::Evm(_) => Ok(Prepared {
+                    bytes: Vec::new(),
+                    transaction: String::new(),
+                }),
+                Authorization::Solana(transfer) => co_sign(transfer),
+            }
+        })
+    }
+
+    fn submit<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: &'a Prepared,
+    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        Box::pin(self.submit_payment(authorization, prepared))
+    }
+
+    fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.look_up(authorization))
+    }
+}
+
+fn evm_intent(authorization: &EvmAuthorization) -> Intent {
+    Intent {
+        key: evm::key(authorization),
+        to: Target::Wallet(Wallet::Evm(authorization.to)),
+        amount: authorization.value,
+        transaction: String::new(),
+        validity: Validity::Evm(authorization.clone()),
+    }
+}
+
+/// Reads and checks a fully signed transaction.
+fn solana_intent(wire: &[u8]) -> Result<Intent, purser_actors::port::Decline> {
+    let refused = |message: &str| decline("invalid_exact_svm_transaction_failed", message);
+    let transaction = Transaction::parse(wire).map_err(|e| refused(&e.to_string()))?;
+    svm::check_signatures(&transaction).map_err(|_| {
+        decline(
+            "invalid_exact_svm_payload_signature_invalid",
+            "a required signature does not verify",
+        )
+    })?;
+    let transfer = svm::read_transfer(&transaction).map_err(|e| refused(&rpc::describe(&e)))?;
+    if svm::token_account(&transfer.authority) != transfer.source {
+        return Err(refused("the source is not the payer's token account"));
+    }
+    Ok(Intent {
+        key: Key {
+            payer: Wallet::Solana(transfer.authority),
+            nonce: svm::message_hash(&transaction),
+        },
+        to: Target::TokenAccount(transfer.destination),
+        amount: transfer.amount,
+        transaction: svm::transaction_id(&transaction),
+        validity: Validity::Blockhash(transaction.blockhash),
+    })
+}
+
+/// Signs slot 0 as the fee payer. ed25519 is deterministic, so preparing again gives the same bytes and id.
+fn co_sign(transfer: &SolanaTransfer) -> Result<Prepared, PortError> {
+    let refused = |message: &str| PortError {
+        kind: ErrorKind::Permanent,
+        operation: "prepare",
+        message: message.into(),
+    };
+    let mut transaction = Transaction::parse(&transfer.transaction).map_err(|e| refused(&e.to_string()))?;
+    if transaction.keys.first() != Some(&fee_payer()) {
+        return Err(refused("the fee payer is not the sandbox's"));
+    }
+    if svm::message_hash(&transaction) != transfer.message_hash {
+        return Err(refused("the message hash is not the transaction's"));
+    }
+    let signature = fee_payer_signer().sign(&transaction.message).to_bytes();
+    if let Some(slot) = transaction.signatures.first_mut() {
+        *slot = signature;
+    }
+    Ok(Prepared {
+        bytes: transaction.wire(),
+        transaction: bs58::encode(signature).into_string(),
+    })
+}
+
+fn look_up_evm(state: &State, now: Timestamp, authorization: &EvmAuthorization) -> Lookup {
+    match state.ledger.find(&evm::key(authorization)) {
+        Some(landed) if landed.to == Wallet::Evm(authorization.to) && landed.amount == authorization.value => {
+            Lookup::Landed {
+                transaction: landed.transaction.clone(),
+            }
+        }
+        // The nonce went to another transfer: this one cannot come any more, unless a reorganisation frees it.
+        Some(_) => Lookup::Impossible,
+        None if now.seconds() >= authorization.valid_before => Lookup::Impossible,
+        None => Lookup::Pending,
+    }
+}
+
+fn look_up_solana(state: &State, transfer: &SolanaTransfer) -> Lookup {
+    let key = Key {
+        payer: Wallet::Solana(transfer.payer),
+        nonce: transfer.message_hash,
+    };
+    match state.ledger.find(&key) {
+        Some(landed) => Lookup::Landed {
+            transaction: landed.transaction.clone(),
+        },
+        // Kept until dead for the life of a block hash and as long as a block takes to be final.
+        None if state.hashes.slot_of(&transfer.blockhash).is_some() => Lookup::Pending,
+        None => Lookup::Impossible,
+    }
+}
+
+fn temporary(operation: &'static str, message: &str) -> PortError {
+    PortError {
+        kind: ErrorKind::Temporary,
+        operation,
+        message: message.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

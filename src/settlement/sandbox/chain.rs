@@ -1,0 +1,366 @@
+//! One sandbox chain: the ledger, its file, its clock, its faults. Every answer waits until what it rests on is durable.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{Clock, Decline, Entropy, ErrorKind, PortError, Submitted, Timestamp};
+use tokio::sync::watch;
+
+use super::evm;
+use super::fault::{ChainFault, ChainFaults, Stage, magic_amounts};
+use super::ledger::{Key, Ledger, Plan, Record, Transfer, decline};
+use super::svm::{Blockhashes, SLOT_MS};
+use crate::sandbox::keys::treasury;
+use crate::sandbox::record_log::{Durable, LogError, RecordLog};
+
+const KIND: [u8; 8] = *b"SBXCHN01";
+
+pub(crate) struct Chain {
+    pub(crate) network: Network,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+    log: RecordLog,
+    pub(crate) faults: ChainFaults,
+    held: watch::Sender<bool>,
+    magic: Vec<(Usdc, ChainFault)>,
+}
+
+/// What a call decides under the lock.
+pub(crate) struct State {
+    pub(crate) ledger: Ledger,
+    /// Empty on Base.
+    pub(crate) hashes: Blockhashes,
+}
+
+impl State {
+    fn make_blocks(&mut self, network: Network, now: Timestamp) {
+        if network == Network::Solana
+            && let Some(secret) = self.ledger.secret
+        {
+            self.hashes.advance(&secret, now.0 / SLOT_MS);
+        }
+    }
+}
+
+/// A payment whose signatures hold; the rest is checked against the chain at the moment of execution.
+#[derive(Clone)]
+pub(crate) struct Intent {
+    pub(crate) key: Key,
+    pub(crate) to: Target,
+    pub(crate) amount: Usdc,
+    /// Empty where the chain gives the id.
+    pub(crate) transaction: String,
+    pub(crate) validity: Validity,
+}
+
+/// Where the money goes.
+#[derive(Clone)]
+pub(crate) enum Target {
+    Wallet(Wallet),
+    /// The Solana token account of a wallet that the chain must know.
+    TokenAccount([u8; 32]),
+}
+
+#[derive(Clone)]
+pub(crate) enum Validity {
+    Evm(purser_actors::port::EvmAuthorization),
+    Blockhash([u8; 32]),
+}
+
+/// How an execution ended.
+#[derive(Debug)]
+pub(crate) enum Executed {
+    /// Moved now.
+    Moved(String),
+    /// This very payment had landed before, by whoever.
+    Already(String),
+    Declined(Decline),
+}
+
+impl Chain {
+    pub(crate) fn open(
+        path: &Path,
+        network: Network,
+        grant: Usdc,
+        clock: Arc<dyn Clock>,
+        entropy: &dyn Entropy,
+    ) -> Result<Self, LogError> {
+        let mut ledger = Ledger::new(grant, treasury(network));
+        let log = RecordLog::open(path, KIND, |bytes| {
+            let (records, used) = bincode::decode_from_slice::<Vec<Record>, _>(bytes, bincode::config::standard())
+                .map_err(|e| e.to_string())?;
+            if used != bytes.len() {
+                return Err("trailing bytes".into());
+            }
+            records.iter().try_for_each(|record| ledger.apply(record))
+        })?;
+        let (held, _) = watch::channel(false);
+        let state = Mutex::new(State {
+            ledger,
+            hashes: Blockhashes::default(),
+        });
+        let magic = magic_amounts()
+            .into_iter()
+            .map(|(amount, fault, _)| (amount, fault))
+            .collect();
+        let chain = Self {
+            network,
+            clock,
+            state,
+            log,
+            faults: ChainFaults::default(),
+            held,
+            magic,
+        };
+        if chain.state.lock().ledger.secret.is_none() {
+            let mut secret = [0; 32];
+            secret[..16].copy_from_slice(&entropy.random().to_be_bytes());
+            secret[16..].copy_from_slice(&entropy.random().to_be_bytes());
+            // Not waited for: every later answer waits for this record too.
+            let ((), _durable) = chain.transact(|_, _| (vec![Record::Born(secret)], ()));
+        }
+        Ok(chain)
+    }
+
+    /// Runs a decision at the chain's present: what came due first, then `decide`, whose records are applied and queued
+    /// before anybody else sees the state. The result must not be told before the second value is waited for.
+    pub(crate) fn transact<R>(&self, decide: impl FnOnce(&State, Timestamp) -> (Vec<Record>, R)) -> (R, Durable) {
+        let mut state = self.state.lock();
+        let now = state.ledger.tick(self.clock.now());
+        let mut all = Vec::new();
+        while let Some(records) = state.ledger.due() {
+            apply(&mut state.ledger, &records);
+            all.extend(records);
+        }
+        state.make_blocks(self.network, now);
+        let (records, result) = decide(&state, now);
+        apply(&mut state.ledger, &records);
+        all.extend(records);
+        let durable = if all.is_empty() {
+            self.log.barrier()
+        } else {
+            self.log.append(encode(&all))
+        };
+        (result, durable)
+    }
+
+    /// The newest block hash and its last valid height. Rests on no record but the first, so it waits for none.
+    pub(crate) fn latest_blockhash(&self) -> ([u8; 32], u64) {
+        let mut state = self.state.lock();
+        let now = state.ledger.tick(self.clock.now());
+        state.make_blocks(self.network, now);
+        state.hashes.latest()
+    }
+
+    /// Reads the chain's present, durably.
+    pub(crate) async fn read<R>(&self, look: impl FnOnce(&State, Timestamp) -> R) -> Result<R, LogError> {
+        let (result, durable) = self.transact(|state, now| (Vec::new(), look(state, now)));
+        durable.wait().await.map(|()| result)
+    }
+
+    /// A call that can only find nobody at home.
+    pub(crate) fn reach(&self, operation: &'static str, payer: &Wallet) -> Result<(), PortError> {
+        match self.faults.take(Stage::Read, payer) {
+            Some(_) => Err(unreachable(operation)),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops or resumes every execution; what is held lands when resumed, if it is still valid then.
+    pub(crate) fn hold(&self, held: bool) {
+        self.held.send_replace(held);
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        *self.held.borrow()
+    }
+
+    /// Takes a payment into the mempool and answers with its outcome. Once called it runs to its end even if the
+    /// caller goes away, as a broadcast transaction would.
+    pub(crate) async fn submit(self: Arc<Self>, intent: Intent) -> Result<Submitted, PortError> {
+        let running = tokio::spawn(async move { self.run(intent).await });
+        running.await.unwrap_or_else(|_| Err(lost("the sandbox chain stopped")))
+    }
+
+    async fn run(&self, intent: Intent) -> Result<Submitted, PortError> {
+        let payer = intent.key.payer;
+        let ruled = self.faults.take(Stage::Submit, &payer);
+        let magic = ruled.is_none();
+        let fault = ruled.or_else(|| self.magic_fault(intent.amount));
+        match &fault {
+            Some(ChainFault::Unreachable) => return Err(unreachable("submit")),
+            Some(ChainFault::Slow { ms }) => tokio::time::sleep(Duration::from_millis(*ms)).await,
+            _ => {}
+        }
+        let mut held = self.held.subscribe();
+        // The sender lives as long as the chain, so this ends only when resumed.
+        let _ = held.wait_for(|held| !*held).await;
+        let (executed, durable) = self.transact(|state, now| self.execute(state, now, &intent, fault.as_ref()));
+        durable.wait().await.map_err(|e| lost(&e.to_string()))?;
+        match executed {
+            Executed::Moved(_) if fault == Some(ChainFault::LoseAnswer) => Err(lost("the answer was lost")),
+            Executed::Already(_) if fault == Some(ChainFault::LoseAnswer) && !magic => Err(lost("the answer was lost")),
+            Executed::Moved(transaction) | Executed::Already(transaction) => Ok(Submitted::Settled { transaction }),
+            Executed::Declined(decline) => Ok(Submitted::Declined(decline)),
+        }
+    }
+
+    fn magic_fault(&self, amount: Usdc) -> Option<ChainFault> {
+        let (_, fault) = self.magic.iter().find(|(magic, _)| *magic == amount)?;
+        self.faults.count();
+        Some(fault.clone())
+    }
+
+    /// The chain's own rules, and the fault if there is one.
+    pub(crate) fn execute(
+        &self,
+        state: &State,
+        now: Timestamp,
+        intent: &Intent,
+        fault: Option<&ChainFault>,
+    ) -> (Vec<Record>, Executed) {
+        match self.attempt(state, now, intent, fault) {
+            Ok((records, executed)) => (records, executed),
+            Err(decline) => (Vec::new(), Executed::Declined(decline)),
+        }
+    }
+
+    fn attempt(
+        &self,
+        state: &State,
+        now: Timestamp,
+        intent: &Intent,
+        fault: Option<&ChainFault>,
+    ) -> Result<(Vec<Record>, Executed), Decline> {
+        let to = resolve(state, &intent.to)?;
+        if let Some(landed) = state.ledger.find(&intent.key) {
+            // Somebody else may have submitted it first: the same transfer is this payment, another is not.
+            return if landed.to == to && landed.amount == intent.amount {
+                Ok((Vec::new(), Executed::Already(landed.transaction.clone())))
+            } else {
+                Err(decline(
+                    "invalid_exact_evm_nonce_already_used",
+                    "the authorization was used for another transfer",
+                ))
+            };
+        }
+        check_validity(state, now, &intent.validity)?;
+        let submitter = if fault == Some(&ChainFault::Preempt) {
+            "an observer"
+        } else {
+            "the server"
+        };
+        let transfer = Transfer {
+            transaction: self.transaction_id(state, intent, submitter),
+            key: intent.key,
+            to,
+            amount: intent.amount,
+            at: now,
+        };
+        match fault {
+            Some(ChainFault::Decline { reason }) => Err(decline(reason, "refused by the sandbox desk")),
+            Some(ChainFault::Insufficient) => Err(decline("insufficient_funds", "refused by the sandbox desk")),
+            Some(ChainFault::FailThenLand { after_ms }) => {
+                let due = now.plus_ms(*after_ms);
+                let refused = Executed::Declined(decline("invalid_transaction_state", "transaction failed"));
+                let late = Plan::Land(Transfer { at: due, ..transfer });
+                let lands = valid_at(state, due, &intent.validity);
+                Ok((
+                    if lands {
+                        vec![Record::Planned { due, plan: late }]
+                    } else {
+                        Vec::new()
+                    },
+                    refused,
+                ))
+            }
+            _ => {
+                let mut records = state.ledger.transfer(&transfer)?;
+                if let Some(ChainFault::Drop { after_ms }) = fault
+                    && !state.ledger.reorganised.contains(&intent.key)
+                {
+                    let due = now.plus_ms((*after_ms).max(1));
+                    records.push(Record::Planned {
+                        due,
+                        plan: Plan::Drop(intent.key),
+                    });
+                }
+                Ok((records, Executed::Moved(transfer.transaction)))
+            }
+        }
+    }
+
+    fn transaction_id(&self, state: &State, intent: &Intent, submitter: &str) -> String {
+        if intent.transaction.is_empty() {
+            evm::transaction_id(&intent.key, submitter, state.ledger.history().len())
+        } else {
+            intent.transaction.clone()
+        }
+    }
+}
+
+/// The wallet behind a target; a token account that nobody here has does not exist.
+pub(crate) fn resolve(state: &State, target: &Target) -> Result<Wallet, Decline> {
+    match target {
+        Target::Wallet(wallet) => Ok(*wallet),
+        Target::TokenAccount(account) => state.ledger.owner_of(account).ok_or_else(|| {
+            decline(
+                "invalid_exact_svm_transaction_failed",
+                "the destination account does not exist",
+            )
+        }),
+    }
+}
+
+fn check_validity(state: &State, now: Timestamp, validity: &Validity) -> Result<(), Decline> {
+    match validity {
+        Validity::Evm(authorization) => evm::check_time(authorization, now),
+        Validity::Blockhash(hash) if state.hashes.is_recent(hash) => Ok(()),
+        Validity::Blockhash(_) => Err(decline("invalid_exact_svm_transaction_failed", "Blockhash not found")),
+    }
+}
+
+/// Whether a payment that is valid now still is at a later time.
+fn valid_at(state: &State, due: Timestamp, validity: &Validity) -> bool {
+    match validity {
+        Validity::Evm(authorization) => evm::check_time(authorization, due).is_ok(),
+        Validity::Blockhash(hash) => state
+            .hashes
+            .slot_of(hash)
+            .is_some_and(|slot| due.0 / SLOT_MS <= slot + super::svm::BLOCKHASH_LIFE),
+    }
+}
+
+fn apply(ledger: &mut Ledger, records: &[Record]) {
+    for record in records {
+        if let Err(error) = ledger.apply(record) {
+            // The records came from this ledger a moment ago under the same lock.
+            tracing::error!(error, "sandbox ledger refused its own record");
+        }
+    }
+}
+
+fn encode(records: &[Record]) -> Vec<u8> {
+    // Encoding plain data into memory has no failing case.
+    bincode::encode_to_vec(records, bincode::config::standard()).unwrap_or_default()
+}
+
+pub(crate) fn unreachable(operation: &'static str) -> PortError {
+    PortError {
+        kind: ErrorKind::Temporary,
+        operation,
+        message: "the sandbox chain is unreachable".into(),
+    }
+}
+
+pub(crate) fn lost(message: &str) -> PortError {
+    PortError {
+        kind: ErrorKind::Unknown,
+        operation: "submit",
+        message: message.into(),
+    }
+}

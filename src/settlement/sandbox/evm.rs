@@ -1,0 +1,228 @@
+//! What USDC on Base checks of an EIP-3009 authorization, checked again from nothing: the chain trusts no caller.
+
+use purser_actors::id::Wallet;
+use purser_actors::port::{Decline, EvmAuthorization, Timestamp};
+use secp256k1::Message;
+use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
+use sha3::{Digest as _, Keccak256};
+
+use super::ledger::{Key, decline};
+use crate::sandbox::keys::evm_address;
+
+/// USDC on Base, the verifying contract.
+const USDC: [u8; 20] = [
+    0x83, 0x35, 0x89, 0xfc, 0xd6, 0xed, 0xb6, 0xe0, 0x8f, 0x4c, 0x7c, 0x32, 0xd4, 0xf7, 0x1b, 0x54, 0xbd, 0xa0, 0x29,
+    0x13,
+];
+const CHAIN_ID: u64 = 8453;
+/// Half of the curve's order, big-endian: the contract refuses an `s` above it.
+const HALF_ORDER: [u8; 32] = [
+    0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x5d, 0x57, 0x6e,
+    0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0,
+];
+
+pub(crate) const fn key(authorization: &EvmAuthorization) -> Key {
+    Key {
+        payer: Wallet::Evm(authorization.from),
+        nonce: authorization.nonce,
+    }
+}
+
+/// Recovers the signer of the EIP-712 digest and compares it with `from`.
+pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), Decline> {
+    let refused = || decline("invalid_exact_evm_signature", "the signature is not the payer's");
+    let [rs @ .., v] = &authorization.signature;
+    let recovery = match v {
+        27 => RecoveryId::Zero,
+        28 => RecoveryId::One,
+        _ => return Err(refused()),
+    };
+    if rs[32..] > HALF_ORDER[..] {
+        return Err(refused());
+    }
+    let signature = RecoverableSignature::from_compact(rs, recovery).map_err(|_| refused())?;
+    let signer = signature
+        .recover(Message::from_digest(digest(authorization)))
+        .map_err(|_| refused())?;
+    if evm_address(&signer) == authorization.from {
+        Ok(())
+    } else {
+        Err(refused())
+    }
+}
+
+/// `validAfter < now < validBefore`, in the block's seconds.
+pub(crate) fn check_time(authorization: &EvmAuthorization, now: Timestamp) -> Result<(), Decline> {
+    if now.seconds() <= authorization.valid_after {
+        return Err(decline(
+            "invalid_exact_evm_payload_authorization_valid_after",
+            "authorization is not yet valid",
+        ));
+    }
+    if now.seconds() >= authorization.valid_before {
+        return Err(decline(
+            "invalid_exact_evm_payload_authorization_valid_before",
+            "authorization is expired",
+        ));
+    }
+    Ok(())
+}
+
+/// The EIP-712 digest of `TransferWithAuthorization`.
+pub(crate) fn digest(authorization: &EvmAuthorization) -> [u8; 32] {
+    let domain = words(&[
+        hash(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
+        hash(b"USD Coin"),
+        hash(b"2"),
+        number(CHAIN_ID),
+        address(&USDC),
+    ]);
+    let transfer = words(&[
+        hash(
+            b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,\
+              uint256 validBefore,bytes32 nonce)",
+        ),
+        address(&authorization.from),
+        address(&authorization.to),
+        number(authorization.value.atomic()),
+        number(authorization.valid_after),
+        number(authorization.valid_before),
+        authorization.nonce,
+    ]);
+    hash(&[b"\x19\x01".as_slice(), &domain, &transfer].concat())
+}
+
+/// A transaction id for the submission of this key that is the `ordinal`th thing on the chain.
+pub(crate) fn transaction_id(key: &Key, submitter: &str, ordinal: usize) -> String {
+    let text = format!("sandbox transaction {ordinal} by {submitter}");
+    let id = hash(&[text.as_bytes(), &key.payer.key(), &key.nonce].concat());
+    format!("0x{}", hex::encode(id))
+}
+
+fn hash(bytes: &[u8]) -> [u8; 32] {
+    Keccak256::digest(bytes).into()
+}
+
+fn words(words: &[[u8; 32]]) -> [u8; 32] {
+    hash(&words.concat())
+}
+
+fn number(value: u64) -> [u8; 32] {
+    let mut word = [0; 32];
+    word[24..].copy_from_slice(&value.to_be_bytes());
+    word
+}
+
+fn address(address: &[u8; 20]) -> [u8; 32] {
+    let mut word = [0; 32];
+    word[12..].copy_from_slice(address);
+    word
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use purser_actors::money::Usdc;
+    use secp256k1::{PublicKey, SecretKey};
+
+    use super::*;
+
+    /// Signs as a wallet would.
+    pub(crate) fn signed(
+        secret: [u8; 32],
+        to: [u8; 20],
+        value: Usdc,
+        window: (u64, u64),
+        nonce: u8,
+    ) -> EvmAuthorization {
+        let key = SecretKey::from_secret_bytes(secret).unwrap();
+        let mut authorization = EvmAuthorization {
+            from: evm_address(&PublicKey::from_secret_key(&key)),
+            to,
+            value,
+            valid_after: window.0,
+            valid_before: window.1,
+            nonce: [nonce; 32],
+            signature: [0; 65],
+        };
+        let message = Message::from_digest(digest(&authorization));
+        let (recovery, rs) = RecoverableSignature::sign_ecdsa_recoverable(message, &key).serialize_compact();
+        authorization.signature[..64].copy_from_slice(&rs);
+        authorization.signature[64] = 27 + u8::from(recovery == RecoveryId::One);
+        authorization
+    }
+
+    // A payment made by the stock client verifies: the digest is the token's own, not merely our own.
+    #[test]
+    fn the_digest_is_the_tokens() {
+        let array = |text: &str| -> [u8; 32] { hex::decode(text).unwrap().try_into().unwrap() };
+        let authorization = EvmAuthorization {
+            from: hex::decode("19e7e376e7c213b7e7e7e46cc70a5dd086daff2a")
+                .unwrap()
+                .try_into()
+                .unwrap(),
+            to: hex::decode("0d8e461687b7d06f86ec348e0c270b0f279855f0")
+                .unwrap()
+                .try_into()
+                .unwrap(),
+            value: Usdc::from_atomic(5_000_000),
+            valid_after: 0,
+            valid_before: 1_768_473_300,
+            nonce: array("8212f540cbc825d0829d474d3381344c58a169220023cc470a0fc71e026d658e"),
+            signature: hex::decode(concat!(
+                "7be632331d2bfee19f914bd25b894aa11491b7e054e27c0fba972cd757089a4e",
+                "0e327c0bb745d5e6101d51efe820a850e6e4eff17038f296a92e8cce836da0db1b"
+            ))
+            .unwrap()
+            .try_into()
+            .unwrap(),
+        };
+        assert_eq!(check_signature(&authorization), Ok(()));
+    }
+
+    // case_14: any change of what was signed, a high s and an odd v are refused.
+    #[test]
+    fn case_14_only_the_payers_own_low_s_signature_counts() {
+        let good = signed([5; 32], [8; 20], Usdc::from_atomic(7), (0, 100), 1);
+        assert_eq!(check_signature(&good), Ok(()));
+        let changes: [fn(&mut EvmAuthorization); 8] = [
+            |a| a.from[0] ^= 1,
+            |a| a.to[0] ^= 1,
+            |a| a.value = Usdc::from_atomic(8),
+            |a| a.valid_after = 1,
+            |a| a.valid_before = 101,
+            |a| a.nonce[0] ^= 1,
+            |a| a.signature[64] ^= 7,
+            |a| a.signature[64] -= 27,
+        ];
+        for (number, change) in changes.iter().enumerate() {
+            let mut changed = good.clone();
+            change(&mut changed);
+            assert!(check_signature(&changed).is_err(), "change {number}");
+        }
+        let mut high = good.clone();
+        high.signature[32..64].copy_from_slice(&negated(&good.signature[32..64]));
+        high.signature[64] = 55 - good.signature[64];
+        assert!(check_signature(&high).is_err(), "the twin with a high s");
+    }
+
+    fn negated(s: &[u8]) -> [u8; 32] {
+        SecretKey::from_secret_bytes(s.try_into().unwrap())
+            .unwrap()
+            .negate()
+            .to_secret_bytes()
+    }
+
+    // case_6: the window is open at both ends.
+    #[test]
+    fn case_06_the_window_is_exclusive_at_both_ends() {
+        let authorization = signed([5; 32], [8; 20], Usdc::from_atomic(7), (100, 200), 1);
+        for (second, good) in [(100, false), (101, true), (199, true), (200, false)] {
+            assert_eq!(
+                check_time(&authorization, Timestamp(second * 1000)).is_ok(),
+                good,
+                "at {second}"
+            );
+        }
+    }
+}

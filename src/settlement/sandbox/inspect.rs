@@ -1,0 +1,153 @@
+//! The chains seen from outside: what a reconciliation, the sandbox desk or a test asks.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{Decline, Timestamp};
+use serde::Serialize;
+
+use super::fault::FaultRule;
+use super::{LogError, SandboxSettlement};
+use crate::sandbox::keys::treasury;
+
+/// A transfer that is or was on a sandbox chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TransferSeen {
+    /// Its place in the chain's history, from 1: the cursor for the next page.
+    pub position: u64,
+    /// The transaction's id.
+    pub id: String,
+    /// `base` or `solana`.
+    pub network: &'static str,
+    /// Payer's address.
+    pub from: String,
+    /// Recipient's address: the wallet, on Solana too.
+    pub to: String,
+    /// Atomic USDC.
+    pub amount: u64,
+    /// Hex: the EIP-3009 nonce, or the SHA-256 of the Solana message.
+    pub nonce_or_message: String,
+    /// Milliseconds since the epoch, on the chain's clock.
+    pub at: u64,
+    /// A reorganisation removed it again.
+    pub dropped: bool,
+}
+
+/// One chain at a glance.
+#[derive(Clone, Debug)]
+pub struct ChainState {
+    /// Which.
+    pub network: Network,
+    /// Where the service is paid.
+    pub treasury: Wallet,
+    /// What the treasury holds.
+    pub treasury_balance: Usdc,
+    /// All test USDC ever made here; the sum of all balances.
+    pub minted: Usdc,
+    /// Wallets that ever held or moved something.
+    pub wallets: usize,
+    /// Transfers in the history, dropped ones included.
+    pub transfers: usize,
+    /// Whether executions are held back.
+    pub held: bool,
+    /// The faults waiting for a payment.
+    pub rules: Vec<FaultRule>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+impl SandboxSettlement {
+    /// What a wallet can spend on its chain. A wallet never seen before shows its grant.
+    ///
+    /// # Errors
+    /// When the chain's file has stopped.
+    pub async fn balance(&self, wallet: &Wallet) -> Result<Usdc, LogError> {
+        self.chain(wallet.network())
+            .read(|state, _| state.ledger.balance(wallet))
+            .await
+    }
+
+    /// Transfers on a network after a position (0 is the beginning), oldest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the chain's file has stopped.
+    pub async fn transfers(&self, network: Network, after: u64, limit: usize) -> Result<Vec<TransferSeen>, LogError> {
+        let skip = usize::try_from(after).unwrap_or(usize::MAX);
+        self.chain(network)
+            .read(|state, _| {
+                let page = state.ledger.history().iter().enumerate().skip(skip).take(limit);
+                page.map(|(place, landed)| TransferSeen {
+                    position: place as u64 + 1,
+                    id: landed.transfer.transaction.clone(),
+                    network: network.name(),
+                    from: landed.transfer.key.payer.address(),
+                    to: landed.transfer.to.address(),
+                    amount: landed.transfer.amount.atomic(),
+                    nonce_or_message: hex::encode(landed.transfer.key.nonce),
+                    at: landed.transfer.at.0,
+                    dropped: landed.dropped,
+                })
+                .collect()
+            })
+            .await
+    }
+
+    /// One chain's totals and settings.
+    ///
+    /// # Errors
+    /// When the chain's file has stopped.
+    pub async fn state(&self, network: Network) -> Result<ChainState, LogError> {
+        let chain = self.chain(network);
+        let treasury = treasury(network);
+        chain
+            .read(|state, _| ChainState {
+                network,
+                treasury,
+                treasury_balance: state.ledger.balance(&treasury),
+                minted: state.ledger.minted(),
+                wallets: state.ledger.wallets().count(),
+                transfers: state.ledger.history().len(),
+                held: chain.is_held(),
+                rules: chain.faults.rules(),
+                faults_injected: chain.faults.injected(),
+            })
+            .await
+    }
+
+    /// Gives a wallet test USDC on top of its grant; answers its new balance, or why the amount does not fit.
+    ///
+    /// # Errors
+    /// When the chain's file has stopped.
+    pub async fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Result<Usdc, Decline>, LogError> {
+        let chain = self.chain(wallet.network());
+        let (result, durable) = chain.transact(|state, _| match state.ledger.fund(wallet, amount) {
+            Ok(records) => (records, Ok(())),
+            Err(decline) => (Vec::new(), Err(decline)),
+        });
+        durable.wait().await?;
+        match result {
+            Ok(()) => self.balance(&wallet).await.map(Ok),
+            Err(decline) => Ok(Err(decline)),
+        }
+    }
+
+    /// Adds a fault to a chain.
+    pub fn add_fault(&self, network: Network, rule: FaultRule) {
+        self.chain(network).faults.add(rule);
+    }
+
+    /// Makes a chain well again and resumes it.
+    pub fn clear_faults(&self, network: Network) {
+        self.chain(network).faults.clear();
+        self.chain(network).hold(false);
+    }
+
+    /// Holds every execution of a chain back, or lets them go on. What is held lands when resumed if still valid.
+    pub fn hold(&self, network: Network, held: bool) {
+        self.chain(network).hold(held);
+    }
+
+    /// The chain's time, which never runs backwards.
+    pub fn chain_time(&self, network: Network) -> Timestamp {
+        self.chain(network).transact(|_, now| (Vec::new(), now)).0
+    }
+}

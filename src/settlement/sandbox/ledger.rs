@@ -1,0 +1,427 @@
+//! The one ledger behind both sandbox chains. Pure: time and facts come in, records come out; [`Ledger::apply`]
+//! is the only thing that changes it, live and on replay.
+//!
+//! Test dollars appear by grant (a wallet's first sight) or by the faucet and are never destroyed, so the sum of
+//! all balances is always what was made.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use purser_actors::id::Wallet;
+use purser_actors::money::Usdc;
+use purser_actors::port::{Decline, Timestamp};
+
+use super::svm::token_account;
+
+/// What the chain consumes once: the payer with its EIP-3009 nonce on Base, the payer with the message hash on Solana.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub(crate) struct Key {
+    pub(crate) payer: Wallet,
+    pub(crate) nonce: [u8; 32],
+}
+
+/// A transfer on the chain.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(crate) struct Transfer {
+    pub(crate) transaction: String,
+    pub(crate) key: Key,
+    pub(crate) to: Wallet,
+    pub(crate) amount: Usdc,
+    pub(crate) at: Timestamp,
+}
+
+/// Something that will happen by itself.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(crate) enum Plan {
+    /// The transfer lands although its submission was declined.
+    Land(Transfer),
+    /// The landed transfer is dropped by a reorganisation.
+    Drop(Key),
+}
+
+impl Plan {
+    const fn key(&self) -> Key {
+        match self {
+            Self::Land(transfer) => transfer.key,
+            Self::Drop(key) => *key,
+        }
+    }
+}
+
+/// What the file holds.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(crate) enum Record {
+    /// The chain's own randomness: nobody can name a block hash before its time.
+    Born([u8; 32]),
+    /// Test dollars made; `grant` marks the wallet's one first-sight grant.
+    Funded {
+        wallet: Wallet,
+        amount: Usdc,
+        grant: bool,
+    },
+    Transferred(Transfer),
+    Planned {
+        due: Timestamp,
+        plan: Plan,
+    },
+    /// A plan that came due and could not happen any more.
+    Lapsed {
+        due: Timestamp,
+        key: Key,
+    },
+    Dropped {
+        key: Key,
+        at: Timestamp,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    balance: Usdc,
+    granted: bool,
+}
+
+/// A transfer with its fate.
+#[derive(Clone, Debug)]
+pub(crate) struct Landed {
+    pub(crate) transfer: Transfer,
+    /// Whether a reorganisation removed it again.
+    pub(crate) dropped: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    grant: Usdc,
+    treasury: Wallet,
+    pub(crate) secret: Option<[u8; 32]>,
+    accounts: HashMap<Wallet, Account>,
+    /// Owners of the Solana token accounts that exist: the treasury's and those of wallets seen here.
+    token_accounts: HashMap<[u8; 32], Wallet>,
+    /// Everything that ever landed, in order.
+    landed: Vec<Landed>,
+    /// The live transfer of each key.
+    live: HashMap<Key, usize>,
+    by_transaction: HashMap<String, usize>,
+    plans: BTreeMap<(Timestamp, Key), Plan>,
+    /// Keys that a reorganisation hit once; it hits none twice.
+    pub(crate) reorganised: HashSet<Key>,
+    minted: Usdc,
+    /// Chain time never runs backwards, whatever the wall clock does.
+    now: Timestamp,
+}
+
+impl Ledger {
+    /// `grant` is what a wallet other than the treasury starts with.
+    pub(crate) fn new(grant: Usdc, treasury: Wallet) -> Self {
+        let mut ledger = Self {
+            grant,
+            treasury,
+            secret: None,
+            accounts: HashMap::new(),
+            token_accounts: HashMap::new(),
+            landed: Vec::new(),
+            live: HashMap::new(),
+            by_transaction: HashMap::new(),
+            plans: BTreeMap::new(),
+            reorganised: HashSet::new(),
+            minted: Usdc::ZERO,
+            now: Timestamp(0),
+        };
+        ledger.open_account(treasury);
+        ledger
+    }
+
+    fn open_account(&mut self, wallet: Wallet) -> &mut Account {
+        if let Wallet::Solana(owner) = wallet
+            && !self.accounts.contains_key(&wallet)
+        {
+            self.token_accounts.insert(token_account(&owner), wallet);
+        }
+        self.accounts.entry(wallet).or_default()
+    }
+
+    /// Whose Solana token account this is, if it exists.
+    pub(crate) fn owner_of(&self, account: &[u8; 32]) -> Option<Wallet> {
+        self.token_accounts.get(account).copied()
+    }
+
+    /// Takes the wall clock into account and gives the chain's time.
+    pub(crate) fn tick(&mut self, wall: Timestamp) -> Timestamp {
+        self.now = self.now.max(wall);
+        self.now
+    }
+
+    /// What a wallet can spend. A wallet never seen has its grant already.
+    pub(crate) fn balance(&self, wallet: &Wallet) -> Usdc {
+        let account = self.accounts.get(wallet).copied().unwrap_or_default();
+        account.balance.plus(self.grant_due(wallet)).unwrap_or(account.balance)
+    }
+
+    fn grant_due(&self, wallet: &Wallet) -> Usdc {
+        let granted = self.accounts.get(wallet).is_some_and(|a| a.granted);
+        if granted || *wallet == self.treasury {
+            Usdc::ZERO
+        } else {
+            self.grant
+        }
+    }
+
+    /// The live transfer of a key.
+    pub(crate) fn find(&self, key: &Key) -> Option<&Transfer> {
+        self.live
+            .get(key)
+            .and_then(|i| self.landed.get(*i))
+            .map(|l| &l.transfer)
+    }
+
+    /// The transfer with this id, dropped or not.
+    pub(crate) fn find_transaction(&self, transaction: &str) -> Option<&Landed> {
+        self.by_transaction.get(transaction).and_then(|i| self.landed.get(*i))
+    }
+
+    /// Everything that landed, in order.
+    pub(crate) fn history(&self) -> &[Landed] {
+        &self.landed
+    }
+
+    /// Wallets that ever held or moved something here.
+    pub(crate) fn wallets(&self) -> impl Iterator<Item = &Wallet> {
+        self.accounts.keys()
+    }
+
+    /// Everything made, which is the sum of all balances.
+    pub(crate) const fn minted(&self) -> Usdc {
+        self.minted
+    }
+
+    /// The records of a wallet's faucet money.
+    pub(crate) fn fund(&self, wallet: Wallet, amount: Usdc) -> Result<Vec<Record>, Decline> {
+        self.balance(&wallet)
+            .plus(amount)
+            .and_then(|_| self.minted.plus(amount))
+            .map_err(|_| overflow())?;
+        let mut records = self.first_sight(wallet)?;
+        records.push(Record::Funded {
+            wallet,
+            amount,
+            grant: false,
+        });
+        Ok(records)
+    }
+
+    fn first_sight(&self, wallet: Wallet) -> Result<Vec<Record>, Decline> {
+        let amount = self.grant_due(&wallet);
+        self.minted.plus(amount).map_err(|_| overflow())?;
+        let grant = Record::Funded {
+            wallet,
+            amount,
+            grant: true,
+        };
+        Ok(if amount == Usdc::ZERO { Vec::new() } else { vec![grant] })
+    }
+
+    /// The records of moving the money, if it is there.
+    pub(crate) fn transfer(&self, transfer: &Transfer) -> Result<Vec<Record>, Decline> {
+        let payer = transfer.key.payer;
+        if self.balance(&payer) < transfer.amount {
+            return Err(decline(
+                "insufficient_funds",
+                "the payer's USDC balance is lower than the amount",
+            ));
+        }
+        self.balance(&transfer.to)
+            .plus(transfer.amount)
+            .map_err(|_| overflow())?;
+        let mut records = self.first_sight(payer)?;
+        records.push(Record::Transferred(transfer.clone()));
+        Ok(records)
+    }
+
+    /// The records of the earliest plan that is due, if any.
+    pub(crate) fn due(&self) -> Option<Vec<Record>> {
+        let ((due, key), plan) = self.plans.first_key_value().filter(|((due, _), _)| *due <= self.now)?;
+        let lapsed = vec![Record::Lapsed { due: *due, key: *key }];
+        Some(match plan {
+            Plan::Land(transfer) if self.find(key).is_none() => self.transfer(transfer).unwrap_or(lapsed),
+            Plan::Land(_) => lapsed,
+            // The money may have moved on; a chain would drop what follows too, the sandbox keeps both.
+            Plan::Drop(_) if self.find(key).is_some_and(|t| self.balance(&t.to) >= t.amount) => {
+                vec![Record::Dropped { key: *key, at: *due }]
+            }
+            Plan::Drop(_) => lapsed,
+        })
+    }
+
+    /// Changes the ledger. Total on whatever the methods above gave.
+    ///
+    /// # Errors
+    /// Only for records that this ledger cannot have written: the file is not its own.
+    pub(crate) fn apply(&mut self, record: &Record) -> Result<(), String> {
+        let bad = |_| "amounts that do not add up".to_owned();
+        match record {
+            Record::Born(secret) => self.secret = Some(*secret),
+            Record::Funded { wallet, amount, grant } => {
+                self.minted = self.minted.plus(*amount).map_err(bad)?;
+                let account = self.open_account(*wallet);
+                account.balance = account.balance.plus(*amount).map_err(bad)?;
+                account.granted |= grant;
+            }
+            Record::Transferred(transfer) => {
+                self.now = self.now.max(transfer.at);
+                self.shift(transfer.key.payer, transfer.to, transfer.amount)?;
+                let place = self.landed.len();
+                self.live.insert(transfer.key, place);
+                self.by_transaction.insert(transfer.transaction.clone(), place);
+                self.landed.push(Landed {
+                    transfer: transfer.clone(),
+                    dropped: false,
+                });
+                self.plans
+                    .retain(|_, plan| !matches!(plan, Plan::Land(t) if t.key == transfer.key));
+            }
+            Record::Planned { due, plan } => {
+                self.plans.insert((*due, plan.key()), plan.clone());
+            }
+            Record::Lapsed { due, key } => {
+                self.plans.remove(&(*due, *key));
+            }
+            Record::Dropped { key, at } => {
+                self.now = self.now.max(*at);
+                self.plans.remove(&(*at, *key));
+                self.reorganised.insert(*key);
+                let place = self.live.remove(key).ok_or("a drop of nothing")?;
+                let landed = self.landed.get_mut(place).ok_or("a drop of nothing")?;
+                landed.dropped = true;
+                let (to, amount) = (landed.transfer.to, landed.transfer.amount);
+                self.shift(to, key.payer, amount)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn shift(&mut self, from: Wallet, to: Wallet, amount: Usdc) -> Result<(), String> {
+        let bad = |_| "amounts that do not add up".to_owned();
+        let source = self.open_account(from);
+        source.balance = source.balance.minus(amount).map_err(bad)?;
+        let target = self.open_account(to);
+        target.balance = target.balance.plus(amount).map_err(bad)?;
+        Ok(())
+    }
+}
+
+/// A refusal in the contract's vocabulary.
+pub(crate) fn decline(reason: &str, message: &str) -> Decline {
+    Decline {
+        reason: reason.into(),
+        message: message.into(),
+    }
+}
+
+fn overflow() -> Decline {
+    decline("invalid_transaction_state", "the amount does not fit the balance")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    const ALICE: Wallet = Wallet::Evm([1; 20]);
+    const BOB: Wallet = Wallet::Evm([2; 20]);
+    const TREASURY: Wallet = Wallet::Evm([9; 20]);
+
+    fn usdc(atomic: u64) -> Usdc {
+        Usdc::from_atomic(atomic)
+    }
+
+    fn transfer(from: Wallet, to: Wallet, amount: u64, nonce: u8) -> Transfer {
+        let key = Key {
+            payer: from,
+            nonce: [nonce; 32],
+        };
+        Transfer {
+            transaction: format!("tx{nonce}"),
+            key,
+            to,
+            amount: usdc(amount),
+            at: Timestamp(5),
+        }
+    }
+
+    fn apply(ledger: &mut Ledger, records: &[Record]) {
+        records.iter().for_each(|r| ledger.apply(r).unwrap());
+    }
+
+    fn held(ledger: &Ledger) -> u64 {
+        ledger.accounts.values().map(|a| a.balance.atomic()).sum()
+    }
+
+    // Case 23 on the chain's side: grants, payments, drops and late landings keep the sum of balances what was made.
+    #[test]
+    fn case_23_the_sum_of_balances_is_what_was_made() {
+        let mut ledger = Ledger::new(usdc(100), TREASURY);
+        assert_eq!(
+            (ledger.balance(&ALICE), ledger.balance(&TREASURY)),
+            (usdc(100), usdc(0))
+        );
+        let records = ledger.transfer(&transfer(ALICE, TREASURY, 60, 1)).unwrap();
+        apply(&mut ledger, &records);
+        assert_eq!(
+            (ledger.balance(&ALICE), ledger.balance(&TREASURY)),
+            (usdc(40), usdc(60))
+        );
+        let refused = ledger.transfer(&transfer(ALICE, TREASURY, 41, 2)).unwrap_err();
+        assert_eq!(refused.reason, "insufficient_funds");
+        let records = ledger.fund(BOB, usdc(1)).unwrap();
+        apply(&mut ledger, &records);
+        assert_eq!(ledger.balance(&BOB), usdc(101), "the faucet comes on top of the grant");
+        apply(
+            &mut ledger,
+            &[Record::Dropped {
+                key: transfer(ALICE, TREASURY, 60, 1).key,
+                at: Timestamp(9),
+            }],
+        );
+        assert_eq!(
+            (ledger.balance(&ALICE), ledger.balance(&TREASURY)),
+            (usdc(100), usdc(0))
+        );
+        assert_eq!(ledger.minted().atomic(), held(&ledger));
+    }
+
+    // A plan happens at its time, once, and not at all when the payment landed before by itself.
+    #[test]
+    fn plans_come_due_once() {
+        let mut ledger = Ledger::new(usdc(100), TREASURY);
+        let late = transfer(ALICE, TREASURY, 10, 1);
+        let other = transfer(ALICE, TREASURY, 10, 2);
+        for t in [&late, &other] {
+            apply(
+                &mut ledger,
+                &[Record::Planned {
+                    due: Timestamp(50),
+                    plan: Plan::Land(t.clone()),
+                }],
+            );
+        }
+        let records = ledger.transfer(&other).unwrap();
+        apply(&mut ledger, &records);
+        ledger.tick(Timestamp(49));
+        assert!(ledger.due().is_none());
+        ledger.tick(Timestamp(50));
+        let records = ledger.due().unwrap();
+        apply(&mut ledger, &records);
+        assert!(
+            ledger.due().is_none(),
+            "neither the landed one nor the one that came before is left"
+        );
+        assert_eq!(ledger.balance(&TREASURY), usdc(20));
+    }
+
+    // Amounts at the top of the type are refused and change nothing.
+    #[test]
+    fn case_26_overflow_is_refused() {
+        let ledger = Ledger::new(usdc(100), TREASURY);
+        assert!(ledger.fund(ALICE, usdc(u64::MAX)).is_err());
+        assert!(ledger.fund(ALICE, usdc(u64::MAX - 101)).is_ok());
+    }
+}

@@ -1,0 +1,176 @@
+//! `purser verify`: proves the books from what is stored, with code of its own.
+//!
+//! Nothing here calls an entity's `apply` or `decide`: balances are summed from postings, states are folded from the
+//! journal's events by other rules written a second time, and the two are held against the snapshots, against each
+//! other and against the chain's own list of transfers. Whatever differs is named.
+
+mod books;
+mod fold;
+mod outcomes;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use purser_actors::account::Account;
+use purser_actors::card::Card;
+use purser_actors::id::{CardId, PaymentId, SessionId, Wallet};
+use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::payment::Payment;
+use purser_actors::session::Session;
+use purser_storage::codec::{self, Stored};
+use purser_storage::{Row, Store, StoreError};
+
+/// Something that is not as it must be.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Finding {
+    /// Which rule is broken, for example `ledger.unbalanced`.
+    pub rule: &'static str,
+    /// What breaks it: an id.
+    pub subject: String,
+    /// How.
+    pub detail: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.rule, self.subject, self.detail)
+    }
+}
+
+/// What was proved, and what was found.
+#[derive(Clone, Debug, Default, serde::Serialize)]
+pub struct Report {
+    /// Accounts, payments, cards, sessions.
+    pub entities: BTreeMap<&'static str, usize>,
+    /// Payments by status.
+    pub payments: BTreeMap<String, usize>,
+    /// Events folded.
+    pub events: usize,
+    /// Ledger transactions summed.
+    pub transactions: usize,
+    /// Balance of each house account and of all holders together, in atomic USDC, debit positive.
+    pub balances: BTreeMap<String, i128>,
+    /// Effects not done yet: work in flight, each with an owner.
+    pub open_effects: usize,
+    /// Transfers on the chain that no payment claims, as far as the chain was given.
+    pub unclaimed_transfers: usize,
+    /// Everything that is wrong. Empty is good.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    fn find(&mut self, rule: &'static str, subject: impl ToString, detail: impl Into<String>) {
+        self.findings.push(Finding { rule, subject: subject.to_string(), detail: detail.into() });
+    }
+}
+
+/// A transfer to our treasury as the chain itself lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainTransfer {
+    /// The transaction's id.
+    pub transaction: String,
+    /// Who paid.
+    pub from: Wallet,
+    /// How much, atomic USDC.
+    pub atomic: u64,
+}
+
+/// Everything stored, decoded.
+#[derive(Default)]
+pub(crate) struct Contents {
+    pub(crate) accounts: BTreeMap<Wallet, (Account, u64)>,
+    pub(crate) payments: BTreeMap<PaymentId, (Payment, u64)>,
+    pub(crate) cards: BTreeMap<CardId, (Card, u64)>,
+    pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
+    pub(crate) effects: Vec<Effect>,
+}
+
+/// Proves the store, and the chain's list against it if one is given.
+///
+/// # Errors
+/// When the store cannot be read at all; damage of single rows is a finding.
+pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Result<Report, StoreError> {
+    let mut report = Report::default();
+    let contents = read_entities(store, &mut report).await?;
+    let holders = books::check(store, &contents, &mut report).await?;
+    let history = fold::check(store, &contents, &mut report).await?;
+    outcomes::check(&contents, &history, &holders, &mut report);
+    if let Some(chain) = chain {
+        outcomes::against_chain(&contents, chain, &mut report);
+    }
+    report.entities = BTreeMap::from([
+        ("accounts", contents.accounts.len()),
+        ("payments", contents.payments.len()),
+        ("cards", contents.cards.len()),
+        ("sessions", contents.sessions.len()),
+    ]);
+    for (payment, _) in contents.payments.values() {
+        *report.payments.entry(outcomes::name_of(&payment.status).to_owned()).or_default() += 1;
+    }
+    report.open_effects = contents.effects.len();
+    report.findings.sort();
+    Ok(report)
+}
+
+/// Calls `each` for every row under a prefix.
+pub(crate) async fn each_row(
+    store: &dyn Store,
+    prefix: &[u8],
+    mut each: impl FnMut(&[u8], &Row),
+) -> Result<(), StoreError> {
+    const PAGE: usize = 2_000;
+    let mut after = None;
+    loop {
+        let page = store.scan(prefix, after.as_deref(), PAGE).await?;
+        page.iter().for_each(|(key, row)| each(key, row));
+        match page.into_iter().last() {
+            Some((key, _)) => after = Some(key),
+            None => return Ok(()),
+        }
+    }
+}
+
+fn take<T: Stored>(row: &Row, subject: &str, report: &mut Report) -> Option<(T, u64)> {
+    match codec::decode(&row.value) {
+        Ok(value) => Some((value, row.revision)),
+        Err(error) => {
+            report.find("snapshot.damaged", subject, error.to_string());
+            None
+        }
+    }
+}
+
+async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Contents, StoreError> {
+    let mut contents = Contents::default();
+    each_row(store, &[table::ENTITY], |key, row| {
+        let (kind, id) = (key.get(1).copied().unwrap_or(0), key.get(2..).unwrap_or_default());
+        let number = <[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0);
+        if kind == Kind::Account as u8 {
+            let Some(wallet) = Wallet::from_key(id) else {
+                return report.find("snapshot.damaged", hex::encode(id), "not a wallet");
+            };
+            if let Some(read) = take(row, &wallet.address(), report) {
+                contents.accounts.insert(wallet, read);
+            }
+        } else if kind == Kind::Payment as u8 {
+            let id = PaymentId(number);
+            take(row, &id.to_string(), report).map(|read| contents.payments.insert(id, read));
+        } else if kind == Kind::Card as u8 {
+            let id = CardId(number);
+            take(row, &id.to_string(), report).map(|read| contents.cards.insert(id, read));
+        } else if kind == Kind::Session as u8 {
+            let id = SessionId(number);
+            take(row, &id.to_string(), report).map(|read| contents.sessions.insert(id, read));
+        } else {
+            report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
+        }
+    })
+    .await?;
+    each_row(store, &[table::EFFECT], |key, row| {
+        if let Some((effect, _)) = take(row, &hex::encode(key), report) {
+            contents.effects.push(effect);
+        }
+    })
+    .await?;
+    Ok(contents)
+}

@@ -1,0 +1,82 @@
+//! The ledger, summed.
+
+use std::collections::BTreeMap;
+
+use purser_actors::id::Wallet;
+use purser_actors::kernel::table;
+use purser_actors::ledger::{Place, Transaction};
+use purser_storage::{Store, StoreError, codec};
+
+use super::{Contents, Report, each_row};
+
+/// What the postings say of holders, and of each cause.
+#[derive(Default)]
+pub(super) struct Books {
+    /// Owed to each holder, atomic USDC.
+    pub(super) holders: BTreeMap<Wallet, i128>,
+    /// Received into a treasury, by cause.
+    pub(super) received: BTreeMap<String, i128>,
+    /// Credited to holders, by cause.
+    pub(super) credited: BTreeMap<String, i128>,
+}
+
+pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<Books, StoreError> {
+    let mut books = Books::default();
+    let mut total: i128 = 0;
+    each_row(store, &[table::LEDGER], |key, row| {
+        let transaction: Transaction = match codec::decode(&row.value) {
+            Ok(transaction) => transaction,
+            Err(error) => return report.find("ledger.damaged", hex::encode(key), error.to_string()),
+        };
+        report.transactions += 1;
+        let sum: i128 = transaction.postings.iter().map(|p| p.atomic).sum();
+        total += sum;
+        if sum != 0 {
+            report.find("ledger.unbalanced", &transaction.cause, format!("postings sum to {sum}"));
+        }
+        if transaction.postings.iter().any(|p| p.atomic == 0) {
+            report.find("ledger.empty_posting", &transaction.cause, "a posting of zero");
+        }
+        for posting in &transaction.postings {
+            *report.balances.entry(place_name(&posting.place)).or_default() += posting.atomic;
+            match posting.place {
+                Place::Holder(wallet) => {
+                    *books.holders.entry(wallet).or_default() -= posting.atomic;
+                    *books.credited.entry(transaction.cause.clone()).or_default() -= posting.atomic;
+                }
+                Place::Treasury(_) => {
+                    *books.received.entry(transaction.cause.clone()).or_default() += posting.atomic;
+                }
+                Place::Suspense | Place::CardIssuer | Place::Fees => {}
+            }
+        }
+    })
+    .await?;
+    if total != 0 {
+        report.find("ledger.sum", "all postings", format!("sum to {total}, not zero"));
+    }
+    for (wallet, (account, _)) in &contents.accounts {
+        let posted = books.holders.get(wallet).copied().unwrap_or(0);
+        if posted != i128::from(account.balance.atomic()) {
+            let detail = format!("the snapshot says {}, the postings {posted}", account.balance.atomic());
+            report.find("account.balance", wallet.address(), detail);
+        }
+        if account.held > account.balance {
+            report.find("account.held", wallet.address(), "more is held than there is");
+        }
+    }
+    for wallet in books.holders.keys().filter(|w| !contents.accounts.contains_key(w)) {
+        report.find("ledger.no_account", wallet.address(), "postings to an account that does not exist");
+    }
+    Ok(books)
+}
+
+fn place_name(place: &Place) -> String {
+    match place {
+        Place::Treasury(network) => format!("treasury.{}", network.name()),
+        Place::Suspense => "suspense".into(),
+        Place::Holder(_) => "holders".into(),
+        Place::CardIssuer => "card_issuer".into(),
+        Place::Fees => "fees".into(),
+    }
+}

@@ -1,0 +1,250 @@
+//! The journal's events, folded by rules of this file, held against the snapshots.
+
+use std::collections::BTreeMap;
+
+use purser_actors::kernel::record::Record;
+use purser_actors::kernel::{Kind, effect::CreditCause};
+use purser_actors::{account, card, payment, session};
+use purser_storage::codec::{self, DecodeError};
+use purser_storage::{Seq, Store, StoreError};
+
+use super::{Contents, Report};
+
+/// What the events say of one entity.
+#[derive(Default)]
+struct Trail {
+    first: u64,
+    revision: u64,
+    status: String,
+    balance: u128,
+    credits: u128,
+    transaction: Option<String>,
+    product: Option<String>,
+    generation: u32,
+}
+
+/// What the events say of money, by cause.
+#[derive(Default)]
+pub(super) struct History {
+    /// Credits that accounts recorded, by cause.
+    pub(super) credits: BTreeMap<String, Vec<u64>>,
+    /// Whether the journal still holds every event since the beginning.
+    pub(super) complete: bool,
+}
+
+pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<History, StoreError> {
+    const PAGE: usize = 2_000;
+    let mut history = History { complete: true, ..History::default() };
+    let mut trails: BTreeMap<(u8, Vec<u8>), Trail> = BTreeMap::new();
+    let mut after: Seq = 0;
+    loop {
+        let page = match store.events(after, PAGE, None).await {
+            Err(StoreError::Expired { oldest }) if after == 0 => {
+                // What retention has dropped is covered by a verified export; the fold begins with what is kept.
+                history.complete = false;
+                after = oldest.saturating_sub(1);
+                continue;
+            }
+            other => other?,
+        };
+        let Some(last) = page.last() else { break };
+        after = last.seq;
+        for event in &page {
+            report.events += 1;
+            match Record::read(&event.payload) {
+                Err(error) => report.find("journal.damaged", event.seq, error.to_string()),
+                Ok(record) => follow(&record, &mut trails, &mut history, report),
+            }
+        }
+    }
+    compare(&trails, contents, &history, report);
+    Ok(history)
+}
+
+fn follow(
+    record: &Record,
+    trails: &mut BTreeMap<(u8, Vec<u8>), Trail>,
+    history: &mut History,
+    report: &mut Report,
+) {
+    let trail = trails.entry((record.kind, record.id.clone())).or_default();
+    if trail.first == 0 {
+        trail.first = record.revision;
+    } else if record.revision != trail.revision + 1 {
+        let detail = format!("revision {} follows {}", record.revision, trail.revision);
+        report.find("journal.revision", hex::encode(&record.id), detail);
+    }
+    trail.revision = record.revision;
+    let read = match record.kind {
+        k if k == Kind::Account as u8 => account_event(record, trail, history),
+        k if k == Kind::Payment as u8 => payment_event(record, trail),
+        k if k == Kind::Card as u8 => card_event(record, trail),
+        k if k == Kind::Session as u8 => session_event(record, trail),
+        _ => Ok(()),
+    };
+    if let Err(error) = read {
+        report.find("journal.event", hex::encode(&record.id), error.to_string());
+    }
+    if trail.status != record.status {
+        let detail = format!("the fold says {}, the record {}", trail.status, record.status);
+        report.find("journal.status", hex::encode(&record.id), detail);
+    }
+}
+
+fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> Result<(), DecodeError> {
+    match codec::decode(&record.event)? {
+        account::Event::Opened(_) | account::Event::Unfrozen => trail.status = "active".into(),
+        account::Event::Frozen(_) => trail.status = "frozen".into(),
+        account::Event::Credited { amount, cause } => {
+            trail.balance += u128::from(amount.atomic());
+            trail.credits += u128::from(amount.atomic());
+            let cause = match cause {
+                CreditCause::Payment(id) => id.to_string(),
+                CreditCause::Card(id) => id.to_string(),
+            };
+            history.credits.entry(cause).or_default().push(amount.atomic());
+            keep(trail, record);
+        }
+        account::Event::Reserved(_) | account::Event::Freed(_) => keep(trail, record),
+    }
+    Ok(())
+}
+
+/// Where retention has dropped the beginning, the status is taken from the first record that is kept.
+fn keep(trail: &mut Trail, record: &Record) {
+    if trail.status.is_empty() {
+        trail.status.clone_from(&record.status);
+    }
+}
+
+fn payment_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
+    let event: payment::Event = codec::decode(&record.event)?;
+    let status = match event {
+        payment::Event::Claimed(_) | payment::Event::Readmitted(..) => "claimed",
+        payment::Event::Settling(..) | payment::Event::Resumed(_) => "settling",
+        payment::Event::Lost(_) => "unknown",
+        payment::Event::Declined(..) => "declined",
+        payment::Event::Released(_) => "released",
+        payment::Event::Settled(transaction, _) => {
+            trail.transaction = Some(transaction);
+            "settled"
+        }
+        payment::Event::Fulfilled(payment::Product::Card(card), _) => {
+            trail.product = Some(card.to_string());
+            "fulfilled"
+        }
+        payment::Event::Credited(_) => "credited",
+        payment::Event::Refused(_) => "refused",
+    };
+    trail.status = status.into();
+    Ok(())
+}
+
+fn card_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
+    let status = match codec::decode(&record.event)? {
+        card::Event::Ordered { .. } => "pending",
+        card::Event::Issued(..) | card::Event::Revealed(_) => "ready",
+        card::Event::Refused(..) => "failed",
+        card::Event::Closed(_) => "closed",
+        card::Event::Expired(_) => "expired",
+    };
+    trail.status = status.into();
+    Ok(())
+}
+
+fn session_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
+    match codec::decode(&record.event)? {
+        session::Event::Opened { .. } => trail.status = "active".into(),
+        session::Event::Refreshed { .. } => {
+            trail.generation += 1;
+            keep(trail, record);
+        }
+        session::Event::Revoked(_) => trail.status = "revoked".into(),
+    }
+    Ok(())
+}
+
+fn compare(
+    trails: &BTreeMap<(u8, Vec<u8>), Trail>,
+    contents: &Contents,
+    history: &History,
+    report: &mut Report,
+) {
+    let mut seen = Snapshots { trails, complete: history.complete, report };
+    for (wallet, (account, revision)) in &contents.accounts {
+        let status = if account.frozen.is_some() { "frozen" } else { "active" };
+        let money = format!("{}/{}", account.balance.atomic(), account.total_deposits.atomic());
+        let folded = |t: &Trail| format!("{}/{}", t.balance, t.credits);
+        seen.hold(Kind::Account, &wallet.key(), &wallet.address(), *revision, status, &money, folded);
+    }
+    for (id, (payment, revision)) in &contents.payments {
+        let product = match &payment.status {
+            payment::Status::Fulfilled { product: payment::Product::Card(card), .. } => Some(card.to_string()),
+            _ => None,
+        };
+        let end = format!("{:?}/{product:?}", payment.transaction());
+        let folded = |t: &Trail| format!("{:?}/{:?}", t.transaction.as_deref(), t.product);
+        let status = super::outcomes::name_of(&payment.status);
+        seen.hold(Kind::Payment, &id.0.to_be_bytes(), &id.to_string(), *revision, status, &end, folded);
+    }
+    for (id, (card, revision)) in &contents.cards {
+        let status = match card.status {
+            card::Status::Pending => "pending",
+            card::Status::Ready(_) => "ready",
+            card::Status::Failed { .. } => "failed",
+            card::Status::Closed(_) => "closed",
+            card::Status::Expired(_) => "expired",
+        };
+        seen.hold(Kind::Card, &id.0.to_be_bytes(), &id.to_string(), *revision, status, "", |_| String::new());
+    }
+    for (id, (session, revision)) in &contents.sessions {
+        let status = if session.revoked.is_some() { "revoked" } else { "active" };
+        let generation = session.generation.to_string();
+        let folded = |t: &Trail| t.generation.to_string();
+        seen.hold(Kind::Session, &id.0.to_be_bytes(), &id.to_string(), *revision, status, &generation, folded);
+    }
+    let known = contents.accounts.len() + contents.payments.len() + contents.cards.len() + contents.sessions.len();
+    if trails.len() > known {
+        report.find("snapshot.missing", "journal", format!("{} entities have events, {known} a snapshot", trails.len()));
+    }
+}
+
+struct Snapshots<'a> {
+    trails: &'a BTreeMap<(u8, Vec<u8>), Trail>,
+    complete: bool,
+    report: &'a mut Report,
+}
+
+impl Snapshots<'_> {
+    /// One snapshot against its trail: revision, status, and whatever else the fold can know. Only a trail that begins
+    /// at the beginning knows sums.
+    #[allow(clippy::too_many_arguments, reason = "one row of a table: the snapshot's side and the fold's side")]
+    fn hold(
+        &mut self,
+        kind: Kind,
+        key: &[u8],
+        subject: &str,
+        revision: u64,
+        status: &str,
+        rest: &str,
+        folded: impl Fn(&Trail) -> String,
+    ) {
+        let Some(trail) = self.trails.get(&(kind as u8, key.to_vec())) else {
+            if self.complete {
+                self.report.find("snapshot.no_history", subject, "no event tells of it");
+            }
+            return;
+        };
+        if trail.revision != revision {
+            let detail = format!("snapshot at revision {revision}, events up to {}", trail.revision);
+            self.report.find("snapshot.revision", subject, detail);
+        }
+        if trail.status != status {
+            self.report.find("snapshot.status", subject, format!("snapshot says {status}, events say {}", trail.status));
+        }
+        let fold = folded(trail);
+        if trail.first == 1 && fold != rest {
+            self.report.find("snapshot.content", subject, format!("snapshot says {rest}, events say {fold}"));
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! From a challenge to a signed payment header, in x402 v2, or in v1 for servers and tests that want it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, STANDARD_PAD_INDIFFERENT};
+use purser_actors::id::Network;
+use purser_actors::money::Usdc;
+use purser_actors::port::{Entropy, EvmAuthorization, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::WalletError;
+use super::evm::EvmPayloadJson;
+use super::keys::{TestWallet, random_32};
+use super::solana::Transfer;
+use crate::payment::evm::{domain_separator, parse_address};
+use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
+use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC};
+
+/// A decoded `PAYMENT-REQUIRED`. What a payment echoes is kept as the server wrote it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PaymentRequired {
+    /// Why: `Payment required`, or the reason of a refusal.
+    #[serde(default)]
+    pub error: Option<String>,
+    #[serde(default)]
+    resource: Option<Box<RawValue>>,
+    accepts: Vec<Box<RawValue>>,
+    #[serde(default)]
+    extensions: Option<Box<RawValue>>,
+}
+
+/// One payable entry of `accepts`.
+#[derive(Debug)]
+pub struct Offer<'a> {
+    /// Where.
+    pub network: Network,
+    /// How much, fees included.
+    pub amount: Usdc,
+    raw: &'a RawValue,
+    fields: OfferFields,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfferFields {
+    scheme: String,
+    network: String,
+    amount: String,
+    asset: String,
+    pay_to: String,
+    max_timeout_seconds: u32,
+    #[serde(default)]
+    extra: OfferExtra,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OfferExtra {
+    name: Option<String>,
+    version: Option<String>,
+    fee_payer: Option<String>,
+    memo: Option<String>,
+    recent_blockhash: Option<String>,
+}
+
+/// What a payment needs besides the key.
+#[derive(Clone, Copy)]
+pub struct Circumstances<'a> {
+    /// Now.
+    pub now: Timestamp,
+    /// For the nonce or the memo.
+    pub entropy: &'a dyn Entropy,
+    /// A recent blockhash from a node, for servers that give none.
+    pub blockhash: Option<[u8; 32]>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PayloadV2<'a, P> {
+    x402_version: u8,
+    payload: P,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource: Option<&'a RawValue>,
+    accepted: &'a RawValue,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extensions: Option<&'a RawValue>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PayloadV1<'a, P> {
+    x402_version: u8,
+    scheme: &'a str,
+    network: &'a str,
+    payload: P,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum PayloadJson {
+    Evm(EvmPayloadJson),
+    Solana { transaction: String },
+}
+
+/// Wallets that sign v1 payments back-date them, against clocks that run ahead.
+const V1_BACKDATED_SECONDS: u64 = 600;
+
+impl PaymentRequired {
+    /// Reads the value of `PAYMENT-REQUIRED`.
+    ///
+    /// # Errors
+    /// [`WalletError::BadChallenge`].
+    pub fn from_header(value: &[u8]) -> Result<Self, WalletError> {
+        let json = STANDARD_PAD_INDIFFERENT
+            .decode(value.trim_ascii())
+            .map_err(|_| WalletError::BadChallenge("PAYMENT-REQUIRED is not base64"))?;
+        serde_json::from_slice(&json)
+            .map_err(|_| WalletError::BadChallenge("PAYMENT-REQUIRED is not a payment challenge"))
+    }
+
+    /// The extensions, as JSON text.
+    pub fn extensions(&self) -> Option<&str> {
+        self.extensions.as_deref().map(RawValue::get)
+    }
+
+    /// The first entry that is USDC on the wanted network, or on any. Entries that this wallet does not understand are
+    /// passed over.
+    ///
+    /// # Errors
+    /// [`WalletError::NotOffered`].
+    pub fn choose(&self, network: Option<Network>) -> Result<Offer<'_>, WalletError> {
+        self.accepts
+            .iter()
+            .filter_map(|raw| Offer::read(raw))
+            .find(|offer| network.is_none_or(|wanted| offer.network == wanted))
+            .ok_or_else(|| WalletError::NotOffered(network.map_or("any network this wallet has", Network::name)))
+    }
+}
+
+impl<'a> Offer<'a> {
+    fn read(raw: &'a RawValue) -> Option<Self> {
+        let fields: OfferFields = serde_json::from_str(raw.get()).ok()?;
+        let network = Network::ALL
+            .into_iter()
+            .find(|network| network.caip2() == fields.network)?;
+        let is_usdc = match network {
+            Network::Base => parse_address(&fields.asset) == Some(BASE_USDC),
+            Network::Solana => parse_pubkey(&fields.asset) == Some(SOLANA_USDC),
+        };
+        let amount = Usdc::from_atomic(fields.amount.parse().ok()?);
+        (fields.scheme == "exact" && is_usdc).then_some(Self {
+            network,
+            amount,
+            raw,
+            fields,
+        })
+    }
+}
+
+impl TestWallet {
+    /// The value of `PAYMENT-SIGNATURE` that pays this offer.
+    ///
+    /// # Errors
+    /// [`WalletError::BadChallenge`] when the offer lacks what its network needs.
+    pub fn pay(
+        &self,
+        required: &PaymentRequired,
+        offer: &Offer<'_>,
+        circumstances: &Circumstances<'_>,
+    ) -> Result<String, WalletError> {
+        encode(&PayloadV2 {
+            x402_version: 2,
+            payload: self.payload(offer, 0, circumstances)?,
+            resource: required.resource.as_deref(),
+            accepted: offer.raw,
+            extensions: required.extensions.as_deref(),
+        })
+    }
+
+    /// The same payment in x402 v1, for `X-PAYMENT`.
+    ///
+    /// # Errors
+    /// As [`TestWallet::pay`].
+    pub fn pay_v1(&self, offer: &Offer<'_>, circumstances: &Circumstances<'_>) -> Result<String, WalletError> {
+        let valid_after = circumstances.now.seconds().saturating_sub(V1_BACKDATED_SECONDS);
+        let payload = self.payload(offer, valid_after, circumstances)?;
+        encode(&PayloadV1 {
+            x402_version: 1,
+            scheme: "exact",
+            network: offer.network.name(),
+            payload,
+        })
+    }
+
+    fn payload(&self, offer: &Offer<'_>, valid_after: u64, at: &Circumstances<'_>) -> Result<PayloadJson, WalletError> {
+        match offer.network {
+            Network::Base => self.evm_payload(offer, valid_after, at),
+            Network::Solana => self.solana_payload(offer, at),
+        }
+    }
+
+    fn evm_payload(
+        &self,
+        offer: &Offer<'_>,
+        valid_after: u64,
+        at: &Circumstances<'_>,
+    ) -> Result<PayloadJson, WalletError> {
+        let OfferFields {
+            pay_to,
+            extra,
+            max_timeout_seconds,
+            ..
+        } = &offer.fields;
+        let to = parse_address(pay_to).ok_or(WalletError::BadChallenge("payTo is not an address"))?;
+        let (Some(name), Some(version)) = (&extra.name, &extra.version) else {
+            return Err(WalletError::BadChallenge(
+                "the token's EIP-712 name and version are missing",
+            ));
+        };
+        let domain = domain_separator(name, version, BASE_CHAIN_ID, &BASE_USDC);
+        let mut authorization = EvmAuthorization {
+            from: self.evm_address(),
+            to,
+            value: offer.amount,
+            valid_after,
+            valid_before: at.now.seconds().saturating_add(u64::from(*max_timeout_seconds)),
+            nonce: random_32(at.entropy),
+            signature: [0; 65],
+        };
+        self.sign_transfer(&domain, &mut authorization);
+        Ok(PayloadJson::Evm(EvmPayloadJson::from(&authorization)))
+    }
+
+    fn solana_payload(&self, offer: &Offer<'_>, at: &Circumstances<'_>) -> Result<PayloadJson, WalletError> {
+        let extra = &offer.fields.extra;
+        let key = |text: Option<&str>, missing: &'static str| -> Result<Pubkey, WalletError> {
+            text.and_then(parse_pubkey).ok_or(WalletError::BadChallenge(missing))
+        };
+        let blockhash = match at.blockhash {
+            Some(blockhash) => blockhash,
+            None => key(
+                extra.recent_blockhash.as_deref(),
+                "it carries no recentBlockhash, and no Solana node was given",
+            )?,
+        };
+        let memo = extra
+            .memo
+            .clone()
+            .unwrap_or_else(|| format!("{:032x}", at.entropy.random()));
+        let transfer = Transfer {
+            fee_payer: key(extra.fee_payer.as_deref(), "feePayer is not an address")?,
+            pay_to: key(Some(&offer.fields.pay_to), "payTo is not an address")?,
+            mint: SOLANA_USDC,
+            amount: offer.amount.atomic(),
+            blockhash,
+            memo: &memo,
+        };
+        let draft = self
+            .draft_transfer(&transfer)
+            .ok_or(WalletError::BadChallenge("payTo has no token account"))?;
+        Ok(PayloadJson::Solana {
+            transaction: STANDARD.encode(self.sign_draft(&draft)),
+        })
+    }
+}
+
+fn encode(payload: &impl Serialize) -> Result<String, WalletError> {
+    let json = serde_json::to_vec(payload).map_err(|_| WalletError::BadChallenge("it cannot be echoed"))?;
+    Ok(STANDARD.encode(json))
+}

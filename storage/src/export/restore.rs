@@ -1,0 +1,108 @@
+//! A new store from a backup, and the mark that says so for ever.
+
+use std::path::Path;
+
+use super::format::{ExportReader, ExportWriter};
+use super::{export_name, io};
+use crate::disk::{Disk, DiskFile, FileDisk};
+use crate::journal::{u32_at, u64_at};
+use crate::{Seq, StoreError};
+
+const NAME: &str = "restore.mark";
+const MAGIC: &[u8; 8] = b"PURSERR1";
+const LEN: usize = 8 + 4 * 8 + 4;
+/// Sequences left out between a backup and what follows it, so that a cursor from after the backup is never
+/// taken for one of the restored store. Two million restores fit below 2^53, where JSON numbers stop being exact.
+const GAP: Seq = 1 << 32;
+
+/// Says that this store was made from a backup: what happened between the two times is not in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestoreMark {
+    /// The last sequence in the backup.
+    pub seq: Seq,
+    /// The first sequence given out after it.
+    pub first_seq: Seq,
+    /// When the backup was made, in milliseconds since 1970.
+    pub backed_up_at_ms: u64,
+    /// When it was restored, in milliseconds since 1970.
+    pub restored_at_ms: u64,
+}
+
+/// See [`crate::JournalStore::restore`].
+pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMark, StoreError> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(StoreError::Io("the backup has no file name".into()));
+    };
+    let parent = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    if !path.is_file() {
+        return Err(StoreError::Io(format!("{} is not a file", path.display())));
+    }
+    let from = FileDisk::open(parent)
+        .and_then(|disk| disk.open(&name.to_string_lossy()))
+        .map_err(io)?;
+    let disk = FileDisk::open(dir).map_err(io)?;
+    if std::fs::read_dir(dir).map_err(io)?.next().is_some() {
+        return Err(StoreError::Io(format!("{} is not empty", dir.display())));
+    }
+    let mark = copy(&*from, &disk, now_ms)?;
+    write_mark(&disk, &mark)?;
+    // The export gets its name last: until then the directory is not a store.
+    disk.rename("restore.tmp", &export_name(mark.seq)).map_err(io)?;
+    disk.sync_dir().map_err(io)?;
+    Ok(mark)
+}
+
+fn copy(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+    let mut reader = ExportReader::open(from)?;
+    let (seq, backed_up_at_ms) = (reader.seq, reader.time_ms);
+    let file = disk.create("restore.tmp").map_err(io)?;
+    let mut writer = ExportWriter::new(&*file, seq, backed_up_at_ms)?;
+    while let Some((key, row)) = reader.next()? {
+        writer.row(&key, &row)?;
+    }
+    writer.finish()?;
+    Ok(RestoreMark {
+        seq,
+        first_seq: seq + GAP,
+        backed_up_at_ms,
+        restored_at_ms: now_ms,
+    })
+}
+
+fn write_mark(disk: &dyn Disk, mark: &RestoreMark) -> Result<(), StoreError> {
+    let mut out = Vec::with_capacity(LEN);
+    out.extend_from_slice(MAGIC);
+    for number in [mark.seq, mark.first_seq, mark.backed_up_at_ms, mark.restored_at_ms] {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+    let crc = crc32c::crc32c(&out);
+    out.extend_from_slice(&crc.to_le_bytes());
+    let file = disk.create(NAME).map_err(io)?;
+    file.write_at(0, &out).map_err(io)?;
+    file.sync().map_err(io)?;
+    disk.sync_dir().map_err(io)
+}
+
+/// The mark of a restored store.
+pub(crate) fn read_mark(disk: &dyn Disk) -> Result<Option<RestoreMark>, StoreError> {
+    let file = match disk.open(NAME) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(io(e)),
+    };
+    let mut raw = [0; LEN];
+    let whole = file.read_at(0, &mut raw).map_err(io)? == LEN && file.size().map_err(io)? == LEN as u64;
+    if !whole || &raw[..8] != MAGIC || u32_at(&raw, LEN - 4) != crc32c::crc32c(&raw[..LEN - 4]) {
+        return Err(StoreError::Damaged(NAME.into()));
+    }
+    Ok(Some(RestoreMark {
+        seq: u64_at(&raw, 8),
+        first_seq: u64_at(&raw, 16),
+        backed_up_at_ms: u64_at(&raw, 24),
+        restored_at_ms: u64_at(&raw, 32),
+    }))
+}

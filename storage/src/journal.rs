@@ -1,0 +1,372 @@
+//! The store on a journal: the truth in segments, the latest rows behind it.
+
+mod committer;
+mod engine;
+mod events;
+mod frame;
+mod index;
+mod overlay;
+pub(crate) mod recovery;
+mod sealing;
+mod segment;
+mod threads;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+pub use committer::{MAX_EVENT_BYTES, MAX_KEY_BYTES};
+pub(crate) use engine::Engine;
+pub use engine::FatalHook;
+pub(crate) use frame::{WriteRecord, u32_at, u64_at, visit as visit_frame};
+pub(crate) use overlay::range_start;
+pub(crate) use sealing::walk;
+pub(crate) use segment::{Segment, Window, index_name, segment_name};
+
+use crate::disk::{Disk, FileDisk};
+use crate::export::{self, RestoreMark};
+use crate::lock::DirLock;
+use crate::snapshot::{SledSource, SnapshotSource};
+use crate::{Batch, BoxFuture, Done, EventSink, Headroom, Row, RowKey, Seq, Store, StoreError, StoredEvent};
+use threads::Threads;
+
+/// Milliseconds since 1970. Journal timestamps and retention take their time from here.
+pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+/// Sizes and times of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Size of a journal segment, preallocated. 64 KiB to 1 GiB; a change takes effect with the next segment.
+    pub segment_bytes: u64,
+    /// A group is closed when it has this many bytes.
+    pub group_bytes: usize,
+    /// Rows go into the snapshots this often at the latest (while there are any).
+    pub apply_interval_ms: u64,
+    /// Or when this many journal bytes wait.
+    pub apply_bytes: u64,
+    /// Reported by [`Store::headroom`]; the edge refuses new work above it.
+    pub lag_limit_bytes: u64,
+    /// What sled is told; it can take a multiple of it.
+    pub sled_cache_bytes: u64,
+    /// Events are kept at least this long, unless `retention_bytes` is exceeded.
+    pub retention_ms: u64,
+    /// Sealed segments that are covered by snapshots and export are kept up to this many bytes.
+    pub retention_bytes: u64,
+    /// An export is made by itself when this many bytes of sealed segments are not in the last one.
+    pub export_every_bytes: u64,
+    /// Check every frame of every segment at open, not only those that the newest export does not cover.
+    pub verify_all: bool,
+}
+
+impl Limits {
+    /// For production: segments of 128 MiB.
+    pub const fn production() -> Self {
+        Self {
+            segment_bytes: 128 << 20,
+            group_bytes: 4 << 20,
+            apply_interval_ms: 500,
+            apply_bytes: 64 << 20,
+            lag_limit_bytes: 1 << 30,
+            sled_cache_bytes: 256 << 20,
+            retention_ms: 30 * 24 * 3_600_000,
+            retention_bytes: 64 << 30,
+            export_every_bytes: 512 << 20,
+            verify_all: false,
+        }
+    }
+
+    /// For the sandbox: segments of 16 MiB.
+    pub const fn sandbox() -> Self {
+        Self {
+            segment_bytes: 16 << 20,
+            apply_bytes: 8 << 20,
+            lag_limit_bytes: 128 << 20,
+            sled_cache_bytes: 32 << 20,
+            retention_bytes: 1 << 30,
+            export_every_bytes: 64 << 20,
+            ..Self::production()
+        }
+    }
+
+    /// For tests: segments of 1 MiB.
+    pub const fn test() -> Self {
+        Self {
+            segment_bytes: 1 << 20,
+            group_bytes: 256 << 10,
+            apply_interval_ms: 20,
+            apply_bytes: 1 << 20,
+            lag_limit_bytes: 16 << 20,
+            sled_cache_bytes: 4 << 20,
+            export_every_bytes: 4 << 20,
+            verify_all: true,
+            ..Self::production()
+        }
+    }
+
+    /// The largest batch: a quarter of a segment, at most 1 MiB.
+    pub(crate) fn max_batch_bytes(&self) -> usize {
+        (self.segment_bytes / 4).min(1 << 20) as usize
+    }
+
+    fn check(&self) -> Result<(), OpenError> {
+        if !(64 << 10..=1 << 30).contains(&self.segment_bytes) || self.segment_bytes % 4096 != 0 {
+            return Err(OpenError::Setting(
+                "segment_bytes must be 64 KiB to 1 GiB, a multiple of 4096",
+            ));
+        }
+        if self.group_bytes == 0 || self.apply_interval_ms == 0 || self.lag_limit_bytes == 0 {
+            return Err(OpenError::Setting(
+                "group_bytes, apply_interval_ms and lag_limit_bytes must not be 0",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// How to open a store.
+#[derive(Clone)]
+pub struct Options {
+    /// Everything is below it; created if missing.
+    pub dir: PathBuf,
+    /// Sizes and times.
+    pub limits: Limits,
+    /// The time.
+    pub clock: Clock,
+}
+
+/// Why a store cannot be opened. Nothing was changed that an acknowledged batch needs.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it open.
+    #[error("{0} is in use by another process")]
+    Locked(PathBuf),
+    /// The disk failed, or may not be written.
+    #[error("storage failed: {0}")]
+    Io(String),
+    /// Bytes that were durable have changed.
+    #[error("damaged: {segment} at byte {offset}: {what}")]
+    Damaged {
+        /// The file's name.
+        segment: String,
+        /// Where in it.
+        offset: u64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// A part that is needed is not there.
+    #[error("missing: {0}")]
+    Missing(String),
+    /// The snapshots know more than the journal: its end was cut off, or it is an older copy.
+    #[error("the journal ends at {journal} but snapshots or exports hold everything up to {applied}")]
+    JournalBehind {
+        /// What is known elsewhere.
+        applied: Seq,
+        /// The last sequence in the journal.
+        journal: Seq,
+    },
+    /// The snapshot engine does not work.
+    #[error("snapshots: {0}")]
+    Engine(String),
+    /// A setting is out of range.
+    #[error("setting: {0}")]
+    Setting(&'static str),
+    /// sled would call the libc function instead of ours, so its flushes would not be durable.
+    #[error("sync_file_range is not bound to fdatasync in this binary")]
+    SyncNotBound,
+}
+
+/// The durable store of one machine. Dropping it drains, applies and stops its threads.
+pub struct JournalStore {
+    engine: Arc<Engine>,
+    threads: Threads,
+    mark: Option<RestoreMark>,
+    // Released last.
+    _lock: Option<DirLock>,
+}
+
+impl JournalStore {
+    /// Opens a store on files, recovering whatever state it was left in.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(options: Options) -> Result<Arc<Self>, OpenError> {
+        let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", options.dir.display()));
+        let disk = FileDisk::open(&options.dir).map_err(io)?;
+        let lock = DirLock::take(&options.dir)?;
+        let sled = SledSource::new(&options.dir.join("sled"), options.limits.sled_cache_bytes);
+        Self::start(Arc::new(disk), &sled, options.limits, options.clock, Some(lock), true)
+    }
+
+    /// Opens a store on any disk and snapshots. Without `threads` nothing happens by itself: call
+    /// [`JournalStore::step_commit`] and the other steps, as a simulation does.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        snapshots: &dyn SnapshotSource,
+        limits: Limits,
+        clock: Clock,
+        threads: bool,
+    ) -> Result<Arc<Self>, OpenError> {
+        Self::start(disk, snapshots, limits, clock, None, threads)
+    }
+
+    fn start(
+        disk: Arc<dyn Disk>,
+        snapshots: &dyn SnapshotSource,
+        limits: Limits,
+        clock: Clock,
+        lock: Option<DirLock>,
+        threads: bool,
+    ) -> Result<Arc<Self>, OpenError> {
+        limits.check()?;
+        let (engine, mark) = recovery::recover(disk, snapshots, limits, clock)?;
+        let engine = Arc::new(engine);
+        let threads = if threads {
+            Threads::start(&engine).map_err(|e| OpenError::Io(format!("cannot start a thread: {e}")))?
+        } else {
+            Threads::none()
+        };
+        Ok(Arc::new(Self {
+            engine,
+            threads,
+            mark,
+            _lock: lock,
+        }))
+    }
+
+    /// What to do (once) when the store has failed; the binary aborts the process.
+    pub fn on_fatal(&self, hook: FatalHook) {
+        self.engine.set_on_fatal(hook);
+    }
+
+    /// Whether an I/O error has stopped the store.
+    pub fn has_failed(&self) -> bool {
+        self.engine.has_failed()
+    }
+
+    /// Commits one group of what is queued, on this thread. False if nothing was queued.
+    pub fn step_commit(&self) -> bool {
+        self.engine.committer.lock().step(&self.engine)
+    }
+
+    /// Moves what is durable into the snapshots, on this thread. False if there was nothing.
+    ///
+    /// # Errors
+    /// When the snapshots fail; the store then stops.
+    pub fn step_apply(&self) -> Result<bool, StoreError> {
+        self.engine
+            .apply_step()
+            .inspect_err(|e| self.engine.fail("the snapshots failed", e))
+    }
+
+    /// Makes the next segment ready and writes indexes of sealed ones, on this thread.
+    ///
+    /// # Errors
+    /// When the disk fails; the store then stops.
+    pub fn step_maintain(&self) -> Result<(), StoreError> {
+        self.engine
+            .janitor_step()
+            .inspect_err(|e| self.engine.fail("the journal's upkeep failed", e))
+    }
+
+    /// Writes and verifies an export of everything durable now, then removes segments that are no longer needed.
+    /// Blocks. Returns the sequence it holds.
+    ///
+    /// # Errors
+    /// When reading, writing or verifying fails; the old export then stays.
+    pub fn export(&self) -> Result<Seq, StoreError> {
+        let seq = export::export(&self.engine)?;
+        export::retain(&self.engine)?;
+        Ok(seq)
+    }
+
+    /// Writes everything durable now into one verified file at `path`, replacing it atomically. Blocks.
+    ///
+    /// # Errors
+    /// When reading, writing or verifying fails.
+    pub fn backup(&self, path: &Path) -> Result<Seq, StoreError> {
+        export::backup(&self.engine, path)
+    }
+
+    /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences go on far behind
+    /// the backup's, so that no cursor handed out by the lost future points at a new event.
+    ///
+    /// # Errors
+    /// When the backup is damaged, or `dir` holds anything.
+    pub fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMark, StoreError> {
+        export::restore(path, dir, now_ms)
+    }
+
+    /// Set if this store was made from a backup.
+    pub fn restore_mark(&self) -> Option<RestoreMark> {
+        self.mark
+    }
+
+    /// Everything up to here is in the snapshots.
+    pub fn applied_seq(&self) -> Seq {
+        self.engine.applied.load(Ordering::Acquire)
+    }
+
+    /// Accepts nothing more, commits what is queued, applies it, and stops the threads. Further calls do nothing.
+    pub fn close(&self) {
+        self.engine.close_inbox();
+        self.threads.stop(&self.engine);
+    }
+}
+
+impl Drop for JournalStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Store for JournalStore {
+    fn commit(&self, batch: Batch, done: Done) {
+        self.engine.enqueue(batch, done);
+    }
+
+    fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>> {
+        Box::pin(std::future::ready(self.engine.row(key)))
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a [u8],
+        after: Option<&'a [u8]>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
+        Box::pin(std::future::ready(self.engine.scan(prefix, after, limit)))
+    }
+
+    fn events<'a>(
+        &'a self,
+        after: Seq,
+        limit: usize,
+        subject: Option<&'a [u8]>,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        Box::pin(std::future::ready(events::read_events(
+            &self.engine,
+            after,
+            limit,
+            subject,
+        )))
+    }
+
+    fn durable_seq(&self) -> Seq {
+        self.engine.durable.load(Ordering::Acquire)
+    }
+
+    fn headroom(&self) -> Headroom {
+        Headroom {
+            lag_bytes: self.engine.overlay.lag_bytes(),
+            lag_limit_bytes: self.engine.limits.lag_limit_bytes,
+            queued: self.engine.queued(),
+        }
+    }
+
+    fn subscribe(&self, sink: Arc<dyn EventSink>) {
+        self.engine.sinks.write().push(sink);
+    }
+}

@@ -1,0 +1,354 @@
+//! Turns queued batches into durable groups: conditions, one write, one sync, then everybody is told.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use parking_lot::RwLock;
+
+use super::engine::{Engine, Queued};
+use super::frame::{self, Place};
+use super::index::{Index, MemoryIndex, hash_of};
+use super::overlay::{Entry, Staged};
+use super::segment::{Extent, SEGMENT_HEADER, Segment, SegmentHead, preallocate};
+use crate::{
+    Batch, CommitError, Committed, Condition, Done, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent, Write,
+};
+
+/// Longest key of a row and longest subject of an event, in bytes.
+pub const MAX_KEY_BYTES: usize = 1024;
+/// Largest payload of one event, in bytes.
+pub const MAX_EVENT_BYTES: usize = 64 * 1024;
+
+/// Where the next group goes. Owned by whoever commits: the thread, or a simulation.
+pub(crate) struct Committer {
+    pub(crate) active: Arc<Segment>,
+    /// 0 while the segment has no header yet.
+    pub(crate) offset: u64,
+    /// Header checksum of the last frame of the active segment, 0 without one.
+    pub(crate) last_crc: u32,
+    /// The end and last checksum of the segment before.
+    pub(crate) previous: (u64, u32),
+    pub(crate) next_seq: Seq,
+    pub(crate) epoch: u32,
+    group: Group,
+    queue: VecDeque<Queued>,
+}
+
+/// The group in the making; its buffers are kept from one group to the next.
+#[derive(Default)]
+struct Group {
+    buf: Vec<u8>,
+    staged: Staged,
+    outcomes: Vec<(Done, Result<Committed, CommitError>)>,
+    events: Vec<(Seq, Event)>,
+    frames: Vec<(Seq, u32)>,
+    subjects: Vec<(u64, u32)>,
+}
+
+impl Committer {
+    pub(crate) fn new(
+        active: Arc<Segment>,
+        offset: u64,
+        last_crc: u32,
+        previous: (u64, u32),
+        next_seq: Seq,
+        epoch: u32,
+    ) -> Self {
+        let (group, queue) = (Group::default(), VecDeque::new());
+        Self {
+            active,
+            offset,
+            last_crc,
+            previous,
+            next_seq,
+            epoch,
+            group,
+            queue,
+        }
+    }
+
+    /// Commits one group of what is queued. False if nothing was.
+    pub(crate) fn step(&mut self, engine: &Engine) -> bool {
+        if self.queue.is_empty() {
+            engine.take_queued(&mut self.queue);
+        }
+        if self.queue.is_empty() {
+            return false;
+        }
+        let result = if engine.has_failed() {
+            Err(StoreError::Io("stopped".into()))
+        } else {
+            self.collect(engine).and_then(|()| self.make_durable(engine))
+        };
+        match result {
+            Ok(()) => self.tell(engine),
+            Err(e) => self.fail(engine, &e),
+        }
+        true
+    }
+
+    /// Nothing of this group can be promised, and nothing after it.
+    fn fail(&mut self, engine: &Engine, error: &StoreError) {
+        engine.fail("the journal failed", error);
+        engine.take_queued(&mut self.queue);
+        let waiting = self.queue.drain(..).map(|q| q.done);
+        for done in self.group.outcomes.drain(..).map(|(done, _)| done).chain(waiting) {
+            done(Err(CommitError::Stopped));
+        }
+    }
+
+    fn collect(&mut self, engine: &Engine) -> Result<(), StoreError> {
+        let time_ms = engine.now_ms();
+        self.group.clear();
+        while self.group.buf.len() < engine.limits.group_bytes {
+            let Some(Queued { batch, done }) = self.queue.pop_front() else {
+                break;
+            };
+            if let Err(refusal) = self.admit(engine, &batch)? {
+                if let Some(lane) = &batch.lane {
+                    lane.break_off();
+                }
+                self.group.outcomes.push((done, Err(refusal)));
+                continue;
+            }
+            if batch.writes.is_empty() && batch.events.is_empty() {
+                self.group
+                    .outcomes
+                    .push((done, Ok(Committed { seq: self.next_seq - 1 })));
+                continue;
+            }
+            if self.offset + (self.group.buf.len() + SEGMENT_HEADER + frame::encoded_len(&batch)) as u64
+                > self.active.size
+            {
+                if self.group.buf.is_empty() {
+                    self.roll(engine)?;
+                } else {
+                    self.queue.push_front(Queued { batch, done });
+                    break;
+                }
+            }
+            let seq = self.append(batch, time_ms);
+            self.group.outcomes.push((done, Ok(Committed { seq })));
+        }
+        Ok(())
+    }
+
+    /// Whether the batch may happen, seen from behind everything before it.
+    fn admit(&self, engine: &Engine, batch: &Batch) -> Result<Result<(), CommitError>, StoreError> {
+        if batch.lane.as_ref().is_some_and(|lane| lane.is_broken()) {
+            return Ok(Err(CommitError::LaneBroken));
+        }
+        if let Err(what) = check_limits(batch, engine.max_batch_bytes()) {
+            return Ok(Err(CommitError::TooLarge(what)));
+        }
+        for (i, condition) in batch.conditions.iter().enumerate() {
+            let (Condition::Absent(key) | Condition::Present(key) | Condition::Revision(key, _)) = condition;
+            let revision = match self.group.staged.get(key) {
+                Some(entry) => entry.row.as_ref().map(|row| row.revision),
+                None => engine.row(key)?.map(|row| row.revision),
+            };
+            let holds = match condition {
+                Condition::Absent(_) => revision.is_none(),
+                Condition::Present(_) => revision.is_some(),
+                Condition::Revision(_, wanted) => revision.unwrap_or(0) == *wanted,
+            };
+            if !holds {
+                return Ok(Err(CommitError::Condition(i)));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Adds an admitted batch to the group.
+    fn append(&mut self, batch: Batch, time_ms: u64) -> Seq {
+        let group = &mut self.group;
+        if self.offset == 0 && group.buf.is_empty() {
+            let head = SegmentHead {
+                number: self.active.number,
+                first_seq: self.active.first_seq,
+                size: self.active.size,
+                previous_end: self.previous.0,
+                previous_crc: self.previous.1,
+                epoch: self.epoch,
+                time_ms,
+            };
+            group.buf.extend_from_slice(&head.encode());
+        }
+        let seq = self.next_seq;
+        let at = self.offset as u32 + group.buf.len() as u32;
+        let place = Place {
+            seq,
+            epoch: self.epoch,
+            group: self.offset as u32,
+            segment: self.active.number as u32,
+            time_ms,
+        };
+        self.last_crc = frame::encode(&mut group.buf, place, &batch);
+        self.next_seq += (batch.events.len() as u64).max(1);
+        group.frames.push((seq, at));
+        for write in batch.writes {
+            stage(&mut group.staged, &batch.conditions, write);
+        }
+        for (event, seq) in batch.events.into_iter().zip(seq..) {
+            group.subjects.push((hash_of(&event.subject), at));
+            group.events.push((seq, event));
+        }
+        seq
+    }
+
+    /// Goes on in the next segment.
+    fn roll(&mut self, engine: &Engine) -> Result<(), StoreError> {
+        let number = self.active.number + 1;
+        let io = |e: std::io::Error| StoreError::Io(format!("segment {number}: {e}"));
+        let mut spare = engine.spare.lock();
+        let file = match spare.take() {
+            Some((ready, file)) if ready == number => file,
+            // The janitor is late, or a simulation has none.
+            _ => preallocate(&*engine.disk, number, engine.limits.segment_bytes).map_err(io)?,
+        };
+        let size = file.size().map_err(io)?;
+        self.active.extent.write().sealed = true;
+        self.previous = (self.offset, self.last_crc);
+        self.active = Arc::new(empty_segment(number, self.next_seq, size, file));
+        (self.offset, self.last_crc) = (0, 0);
+        engine.segments.write().push(Arc::clone(&self.active));
+        drop(spare);
+        engine.janitor_bell.ring();
+        engine.exporter_bell.ring();
+        Ok(())
+    }
+
+    fn make_durable(&mut self, engine: &Engine) -> Result<(), StoreError> {
+        let group = &mut self.group;
+        if group.buf.is_empty() {
+            return Ok(());
+        }
+        let io = |e: std::io::Error| StoreError::Io(format!("segment {}: {e}", self.active.number));
+        self.active.file.write_at(self.offset, &group.buf).map_err(io)?;
+        self.active.file.sync().map_err(io)?;
+        let bytes = group.buf.len() as u64;
+        self.offset += bytes;
+        let last = self.next_seq - 1;
+        {
+            let mut extent = self.active.extent.write();
+            extent.end = self.offset;
+            extent.last_seq = last;
+            extent.newest_ms = engine.now_ms();
+            if let Index::Memory(index) = &mut extent.index {
+                group.frames.iter().for_each(|(seq, at)| index.note_frame(*seq, *at));
+                group
+                    .subjects
+                    .iter()
+                    .for_each(|(subject, at)| index.note_event(*subject, *at));
+            }
+        }
+        engine.overlay.insert(&mut group.staged, last, bytes);
+        engine.durable.store(last, Ordering::Release);
+        if engine.overlay.active_bytes() >= engine.limits.apply_bytes {
+            engine.applier_bell.ring();
+        }
+        Ok(())
+    }
+
+    /// Publishes, then answers, in order.
+    fn tell(&mut self, engine: &Engine) {
+        let group = &mut self.group;
+        if !group.events.is_empty() {
+            // Read after `durable` was set: a sink that is not in here finds the events by reading.
+            let sinks = engine.sinks.read().clone();
+            if !sinks.is_empty() {
+                let stored: Vec<StoredEvent> = group.events.drain(..).map(stored_event).collect();
+                sinks.iter().for_each(|sink| sink.publish(&stored));
+            }
+        }
+        for (done, outcome) in group.outcomes.drain(..) {
+            done(outcome);
+        }
+    }
+}
+
+impl Group {
+    fn clear(&mut self) {
+        self.buf.clear();
+        self.staged.clear();
+        self.outcomes.clear();
+        self.events.clear();
+        self.frames.clear();
+        self.subjects.clear();
+    }
+}
+
+/// A segment without frames.
+pub(crate) fn empty_segment(number: u64, first_seq: Seq, size: u64, file: Arc<dyn crate::disk::DiskFile>) -> Segment {
+    let extent = Extent {
+        end: SEGMENT_HEADER as u64,
+        last_seq: first_seq - 1,
+        newest_ms: 0,
+        sealed: false,
+        index: Index::Memory(MemoryIndex::default()),
+    };
+    Segment {
+        number,
+        first_seq,
+        size,
+        file,
+        extent: RwLock::new(extent),
+    }
+}
+
+fn stored_event((seq, event): (Seq, Event)) -> StoredEvent {
+    StoredEvent {
+        seq,
+        subject: event.subject.into(),
+        payload: event.payload.into(),
+    }
+}
+
+fn stage(staged: &mut Staged, conditions: &[Condition], write: Write) {
+    let (key, row) = match write {
+        Write::Put { key, revision, value } => (
+            key,
+            Some(Row {
+                revision,
+                value: value.into(),
+            }),
+        ),
+        Write::Delete { key } => (key, None),
+    };
+    match staged.get_mut(&key) {
+        Some(entry) => entry.row = row,
+        None => {
+            let born = row.is_some()
+                && conditions
+                    .iter()
+                    .any(|c| matches!(c, Condition::Absent(k) if *k == key));
+            staged.insert(key, Entry { born, row });
+        }
+    }
+}
+
+fn check_limits(batch: &Batch, max_bytes: usize) -> Result<(), &'static str> {
+    for write in &batch.writes {
+        let (Write::Put { key, .. } | Write::Delete { key }) = write;
+        if key.len() > MAX_KEY_BYTES {
+            return Err("key");
+        }
+        if matches!(write, Write::Put { value, .. } if value.len() > MAX_VALUE_BYTES) {
+            return Err("value");
+        }
+    }
+    for event in &batch.events {
+        if event.subject.len() > MAX_KEY_BYTES {
+            return Err("subject");
+        }
+        if event.payload.len() > MAX_EVENT_BYTES {
+            return Err("event");
+        }
+    }
+    if frame::encoded_len(batch) > max_bytes {
+        Err("batch")
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,275 @@
+//! What the threads of a store share.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex, RwLock};
+
+use super::committer::Committer;
+use super::overlay::Overlay;
+use super::sealing::save_sealed_indexes;
+use super::segment::{Segment, preallocate};
+use super::{Clock, Limits};
+use crate::disk::{Disk, DiskFile};
+use crate::export::ExportInfo;
+use crate::snapshot::Snapshots;
+use crate::{Batch, CommitError, Done, EventSink, Row, RowKey, Seq, StoreError};
+
+pub(crate) struct Queued {
+    pub(crate) batch: Batch,
+    pub(crate) done: Done,
+}
+
+#[derive(Default)]
+struct Inbox {
+    queue: VecDeque<Queued>,
+    /// The committer sleeps and wants to be woken.
+    waiting: bool,
+    closed: bool,
+}
+
+/// Wakes one thread; a ring while it is busy is not lost.
+#[derive(Default)]
+pub(crate) struct Bell {
+    rung: Mutex<bool>,
+    signal: Condvar,
+}
+
+impl Bell {
+    pub(crate) fn ring(&self) {
+        *self.rung.lock() = true;
+        self.signal.notify_all();
+    }
+
+    pub(crate) fn wait(&self, at_most: Duration) {
+        let mut rung = self.rung.lock();
+        if !*rung {
+            self.signal.wait_for(&mut rung, at_most);
+        }
+        *rung = false;
+    }
+}
+
+/// Called once with the reason when the store has failed.
+pub type FatalHook = Box<dyn FnOnce(&str) + Send>;
+
+pub(crate) struct Engine {
+    pub(crate) limits: Limits,
+    pub(crate) clock: Clock,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) snapshots: Box<dyn Snapshots>,
+    pub(crate) overlay: Overlay,
+    pub(crate) segments: RwLock<Vec<Arc<Segment>>>,
+    pub(crate) durable: AtomicU64,
+    pub(crate) applied: AtomicU64,
+    pub(crate) sinks: RwLock<Vec<Arc<dyn EventSink>>>,
+    pub(crate) committer: Mutex<Committer>,
+    /// The zeroed segment that comes next, if it is ready.
+    pub(crate) spare: Mutex<Option<(u64, Arc<dyn DiskFile>)>>,
+    /// The newest verified export. Held while one is made and while segments are removed.
+    pub(crate) export: Mutex<Option<ExportInfo>>,
+    pub(crate) applier_bell: Bell,
+    pub(crate) janitor_bell: Bell,
+    pub(crate) exporter_bell: Bell,
+    /// Scans read it, freezing writes it: while a scan runs, the snapshots change only below rows that the
+    /// scan's copy of the overlay hides.
+    pub(crate) apply_gate: RwLock<()>,
+    /// One application at a time.
+    pub(crate) applying: Mutex<()>,
+    inbox: Mutex<Inbox>,
+    inbox_signal: Condvar,
+    failed: AtomicBool,
+    on_fatal: Mutex<Option<FatalHook>>,
+}
+
+/// What recovery hands over.
+pub(crate) struct Recovered {
+    pub(crate) limits: Limits,
+    pub(crate) clock: Clock,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) snapshots: Box<dyn Snapshots>,
+    pub(crate) overlay: Overlay,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) committer: Committer,
+    pub(crate) spare: Option<(u64, Arc<dyn DiskFile>)>,
+    pub(crate) export: Option<ExportInfo>,
+    pub(crate) applied: Seq,
+}
+
+impl Engine {
+    pub(crate) fn new(from: Recovered) -> Self {
+        let durable = from.committer.next_seq - 1;
+        Self {
+            limits: from.limits,
+            clock: from.clock,
+            disk: from.disk,
+            snapshots: from.snapshots,
+            overlay: from.overlay,
+            segments: RwLock::new(from.segments),
+            durable: AtomicU64::new(durable),
+            applied: AtomicU64::new(from.applied),
+            sinks: RwLock::default(),
+            committer: Mutex::new(from.committer),
+            spare: Mutex::new(from.spare),
+            export: Mutex::new(from.export),
+            applier_bell: Bell::default(),
+            janitor_bell: Bell::default(),
+            exporter_bell: Bell::default(),
+            apply_gate: RwLock::default(),
+            applying: Mutex::default(),
+            inbox: Mutex::default(),
+            inbox_signal: Condvar::new(),
+            failed: AtomicBool::new(false),
+            on_fatal: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        (self.clock)()
+    }
+
+    pub(crate) fn max_batch_bytes(&self) -> usize {
+        self.limits.max_batch_bytes()
+    }
+
+    pub(crate) fn set_on_fatal(&self, hook: FatalHook) {
+        *self.on_fatal.lock() = Some(hook);
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Stops everything for good: after an I/O error nothing is known about what is on disk.
+    pub(crate) fn fail(&self, what: &str, error: &dyn std::fmt::Display) {
+        self.inbox.lock().closed = true;
+        if self.failed.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let reason = format!("{what}: {error}");
+        tracing::error!(reason, "the store has stopped");
+        self.inbox_signal.notify_all();
+        if let Some(hook) = self.on_fatal.lock().take() {
+            hook(&reason);
+        }
+    }
+
+    pub(crate) fn enqueue(&self, batch: Batch, done: Done) {
+        let mut inbox = self.inbox.lock();
+        if inbox.closed {
+            drop(inbox);
+            done(Err(CommitError::Stopped));
+            return;
+        }
+        inbox.queue.push_back(Queued { batch, done });
+        if inbox.waiting {
+            inbox.waiting = false;
+            drop(inbox);
+            self.inbox_signal.notify_one();
+        }
+    }
+
+    pub(crate) fn take_queued(&self, into: &mut VecDeque<Queued>) {
+        let mut inbox = self.inbox.lock();
+        if into.is_empty() {
+            std::mem::swap(into, &mut inbox.queue);
+        } else {
+            into.append(&mut inbox.queue);
+        }
+    }
+
+    pub(crate) fn queued(&self) -> usize {
+        self.inbox.lock().queue.len()
+    }
+
+    /// Accepts nothing more; what is queued is still committed.
+    pub(crate) fn close_inbox(&self) {
+        self.inbox.lock().closed = true;
+        self.inbox_signal.notify_all();
+    }
+
+    /// Waits for work. False when there is none and there will be none.
+    pub(crate) fn wait_queued(&self) -> bool {
+        let mut inbox = self.inbox.lock();
+        while inbox.queue.is_empty() {
+            if inbox.closed {
+                return false;
+            }
+            inbox.waiting = true;
+            self.inbox_signal.wait(&mut inbox);
+        }
+        inbox.waiting = false;
+        true
+    }
+
+    /// The newest durable state of a row.
+    pub(crate) fn row(&self, key: &[u8]) -> Result<Option<Row>, StoreError> {
+        match self.overlay.get(key) {
+            Some(known) => Ok(known),
+            None => self.snapshots.get(key),
+        }
+    }
+
+    /// Moves the overlay's rows into the snapshots. False if there was nothing to move.
+    pub(crate) fn apply_step(&self) -> Result<bool, StoreError> {
+        let _one = self.applying.lock();
+        let frozen = {
+            let _no_scan = self.apply_gate.write();
+            self.overlay.freeze()
+        };
+        let Some(frozen) = frozen else { return Ok(false) };
+        let mut changes = frozen.rows.iter().map(|(key, entry)| (&key[..], entry.row.as_ref()));
+        self.snapshots.apply(&mut changes, Some(frozen.upto))?;
+        self.applied.store(frozen.upto, Ordering::Release);
+        self.overlay.drop_frozen();
+        Ok(true)
+    }
+
+    /// Makes the next segment ready and writes the indexes of sealed ones.
+    pub(crate) fn janitor_step(&self) -> Result<(), StoreError> {
+        let io = |e: std::io::Error| StoreError::Io(e.to_string());
+        {
+            // Held meanwhile, so that the committer waits for this segment instead of making the same one.
+            let mut spare = self.spare.lock();
+            let newest = self.segments.read().last().map(|s| s.number);
+            if let (None, Some(newest)) = (&*spare, newest) {
+                let file = preallocate(&*self.disk, newest + 1, self.limits.segment_bytes).map_err(io)?;
+                *spare = Some((newest + 1, file));
+            }
+        }
+        save_sealed_indexes(self).map_err(io)
+    }
+}
+
+impl Engine {
+    /// See [`crate::Store::scan`].
+    pub(crate) fn scan(
+        &self,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(RowKey, Row)>, StoreError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let _gate = self.apply_gate.read();
+        let mut top = self.overlay.range(prefix, after, limit).into_iter().peekable();
+        let mut out: Vec<(RowKey, Row)> = Vec::new();
+        self.snapshots.scan(prefix, after, &mut |key, row| {
+            while let Some((newer, state)) = top.next_if(|(newer, _)| **newer < *key) {
+                out.extend(state.map(|row| (newer, row)));
+            }
+            match top.next_if(|(newer, _)| **newer == *key) {
+                Some((newer, state)) => out.extend(state.map(|row| (newer, row))),
+                None => out.push((key.into(), row)),
+            }
+            out.len() < limit
+        })?;
+        out.extend(top.filter_map(|(key, state)| state.map(|row| (key, row))));
+        // The merge can step over the limit by what came before a stored row.
+        out.truncate(limit);
+        Ok(out)
+    }
+}

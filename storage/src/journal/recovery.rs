@@ -1,0 +1,436 @@
+//! From whatever the last run left behind to a store that can go on.
+//!
+//! Order: the segments' headers and their links, the newest segment's tail, the snapshots (rebuilt from the
+//! export if they are gone), then every frame that the snapshots or the export do not cover is checked and
+//! replayed. Nothing is changed before the checks have passed, except zeroing a torn tail.
+
+use std::io;
+use std::sync::Arc;
+
+use super::committer::{Committer, empty_segment};
+use super::engine::{Engine, Recovered};
+use super::frame::{self, Head, WriteRecord};
+use super::index::{FileIndex, Index, MemoryIndex};
+use super::overlay::{Entry, Overlay, Staged};
+use super::sealing::{ChainEnd, note, walk};
+use super::segment::{
+    Rest, SEGMENT_HEADER, Segment, SegmentHead, judge_rest, number_of, preallocate, segment_name, wipe,
+};
+use super::{Clock, Limits, OpenError};
+use crate::disk::{Disk, DiskFile};
+use crate::export::{ExportInfo, ExportReader, RestoreMark, export_name, export_seq, read_mark};
+use crate::snapshot::{Change, SnapshotSource, Snapshots};
+use crate::{Row, RowKey, Seq, StoreError};
+
+/// Rows loaded from an export into the snapshots at a time.
+const LOAD_ROWS: usize = 4000;
+
+fn io_error(e: io::Error) -> OpenError {
+    OpenError::Io(e.to_string())
+}
+
+fn damaged(number: u64, offset: u64, what: &'static str) -> OpenError {
+    OpenError::Damaged {
+        segment: segment_name(number),
+        offset,
+        what,
+    }
+}
+
+fn store_error(e: StoreError) -> OpenError {
+    match e {
+        StoreError::Io(what) => OpenError::Io(what),
+        e => OpenError::Engine(e.to_string()),
+    }
+}
+
+/// A segment file with a header.
+struct Found {
+    head: SegmentHead,
+    file: Arc<dyn DiskFile>,
+}
+
+/// A segment file without one: the next to be used.
+type Spare = Option<(u64, Arc<dyn DiskFile>)>;
+
+/// See the module.
+pub(crate) fn recover(
+    disk: Arc<dyn Disk>,
+    source: &dyn SnapshotSource,
+    limits: Limits,
+    clock: Clock,
+) -> Result<(Engine, Option<RestoreMark>), OpenError> {
+    clean(&*disk).map_err(io_error)?;
+    let mark = read_mark(&*disk).map_err(store_error)?;
+    let export = newest_export(&*disk)?;
+    let (found, mut spare, mut epoch) = find_segments(&*disk)?;
+    check_links(&found)?;
+    let end = match found.last() {
+        Some(last) => Some(find_end(last, &mut epoch)?),
+        None => None,
+    };
+    let exported = export.map_or(0, |info| info.seq);
+    let base = mark
+        .map_or(0, |mark| mark.first_seq - 1)
+        .max(if found.is_empty() { exported } else { 0 });
+    let next_seq = end.map_or(base + 1, |end| end.next_seq);
+    if spare
+        .as_ref()
+        .is_some_and(|(_, file)| file.size().ok() != Some(limits.segment_bytes))
+    {
+        spare = None;
+    }
+    let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
+    let reach = Reach {
+        first_seq,
+        next_seq,
+        restored: mark,
+    };
+    let (snapshots, applied) = open_snapshots(&*disk, source, export, &reach)?;
+    let applied_or_exported = applied.max(exported);
+    if applied_or_exported >= next_seq {
+        return Err(OpenError::JournalBehind {
+            applied: applied_or_exported,
+            journal: next_seq - 1,
+        });
+    }
+    let overlay = Overlay::starting_at(applied);
+    let mut replay = Replay {
+        snapshots: &*snapshots,
+        overlay,
+        applied,
+        limits,
+        failed: None,
+    };
+    let verified_from = if limits.verify_all { 0 } else { exported.min(applied) };
+    let mut segments = load_segments(&*disk, &found, end, verified_from, &mut replay)?;
+    let Replay { overlay, applied, .. } = replay;
+    let committer = match (segments.last(), end) {
+        (Some(last), Some(end)) => {
+            let previous = found
+                .last()
+                .map_or((0, 0), |f| (f.head.previous_end, f.head.previous_crc));
+            Committer::new(
+                Arc::clone(last),
+                end.offset,
+                end.last_crc,
+                previous,
+                next_seq,
+                epoch + 1,
+            )
+        }
+        _ => {
+            let (number, file) = match spare.take() {
+                Some(spare) => spare,
+                None => (1, preallocate(&*disk, 1, limits.segment_bytes).map_err(io_error)?),
+            };
+            let size = file.size().map_err(io_error)?;
+            let first = Arc::new(empty_segment(number, next_seq, size, file));
+            segments.push(Arc::clone(&first));
+            Committer::new(first, 0, 0, (0, 0), next_seq, epoch + 1)
+        }
+    };
+    let from = Recovered {
+        limits,
+        clock,
+        disk,
+        snapshots,
+        overlay,
+        segments,
+        committer,
+        spare,
+        export,
+        applied,
+    };
+    Ok((Engine::new(from), mark))
+}
+
+/// Removes what was never finished.
+fn clean(disk: &dyn Disk) -> io::Result<()> {
+    for name in disk.list()?.iter().filter(|name| name.ends_with(".tmp")) {
+        disk.remove(name)?;
+    }
+    disk.sync_dir()
+}
+
+/// The newest export; older ones (a power cut between two steps leaves one) are removed.
+fn newest_export(disk: &dyn Disk) -> Result<Option<ExportInfo>, OpenError> {
+    let mut seqs: Vec<Seq> = disk
+        .list()
+        .map_err(io_error)?
+        .iter()
+        .filter_map(|n| export_seq(n))
+        .collect();
+    seqs.sort_unstable();
+    let newest = seqs.pop();
+    for old in seqs {
+        disk.remove(&export_name(old)).map_err(io_error)?;
+    }
+    Ok(newest.map(|seq| ExportInfo { seq }))
+}
+
+/// All segments with a header, in order, the spare behind them, and the newest epoch seen.
+fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError> {
+    let names = disk.list().map_err(io_error)?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|n| number_of(n, ".seg")).collect();
+    numbers.sort_unstable();
+    let (mut found, mut spare, mut epoch): (Vec<Found>, Spare, u32) = (Vec::new(), None, 0);
+    for number in numbers {
+        if let Some((bare, _)) = &spare {
+            return Err(damaged(*bare, 0, "no header, and a segment behind it"));
+        }
+        if found.last().is_some_and(|last| last.head.number + 1 != number) {
+            return Err(OpenError::Missing(segment_name(number - 1)));
+        }
+        let file: Arc<dyn DiskFile> = disk.open(&segment_name(number)).map_err(io_error)?.into();
+        let size = file.size().map_err(io_error)?;
+        let mut raw = [0; SEGMENT_HEADER];
+        let n = file.read_at(0, &mut raw).map_err(io_error)?;
+        match SegmentHead::decode(&raw[..n]) {
+            Some(head) if head.number != number => return Err(damaged(number, 0, "another segment's content")),
+            Some(head) if head.size != size => return Err(damaged(number, size, "not of its full size")),
+            Some(head) => {
+                epoch = epoch.max(head.epoch);
+                found.push(Found { head, file });
+            }
+            None => {
+                let rest = judge_rest(&*file, number, size, 0, SEGMENT_HEADER as u64).map_err(io_error)?;
+                match rest {
+                    Rest::Damaged => return Err(damaged(number, 0, "the segment's header")),
+                    Rest::Unwritten => {}
+                    Rest::Torn { end, epoch: torn } => {
+                        epoch = epoch.max(torn);
+                        wipe(&*file, 0, end).map_err(io_error)?;
+                    }
+                }
+                spare = Some((number, file));
+            }
+        }
+    }
+    Ok((found, spare, epoch))
+}
+
+/// Sequences must follow one another from segment to segment.
+fn check_links(found: &[Found]) -> Result<(), OpenError> {
+    for pair in found.windows(2) {
+        let (before, head) = (&pair[0].head, &pair[1].head);
+        if head.first_seq < before.first_seq || head.epoch < before.epoch || head.previous_end > before.size {
+            return Err(damaged(head.number, 0, "does not follow the segment before it"));
+        }
+    }
+    Ok(())
+}
+
+/// Finds the end of the newest segment, zeroing a torn last write.
+fn find_end(last: &Found, epoch: &mut u32) -> Result<ChainEnd, OpenError> {
+    let Found { head, file } = last;
+    let end = walk(&**file, head.number, head.first_seq, head.size, |_, _, _| {}).map_err(io_error)?;
+    *epoch = (*epoch).max(end.epoch);
+    let rest = judge_rest(&**file, head.number, head.size, end.offset, end.extent_end).map_err(io_error)?;
+    match rest {
+        Rest::Unwritten => {}
+        Rest::Damaged => return Err(damaged(head.number, end.offset, "a frame that was durable")),
+        Rest::Torn {
+            end: torn_end,
+            epoch: torn,
+        } => {
+            tracing::warn!(
+                segment = head.number,
+                offset = end.offset,
+                "the last write was cut off by the stop"
+            );
+            *epoch = (*epoch).max(torn);
+            wipe(&**file, end.offset, torn_end).map_err(io_error)?;
+        }
+    }
+    Ok(end)
+}
+
+/// What the journal holds.
+struct Reach {
+    first_seq: Seq,
+    next_seq: Seq,
+    restored: Option<RestoreMark>,
+}
+
+impl Reach {
+    /// Whether rows as of `seq` plus the journal give the newest rows.
+    fn continues(&self, seq: Seq) -> bool {
+        // Between a backup and what follows it nothing was ever committed.
+        let after_restore = self
+            .restored
+            .is_some_and(|mark| seq >= mark.seq && self.first_seq <= mark.first_seq);
+        self.first_seq <= seq + 1 || after_restore
+    }
+}
+
+/// Opens the snapshots; if they are missing, too old or broken, makes them again from the export.
+fn open_snapshots(
+    disk: &dyn Disk,
+    source: &dyn SnapshotSource,
+    export: Option<ExportInfo>,
+    reach: &Reach,
+) -> Result<(Box<dyn Snapshots>, Seq), OpenError> {
+    if let Some(snapshots) = source.open()? {
+        match snapshots.applied_seq() {
+            Ok(Some(applied)) if reach.continues(applied) => return Ok((snapshots, applied)),
+            // New, or stopped before the first rows were applied whole; the journal has them all.
+            Ok(None) if export.is_none() && reach.first_seq == 1 => return Ok((snapshots, 0)),
+            Ok(Some(applied)) => tracing::warn!(applied, "the snapshots are older than the journal reaches"),
+            Ok(None) => tracing::warn!("there are no snapshots"),
+            Err(e) => tracing::warn!(error = %e, "the snapshots are not usable"),
+        }
+    }
+    let base = export.map_or(0, |info| info.seq);
+    if !reach.continues(base) {
+        return Err(OpenError::Missing(format!(
+            "an export that reaches sequence {}",
+            reach.first_seq - 1
+        )));
+    }
+    tracing::warn!(
+        export = base,
+        "the snapshots are rebuilt from the last export and the journal"
+    );
+    source.discard()?;
+    let Some(snapshots) = source.open()? else {
+        return Err(OpenError::Engine("even empty snapshots cannot be opened".into()));
+    };
+    if let Some(info) = export {
+        load(disk, info, &*snapshots)?;
+    }
+    Ok((snapshots, base))
+}
+
+/// Loads an export into empty snapshots; only the last step says up to where they are complete.
+fn load(disk: &dyn Disk, info: ExportInfo, snapshots: &dyn Snapshots) -> Result<(), OpenError> {
+    let file = disk.open(&export_name(info.seq)).map_err(io_error)?;
+    let mut reader = ExportReader::open(&*file).map_err(store_error)?;
+    let mut rows: Vec<(RowKey, Row)> = Vec::new();
+    loop {
+        let next = reader.next().map_err(store_error)?;
+        let finished = next.is_none();
+        rows.extend(next);
+        if finished || rows.len() == LOAD_ROWS {
+            let seq = finished.then_some(info.seq);
+            let mut changes = rows.iter().map(|(key, row)| -> Change<'_> { (key, Some(row)) });
+            snapshots.apply(&mut changes, seq).map_err(store_error)?;
+            rows.clear();
+        }
+        if finished {
+            return Ok(());
+        }
+    }
+}
+
+/// Takes the rows of frames that the snapshots do not have.
+struct Replay<'a> {
+    snapshots: &'a dyn Snapshots,
+    overlay: Overlay,
+    applied: Seq,
+    limits: Limits,
+    failed: Option<StoreError>,
+}
+
+impl Replay<'_> {
+    fn frame(&mut self, head: &Head, payload: &[u8]) {
+        if head.seq <= self.applied || self.failed.is_some() {
+            return;
+        }
+        let mut staged = Staged::default();
+        let visited = frame::visit(head, payload, |write| stage(&mut staged, write), |_| {});
+        if visited.is_none() {
+            self.failed = Some(StoreError::Damaged(format!(
+                "the content of the frame at sequence {}",
+                head.seq
+            )));
+            return;
+        }
+        self.overlay.insert(&mut staged, head.last_seq(), head.frame_len());
+        // A long tail must not fill the memory.
+        if self.overlay.active_bytes() > self.limits.lag_limit_bytes
+            && let Some(frozen) = self.overlay.freeze()
+        {
+            let mut changes = frozen
+                .rows
+                .iter()
+                .map(|(key, entry)| -> Change<'_> { (key, entry.row.as_ref()) });
+            match self.snapshots.apply(&mut changes, Some(frozen.upto)) {
+                Ok(()) => self.applied = frozen.upto,
+                Err(e) => self.failed = Some(e),
+            }
+            self.overlay.drop_frozen();
+        }
+    }
+}
+
+fn stage(staged: &mut Staged, write: WriteRecord<'_>) {
+    let (key, row) = match write {
+        WriteRecord::Put { key, revision, value } => (
+            key,
+            Some(Row {
+                revision,
+                value: value.into(),
+            }),
+        ),
+        WriteRecord::Delete { key } => (key, None),
+    };
+    staged.insert(key.into(), Entry { born: false, row });
+}
+
+/// Checks and replays what must be, and finds or rebuilds every index.
+fn load_segments(
+    disk: &dyn Disk,
+    found: &[Found],
+    end: Option<ChainEnd>,
+    verified_from: Seq,
+    replay: &mut Replay<'_>,
+) -> Result<Vec<Arc<Segment>>, OpenError> {
+    let mut segments = Vec::with_capacity(found.len());
+    for (i, Found { head, file }) in found.iter().enumerate() {
+        let next = found.get(i + 1).map(|f| &f.head);
+        let segment = empty_segment(head.number, head.first_seq, head.size, Arc::clone(file));
+        let stop = next
+            .map(|n| n.previous_end)
+            .or(end.map(|e| e.offset))
+            .unwrap_or(SEGMENT_HEADER as u64);
+        let stored = if next.is_some() {
+            FileIndex::load(disk, head.number, stop).map_err(io_error)?
+        } else {
+            None
+        };
+        let last_seq = next
+            .map(|n| n.first_seq)
+            .or(end.map(|e| e.next_seq))
+            .unwrap_or(head.first_seq)
+            - 1;
+        let mut newest_ms = stored.as_ref().map_or(0, |index| index.newest_ms);
+        let known = match stored {
+            Some(index) if last_seq <= verified_from => Index::File(index),
+            stored => {
+                let mut index = MemoryIndex::default();
+                let walked = walk(&**file, head.number, head.first_seq, stop, |head, payload, offset| {
+                    note(&mut index, head, payload, offset);
+                    replay.frame(head, payload);
+                })
+                .map_err(io_error)?;
+                let whole = walked.offset == stop && walked.next_seq == last_seq + 1;
+                if !whole || next.is_some_and(|n| n.previous_crc != walked.last_crc) {
+                    return Err(damaged(head.number, walked.offset, "a frame that was durable"));
+                }
+                newest_ms = walked.newest_ms;
+                stored.map_or(Index::Memory(index), Index::File)
+            }
+        };
+        {
+            let mut extent = segment.extent.write();
+            (extent.end, extent.last_seq, extent.newest_ms) = (stop, last_seq, newest_ms);
+            (extent.sealed, extent.index) = (next.is_some(), known);
+        }
+        segments.push(Arc::new(segment));
+    }
+    match replay.failed.take() {
+        Some(e) => Err(store_error(e)),
+        None => Ok(segments),
+    }
+}

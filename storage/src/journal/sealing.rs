@@ -1,0 +1,111 @@
+//! Walking whole segments: checks, replay, and indexes of the sealed ones.
+
+use std::io;
+use std::sync::Arc;
+
+use super::engine::Engine;
+use super::frame::{self, Head};
+use super::index::{FileIndex, Index, MemoryIndex, hash_of};
+use super::segment::{Found, SEGMENT_HEADER, Segment, Window, frame_at};
+use crate::Seq;
+use crate::disk::DiskFile;
+
+/// Where a walk ended: behind the last good frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChainEnd {
+    pub(crate) offset: u64,
+    pub(crate) next_seq: Seq,
+    pub(crate) last_crc: u32,
+    pub(crate) epoch: u32,
+    pub(crate) newest_ms: u64,
+    /// How far the bytes that are not the next frame would reach.
+    pub(crate) extent_end: u64,
+}
+
+/// Visits the chain of frames from the segment's start until one does not fit.
+pub(crate) fn walk(
+    file: &dyn DiskFile,
+    segment: u64,
+    first_seq: Seq,
+    limit: u64,
+    mut visit: impl FnMut(&Head, &[u8], u32),
+) -> io::Result<ChainEnd> {
+    let mut window = Window::new(file);
+    let start = SEGMENT_HEADER as u64;
+    let mut end = ChainEnd {
+        offset: start,
+        next_seq: first_seq,
+        last_crc: 0,
+        epoch: 0,
+        newest_ms: 0,
+        extent_end: start,
+    };
+    loop {
+        match frame_at(&mut window, segment, end.offset, limit, end.next_seq, end.epoch)? {
+            Found::Frame(head, payload) => {
+                visit(&head, payload, end.offset as u32);
+                end.offset += head.frame_len();
+                end.next_seq = head.last_seq() + 1;
+                end.last_crc = head.head_crc;
+                end.epoch = head.epoch;
+                end.newest_ms = end.newest_ms.max(head.time_ms);
+            }
+            Found::Nothing { extent_end } => {
+                end.extent_end = extent_end;
+                return Ok(end);
+            }
+        }
+    }
+}
+
+/// Notes a frame and its events.
+pub(crate) fn note(index: &mut MemoryIndex, head: &Head, payload: &[u8], offset: u32) {
+    index.note_frame(head.seq, offset);
+    if head.events > 0 {
+        let noted = frame::visit(
+            head,
+            payload,
+            |_| {},
+            |event| index.note_event(hash_of(event.subject), offset),
+        );
+        debug_assert!(noted.is_some());
+    }
+}
+
+/// Builds a sealed segment's index again from its frames. `None` if the segment itself is damaged.
+pub(crate) fn rebuild_index(segment: &Segment) -> io::Result<Option<MemoryIndex>> {
+    let end = segment.extent.read().end;
+    let mut index = MemoryIndex::default();
+    let walked = walk(
+        &*segment.file,
+        segment.number,
+        segment.first_seq,
+        end,
+        |head, payload, offset| {
+            note(&mut index, head, payload, offset);
+        },
+    )?;
+    Ok((walked.offset == end).then_some(index))
+}
+
+/// Moves the indexes of sealed segments from memory into their files.
+pub(crate) fn save_sealed_indexes(engine: &Engine) -> io::Result<()> {
+    let segments: Vec<Arc<Segment>> = engine.segments.read().clone();
+    for segment in segments {
+        let (end, sealed) = {
+            let extent = segment.extent.read();
+            match &extent.index {
+                Index::Memory(index) if extent.sealed => {
+                    index.save(&*engine.disk, segment.number, extent.end, extent.newest_ms)?;
+                }
+                _ => continue,
+            }
+            (extent.end, extent.sealed)
+        };
+        debug_assert!(sealed);
+        if let Some(index) = FileIndex::load(&*engine.disk, segment.number, end)? {
+            segment.extent.write().index = Index::File(index);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! One file of the journal: a header and a chain of frames in preallocated zeros.
+
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use super::frame::{self, Head, u32_at, u64_at};
+use super::index::Index;
+use crate::Seq;
+use crate::disk::{Disk, DiskFile};
+
+pub(crate) const SEGMENT_HEADER: usize = 64;
+const MAGIC: &[u8; 8] = b"PURSERJ1";
+/// How much of a segment is read at a time.
+const WINDOW: usize = 1 << 20;
+const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+/// A device writes this much or nothing of it.
+pub(crate) const SECTOR: u64 = 512;
+
+/// What the first bytes of a segment say. It is written together with the first frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SegmentHead {
+    pub(crate) number: u64,
+    pub(crate) first_seq: Seq,
+    pub(crate) size: u64,
+    /// Where the predecessor's chain ends, and the header checksum of its last frame: so a predecessor
+    /// that was cut short, replaced or duplicated is noticed.
+    pub(crate) previous_end: u64,
+    pub(crate) previous_crc: u32,
+    pub(crate) epoch: u32,
+    pub(crate) time_ms: u64,
+}
+
+impl SegmentHead {
+    pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER] {
+        let mut out = [0; SEGMENT_HEADER];
+        out[0..8].copy_from_slice(MAGIC);
+        out[8..16].copy_from_slice(&self.number.to_le_bytes());
+        out[16..24].copy_from_slice(&self.first_seq.to_le_bytes());
+        out[24..32].copy_from_slice(&self.size.to_le_bytes());
+        out[32..40].copy_from_slice(&self.previous_end.to_le_bytes());
+        out[40..44].copy_from_slice(&self.previous_crc.to_le_bytes());
+        out[44..48].copy_from_slice(&self.epoch.to_le_bytes());
+        out[48..56].copy_from_slice(&self.time_ms.to_le_bytes());
+        let crc = crc32c::crc32c(&out[..60]);
+        out[60..64].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < SEGMENT_HEADER || &bytes[0..8] != MAGIC || u32_at(bytes, 60) != crc32c::crc32c(&bytes[..60]) {
+            return None;
+        }
+        Some(Self {
+            number: u64_at(bytes, 8),
+            first_seq: u64_at(bytes, 16),
+            size: u64_at(bytes, 24),
+            previous_end: u64_at(bytes, 32),
+            previous_crc: u32_at(bytes, 40),
+            epoch: u32_at(bytes, 44),
+            time_ms: u64_at(bytes, 48),
+        })
+    }
+}
+
+pub(crate) fn segment_name(number: u64) -> String {
+    format!("wal-{number:012}.seg")
+}
+
+pub(crate) fn index_name(number: u64) -> String {
+    format!("wal-{number:012}.idx")
+}
+
+/// The number in a name of the form that `suffix` ends.
+pub(crate) fn number_of(name: &str, suffix: &str) -> Option<u64> {
+    let digits = name.strip_prefix("wal-")?.strip_suffix(suffix)?;
+    (digits.len() == 12).then(|| digits.parse().ok()).flatten()
+}
+
+/// A segment that readers share with the committer.
+pub(crate) struct Segment {
+    pub(crate) number: u64,
+    pub(crate) first_seq: Seq,
+    pub(crate) size: u64,
+    pub(crate) file: Arc<dyn DiskFile>,
+    pub(crate) extent: RwLock<Extent>,
+}
+
+/// How far a segment is durable, and how to find things in it.
+pub(crate) struct Extent {
+    pub(crate) end: u64,
+    /// `first_seq - 1` while it is empty.
+    pub(crate) last_seq: Seq,
+    pub(crate) newest_ms: u64,
+    pub(crate) sealed: bool,
+    pub(crate) index: Index,
+}
+
+/// Makes a zeroed segment, durable under its name.
+pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result<Arc<dyn DiskFile>> {
+    let scratch = "spare.tmp";
+    let file = disk.create(scratch)?;
+    let mut at = 0;
+    while at < size {
+        let n = (size - at).min(ZEROS.len() as u64);
+        file.write_at(at, &ZEROS[..n as usize])?;
+        at += n;
+        // In pieces, so that the committer's own syncs never wait behind one huge flush.
+        if at % (8 << 20) == 0 {
+            file.sync()?;
+        }
+    }
+    file.sync()?;
+    disk.rename(scratch, &segment_name(number))?;
+    disk.sync_dir()?;
+    Ok(file.into())
+}
+
+/// Writes zeros over a range and makes them durable.
+pub(crate) fn wipe(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
+    let mut at = from;
+    while at < to {
+        let n = (to - at).min(ZEROS.len() as u64);
+        file.write_at(at, &ZEROS[..n as usize])?;
+        at += n;
+    }
+    file.sync()
+}
+
+/// Reads a file forward through a window.
+pub(crate) struct Window<'a> {
+    file: &'a dyn DiskFile,
+    buf: Vec<u8>,
+    start: u64,
+}
+
+impl<'a> Window<'a> {
+    pub(crate) fn new(file: &'a dyn DiskFile) -> Self {
+        Self {
+            file,
+            buf: Vec::new(),
+            start: 0,
+        }
+    }
+
+    /// Up to `len` bytes at `at`: fewer only at the end of the file.
+    pub(crate) fn get(&mut self, at: u64, len: usize) -> io::Result<&[u8]> {
+        let inside = at >= self.start && at + len as u64 <= self.start + self.buf.len() as u64;
+        if !inside {
+            self.buf.resize(len.max(WINDOW), 0);
+            let n = self.file.read_at(at, &mut self.buf)?;
+            self.buf.truncate(n);
+            self.start = at;
+        }
+        let from = (at - self.start) as usize;
+        Ok(&self.buf[from..(from + len).min(self.buf.len())])
+    }
+}
+
+/// What stands at a place in a segment.
+pub(crate) enum Found<'a> {
+    Frame(Head, &'a [u8]),
+    /// Not a frame that belongs here. `extent_end` is where it would end, as far as can be told.
+    Nothing {
+        extent_end: u64,
+    },
+}
+
+/// Looks for the frame that must stand at `at` with sequence `seq`. The epoch may not go back.
+pub(crate) fn frame_at<'w>(
+    window: &'w mut Window<'_>,
+    segment: u64,
+    at: u64,
+    limit: u64,
+    seq: Seq,
+    epoch: u32,
+) -> io::Result<Found<'w>> {
+    let Some(head) = frame::head(window.get(at, frame::HEADER)?) else {
+        return Ok(Found::Nothing {
+            extent_end: at + frame::HEADER as u64,
+        });
+    };
+    let fits = at + head.frame_len() <= limit;
+    if !fits || head.seq != seq || head.epoch < epoch || head.segment != segment as u32 {
+        return Ok(Found::Nothing {
+            extent_end: at + frame::HEADER as u64,
+        });
+    }
+    let raw = window.get(at, frame::HEADER + head.len as usize)?;
+    // A short read gives a payload of the wrong length, which is not intact.
+    let payload = &raw[frame::HEADER.min(raw.len())..];
+    if frame::intact(&head, payload) {
+        Ok(Found::Frame(head, payload))
+    } else {
+        Ok(Found::Nothing {
+            extent_end: at + frame::HEADER as u64 + u64::from(head.len),
+        })
+    }
+}
+
+/// What lies from a bad place to the end of a segment.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Zeros only: the chain ends here.
+    Unwritten,
+    /// A last write that did not reach the disk whole; nothing of it was acknowledged.
+    /// `end` is behind its last byte; `epoch` the newest among its frames.
+    Torn { end: u64, epoch: u32 },
+    /// Bytes that were durable once and have changed since.
+    Damaged,
+}
+
+/// Judges what follows the last good frame of the newest segment. `bad` is where the next frame would
+/// stand, `extent_end` where it would end.
+pub(crate) fn judge_rest(file: &dyn DiskFile, segment: u64, size: u64, bad: u64, extent_end: u64) -> io::Result<Rest> {
+    let mut rest = vec![0; (size - bad) as usize];
+    let n = file.read_at(bad, &mut rest)?;
+    if n < rest.len() {
+        return Ok(Rest::Damaged);
+    }
+    let Some(last) = rest.iter().rposition(|b| *b != 0) else {
+        return Ok(Rest::Unwritten);
+    };
+    let mut epoch = 0;
+    for at in (0..=last).step_by(8) {
+        let Some(head) = frame::head(&rest[at..]) else { continue };
+        if head.segment != segment as u32 {
+            continue;
+        }
+        epoch = epoch.max(head.epoch);
+        // Written after a sync that came after the bad place.
+        if u64::from(head.group) > bad {
+            return Ok(Rest::Damaged);
+        }
+    }
+    let end = bad + last as u64 + 1;
+    if all_sectors_present(&rest, bad, extent_end.min(size)) {
+        return Ok(Rest::Damaged);
+    }
+    Ok(Rest::Torn { end, epoch })
+}
+
+/// Whether no sector of the bad frame was lost. A lost sector reads as the zeros it was preallocated with;
+/// if none is missing, the frame was written whole and has changed since.
+fn all_sectors_present(rest: &[u8], bad: u64, extent_end: u64) -> bool {
+    let mut at = bad;
+    while at < extent_end {
+        let next = ((at / SECTOR + 1) * SECTOR).min(extent_end);
+        if rest[(at - bad) as usize..(next - bad) as usize].iter().all(|b| *b == 0) {
+            return false;
+        }
+        at = next;
+    }
+    true
+}

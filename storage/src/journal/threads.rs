@@ -1,0 +1,114 @@
+//! The four threads of a store: committer, applier, janitor, exporter.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::engine::Engine;
+use crate::export;
+
+/// How often retention by age is looked at when nothing else happens.
+const IDLE: Duration = Duration::from_secs(60);
+
+pub(crate) struct Threads {
+    committer: Mutex<Option<JoinHandle<()>>>,
+    others: Mutex<Vec<JoinHandle<()>>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Threads {
+    pub(crate) fn none() -> Self {
+        Self {
+            committer: Mutex::default(),
+            others: Mutex::default(),
+            stop: Arc::default(),
+        }
+    }
+
+    pub(crate) fn start(engine: &Arc<Engine>) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let run = |name: &str, body: fn(&Engine, &AtomicBool)| {
+            let (engine, stop) = (Arc::clone(engine), Arc::clone(&stop));
+            Builder::new().name(format!("purser-{name}")).spawn(move || {
+                if catch_unwind(AssertUnwindSafe(|| body(&engine, &stop))).is_err() {
+                    engine.fail("a thread of the store panicked", &"see the log");
+                }
+            })
+        };
+        let threads = Self::none();
+        *threads.committer.lock() = Some(run("committer", commit)?);
+        *threads.others.lock() = vec![
+            run("applier", apply)?,
+            run("janitor", maintain)?,
+            run("exporter", export)?,
+        ];
+        Ok(Self { stop, ..threads })
+    }
+
+    /// Ends the committer first, so that the applier sees everything.
+    pub(crate) fn stop(&self, engine: &Engine) {
+        join(self.committer.lock().take());
+        self.stop.store(true, Ordering::Release);
+        for bell in [&engine.applier_bell, &engine.janitor_bell, &engine.exporter_bell] {
+            bell.ring();
+        }
+        let others: Vec<_> = self.others.lock().drain(..).collect();
+        others.into_iter().for_each(|thread| join(Some(thread)));
+    }
+}
+
+fn join(thread: Option<JoinHandle<()>>) {
+    // The last handle to the store may be dropped by a callback on one of its own threads, which cannot wait for itself.
+    if let Some(thread) = thread.filter(|t| t.thread().id() != std::thread::current().id()) {
+        // A panic in it has been reported by its own wrapper.
+        let _ = thread.join();
+    }
+}
+
+fn commit(engine: &Engine, _stop: &AtomicBool) {
+    let mut committer = engine.committer.lock();
+    while engine.wait_queued() {
+        while committer.step(engine) {}
+    }
+}
+
+fn apply(engine: &Engine, stop: &AtomicBool) {
+    while !engine.has_failed() {
+        let stopping = stop.load(Ordering::Acquire);
+        match engine.apply_step() {
+            Err(e) => engine.fail("the snapshots failed", &e),
+            Ok(_) if stopping => break,
+            Ok(_) => engine
+                .applier_bell
+                .wait(Duration::from_millis(engine.limits.apply_interval_ms)),
+        }
+    }
+}
+
+fn maintain(engine: &Engine, stop: &AtomicBool) {
+    while !stop.load(Ordering::Acquire) && !engine.has_failed() {
+        if let Err(e) = engine.janitor_step() {
+            engine.fail("the journal's upkeep failed", &e);
+            break;
+        }
+        engine.janitor_bell.wait(IDLE);
+    }
+}
+
+fn export(engine: &Engine, stop: &AtomicBool) {
+    loop {
+        engine.exporter_bell.wait(IDLE);
+        if stop.load(Ordering::Acquire) || engine.has_failed() {
+            break;
+        }
+        // Not fatal: the old export and the segments stay, only space is not freed.
+        let result = export::export_if_due(engine).and_then(|()| export::retain(engine));
+        if let Err(e) = result {
+            tracing::error!(error = %e, "no export could be made; journal segments are kept");
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! One process per directory.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+
+use crate::OpenError;
+
+/// Held while a store is open; the kernel releases it when the process ends, however it ends.
+pub(crate) struct DirLock {
+    _file: File,
+}
+
+impl DirLock {
+    pub(crate) fn take(dir: &Path) -> Result<Self, OpenError> {
+        let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", dir.display()));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(dir.join("lock")).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { _file: file }),
+            Err(TryLockError::WouldBlock) => Err(OpenError::Locked(dir.to_path_buf())),
+            Err(TryLockError::Error(e)) => Err(io(e)),
+        }
+    }
+}

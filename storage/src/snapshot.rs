@@ -1,0 +1,61 @@
+//! The latest value of every row, behind the journal: sled, or memory in simulations.
+
+mod interpose;
+mod memory;
+mod sled_store;
+
+pub use memory::{MemoryRows, MemorySource};
+pub use sled_store::SledSource;
+
+use crate::{OpenError, Row, Seq, StoreError};
+
+/// One change of a row; `None` deletes it.
+pub type Change<'a> = (&'a [u8], Option<&'a Row>);
+
+/// Rows as of one sequence. Only the applier writes; anybody reads.
+pub trait Snapshots: Send + Sync + 'static {
+    /// The sequence up to which every row is durably here; `None` in a new store.
+    ///
+    /// # Errors
+    /// When the engine fails or its note of the sequence is damaged.
+    fn applied_seq(&self) -> Result<Option<Seq>, StoreError>;
+
+    /// One row.
+    ///
+    /// # Errors
+    /// When the engine fails or the row is damaged.
+    fn get(&self, key: &[u8]) -> Result<Option<Row>, StoreError>;
+
+    /// Rows with the prefix behind `after` (exclusive), in key order, until `visit` returns false.
+    ///
+    /// # Errors
+    /// When the engine fails or a row is damaged.
+    fn scan(
+        &self,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        visit: &mut dyn FnMut(&[u8], Row) -> bool,
+    ) -> Result<(), StoreError>;
+
+    /// Writes rows, and with the last of them that everything up to `seq` is here. Durable on return. A power
+    /// cut in the middle leaves some of the rows and the old sequence. `None` writes rows only.
+    ///
+    /// # Errors
+    /// When the engine fails; the process must then stop.
+    fn apply(&self, changes: &mut dyn Iterator<Item = Change<'_>>, seq: Option<Seq>) -> Result<(), StoreError>;
+}
+
+/// Opens the snapshots, or throws them away.
+pub trait SnapshotSource: Send + Sync + 'static {
+    /// Opens what is there, or an empty store. `Ok(None)`: what is there is beyond use and must be rebuilt.
+    ///
+    /// # Errors
+    /// When even an empty store cannot be opened.
+    fn open(&self) -> Result<Option<Box<dyn Snapshots>>, OpenError>;
+
+    /// Removes everything, so that the next open gives an empty store.
+    ///
+    /// # Errors
+    /// When that is not possible.
+    fn discard(&self) -> Result<(), OpenError>;
+}

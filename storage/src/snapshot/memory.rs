@@ -1,0 +1,90 @@
+//! Snapshots in memory, for simulations: they survive a simulated restart, as sled's files would.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::RwLock;
+
+use super::{Change, SnapshotSource, Snapshots};
+use crate::journal::range_start;
+use crate::{OpenError, Row, RowKey, Seq, StoreError};
+
+/// The rows, shared between the "disk" and whoever has it open.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryRows {
+    /// All rows.
+    pub rows: BTreeMap<RowKey, Row>,
+    /// Up to where they are complete.
+    pub applied: Option<Seq>,
+}
+
+/// Opens the same rows again and again.
+#[derive(Clone, Debug, Default)]
+pub struct MemorySource {
+    state: Arc<RwLock<MemoryRows>>,
+}
+
+impl MemorySource {
+    /// A copy of what is stored now.
+    pub fn image(&self) -> MemoryRows {
+        self.state.read().clone()
+    }
+
+    /// Sets what is stored, as a restart from an older or empty state would.
+    pub fn set_image(&self, image: MemoryRows) {
+        *self.state.write() = image;
+    }
+}
+
+impl SnapshotSource for MemorySource {
+    fn open(&self) -> Result<Option<Box<dyn Snapshots>>, OpenError> {
+        Ok(Some(Box::new(MemorySnapshots(Arc::clone(&self.state)))))
+    }
+
+    fn discard(&self) -> Result<(), OpenError> {
+        *self.state.write() = MemoryRows::default();
+        Ok(())
+    }
+}
+
+struct MemorySnapshots(Arc<RwLock<MemoryRows>>);
+
+impl Snapshots for MemorySnapshots {
+    fn applied_seq(&self) -> Result<Option<Seq>, StoreError> {
+        Ok(self.0.read().applied)
+    }
+
+    fn get(&self, key: &[u8]) -> Result<Option<Row>, StoreError> {
+        Ok(self.0.read().rows.get(key).cloned())
+    }
+
+    fn scan(
+        &self,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        visit: &mut dyn FnMut(&[u8], Row) -> bool,
+    ) -> Result<(), StoreError> {
+        let state = self.0.read();
+        let range = (range_start(prefix, after), std::ops::Bound::Unbounded);
+        for (key, row) in state.rows.range::<[u8], _>(range) {
+            if !key.starts_with(prefix) || !visit(key, row.clone()) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&self, changes: &mut dyn Iterator<Item = Change<'_>>, seq: Option<Seq>) -> Result<(), StoreError> {
+        let mut state = self.0.write();
+        for (key, row) in changes {
+            match row {
+                Some(row) => state.rows.insert(key.into(), row.clone()),
+                None => state.rows.remove(key),
+            };
+        }
+        if seq.is_some() {
+            state.applied = seq;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,150 @@
+//! The golden vectors of the stock clients against our own challenge, decoding and verification, at their own clock.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use purser::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
+use purser::payment::evm::{Recovery, checksummed, transfer_digest};
+use purser::payment::solana::address::parse as pubkey;
+use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, verify};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, Timestamp};
+use serde_json::Value;
+
+fn vector(name: &str) -> Value {
+    let path = format!("{}/tests/vectors/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn now(vector: &Value) -> Timestamp {
+    Timestamp(vector["clock"]["unix"].as_u64().unwrap() * 1000)
+}
+
+/// Base first, then Solana, both 5 USDC for 300 seconds: what all vectors were made from.
+fn offers() -> Vec<Terms> {
+    let Ok(Wallet::Evm(pay_to)) = "0x0D8e461687b7D06f86EC348E0c270b0F279855F0".parse() else {
+        panic!("an address")
+    };
+    let base = Payee::Base(Arc::new(BasePayee::usdc(pay_to)));
+    let pay_to = pubkey("4So8kA2BCfQD4zhvfYVqhWiyrXBgRPNRuoicJdh9G36c").unwrap();
+    let fee_payer = pubkey("2btLJAAb1S3x6hZYdVyAePjqtQYi2ZBSRGy4569RZu8h").unwrap();
+    let solana = Payee::Solana(Arc::new(SolanaPayee::usdc(pay_to, fee_payer, None).unwrap()));
+    [base, solana]
+        .map(|payee| Terms::new(Usdc::from_atomic(5_000_000), 300, payee))
+        .to_vec()
+}
+
+fn accept(vector: &Value, header: &str) -> Authorization {
+    let payment = decode(header.as_bytes()).unwrap();
+    let first = verify(&payment, &offers(), &[], now(vector), Recovery::Libsecp256k1).unwrap();
+    let second = verify(&payment, &offers(), &[], now(vector), Recovery::K256).unwrap();
+    assert_eq!(first, second);
+    first.authorization
+}
+
+#[test]
+fn the_challenge_is_the_reference_servers_byte_for_byte() {
+    // Aim: the header our server writes is the one the vectors' clients were given.
+    let vector = vector("x402-v2-evm");
+    let parts = ChallengeParts {
+        resource: Resource {
+            url: "https://api.example.com/get-card?amount=5",
+            description: "Vector product",
+            mime_type: "application/json",
+        },
+        terms: &offers(),
+        error: PAYMENT_REQUIRED_ERROR,
+        code: "payment_required",
+        extensions: None,
+        body_members: None,
+    };
+    let challenge = challenge(&parts);
+    assert_eq!(
+        challenge.header,
+        vector["input"]["paymentRequiredHeader"].as_str().unwrap()
+    );
+
+    // The body is the same object with the contract's fields in each entry.
+    let mut body: Value = serde_json::from_slice(&challenge.body).unwrap();
+    assert_eq!(
+        body.as_object_mut().unwrap().remove("code").unwrap(),
+        "payment_required"
+    );
+    for entry in body["accepts"].as_array_mut().unwrap() {
+        let entry = entry.as_object_mut().unwrap();
+        assert_eq!(entry.remove("maxAmountRequired").unwrap(), "5000000");
+        assert_eq!(
+            entry.remove("resource").unwrap(),
+            "https://api.example.com/get-card?amount=5"
+        );
+        assert_eq!(entry.remove("description").unwrap(), "Vector product");
+        assert_eq!(entry.remove("mimeType").unwrap(), "application/json");
+    }
+    assert_eq!(body, vector["input"]["paymentRequired"]);
+}
+
+#[test]
+fn evm_payments_of_every_stock_client_are_accepted() {
+    // Aim: x402 v2, x402 v1 and mppx payments verify, name their payer, and hash to the digest viem computed.
+    for name in ["x402-v2-evm", "x402-v1-evm", "x402-v2-evm-from-mppx"] {
+        let vector = vector(name);
+        let authorization = accept(&vector, vector["output"]["headerValue"].as_str().unwrap());
+        let Authorization::Evm(evm) = &authorization else {
+            panic!("{name} is a payment on Base")
+        };
+        assert_eq!(checksummed(&evm.from), vector["expectedPayer"], "{name}");
+        assert_eq!(authorization.value(), Usdc::from_atomic(5_000_000));
+        let Payee::Base(payee) = &offers()[0].payee else {
+            panic!("Base comes first")
+        };
+        let digest = format!("0x{}", hex::encode(transfer_digest(&payee.domain_separator, evm)));
+        if let Some(expected) = vector["output"]["eip712"]["digest"].as_str() {
+            assert_eq!(digest, expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn solana_payments_of_the_stock_client_are_accepted() {
+    // Aim: the transaction verifies with and without the server's blockhash hint, which is no part of the terms.
+    let vector = vector("x402-v2-svm");
+    let hinted = &vector["withServerBlockhashHint"];
+    for header in [&vector["output"]["headerValue"], &hinted["headerValue"]] {
+        let authorization = accept(&vector, header.as_str().unwrap());
+        let Authorization::Solana(transfer) = &authorization else {
+            panic!("a payment on Solana")
+        };
+        assert_eq!(
+            authorization.payer().address(),
+            vector["expectedPayer"].as_str().unwrap()
+        );
+        assert_eq!(authorization.network(), Network::Solana);
+        assert_eq!(
+            bs58::encode(transfer.blockhash).into_string(),
+            vector["rpcStub"]["blockhash"]
+        );
+    }
+}
+
+#[test]
+fn the_co_signed_transaction_is_the_same_payment() {
+    // Aim: filling the fee payer's slot changes neither the verdict nor what the payment is claimed by.
+    use purser::payment::solana::{SolanaDemand, verify};
+    let vector = vector("x402-v2-svm");
+    let offers = offers();
+    let Payee::Solana(payee) = &offers[1].payee else {
+        panic!("Solana comes second")
+    };
+    let demand = SolanaDemand {
+        payee,
+        amount: Usdc::from_atomic(5_000_000),
+    };
+    let decode = |text: &Value| STANDARD.decode(text.as_str().unwrap()).unwrap();
+    let sent = verify(&decode(&vector["output"]["decoded"]["payload"]["transaction"]), &demand).unwrap();
+    let co_signed = verify(&decode(&vector["output"]["coSigned"]["wireBase64"]), &demand).unwrap();
+    assert_ne!(sent, co_signed);
+    assert_eq!(sent.claim_key(), co_signed.claim_key());
+}
