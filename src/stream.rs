@@ -15,7 +15,7 @@ mod socket;
 
 pub use feed::Feed;
 pub use frame::{Filter, render_event};
-pub use hub::{Hub, Subscription};
+pub use hub::{Full, Hub, Seat, Subscription, Taken};
 pub use socket::{Access, StreamState, upgrade};
 
 /// Close codes of `/stream`.

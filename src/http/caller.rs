@@ -1,6 +1,7 @@
 //! Who is calling: the bearer token, judged once a request, and the address behind trusted proxies.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use http::HeaderMap;
@@ -129,6 +130,45 @@ fn bearer_token(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
+/// What the front found out about a request: one entry among its extensions.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub(super) bearer: Bearer,
+    pub(super) id: Arc<str>,
+    pub(super) ip: IpAddr,
+}
+
+impl Asked {
+    /// Always there behind the front; a router without it answers 500.
+    fn of(parts: &Parts) -> Result<&Self, ApiError> {
+        parts.extensions.get().ok_or_else(ApiError::internal)
+    }
+}
+
+/// Id of the request, for the engine and for log lines that outlive it.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub Arc<str>);
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Asked::of(parts).map(|asked| Self(asked.id.clone()))
+    }
+}
+
+/// The client's address behind trusted proxies, for routes with limits of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientIp(pub IpAddr);
+
+impl<S: Sync> FromRequestParts<S> for ClientIp {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Asked::of(parts).map(|asked| Self(asked.ip))
+    }
+}
+
 /// Handlers that need a good token take this; without one the answer is 401.
 #[derive(Clone, Debug)]
 pub struct Authenticated(pub Claims);
@@ -137,8 +177,7 @@ impl<S: Sync> FromRequestParts<S> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let bearer = parts.extensions.get::<Bearer>().ok_or_else(ApiError::internal)?;
-        bearer.claims().cloned().map(Self)
+        Asked::of(parts)?.bearer.claims().cloned().map(Self)
     }
 }
 
@@ -150,12 +189,7 @@ impl<S: Sync> FromRequestParts<S> for MaybeBearer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        parts
-            .extensions
-            .get::<Bearer>()
-            .cloned()
-            .map(Self)
-            .ok_or_else(ApiError::internal)
+        Asked::of(parts).map(|asked| Self(asked.bearer.clone()))
     }
 }
 

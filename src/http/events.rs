@@ -166,7 +166,11 @@ async fn get_stream(
             "This route only speaks WebSocket.",
         )
     })?;
-    Ok(upgrade(socket, state.stream, access))
+    let seat =
+        state.stream.hub.seat().map_err(|_| {
+            ApiError::unavailable("streams_full", "The service has as many streams as it can serve.", 5)
+        })?;
+    Ok(upgrade(socket, state.stream, access, seat))
 }
 
 /// A cookie counts only together with our own Origin: a page of somebody else's can make a browser send the cookie,

@@ -20,7 +20,7 @@ use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
 
-use super::caller::{Authenticator, Bearer, client_ip};
+use super::caller::{Asked, Authenticator, Bearer, client_ip};
 use super::error::{ApiError, Complete, Parked};
 use super::headers::{FixedHeaders, write_preflight};
 use super::rate::{Budget, Counted, RateLimiter};
@@ -46,14 +46,6 @@ pub struct Inside {
 
 /// Paths that are never limited.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
-
-/// Id of a request, for handlers and log lines.
-#[derive(Clone, Debug)]
-pub struct RequestId(pub Arc<str>);
-
-/// The client's address behind trusted proxies, for handlers with limits of their own.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientIp(pub IpAddr);
 
 /// See the module.
 pub struct Front {
@@ -123,9 +115,11 @@ impl Front {
             error.render(&id, as_problem)
         } else {
             let span = tracing::error_span!("request", id = %id, method = %parts.method, path = parts.uri.path());
-            parts.extensions.insert(bearer);
-            parts.extensions.insert(RequestId(id.clone()));
-            parts.extensions.insert(ClientIp(ip));
+            parts.extensions.insert(Asked {
+                bearer,
+                id: id.clone(),
+                ip,
+            });
             let answer = self.route(Request::from_parts(parts, body)).instrument(span).await;
             finish(answer, &id, as_problem)
         };

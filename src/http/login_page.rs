@@ -4,8 +4,10 @@
 //! once, and a button does it where scripts are off. Everything is embedded, nothing is fetched from elsewhere, and
 //! names of others reach the page only as text.
 
+use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
+use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, StatusCode, header};
@@ -58,6 +60,11 @@ impl LoginPage {
     }
 }
 
+/// `GET /login`, which consumes nothing. `POST /login` belongs to whoever redeems codes.
+pub fn router(page: LoginPage) -> Router {
+    Router::new().route("/login", get(move || async move { page.response(StatusCode::OK) }))
+}
+
 impl Default for LoginPage {
     fn default() -> Self {
         Self::new()
@@ -84,7 +91,10 @@ mod tests {
         ] {
             assert!(!text.contains(dangerous), "{dangerous}");
         }
-        assert!(text.contains(SCRIPT) && text.contains(STYLE) && text.contains("<form method=\"post\""));
+        assert!(
+            text.contains(&format!("<script>{SCRIPT}</script>")) && text.contains(&format!("<style>{STYLE}</style>"))
+        );
+        assert!(text.contains("<form method=\"post\""));
         assert!(
             page.policy
                 .to_str()

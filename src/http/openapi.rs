@@ -14,6 +14,9 @@ use super::json as answer;
 use crate::config::Config;
 use purser_actors::id::Network;
 
+const CHALLENGE: &str = "Without a payment: the challenge (body, PAYMENT-REQUIRED for x402, WWW-Authenticate for MPP); \
+    nothing is charged. With `success: false`: the payment could not settle; nothing is charged.";
+
 /// Operations of this crate's own routes; those of other rooms are merged in by [`document`].
 #[derive(OpenApi)]
 #[openapi(
@@ -60,6 +63,10 @@ pub fn document(
             continue;
         };
         operation["x-payment-info"] = payment_info(config, name, product);
+        let challenge = json!({ "description": CHALLENGE });
+        if let Some(responses) = operation["responses"].as_object_mut() {
+            responses.entry("402").or_insert(challenge);
+        }
     }
     Ok(document)
 }
@@ -110,4 +117,33 @@ pub fn router(document: &Value) -> Router {
 
 async fn get_openapi(page: Bytes) -> Response {
     answer::bytes_as_json(page)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::config::Sources;
+
+    #[utoipa::path(get, path = "/get-card", responses((status = 200, description = "A card.")))]
+    #[allow(dead_code, reason = "only its documentation is used")]
+    async fn get_card() {}
+
+    #[derive(OpenApi)]
+    #[openapi(paths(get_card))]
+    struct Room;
+
+    // Aim: a paid operation carries its prices and its 402; a free one carries neither.
+    #[test]
+    fn paid_operations_name_their_price() {
+        let config = Config::load(&Sources::default()).unwrap();
+        let document = document(&config, "https://pay.example", vec![Room::openapi()]).unwrap();
+        let card = &document["paths"]["/get-card"]["get"];
+        let info = &card["x-payment-info"];
+        assert_eq!((&info["minPrice"], &info["maxPrice"]), (&"5".into(), &"1000".into()));
+        assert_eq!(info["offers"].as_array().unwrap().len(), 3);
+        assert!(card["responses"]["402"]["description"].is_string() && card["responses"]["200"].is_object());
+        let free = &document["paths"]["/get-pricing"]["get"];
+        assert!(free.get("x-payment-info").is_none() && free["responses"].get("402").is_none());
+    }
 }

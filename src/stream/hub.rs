@@ -42,7 +42,10 @@ pub enum Taken {
 /// waits: each subscriber's queue has a lock of its own, held for a push.
 pub struct Hub {
     by_subject: DashMap<Vec<u8>, Vec<Arc<Subscriber>>>,
-    count: AtomicUsize,
+    /// Connections, with or without a credential.
+    seats: AtomicUsize,
+    /// Subscriptions.
+    subscribed: AtomicUsize,
     next_id: AtomicU64,
     buffer_bytes: usize,
     max_connections: usize,
@@ -66,7 +69,8 @@ impl Hub {
     pub fn new(config: &crate::config::Stream) -> Arc<Self> {
         Arc::new(Self {
             by_subject: DashMap::new(),
-            count: AtomicUsize::new(0),
+            seats: AtomicUsize::new(0),
+            subscribed: AtomicUsize::new(0),
             next_id: AtomicU64::new(1),
             buffer_bytes: config.buffer_bytes,
             max_connections: config.max_connections,
@@ -75,15 +79,25 @@ impl Hub {
         })
     }
 
+    /// A place for one connection, whoever it turns out to be. Taken before the upgrade and kept until the socket is
+    /// gone, so that connections without a credential, and those that are being closed, count too.
+    ///
+    /// # Errors
+    /// [`Full::Service`] at the limit.
+    pub fn seat(self: &Arc<Self>) -> Result<Seat, Full> {
+        let seat = Seat(self.clone());
+        if self.seats.fetch_add(1, Ordering::AcqRel) >= self.max_connections {
+            Err(Full::Service)
+        } else {
+            Ok(seat)
+        }
+    }
+
     /// Starts collecting events of this wallet's account.
     ///
     /// # Errors
-    /// [`Full`] at a limit.
+    /// [`Full::Account`] at the limit.
     pub fn subscribe(self: &Arc<Self>, wallet: Wallet, session: SessionId) -> Result<Subscription, Full> {
-        if self.count.fetch_add(1, Ordering::AcqRel) >= self.max_connections {
-            self.count.fetch_sub(1, Ordering::AcqRel);
-            return Err(Full::Service);
-        }
         let subscriber = Arc::new(Subscriber {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
             session,
@@ -94,11 +108,10 @@ impl Hub {
         let subject = wallet.key();
         let mut entry = self.by_subject.entry(subject.clone()).or_default();
         if entry.len() >= self.max_per_account {
-            drop(entry);
-            self.count.fetch_sub(1, Ordering::AcqRel);
             return Err(Full::Account);
         }
         entry.push(subscriber.clone());
+        self.subscribed.fetch_add(1, Ordering::AcqRel);
         drop(entry);
         Ok(Subscription {
             hub: self.clone(),
@@ -125,20 +138,29 @@ impl Hub {
         }
     }
 
-    /// Streams open now.
-    pub fn len(&self) -> usize {
-        self.count.load(Ordering::Acquire)
+    /// Connections open now.
+    pub fn connections(&self) -> usize {
+        self.seats.load(Ordering::Acquire)
     }
 
-    /// Whether nobody watches.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Subscriptions now.
+    pub fn subscriptions(&self) -> usize {
+        self.subscribed.load(Ordering::Acquire)
+    }
+}
+
+/// See [`Hub::seat`].
+pub struct Seat(Arc<Hub>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.seats.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl EventSink for Hub {
     fn publish(&self, events: &[StoredEvent]) {
-        if self.is_empty() {
+        if self.subscriptions() == 0 {
             return;
         }
         for event in events {
@@ -218,7 +240,7 @@ impl Drop for Subscription {
                 entry.remove();
             }
         }
-        self.hub.count.fetch_sub(1, Ordering::AcqRel);
+        self.hub.subscribed.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -280,11 +302,16 @@ mod tests {
         let first = hub.subscribe(A, SessionId(1)).unwrap();
         let _second = hub.subscribe(A, SessionId(1)).unwrap();
         assert_eq!(hub.subscribe(A, SessionId(1)).err(), Some(Full::Account));
-        let _third = hub.subscribe(B, SessionId(2)).unwrap();
-        assert_eq!(hub.subscribe(B, SessionId(2)).err(), Some(Full::Service));
+        let _other = hub.subscribe(B, SessionId(2)).unwrap();
         drop(first);
-        assert!(hub.subscribe(B, SessionId(2)).is_ok());
-        assert_eq!((hub.len(), hub.by_subject.len()), (2, 2));
+        let _again = hub.subscribe(A, SessionId(1)).unwrap();
+        assert_eq!((hub.subscriptions(), hub.by_subject.len()), (3, 2));
+
+        let mut seats: Vec<_> = (0..3).map(|_| hub.seat().ok().unwrap()).collect();
+        assert_eq!(hub.seat().err(), Some(Full::Service));
+        seats.pop();
+        assert!(hub.seat().is_ok());
+        assert_eq!(hub.connections(), 2);
     }
 
     // Aim: revoking a session reaches its streams and no others.

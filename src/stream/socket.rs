@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 use super::close;
 use super::feed::Feed;
 use super::frame::{ClientFrame, Filter, PING, error_frame, event_frame, ready_frame};
-use super::hub::{Full, Hub};
+use super::hub::{Hub, Seat};
 use crate::config;
 use crate::http::caller::{Authenticator, Claims, Gate};
 
@@ -43,8 +43,8 @@ pub enum Access {
     FirstMessage,
 }
 
-/// Answers the upgrade and serves the client.
-pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access) -> Response {
+/// Answers the upgrade and serves the client, who keeps the seat to the end.
+pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access, seat: Seat) -> Response {
     let most = state.config.max_message_bytes;
     socket
         .max_message_size(most)
@@ -53,6 +53,7 @@ pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access
         .write_buffer_size(0)
         .max_write_buffer_size(state.config.buffer_bytes.saturating_mul(4).max(1 << 20))
         .on_upgrade(move |socket| async move {
+            let _seat = seat;
             let mut client = Client {
                 socket,
                 send_timeout: Duration::from_millis(state.config.send_timeout_ms),
@@ -137,8 +138,7 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
     };
     let subscription = match state.hub.subscribe(claims.wallet, claims.session) {
         Ok(subscription) => subscription,
-        Err(full @ Full::Account) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
-        Err(full @ Full::Service) => return ControlFlow::Break(close_with(1013, &full.to_string())),
+        Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
     };
     client.send(ready_frame(&claims.wallet), 0).await?;
     let feed = Feed::new(

@@ -169,13 +169,10 @@ async fn a_retiring_route_announces_its_successor() {
 async fn case_69_a_stop_lets_calls_in_flight_finish() {
     let mut world = World::start().await;
     let idle = tokio::net::TcpStream::connect(world.addr).await.unwrap();
-    let (gate, stop, addr) = (world.gate.clone(), world.stop.take(), world.addr);
+    let ((inside, gate), stop, addr) = (world.gate.clone(), world.stop.take(), world.addr);
     let call = world.get("/gate");
     let stopping = async {
-        // The call is inside once it waits for its permit; a second look is a refused connection.
-        while gate.available_permits() == 0 && tokio::net::TcpStream::connect(addr).await.is_err() {}
-        tokio::task::yield_now().await;
-        world.get("/healthz").await;
+        inside.acquire().await.unwrap().forget();
         stop.unwrap().stop();
         while tokio::net::TcpStream::connect(addr).await.is_ok() {
             tokio::task::yield_now().await;

@@ -198,7 +198,7 @@ async fn case_64_a_client_that_does_not_read_is_closed_with_its_cursor() {
     let mut socket = open_as(&world, "alice").await;
     say(&mut socket, json!({"type": "subscribe", "after": 0})).await;
     // The subscription ends on the server when it gives up on us; until then nothing here is read.
-    while !world.hub.is_empty() {
+    while world.hub.subscriptions() > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let (mut seen, code, reason) = until_closed(&mut socket).await;
@@ -237,6 +237,22 @@ async fn a_stream_ends_with_its_reason() {
     world.hub.stop();
     let (_, code, reason) = until_closed(&mut bob).await;
     assert_eq!((code, reason.as_str()), (1001, r#"{"cursor":0}"#));
+}
+
+// Aim: connections without a credential count, so silence cannot fill the memory; the refusal is an ordinary 503.
+#[tokio::test]
+async fn silent_connections_take_a_seat() {
+    let world = World::with(&[("stream.max_connections", "1")]).await;
+    let _silent = open(&world, &[]).await.unwrap();
+    match open(&world, &[("authorization", "Bearer alice")]).await {
+        Err(tungstenite::Error::Http(answer)) => {
+            assert_eq!(
+                (answer.status().as_u16(), &answer.headers()["retry-after"]),
+                (503, &"5".parse().unwrap())
+            );
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 // Aim: an account has so many streams and no more.

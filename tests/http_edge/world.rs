@@ -207,8 +207,8 @@ pub struct World {
     pub document: serde_json::Value,
     /// How often the pretended paid handler ran.
     pub paid_calls: Arc<AtomicUsize>,
-    /// `/gate` answers when this has a permit.
-    pub gate: Arc<Semaphore>,
+    /// `/gate` counts itself in the first, then answers when the second has a permit.
+    pub gate: (Arc<Semaphore>, Arc<Semaphore>),
     pub stop: Option<StopHandle>,
     pub running: tokio::task::JoinHandle<bool>,
 }
@@ -244,7 +244,8 @@ impl World {
             clock: clock.clone(),
             config: config.stream.clone(),
         });
-        let (paid_calls, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+        let paid_calls = Arc::new(AtomicUsize::new(0));
+        let gate = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let document = openapi::document(&config, &format!("http://{addr}"), Vec::new()).unwrap();
         let docs_version = openapi::docs_version(&document, &[]);
         let routes = pricing::router(&config)
@@ -310,11 +311,15 @@ impl World {
     }
 }
 
-fn test_routes(config: &Config, paid: Arc<AtomicUsize>, gate: Arc<Semaphore>) -> Router {
+fn test_routes(config: &Config, paid: Arc<AtomicUsize>, (inside, gate): (Arc<Semaphore>, Arc<Semaphore>)) -> Router {
     let (most, within) = (config.server.max_body_bytes, config.server.body_timeout());
     let echo = move |body: Body| async move {
         let value: serde_json::Value = json::read(body, most, within).await?;
         Ok::<Response, ApiError>(json::ok(&value))
+    };
+    let waits = move || async move {
+        inside.add_permits(1);
+        gate.acquire().await.map(drop).is_ok().to_string()
     };
     let old = || async { Err::<Response, _>(ApiError::parameter("parameter_missing", "grant_type", "Missing.")) };
     Router::new()
@@ -336,10 +341,7 @@ fn test_routes(config: &Config, paid: Arc<AtomicUsize>, gate: Arc<Semaphore>) ->
             get(|Authenticated(claims): Authenticated| async move { claims.wallet.user_id() }),
         )
         .route("/hang", get(|| async { std::future::pending::<()>().await }))
-        .route(
-            "/gate",
-            get(move || async move { gate.acquire().await.map(drop).is_ok().to_string() }),
-        )
+        .route("/gate", get(waits))
         .route("/echo", post(echo))
         .route("/refresh", deprecation::retiring(deprecation::REFRESH, post(old)))
 }
