@@ -4,11 +4,18 @@
 //! [`error::ApiError`] and is written by the front.
 
 pub mod caller;
+pub mod deprecation;
 pub mod error;
+pub mod events;
 pub mod front;
 pub mod headers;
+pub mod health;
 pub mod json;
+pub mod login_page;
+pub mod openapi;
+pub mod pricing;
 pub mod query;
 pub mod rate;
 pub mod server;
 mod unparsed;
+pub mod version;

@@ -1,13 +1,14 @@
 //! Who is calling: the bearer token, judged once a request, and the address behind trusted proxies.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, COOKIE};
 use http::request::Parts;
 use purser_actors::id::{SessionId, Wallet};
-use purser_actors::port::Timestamp;
+use purser_actors::port::{BoxFuture, Timestamp};
 
 use super::error::ApiError;
 
@@ -60,6 +61,23 @@ pub trait Authenticator: Send + Sync {
     fn authenticate_session(&self, cookie: &str) -> Result<Claims, TokenError>;
 }
 
+/// Knows which accounts are frozen. Reads the latest durable state.
+pub trait Gate: Send + Sync {
+    /// The operator's message, if the account is frozen.
+    fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>>;
+}
+
+/// 403 with `frozen_message` when the claims' account is frozen; every authenticated route asks this.
+///
+/// # Errors
+/// 403 `account_frozen`.
+pub async fn not_frozen(gate: &dyn Gate, claims: &Claims) -> Result<(), ApiError> {
+    match gate.frozen_message(claims.wallet).await {
+        Some(message) => Err(ApiError::frozen(message)),
+        None => Ok(()),
+    }
+}
+
 /// The front's verdict on the `Authorization: Bearer` header, kept with the request.
 #[derive(Clone, Debug)]
 pub enum Bearer {
@@ -75,10 +93,16 @@ impl Bearer {
     pub(super) fn judge(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
-            return if headers.contains_key(AUTHORIZATION) { Self::Refused(TokenError::Invalid) } else { Self::Absent };
+            return if headers.contains_key(AUTHORIZATION) {
+                Self::Refused(TokenError::Invalid)
+            } else {
+                Self::Absent
+            };
         };
         // Anything that is not a bearer token (a `Payment` credential) is for others to judge.
-        let Some(token) = value.to_str().ok().and_then(bearer_token) else { return Self::Absent };
+        let Some(token) = value.to_str().ok().and_then(bearer_token) else {
+            return Self::Absent;
+        };
         match authenticator.authenticate(token) {
             Ok(claims) => Self::Known(claims),
             Err(error) => Self::Refused(error),
@@ -93,9 +117,10 @@ impl Bearer {
         match self {
             Self::Known(claims) => Ok(claims),
             Self::Refused(error) => Err((*error).into()),
-            Self::Absent => {
-                Err(ApiError::unauthorized("token_missing", "This route needs an Authorization: Bearer header."))
-            }
+            Self::Absent => Err(ApiError::unauthorized(
+                "token_missing",
+                "This route needs an Authorization: Bearer header.",
+            )),
         }
     }
 }
@@ -103,6 +128,45 @@ impl Bearer {
 fn bearer_token(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// What the front found out about a request: one entry among its extensions.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub(super) bearer: Bearer,
+    pub(super) id: Arc<str>,
+    pub(super) ip: IpAddr,
+}
+
+impl Asked {
+    /// Always there behind the front; a router without it answers 500.
+    fn of(parts: &Parts) -> Result<&Self, ApiError> {
+        parts.extensions.get().ok_or_else(ApiError::internal)
+    }
+}
+
+/// Id of the request, for the engine and for log lines that outlive it.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub Arc<str>);
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Asked::of(parts).map(|asked| Self(asked.id.clone()))
+    }
+}
+
+/// The client's address behind trusted proxies, for routes with limits of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientIp(pub IpAddr);
+
+impl<S: Sync> FromRequestParts<S> for ClientIp {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Asked::of(parts).map(|asked| Self(asked.ip))
+    }
 }
 
 /// Handlers that need a good token take this; without one the answer is 401.
@@ -113,8 +177,7 @@ impl<S: Sync> FromRequestParts<S> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let bearer = parts.extensions.get::<Bearer>().ok_or_else(ApiError::internal)?;
-        bearer.claims().cloned().map(Self)
+        Asked::of(parts)?.bearer.claims().cloned().map(Self)
     }
 }
 
@@ -126,7 +189,7 @@ impl<S: Sync> FromRequestParts<S> for MaybeBearer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        parts.extensions.get::<Bearer>().cloned().map(Self).ok_or_else(ApiError::internal)
+        Asked::of(parts).map(|asked| Self(asked.bearer.clone()))
     }
 }
 
@@ -135,8 +198,14 @@ pub const SESSION_COOKIE: &str = "purser_session";
 
 /// The session cookie's value, if exactly one was sent.
 pub fn session_cookie(headers: &HeaderMap) -> Option<&str> {
-    let pairs = headers.get_all(COOKIE).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(';'));
-    let mut ours = pairs.filter_map(|p| p.trim().split_once('=')).filter(|(name, _)| *name == SESSION_COOKIE);
+    let pairs = headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .flat_map(|v| v.split(';'));
+    let mut ours = pairs
+        .filter_map(|p| p.trim().split_once('='))
+        .filter(|(name, _)| *name == SESSION_COOKIE);
     match (ours.next(), ours.next()) {
         (Some((_, value)), None) => Some(value),
         _ => None,
@@ -149,10 +218,16 @@ pub(super) fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -
     if trusted.is_empty() || !trusted.contains(&peer) {
         return peer;
     }
-    let values: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok()).collect();
+    let values: Vec<&str> = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .collect();
     let hops = values.iter().rev().flat_map(|v| v.rsplit(','));
     for hop in hops {
-        let Ok(ip) = hop.trim().parse::<IpAddr>() else { return peer };
+        let Ok(ip) = hop.trim().parse::<IpAddr>() else {
+            return peer;
+        };
         let ip = ip.to_canonical();
         if !trusted.contains(&ip) {
             return ip;
@@ -176,7 +251,10 @@ mod tests {
         headers.append("x-forwarded-for", "3.3.3.3, 10.0.0.1".parse().unwrap());
         assert_eq!(client_ip(stranger, &headers, &[]), stranger);
         assert_eq!(client_ip(stranger, &headers, &[proxy]), stranger);
-        assert_eq!(client_ip(proxy, &headers, &[proxy]), "3.3.3.3".parse::<IpAddr>().unwrap());
+        assert_eq!(
+            client_ip(proxy, &headers, &[proxy]),
+            "3.3.3.3".parse::<IpAddr>().unwrap()
+        );
         headers.append("x-forwarded-for", "nonsense".parse().unwrap());
         assert_eq!(client_ip(proxy, &headers, &[proxy]), proxy);
     }

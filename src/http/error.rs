@@ -57,19 +57,29 @@ impl ApiError {
 
     /// 400 about one parameter.
     pub fn parameter(code: &'static str, param: impl Into<Text>, error: impl Into<Text>) -> Self {
-        Self { param: Some(param.into()), ..Self::new(StatusCode::BAD_REQUEST, code, error) }
+        Self {
+            param: Some(param.into()),
+            ..Self::new(StatusCode::BAD_REQUEST, code, error)
+        }
     }
 
     /// Adds what to do about it.
     #[must_use]
     pub fn hint(self, hint: impl Into<Text>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
     }
 
     /// Adds when to come back; makes it not terminal.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
-        Self { retry_after_seconds: Some(seconds), terminal: false, ..self }
+        Self {
+            retry_after_seconds: Some(seconds),
+            terminal: false,
+            ..self
+        }
     }
 
     /// 401: no token, or none that is good any more.
@@ -81,7 +91,10 @@ impl ApiError {
     /// 403 with the contract's `frozen_message`.
     pub fn frozen(message: impl Into<String>) -> Self {
         let base = Self::new(StatusCode::FORBIDDEN, "account_frozen", "This account is frozen.");
-        Self { frozen_message: Some(message.into()), ..base }
+        Self {
+            frozen_message: Some(message.into()),
+            ..base
+        }
     }
 
     /// 403: somebody else's.
@@ -96,8 +109,15 @@ impl ApiError {
 
     /// 405 with the methods that would work.
     pub fn method_not_allowed(allow: HeaderValue) -> Self {
-        let base = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "This route does not take that method.");
-        Self { allow: Some(allow), ..base }
+        let base = Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            "This route does not take that method.",
+        );
+        Self {
+            allow: Some(allow),
+            ..base
+        }
     }
 
     /// 429. The contract's hint: wait and retry once.
@@ -114,8 +134,12 @@ impl ApiError {
 
     /// 500. The cause goes to the log, where it is handled; the caller gets the request id.
     pub fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "Something failed on our side.")
-            .hint("Retry after a few seconds; quote request_id if it stays.")
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal_error",
+            "Something failed on our side.",
+        )
+        .hint("Retry after a few seconds; quote request_id if it stays.")
     }
 
     /// For a bare status that some layer below answered with.
@@ -134,7 +158,12 @@ impl ApiError {
             426 => ("upgrade_required", "This route only speaks WebSocket."),
             431 => ("headers_too_large", "The request headers are too large."),
             400..=499 => ("invalid_request", "The request cannot be served."),
-            _ => return Self { status, ..Self::internal() },
+            _ => {
+                return Self {
+                    status,
+                    ..Self::internal()
+                };
+            }
         };
         Self::new(status, code, error)
     }
@@ -165,7 +194,11 @@ impl ApiError {
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        let kind = if as_problem { "application/problem+json" } else { "application/json" };
+        let kind = if as_problem {
+            "application/problem+json"
+        } else {
+            "application/json"
+        };
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(seconds) = self.retry_after_seconds {

@@ -1,7 +1,7 @@
 //! The headers that every response carries, kept ready: a response only clones them.
 
-use http::header::{self, HeaderName, HeaderValue};
 use http::HeaderMap;
+use http::header::{self, HeaderName, HeaderValue};
 
 use super::rate::Budget;
 
@@ -50,12 +50,17 @@ impl FixedHeaders {
             docs: text(docs_version.to_owned()),
             policy: text(format!("{limit};w={window_seconds}")),
             sandbox,
-            numbers: (0..=limit.clamp(window_seconds.min(3600), 3600)).map(HeaderValue::from).collect(),
+            numbers: (0..=limit.clamp(window_seconds.min(3600), 3600))
+                .map(HeaderValue::from)
+                .collect(),
         }
     }
 
     fn number(&self, n: u32) -> HeaderValue {
-        self.numbers.get(n as usize).cloned().unwrap_or_else(|| HeaderValue::from(n))
+        self.numbers
+            .get(n as usize)
+            .cloned()
+            .unwrap_or_else(|| HeaderValue::from(n))
     }
 
     /// Adds them. A budget that a route has put there already (a tighter one) stays.

@@ -102,7 +102,11 @@ impl RateLimiter {
     }
 
     fn spend(&self, caller: Counted, now: Timestamp, cost: u32) -> Budget {
-        let limit = if matches!(caller, Counted::Payer(_)) { self.payments } else { self.requests };
+        let limit = if matches!(caller, Counted::Payer(_)) {
+            self.payments
+        } else {
+            self.requests
+        };
         let window = now.seconds() / self.window_seconds;
         let place = self.hasher.hash_one(caller) as usize % SHARDS;
         let used = {
@@ -163,11 +167,22 @@ mod tests {
     fn the_limit_holds_for_its_window() {
         let limiter = limiter(2, 1000);
         let first = limiter.count(ip("1.2.3.4"), NOW);
-        assert_eq!(first, Budget { limit: 2, remaining: 1, reset_seconds: 50, allowed: true });
+        assert_eq!(
+            first,
+            Budget {
+                limit: 2,
+                remaining: 1,
+                reset_seconds: 50,
+                allowed: true
+            }
+        );
         assert!(limiter.count(ip("1.2.3.4"), NOW).allowed);
         let third = limiter.count(ip("1.2.3.4"), NOW);
         assert_eq!((third.allowed, third.remaining), (false, 0));
-        assert!(limiter.count(ip("1.2.3.5"), NOW).allowed, "another caller has a budget of its own");
+        assert!(
+            limiter.count(ip("1.2.3.5"), NOW).allowed,
+            "another caller has a budget of its own"
+        );
         assert!(limiter.count(ip("1.2.3.4"), NOW.plus_ms(50_000)).allowed);
     }
 
@@ -209,7 +224,11 @@ mod tests {
         let tracked: usize = limiter.shards.iter().map(|s| s.lock().counts.len()).sum();
         assert_eq!(tracked, 64);
         assert!(!limiter.count(flood(9_999), NOW).allowed);
-        let known = limiter.shards.iter().find_map(|s| s.lock().counts.keys().next().copied()).unwrap();
+        let known = limiter
+            .shards
+            .iter()
+            .find_map(|s| s.lock().counts.keys().next().copied())
+            .unwrap();
         assert_eq!(limiter.count(known, NOW).remaining, 8);
     }
 }
