@@ -173,6 +173,13 @@ impl Ledger {
             .map(|l| &l.transfer)
     }
 
+    /// Whether a reorganisation is on its way that frees this key again.
+    pub(crate) fn may_drop(&self, key: &Key) -> bool {
+        self.plans
+            .values()
+            .any(|plan| matches!(plan, Plan::Drop(dropped) if dropped == key))
+    }
+
     /// The transfer with this id, dropped or not.
     pub(crate) fn find_transaction(&self, transaction: &str) -> Option<&Landed> {
         self.by_transaction.get(transaction).and_then(|i| self.landed.get(*i))
