@@ -125,12 +125,10 @@ fn of_store(error: &StoreError) -> ApiError {
     match error {
         StoreError::Expired { oldest } => {
             let error = "Events after that sequence are no longer kept.";
-            let base = ApiError::new(StatusCode::GONE, "cursor_expired", error);
-            ApiError {
-                param: Some("after".into()),
-                ..base
-            }
-            .hint(format!("The oldest sequence kept is {oldest}."))
+            let hint = format!("The oldest sequence kept is {oldest}.");
+            ApiError::new(StatusCode::GONE, "cursor_expired", error)
+                .param("after")
+                .hint(hint)
         }
         StoreError::Io(_) | StoreError::Damaged(_) => {
             tracing::error!(%error, "events could not be read");
