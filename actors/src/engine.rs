@@ -210,25 +210,25 @@ impl Engine {
 }
 
 impl Inner {
-    /// Deletes nonces and login codes that nobody could use any more. Their keys begin with the expiry.
+    /// Deletes nonces, revocations and login codes that no longer matter. The keys of the first two begin with the
+    /// expiry; of a code, the row tells.
     async fn forget_expired(&self) -> Result<(), StoreError> {
         const PAGE: usize = 500;
         let now_s = self.clock.now().seconds();
         for name in [table::NONCE, table::LINK, table::REVOKED] {
             let page = self.store.scan(&[name], None, PAGE).await?;
-            let expired = page.into_iter().map(|(key, _)| key).filter(|key| {
-                let expiry = key.get(1..9).and_then(|b| <[u8; 8]>::try_from(b).ok());
-                expiry.is_some_and(|e| u64::from_be_bytes(e) < now_s)
+            let expired = page.into_iter().filter(|(key, row)| {
+                let expiry = if name == table::LINK {
+                    codec::decode(&row.value).ok().map(|grant: LinkGrant| grant.expires_s)
+                } else {
+                    key.get(1..).and_then(|k| k.first_chunk()).map(|b| u64::from_be_bytes(*b))
+                };
+                expiry.is_some_and(|e| e < now_s)
             });
-            let writes: Vec<_> = expired.map(|key| Write::Delete { key }).collect();
+            let writes: Vec<_> = expired.map(|(key, _)| Write::Delete { key }).collect();
             if !writes.is_empty() {
-                self.store.commit(
-                    Batch {
-                        writes,
-                        ..Batch::default()
-                    },
-                    Box::new(|_| {}),
-                );
+                let batch = Batch { writes, ..Batch::default() };
+                self.store.commit(batch, Box::new(|_| {}));
             }
         }
         Ok(())
@@ -351,13 +351,13 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Used`] when the code is unknown, used or too old.
-    pub async fn use_link(&self, code: LinkCode, session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
-        if code.expires_s <= self.0.clock.now().seconds() {
-            return Err(Denied::Used);
-        }
-        let row = self.0.store.read(&table::link(code.expires_s, &code.hash)).await;
+    pub async fn use_link(&self, code: [u8; 32], session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
+        let row = self.0.store.read(&table::link(&code)).await;
         let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
         let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
+        if grant.expires_s <= self.0.clock.now().seconds() {
+            return Err(Denied::Used);
+        }
         let command = account::Command::UseLink {
             code,
             amr: grant.amr,
