@@ -13,6 +13,8 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
 
+use super::caller::RequestId;
+
 type Text = Cow<'static, str>;
 
 /// A refusal as the caller sees it. Boxed, so that every `Result` of the edge stays small.
@@ -173,7 +175,7 @@ impl ApiError {
     }
 
     /// The body alone.
-    pub(super) fn body(&self, request_id: &str, as_problem: bool) -> Vec<u8> {
+    pub(super) fn body(&self, request_id: RequestId, as_problem: bool) -> Vec<u8> {
         let fields = Fields {
             r#type: as_problem.then_some("about:blank"),
             title: as_problem.then(|| self.status.canonical_reason()).flatten(),
@@ -193,7 +195,7 @@ impl ApiError {
     }
 
     /// The answer: body and headers of its own (`Retry-After`, `Allow`, no caching).
-    pub(super) fn render(&self, request_id: &str, as_problem: bool) -> Response {
+    pub(super) fn render(&self, request_id: RequestId, as_problem: bool) -> Response {
         let body = self.body(request_id, as_problem);
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
@@ -234,7 +236,7 @@ struct Fields<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     frozen_message: Option<&'a str>,
     terminal: bool,
-    request_id: &'a str,
+    request_id: RequestId,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_seconds: Option<u64>,
 }
