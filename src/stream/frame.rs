@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use purser_actors::id::Wallet;
 use purser_storage::{Seq, StoredEvent};
 use serde::Deserialize;
 
@@ -83,12 +82,6 @@ pub(super) fn event_frame(event: &StoredEvent) -> Option<String> {
 
 /// Tells the client to go on waiting.
 pub(super) const PING: &str = "{\"type\":\"ping\"}";
-
-/// After a good credential.
-pub(super) fn ready_frame(wallet: &Wallet) -> String {
-    // Hexadecimal and base58 need no escaping.
-    format!("{{\"type\":\"ready\",\"user_id\":\"{}\"}}", wallet.user_id())
-}
 
 /// About a message that was not understood; the stream goes on.
 pub(super) fn error_frame(code: &'static str, error: &'static str) -> String {

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use super::close;
 use super::feed::Feed;
-use super::frame::{ClientFrame, Filter, PING, error_frame, event_frame, ready_frame};
+use super::frame::{ClientFrame, Filter, PING, error_frame, event_frame};
 use super::hub::{Hub, Seat};
 use crate::config;
 use crate::http::caller::{Authenticator, Claims, Gate};
@@ -140,7 +140,6 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
         Ok(subscription) => subscription,
         Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
     };
-    client.send(ready_frame(&claims.wallet), 0).await?;
     let feed = Feed::new(
         state.store.clone(),
         subscription,
