@@ -8,6 +8,8 @@ mod free_routes;
 mod front;
 #[path = "http_edge/limits.rs"]
 mod limits;
+#[path = "http_edge/memory.rs"]
+mod memory;
 #[path = "http_edge/stream.rs"]
 mod stream;
 #[path = "http_edge/world.rs"]

@@ -1,14 +1,15 @@
 //! Who is calling: the bearer token, judged once a request, and the address behind trusted proxies.
 
+use std::fmt;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use http::{HeaderMap, HeaderValue};
 use purser_actors::id::{SessionId, Wallet};
 use purser_actors::port::{BoxFuture, Timestamp};
+use serde::{Serialize, Serializer};
 
 use super::error::ApiError;
 
@@ -134,7 +135,7 @@ fn bearer_token(value: &str) -> Option<&str> {
 #[derive(Clone)]
 pub(super) struct Asked {
     pub(super) bearer: Bearer,
-    pub(super) id: Arc<str>,
+    pub(super) id: RequestId,
     pub(super) ip: IpAddr,
 }
 
@@ -145,15 +146,43 @@ impl Asked {
     }
 }
 
-/// Id of the request, for the engine and for log lines that outlive it.
-#[derive(Clone, Debug)]
-pub struct RequestId(pub Arc<str>);
+/// Id of the request, for the engine and for log lines that outlive it. A number until somebody needs the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestId(pub u128);
+
+impl RequestId {
+    fn text(self) -> [u8; 36] {
+        let mut text = *b"req_00000000000000000000000000000000";
+        for (place, byte) in text[4..].chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            const DIGITS: &[u8; 16] = b"0123456789abcdef";
+            place[0] = DIGITS[usize::from(byte >> 4)];
+            place[1] = DIGITS[usize::from(byte & 15)];
+        }
+        text
+    }
+
+    pub(super) fn header(self) -> HeaderValue {
+        HeaderValue::from_bytes(&self.text()).unwrap_or(HeaderValue::from_static("req_unknown"))
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.text()).unwrap_or("req_unknown"))
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 impl<S: Sync> FromRequestParts<S> for RequestId {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        Asked::of(parts).map(|asked| Self(asked.id.clone()))
+        Asked::of(parts).map(|asked| asked.id)
     }
 }
 

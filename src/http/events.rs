@@ -18,7 +18,7 @@ use super::caller::{Authenticated, Bearer, Claims, MaybeBearer, TokenError, not_
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
-use crate::stream::{Access, Filter, StreamState, render_event, upgrade};
+use crate::stream::{Access, Announced, Filter, StreamState, upgrade};
 
 /// Events looked through for one page, at most: a rare type must not read a whole history in one call.
 const SCAN_LIMIT: usize = 5_000;
@@ -107,11 +107,9 @@ async fn page(
                 return Ok(found);
             }
             looked += 1;
-            if filter.wants(&event.payload) {
-                let text = render_event(event).ok_or_else(ApiError::internal)?;
-                found
-                    .events
-                    .push(RawValue::from_string(text).map_err(|_| ApiError::internal())?);
+            if let Some(event) = Announced::read(event).filter(|e| filter.wants(e.kind())) {
+                let envelope = RawValue::from_string(event.to_json()).map_err(|_| ApiError::internal())?;
+                found.events.push(envelope);
             }
             found.next_after = event.seq;
         }
@@ -125,12 +123,10 @@ fn of_store(error: &StoreError) -> ApiError {
     match error {
         StoreError::Expired { oldest } => {
             let error = "Events after that sequence are no longer kept.";
-            let base = ApiError::new(StatusCode::GONE, "cursor_expired", error);
-            ApiError {
-                param: Some("after".into()),
-                ..base
-            }
-            .hint(format!("The oldest sequence kept is {oldest}."))
+            let hint = format!("The oldest sequence kept is {oldest}.");
+            ApiError::new(StatusCode::GONE, "cursor_expired", error)
+                .param("after")
+                .hint(hint)
         }
         StoreError::Io(_) | StoreError::Damaged(_) => {
             tracing::error!(%error, "events could not be read");

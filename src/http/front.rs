@@ -20,7 +20,7 @@ use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
 
-use super::caller::{Asked, Authenticator, Bearer, client_ip};
+use super::caller::{Asked, Authenticator, Bearer, RequestId, client_ip};
 use super::error::{ApiError, Complete, Parked};
 use super::headers::{FixedHeaders, write_preflight};
 use super::rate::{Budget, Counted, RateLimiter};
@@ -108,27 +108,22 @@ impl Front {
         let is_preflight = parts.method == Method::OPTIONS;
 
         let response = if let Err(error) = self.precheck(&parts) {
-            error.render(&id, as_problem)
+            error.render(id, as_problem)
         } else if is_preflight {
             preflight()
         } else if let Some(error) = self.refused(&parts, &budget, free).await {
-            error.render(&id, as_problem)
+            error.render(id, as_problem)
         } else {
             let span = tracing::error_span!("request", id = %id, method = %parts.method, path = parts.uri.path());
-            parts.extensions.insert(Asked {
-                bearer,
-                id: id.clone(),
-                ip,
-            });
+            parts.extensions.insert(Asked { bearer, id, ip });
             let answer = self.route(Request::from_parts(parts, body)).instrument(span).await;
-            finish(answer, &id, as_problem)
+            finish(answer, id, as_problem)
         };
-        self.dress(response, &id, &budget)
+        self.dress(response, id, &budget)
     }
 
-    fn dress(&self, mut response: Response, id: &Arc<str>, budget: &Budget) -> Response {
-        let id = HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("req_unknown"));
-        self.fixed.write(response.headers_mut(), id, budget);
+    fn dress(&self, mut response: Response, id: RequestId, budget: &Budget) -> Response {
+        self.fixed.write(response.headers_mut(), id.header(), budget);
         response
     }
 
@@ -214,8 +209,8 @@ impl Front {
         let id = self.ids.next();
         let error = ApiError::of_status(status, &HeaderMap::new());
         let budget = self.limiter.count(Counted::from(peer), self.clock.now());
-        let body = error.body(&id, false);
-        let response = self.dress(error.render(&id, false), &id, &budget);
+        let body = error.body(id, false);
+        let response = self.dress(error.render(id, false), id, &budget);
         let mut bytes = format!(
             "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n",
             body.len()
@@ -241,7 +236,7 @@ fn preflight() -> Response {
 }
 
 /// Writes the body of a refusal; leaves every other answer alone.
-fn finish(mut response: Response, id: &str, as_problem: bool) -> Response {
+fn finish(mut response: Response, id: RequestId, as_problem: bool) -> Response {
     let status = response.status();
     if status.as_u16() < 400 {
         return response;
@@ -275,12 +270,12 @@ struct RequestIds {
 }
 
 impl RequestIds {
-    fn next(&self) -> Arc<str> {
+    fn next(&self) -> RequestId {
         let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
         // Multiplying by an odd number is a bijection: no two counters give the same id.
-        let mixed = self
-            .base
-            .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
-        format!("req_{mixed:032x}").into()
+        RequestId(
+            self.base
+                .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)),
+        )
     }
 }

@@ -116,10 +116,10 @@ impl AsyncWrite for Socket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         // hyper writes a bare answer in one piece; anything in several pieces is an answer of the front's.
-        if let [only] = bufs {
-            if let Some(answer) = self.intercept(cx, only) {
-                return answer;
-            }
+        if let [only] = bufs
+            && let Some(answer) = self.intercept(cx, only)
+        {
+            return answer;
         }
         self.stream()?.poll_write_vectored(cx, bufs)
     }

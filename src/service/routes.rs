@@ -42,14 +42,14 @@ use crate::stream::{Hub, StreamState};
 const TOKENS_REMEMBERED: usize = 100_000;
 
 /// Everything the routes are built from.
-pub struct House {
-    pub config: Arc<Config>,
-    pub data: DataDir,
-    pub store: Arc<dyn Store>,
-    pub engine: Engine,
-    pub hub: Arc<Hub>,
-    pub world: World,
-    pub public_url: String,
+pub(super) struct House {
+    pub(super) config: Arc<Config>,
+    pub(super) data: DataDir,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) engine: Engine,
+    pub(super) hub: Arc<Hub>,
+    pub(super) world: World,
+    pub(super) public_url: String,
 }
 
 /// Who is paid.
@@ -62,7 +62,7 @@ struct Payees {
 ///
 /// # Errors
 /// When a key file cannot be read or a setting does not fit.
-pub async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result<Front, ServiceError> {
+pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result<Front, ServiceError> {
     let config = &house.config;
     let part = |name: &'static str| move |e: String| ServiceError::Part(name, e);
     let origin = Origin::parse(&house.public_url).map_err(|e| part("server.public_url")(e.to_string()))?;

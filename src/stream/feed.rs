@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purser_storage::{Seq, Store, StoreError, StoredEvent};
 
-use super::frame::Filter;
+use super::frame::{Announced, Filter};
 use super::hub::{Subscription, Taken};
 
 /// Events read from the store at once.
@@ -58,7 +58,7 @@ impl Feed {
     ///
     /// # Errors
     /// The store's: [`StoreError::Expired`] when the cursor is older than what is kept.
-    pub async fn next(&mut self) -> Result<Option<StoredEvent>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<Announced>, StoreError> {
         loop {
             while let Some(event) = self.ready.pop_front() {
                 // What the store already gave comes again from the queue once; the cursor knows.
@@ -66,7 +66,7 @@ impl Feed {
                     continue;
                 }
                 self.cursor = event.seq;
-                if self.filter.wants(&event.payload) {
+                if let Some(event) = Announced::read(&event).filter(|e| self.filter.wants(e.kind())) {
                     return Ok(Some(event));
                 }
             }

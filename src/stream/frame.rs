@@ -1,8 +1,6 @@
 //! The JSON of the stream, both ways.
 
-use std::borrow::Cow;
-
-use purser_actors::id::Wallet;
+use purser_actors::kernel::record::{Announcement, Record};
 use purser_storage::{Seq, StoredEvent};
 use serde::Deserialize;
 
@@ -34,12 +32,6 @@ pub struct Filter(Vec<String>);
 /// Names in one filter, at most.
 const MAX_TYPES: usize = 64;
 
-#[derive(Deserialize)]
-struct TypeOnly<'a> {
-    #[serde(borrow)]
-    r#type: Cow<'a, str>,
-}
-
 impl Filter {
     /// From a list of names; `None` if there are too many or one is not a name.
     pub fn new(types: Vec<String>) -> Option<Self> {
@@ -53,42 +45,54 @@ impl Filter {
         Self::new(text.split(',').filter(|t| !t.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Whether an event is wanted.
-    pub fn wants(&self, payload: &[u8]) -> bool {
-        if self.0.is_empty() {
-            return true;
-        }
-        let Ok(event) = serde_json::from_slice::<TypeOnly<'_>>(payload) else {
-            return false;
-        };
-        self.0.iter().any(|wanted| match wanted.strip_suffix(".*") {
-            Some(resource) => event.r#type.split('.').next() == Some(resource),
-            None => *wanted == event.r#type,
-        })
+    /// Whether events of a type are wanted.
+    pub fn wants(&self, kind: &str) -> bool {
+        self.0.is_empty()
+            || self.0.iter().any(|wanted| match wanted.strip_suffix(".*") {
+                Some(resource) => kind.split('.').next() == Some(resource),
+                None => wanted == kind,
+            })
     }
 }
 
-/// The envelope as the caller sees it: the stored one with its sequence in front. `None` when what is stored is
-/// not an object, which no writer of ours stores.
-pub fn render_event(event: &StoredEvent) -> Option<String> {
-    let rest = std::str::from_utf8(&event.payload).ok()?.strip_prefix('{')?;
-    let comma = if rest.trim_start().starts_with('}') { "" } else { "," };
-    Some(format!("{{\"seq\":{}{comma}{rest}", event.seq))
+/// An event that its account's subscribers are told of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// Its place in the one order: the cursor to resume from.
+    pub seq: Seq,
+    announcement: Announcement,
+}
+
+impl Announced {
+    /// What a stored event announces; `None` for the steps on the way that nobody is told of.
+    pub fn read(event: &StoredEvent) -> Option<Self> {
+        match Record::read(&event.payload) {
+            Ok(record) => record.announcement.map(|announcement| Self { seq: event.seq, announcement }),
+            Err(error) => {
+                tracing::error!(seq = event.seq, %error, "a stored event cannot be read");
+                None
+            }
+        }
+    }
+
+    /// Its type, for filters.
+    pub fn kind(&self) -> &str {
+        &self.announcement.kind
+    }
+
+    /// The envelope with its sequence.
+    pub fn to_json(&self) -> String {
+        self.announcement.with_seq(self.seq)
+    }
 }
 
 /// A frame around an envelope.
-pub(super) fn event_frame(event: &StoredEvent) -> Option<String> {
-    render_event(event).map(|envelope| format!("{{\"type\":\"event\",\"event\":{envelope}}}"))
+pub(super) fn event_frame(event: &Announced) -> String {
+    format!("{{\"type\":\"event\",\"event\":{}}}", event.to_json())
 }
 
 /// Tells the client to go on waiting.
 pub(super) const PING: &str = "{\"type\":\"ping\"}";
-
-/// After a good credential.
-pub(super) fn ready_frame(wallet: &Wallet) -> String {
-    // Hexadecimal and base58 need no escaping.
-    format!("{{\"type\":\"ready\",\"user_id\":\"{}\"}}", wallet.user_id())
-}
 
 /// About a message that was not understood; the stream goes on.
 pub(super) fn error_frame(code: &'static str, error: &'static str) -> String {
@@ -103,17 +107,9 @@ mod tests {
     // Aim: the sequence enters the stored envelope without touching a byte of it.
     #[test]
     fn the_sequence_enters_the_envelope() {
-        let event = |payload: &str| StoredEvent {
-            seq: 7,
-            subject: [][..].into(),
-            payload: payload.as_bytes().into(),
-        };
-        assert_eq!(
-            render_event(&event(r#"{"id":"evt_1"}"#)).unwrap(),
-            r#"{"seq":7,"id":"evt_1"}"#
-        );
-        assert_eq!(render_event(&event("{}")).unwrap(), r#"{"seq":7}"#);
-        assert_eq!(render_event(&event("[]")), None);
+        let announcement = Announcement { kind: "card.ready".into(), envelope: r#"{"id":"evt_1"}"#.into() };
+        let event = Announced { seq: 7, announcement };
+        assert_eq!(event.to_json(), r#"{"seq":7,"id":"evt_1"}"#);
     }
 
     // Aim: a filter is a list of exact types or whole resources; none means all.
@@ -122,7 +118,7 @@ mod tests {
         let wants = |types: &str, event: &str| {
             Filter::from_query(types)
                 .unwrap()
-                .wants(format!("{{\"id\":\"x\",\"type\":\"{event}\"}}").as_bytes())
+                .wants(event)
         };
         assert!(wants("", "card.ready"));
         assert!(wants("card.ready,payment.settled", "payment.settled"));

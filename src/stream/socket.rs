@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout};
 
 use super::close;
 use super::feed::Feed;
-use super::frame::{ClientFrame, Filter, PING, error_frame, event_frame, ready_frame};
+use super::frame::{ClientFrame, Filter, PING, error_frame, event_frame};
 use super::hub::{Hub, Seat};
 use crate::config;
 use crate::http::caller::{Authenticator, Claims, Gate};
@@ -140,7 +140,6 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
         Ok(subscription) => subscription,
         Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
     };
-    client.send(ready_frame(&claims.wallet), 0).await?;
     let feed = Feed::new(
         state.store.clone(),
         subscription,
@@ -193,10 +192,7 @@ impl Session {
                 // One event a turn: what the client says, and signals, are heard between any two.
                 match self.feed.next().await {
                     Ok(Some(event)) => {
-                        let Some(text) = event_frame(&event) else {
-                            tracing::error!(seq = event.seq, "a stored event is not an object");
-                            continue;
-                        };
+                        let text = event_frame(&event);
                         client.send_moving(text, event.seq.saturating_sub(1), event.seq).await?;
                         if claims.expires_at <= state.clock.now() {
                             return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
