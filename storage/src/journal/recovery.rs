@@ -83,7 +83,6 @@ pub(crate) fn recover(
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
     let reach = Reach {
         first_seq,
-        next_seq,
         restored: mark,
     };
     let (snapshots, applied) = open_snapshots(&*disk, source, export, &reach)?;
@@ -249,7 +248,6 @@ fn find_end(last: &Found, epoch: &mut u32) -> Result<ChainEnd, OpenError> {
 /// What the journal holds.
 struct Reach {
     first_seq: Seq,
-    next_seq: Seq,
     restored: Option<RestoreMark>,
 }
 

@@ -1,0 +1,8 @@
+//! The store as its callers see it, on files and on a simulated disk.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod behaviour;
+mod recovery;
+mod simulation;
+mod suite;

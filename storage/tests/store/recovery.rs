@@ -1,0 +1,1 @@
+//! What recovery makes of every kind of damage.
