@@ -367,10 +367,14 @@ impl DiskFile for SimFile {
         };
         if failing {
             state.faults.sync_fails_after = None;
-            return Err(io::Error::other("sync error"));
         }
         drop(state);
         self.with(|content, _, _| {
+            if failing {
+                // As on Linux: the pages count as clean now, and are not on the medium.
+                content.dirty.clear();
+                return Err(io::Error::other("sync error"));
+            }
             let len = content.live.len();
             content.durable.resize(len, 0);
             for page in std::mem::take(&mut content.dirty) {

@@ -175,10 +175,11 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError>
     numbers.sort_unstable();
     let (mut found, mut spare, mut epoch): (Vec<Found>, Spare, u32) = (Vec::new(), None, 0);
     for number in numbers {
-        if let Some((bare, _)) = &spare {
-            return Err(damaged(*bare, 0, "no header, and a segment behind it"));
-        }
-        if found.last().is_some_and(|last| last.head.number + 1 != number) {
+        let expected = spare
+            .as_ref()
+            .map(|(bare, _)| *bare)
+            .or(found.last().map(|last| last.head.number));
+        if expected.is_some_and(|last| last + 1 != number) {
             return Err(OpenError::Missing(segment_name(number - 1)));
         }
         let file: Arc<dyn DiskFile> = disk.open(&segment_name(number)).map_err(io_error)?.into();
@@ -188,6 +189,9 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError>
         match SegmentHead::decode(&raw[..n]) {
             Some(head) if head.number != number => return Err(damaged(number, 0, "another segment's content")),
             Some(head) if head.size != size => return Err(damaged(number, size, "not of its full size")),
+            Some(_) if let Some((bare, _)) = &spare => {
+                return Err(damaged(*bare, 0, "no header, and a segment behind it"));
+            }
             Some(head) => {
                 epoch = epoch.max(head.epoch);
                 found.push(Found { head, file });
@@ -202,7 +206,8 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError>
                         wipe(&*file, 0, end).map_err(io_error)?;
                     }
                 }
-                spare = Some((number, file));
+                // The one after the next can have been made ready before anything was written to the next.
+                spare = spare.or(Some((number, file)));
             }
         }
     }
@@ -242,7 +247,18 @@ fn find_end(last: &Found, epoch: &mut u32) -> Result<ChainEnd, OpenError> {
             wipe(&**file, end.offset, torn_end).map_err(io_error)?;
         }
     }
+    rewrite(&**file, end.group, end.offset).map_err(io_error)?;
     Ok(end)
+}
+
+/// Makes the last group durable. It was read, but perhaps only from the page cache: the last run may have died
+/// before its sync, or because of it (after a failed sync the kernel takes the pages for clean, so that
+/// another sync alone would do nothing).
+fn rewrite(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
+    let mut bytes = vec![0; (to - from) as usize];
+    let n = file.read_at(from, &mut bytes)?;
+    file.write_at(from, &bytes[..n])?;
+    file.sync()
 }
 
 /// What the journal holds.
