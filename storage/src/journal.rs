@@ -65,7 +65,7 @@ impl Limits {
             segment_bytes: 128 << 20,
             group_bytes: 4 << 20,
             apply_interval_ms: 500,
-            apply_bytes: 64 << 20,
+            apply_bytes: 256 << 20,
             lag_limit_bytes: 1 << 30,
             sled_cache_bytes: 256 << 20,
             retention_ms: 30 * 24 * 3_600_000,
@@ -79,7 +79,7 @@ impl Limits {
     pub const fn sandbox() -> Self {
         Self {
             segment_bytes: 16 << 20,
-            apply_bytes: 8 << 20,
+            apply_bytes: 32 << 20,
             lag_limit_bytes: 128 << 20,
             sled_cache_bytes: 32 << 20,
             retention_bytes: 1 << 30,

@@ -365,11 +365,10 @@ impl Replay<'_> {
         if self.overlay.active_bytes() > self.limits.lag_limit_bytes
             && let Some(frozen) = self.overlay.freeze()
         {
-            let mut changes = frozen
-                .rows
-                .iter()
-                .map(|(key, entry)| -> Change<'_> { (key, entry.row.as_ref()) });
-            match self.snapshots.apply(&mut changes, Some(frozen.upto)) {
+            match self
+                .snapshots
+                .apply(&mut frozen.changes().into_iter(), Some(frozen.upto))
+            {
                 Ok(()) => self.applied = frozen.upto,
                 Err(e) => self.failed = Some(e),
             }
