@@ -144,11 +144,15 @@ pub(crate) fn recover(
     Ok((Engine::new(from), mark))
 }
 
-/// Removes what was never finished.
+/// Removes what was never finished, and shows that the disk can be written before anything relies on it.
 fn clean(disk: &dyn Disk) -> io::Result<()> {
     for name in disk.list()?.iter().filter(|name| name.ends_with(".tmp")) {
         disk.remove(name)?;
     }
+    let probe = disk.create("probe.tmp")?;
+    probe.write_at(0, b"probe")?;
+    probe.sync()?;
+    disk.remove("probe.tmp")?;
     disk.sync_dir()
 }
 
