@@ -6,6 +6,7 @@ mod events;
 mod frame;
 mod index;
 mod overlay;
+mod rebuild;
 pub(crate) mod recovery;
 mod sealing;
 mod segment;
@@ -109,7 +110,7 @@ impl Limits {
     }
 
     fn check(&self) -> Result<(), OpenError> {
-        if !(64 << 10..=1 << 30).contains(&self.segment_bytes) || self.segment_bytes % 4096 != 0 {
+        if !(64 << 10..=1 << 30).contains(&self.segment_bytes) || !self.segment_bytes.is_multiple_of(4096) {
             return Err(OpenError::Setting(
                 "segment_bytes must be 64 KiB to 1 GiB, a multiple of 4096",
             ));

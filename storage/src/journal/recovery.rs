@@ -12,20 +12,18 @@ use super::engine::{Engine, Recovered};
 use super::frame::{self, Head, WriteRecord};
 use super::index::{FileIndex, Index, MemoryIndex};
 use super::overlay::{Entry, Overlay, Staged};
+use super::rebuild::{Reach, open_snapshots};
 use super::sealing::{ChainEnd, note, walk};
 use super::segment::{
     Rest, SEGMENT_HEADER, Segment, SegmentHead, judge_rest, number_of, preallocate, segment_name, wipe,
 };
 use super::{Clock, Limits, OpenError};
 use crate::disk::{Disk, DiskFile};
-use crate::export::{ExportInfo, ExportReader, RestoreMark, export_name, export_seq, read_mark};
-use crate::snapshot::{Change, SnapshotSource, Snapshots};
-use crate::{Row, RowKey, Seq, StoreError};
+use crate::export::{ExportInfo, RestoreMark, export_name, export_seq, read_mark};
+use crate::snapshot::{SnapshotSource, Snapshots};
+use crate::{Row, Seq, StoreError};
 
-/// Rows loaded from an export into the snapshots at a time.
-const LOAD_ROWS: usize = 4000;
-
-fn io_error(e: io::Error) -> OpenError {
+pub(super) fn io_error(e: io::Error) -> OpenError {
     OpenError::Io(e.to_string())
 }
 
@@ -37,7 +35,7 @@ fn damaged(number: u64, offset: u64, what: &'static str) -> OpenError {
     }
 }
 
-fn store_error(e: StoreError) -> OpenError {
+pub(super) fn store_error(e: StoreError) -> OpenError {
     match e {
         StoreError::Io(what) => OpenError::Io(what),
         e => OpenError::Engine(e.to_string()),
@@ -263,82 +261,6 @@ fn rewrite(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
     let n = file.read_at(from, &mut bytes)?;
     file.write_at(from, &bytes[..n])?;
     file.sync()
-}
-
-/// What the journal holds.
-struct Reach {
-    first_seq: Seq,
-    restored: Option<RestoreMark>,
-}
-
-impl Reach {
-    /// Whether rows as of `seq` plus the journal give the newest rows.
-    fn continues(&self, seq: Seq) -> bool {
-        // Between a backup and what follows it nothing was ever committed.
-        let after_restore = self
-            .restored
-            .is_some_and(|mark| seq >= mark.seq && self.first_seq <= mark.first_seq);
-        self.first_seq <= seq + 1 || after_restore
-    }
-}
-
-/// Opens the snapshots; if they are missing, too old or broken, makes them again from the export.
-fn open_snapshots(
-    disk: &dyn Disk,
-    source: &dyn SnapshotSource,
-    export: Option<ExportInfo>,
-    reach: &Reach,
-) -> Result<(Box<dyn Snapshots>, Seq), OpenError> {
-    if let Some(snapshots) = source.open()? {
-        match snapshots.applied_seq() {
-            Ok(Some(applied)) if reach.continues(applied) => return Ok((snapshots, applied)),
-            // New, or stopped before the first rows were applied whole; the journal has them all.
-            Ok(None) if export.is_none() && reach.first_seq == 1 => return Ok((snapshots, 0)),
-            Ok(Some(applied)) => tracing::warn!(applied, "the snapshots are older than the journal reaches"),
-            Ok(None) => tracing::warn!("there are no snapshots"),
-            Err(e) => tracing::warn!(error = %e, "the snapshots are not usable"),
-        }
-    }
-    let base = export.map_or(0, |info| info.seq);
-    if !reach.continues(base) {
-        return Err(OpenError::Missing(format!(
-            "an export that reaches sequence {}",
-            reach.first_seq - 1
-        )));
-    }
-    tracing::warn!(
-        export = base,
-        "the snapshots are rebuilt from the last export and the journal"
-    );
-    source.discard()?;
-    let Some(snapshots) = source.open()? else {
-        return Err(OpenError::Engine("even empty snapshots cannot be opened".into()));
-    };
-    if let Some(info) = export {
-        load(disk, info, &*snapshots)?;
-    }
-    Ok((snapshots, base))
-}
-
-/// Loads an export into empty snapshots; only the last step says up to where they are complete.
-fn load(disk: &dyn Disk, info: ExportInfo, snapshots: &dyn Snapshots) -> Result<(), OpenError> {
-    let file = disk.open(&export_name(info.seq)).map_err(io_error)?;
-    let mut reader = ExportReader::open(&*file).map_err(store_error)?;
-    let mut rows: Vec<(RowKey, Row)> = Vec::new();
-    loop {
-        let next = reader.next().map_err(store_error)?;
-        let finished = next.is_none();
-        rows.extend(next);
-        if finished || rows.len() == LOAD_ROWS {
-            let seq = finished.then_some(info.seq);
-            let mut changes = rows.iter().map(|(key, row)| -> Change<'_> { (key, Some(row)) });
-            snapshots.apply(&mut changes, seq).map_err(store_error)?;
-            rows.clear();
-        }
-        if finished {
-            return Ok(());
-        }
-    }
 }
 
 /// Takes the rows of frames that the snapshots do not have.

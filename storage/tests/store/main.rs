@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod behaviour;
+mod codec;
+mod rebuild;
 mod recovery;
 mod simulation;
 mod suite;
