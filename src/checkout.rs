@@ -13,7 +13,6 @@ use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::account;
 use purser_actors::engine::{Engine, PayError, PayRequest};
-use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Outcome, Purchase};
 use purser_actors::port::{Authorization, Clock};

@@ -72,7 +72,7 @@ impl PriceBook {
             Some(row) => codec::decode(&row.value)?,
             None => Versions::default(),
         };
-        let rules = products.all().map(|(name, product)| {
+        let rules = products.all().into_iter().map(|(name, product)| {
             let fee = product.fee();
             (name.to_owned(), (fee.rate.to_string(), fee.minimum.to_string()))
         });

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
-use http::header::{AUTHORIZATION, COOKIE};
+use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
 use purser_actors::id::{SessionId, Wallet};
@@ -55,11 +55,11 @@ pub trait Authenticator: Send + Sync {
     /// [`TokenError`].
     fn authenticate(&self, token: &str) -> Result<Claims, TokenError>;
 
-    /// The value of the session cookie.
+    /// A `Cookie` header that may hold our session cookie.
     ///
     /// # Errors
-    /// [`TokenError`].
-    fn authenticate_session(&self, cookie: &str) -> Result<Claims, TokenError>;
+    /// [`TokenError`]; [`TokenError::Invalid`] also when our cookie is not in it.
+    fn authenticate_session<'a>(&'a self, cookie_header: &'a str) -> BoxFuture<'a, Result<Claims, TokenError>>;
 }
 
 /// Knows which accounts are frozen. Reads the latest durable state.
@@ -222,25 +222,6 @@ impl<S: Sync> FromRequestParts<S> for MaybeBearer {
     }
 }
 
-/// Name of the session cookie.
-pub const SESSION_COOKIE: &str = "purser_session";
-
-/// The session cookie's value, if exactly one was sent.
-pub fn session_cookie(headers: &HeaderMap) -> Option<&str> {
-    let pairs = headers
-        .get_all(COOKIE)
-        .iter()
-        .filter_map(|v| v.to_str().ok())
-        .flat_map(|v| v.split(';'));
-    let mut ours = pairs
-        .filter_map(|p| p.trim().split_once('='))
-        .filter(|(name, _)| *name == SESSION_COOKIE);
-    match (ours.next(), ours.next()) {
-        (Some((_, value)), None) => Some(value),
-        _ => None,
-    }
-}
-
 /// The client's address: the peer's, or behind trusted proxies the last untrusted one of `X-Forwarded-For`.
 pub(super) fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
     let peer = peer.to_canonical();
@@ -286,18 +267,5 @@ mod tests {
         );
         headers.append("x-forwarded-for", "nonsense".parse().unwrap());
         assert_eq!(client_ip(proxy, &headers, &[proxy]), proxy);
-    }
-
-    // Aim: two session cookies are an attack or a mistake; neither is believed.
-    #[test]
-    fn one_session_cookie_or_none() {
-        let read = |value: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(COOKIE, value.parse().unwrap());
-            session_cookie(&headers).map(str::to_owned)
-        };
-        assert_eq!(read("a=b; purser_session=x"), Some("x".into()));
-        assert_eq!(read("purser_session=x; purser_session=y"), None);
-        assert_eq!(read("xpurser_session=x"), None);
     }
 }

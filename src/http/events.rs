@@ -8,13 +8,13 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
-use http::header::ORIGIN;
+use http::header::{COOKIE, ORIGIN};
 use http::{HeaderMap, StatusCode};
 use purser_storage::{Seq, StoreError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::caller::{Authenticated, Bearer, Claims, MaybeBearer, not_frozen, session_cookie};
+use super::caller::{Authenticated, Bearer, Claims, MaybeBearer, TokenError, not_frozen};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
@@ -153,7 +153,7 @@ async fn get_stream(
     headers: HeaderMap,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    let access = admit(&state, &bearer, &headers)?;
+    let access = admit(&state, &bearer, &headers).await?;
     if let Access::Granted(claims) = &access {
         not_frozen(&*state.stream.gate, claims).await?;
     }
@@ -173,14 +173,20 @@ async fn get_stream(
 
 /// A cookie counts only together with our own Origin: a page of somebody else's can make a browser send the cookie,
 /// and cannot make it lie about where the page came from.
-fn admit(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Access, ApiError> {
+async fn admit(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Access, ApiError> {
     match bearer {
         Bearer::Known(claims) => return Ok(Access::Granted(claims.clone())),
         Bearer::Refused(error) => return Err((*error).into()),
         Bearer::Absent => {}
     }
-    let Some(cookie) = session_cookie(headers) else {
+    let Some(cookie) = headers.get(COOKIE).and_then(|v| v.to_str().ok()) else {
         return Ok(Access::FirstMessage);
+    };
+    let claims = match state.stream.authenticator.authenticate_session(cookie).await {
+        Ok(claims) => claims,
+        // Somebody else's cookies.
+        Err(TokenError::Invalid) => return Ok(Access::FirstMessage),
+        Err(error) => return Err(error.into()),
     };
     let mut origins = headers.get_all(ORIGIN).iter();
     let ours = origins.next().is_some_and(|o| o.as_bytes() == state.origin.as_bytes()) && origins.next().is_none();
@@ -190,7 +196,5 @@ fn admit(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Ac
             "A stream opened by cookie must come from our own page.",
         ));
     }
-    Ok(Access::Granted(
-        state.stream.authenticator.authenticate_session(cookie)?,
-    ))
+    Ok(Access::Granted(claims))
 }

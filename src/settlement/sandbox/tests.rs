@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod solana;
+pub(super) mod solana;
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
