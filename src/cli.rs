@@ -6,6 +6,8 @@
 pub mod listen;
 mod machine;
 pub mod pay;
+pub mod serve;
+pub mod store;
 mod remote;
 mod session;
 mod terminal;
@@ -104,4 +106,9 @@ impl From<NetworkArg> for purser_actors::id::Network {
             NetworkArg::Solana => Self::Solana,
         }
     }
+}
+
+/// Says on standard error why a command failed.
+pub fn complain(error: &CliError) {
+    terminal::progress(&format!("error: {error}"));
 }

@@ -1,7 +1,7 @@
 //! Builds the house and runs it: store → engine → edge. The order of the start is the order of trust: nothing serves
 //! before everything behind it is open, verified and has taken up what the last process left.
 
-mod parts;
+pub mod parts;
 mod routes;
 
 use std::net::SocketAddr;

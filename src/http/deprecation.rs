@@ -26,7 +26,10 @@ pub const REFRESH: Retirement = Retirement {
 };
 
 /// Wraps a route's handler: every answer of it, refusals included, announces the retirement.
-pub fn retiring(retirement: Retirement, handler: MethodRouter) -> MethodRouter {
+pub fn retiring<S: Clone + Send + Sync + 'static>(
+    retirement: Retirement,
+    handler: MethodRouter<S>,
+) -> MethodRouter<S> {
     handler.layer(axum::middleware::map_response(move |response: Response| async move {
         announce(retirement, response)
     }))

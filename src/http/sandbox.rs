@@ -56,9 +56,9 @@ pub fn router(state: Arc<SandboxRoutes>) -> Router {
 impl From<DeskError> for ApiError {
     fn from(error: DeskError) -> Self {
         match error {
-            DeskError::Invalid { field, .. } => {
+            DeskError::Invalid { param, .. } => {
                 let text = error.to_string();
-                Self::parameter("invalid_parameter", field, text)
+                Self::parameter("invalid_parameter", param, text)
             }
             DeskError::Stopped(_) => Self::unavailable("sandbox_stopped", "The sandbox has stopped.", 1),
         }

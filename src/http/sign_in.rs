@@ -90,7 +90,7 @@ async fn get_auth(
     let mut proofs = headers.get_all(SIGN_IN_WITH_X).iter();
     let signed = match (proofs.next(), proofs.next()) {
         (None, _) => return Ok(challenge(&state, first, None)),
-        (Some(_), Some(_)) => return Ok(challenge(&state, first, Some(Refusal::Malformed))),
+        (Some(_), Some(_)) => return Ok(challenge(&state, first, Some(Refusal::Header("sent more than once")))),
         (Some(proof), None) => match state.checker.check(proof.as_bytes(), now) {
             Ok(signed) => signed,
             Err(refusal) => return Ok(challenge(&state, first, Some(refusal))),
@@ -145,9 +145,8 @@ async fn post_auth(State(state): State<Arc<SignIn>>, body: Body) -> Result<Respo
 
 /// The old form of `POST /auth`
 #[utoipa::path(post, path = "/refresh", tag = "Identity", request_body = inline(Exchange),
-    responses((status = 200, description = "As `POST /auth`."), (status = 400, description = "As `POST /auth`."),
+    responses((status = 200, description = "As `POST /auth`. Deprecated."), (status = 400, description = "As `POST /auth`."),
         (status = 401, description = "As `POST /auth`.")))]
-#[deprecated]
 async fn post_refresh(State(state): State<Arc<SignIn>>, body: Body) -> Result<Response, ApiError> {
     exchange(&state, body).await
 }

@@ -196,7 +196,7 @@ async fn checkout(
         answers: Answers { credentials: credentials.clone(), public_url: house.public_url.clone() },
         credentials,
         recovery: match config.payment.recovery {
-            Recovery::Secp256k1 => evm::Recovery::Secp256k1,
+            Recovery::Secp256k1 => evm::Recovery::Libsecp256k1,
             Recovery::K256 => evm::Recovery::K256,
         },
         public_url: house.public_url.clone(),
