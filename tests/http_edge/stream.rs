@@ -177,7 +177,7 @@ async fn a_cookie_needs_our_origin() {
         (&[cookie, ("origin", "https://evil.example")][..], 403),
         (&[cookie], 403),
         (&[cookie, ("origin", "null")], 403),
-        (&[("cookie", "purser_session=nobody"), ("origin", &ours)], 401),
+        (&[("cookie", "purser_session=expired"), ("origin", &ours)], 401),
         (&[("authorization", "Bearer expired")], 401),
         (&[("authorization", "Bearer frozen")], 403),
     ] {

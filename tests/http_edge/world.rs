@@ -77,8 +77,9 @@ impl Authenticator for Names {
         }
     }
 
-    fn authenticate_session(&self, cookie: &str) -> Result<Claims, TokenError> {
-        self.authenticate(cookie)
+    fn authenticate_session<'a>(&'a self, header: &'a str) -> BoxFuture<'a, Result<Claims, TokenError>> {
+        let cookie = header.strip_prefix("purser_session=").ok_or(TokenError::Invalid);
+        Box::pin(async move { self.authenticate(cookie?) })
     }
 }
 
