@@ -190,7 +190,7 @@ impl Supervisor {
         } else {
             tracing::warn!(effect = %id, work, attempts, error = failure.message, "an effect is tried again");
         }
-        effect.last_error = Some(failure.message);
+        effect.last_error = Some(shortened(failure.message));
         self.write_down(myself.clone(), effect);
     }
 
@@ -223,6 +223,13 @@ impl Supervisor {
         let jitter = (self.ground.entropy.random() % u128::from(full / 2)) as u64;
         full - jitter
     }
+}
+
+/// What a row keeps of a message from outside: the row's size is bounded, and an unwritable one would lose the effect.
+fn shortened(mut message: String) -> String {
+    const BYTES: usize = 1_000;
+    message.truncate(message.floor_char_boundary(BYTES));
+    message
 }
 
 /// One try.
