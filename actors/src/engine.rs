@@ -165,23 +165,27 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Starts every effect that is not done; stuck ones wait for an operator.
+    /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:
+    /// a page read later would show what the first ones bring about, and start it twice.
     async fn take_up(&self, deliveries: &dyn StartEffects) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
         let mut after = None;
+        let mut open = Vec::new();
         loop {
             let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
                 let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
                 if !effect.stuck {
-                    deliveries.start(effect);
+                    open.push(effect);
                 }
             }
             match page.into_iter().last() {
                 Some((key, _)) => after = Some(key),
-                None => return Ok(()),
+                None => break,
             }
         }
+        open.into_iter().for_each(|effect| deliveries.start(effect));
+        Ok(())
     }
 
     /// Sends idle entities to rest and forgets expired nonces and login codes, for as long as the engine lives.
