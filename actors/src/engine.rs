@@ -295,6 +295,9 @@ impl Actor for Root {
     }
 }
 
+/// Tries before giving up; each is a lost race, or a batch behind one that was refused.
+const RACES: usize = 8;
+
 /// Why an identity or account operation did not happen.
 #[derive(Debug)]
 pub enum Denied<R> {
@@ -329,14 +332,37 @@ impl Engine {
         nonce: ([u8; 16], u64),
         session: NewSession,
     ) -> Result<(), Denied<account::Rejection>> {
-        if self.collides(&wallet).await.map_err(|_| Denied::Unavailable)? {
-            return Err(Denied::Collision);
+        let used = table::nonce(nonce.1, &nonce.0);
+        for _ in 0..RACES {
+            if self.collides(&wallet).await.map_err(|_| Denied::Unavailable)? {
+                return Err(Denied::Collision);
+            }
+            if self.exists(&used).await? {
+                return Err(Denied::Used);
+            }
+            let command = account::Command::SignIn { nonce, session };
+            match self.0.accounts.ask(wallet, command).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
         }
-        Ok(self
-            .0
-            .accounts
-            .ask(wallet, account::Command::SignIn { nonce, session })
-            .await?)
+        Err(Denied::Unavailable)
+    }
+
+    async fn exists<R>(&self, key: &[u8]) -> Result<bool, Denied<R>> {
+        let row = self.0.store.read(key).await.map_err(|_| Denied::Unavailable)?;
+        Ok(row.is_some())
+    }
+
+    /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.
+    async fn ask_again(&self, wallet: Wallet, command: account::Command) -> Result<(), Denied<account::Rejection>> {
+        for _ in 0..RACES {
+            match self.0.accounts.ask(wallet, command.clone()).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+        }
+        Err(Denied::Unavailable)
     }
 
     /// Makes a login link's code valid.
@@ -344,11 +370,7 @@ impl Engine {
     /// # Errors
     /// When the account is frozen.
     pub async fn offer_link(&self, wallet: Wallet, code: LinkCode, amr: Amr) -> Result<(), Denied<account::Rejection>> {
-        Ok(self
-            .0
-            .accounts
-            .ask(wallet, account::Command::OfferLink { code, amr })
-            .await?)
+        self.ask_again(wallet, account::Command::OfferLink { code, amr }).await
     }
 
     /// Uses a login link's code up and opens a session.
@@ -359,16 +381,21 @@ impl Engine {
         if code.expires_s <= self.0.clock.now().seconds() {
             return Err(Denied::Used);
         }
-        let row = self.0.store.read(&table::link(code.expires_s, &code.hash)).await;
-        let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
-        let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
-        let command = account::Command::UseLink {
-            code,
-            amr: grant.amr,
-            session,
-        };
-        self.0.accounts.ask(grant.wallet, command).await?;
-        Ok(grant)
+        for _ in 0..RACES {
+            let row = self.0.store.read(&table::link(code.expires_s, &code.hash)).await;
+            let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
+            let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
+            let command = account::Command::UseLink {
+                code,
+                amr: grant.amr,
+                session,
+            };
+            match self.0.accounts.ask(grant.wallet, command).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told.map(|()| grant)?),
+            }
+        }
+        Err(Denied::Unavailable)
     }
 
     /// Exchanges a refresh token, by its hash.
@@ -392,7 +419,7 @@ impl Engine {
             Some(message) => account::Command::Freeze { message },
             None => account::Command::Unfreeze,
         };
-        Ok(self.0.accounts.ask(wallet, command).await?)
+        self.ask_again(wallet, command).await
     }
 
     /// Writes down that the owner is shown a card's number.
