@@ -227,8 +227,11 @@ impl Supervisor {
 
 /// What a row keeps of a message from outside: the row's size is bounded, and an unwritable one would lose the effect.
 fn shortened(mut message: String) -> String {
-    const BYTES: usize = 1_000;
-    message.truncate(message.floor_char_boundary(BYTES));
+    let mut end = message.len().min(1_000);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    message.truncate(end);
     message
 }
 
