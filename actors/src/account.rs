@@ -426,9 +426,10 @@ impl Entity for Account {
             (Some(a), Event::Reserved(share)) => {
                 let (cards, spent) = a.used(share.day);
                 let spent = spent.plus(share.cents).map_err(|_| broken())?;
+                let cards = cards.checked_add(1).ok_or_else(broken)?;
                 Ok(Self {
                     day: share.day,
-                    cards: cards + 1,
+                    cards,
                     spent,
                     ..a
                 })

@@ -165,23 +165,27 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Starts every effect that is not done; stuck ones wait for an operator.
+    /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:
+    /// a page read later would show what the first ones bring about, and start it twice.
     async fn take_up(&self, deliveries: &dyn StartEffects) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
         let mut after = None;
+        let mut open = Vec::new();
         loop {
             let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
                 let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
                 if !effect.stuck {
-                    deliveries.start(effect);
+                    open.push(effect);
                 }
             }
             match page.into_iter().last() {
                 Some((key, _)) => after = Some(key),
-                None => return Ok(()),
+                None => break,
             }
         }
+        open.into_iter().for_each(|effect| deliveries.start(effect));
+        Ok(())
     }
 
     /// Sends idle entities to rest and forgets expired nonces and login codes, for as long as the engine lives.
@@ -291,6 +295,9 @@ impl Actor for Root {
     }
 }
 
+/// Tries before giving up; each is a lost race, or a batch behind one that was refused.
+const RACES: usize = 8;
+
 /// Why an identity or account operation did not happen.
 #[derive(Debug)]
 pub enum Denied<R> {
@@ -325,14 +332,37 @@ impl Engine {
         nonce: ([u8; 16], u64),
         session: NewSession,
     ) -> Result<(), Denied<account::Rejection>> {
-        if self.collides(&wallet).await.map_err(|_| Denied::Unavailable)? {
-            return Err(Denied::Collision);
+        let used = table::nonce(nonce.1, &nonce.0);
+        for _ in 0..RACES {
+            if self.collides(&wallet).await.map_err(|_| Denied::Unavailable)? {
+                return Err(Denied::Collision);
+            }
+            if self.exists(&used).await? {
+                return Err(Denied::Used);
+            }
+            let command = account::Command::SignIn { nonce, session };
+            match self.0.accounts.ask(wallet, command).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
         }
-        Ok(self
-            .0
-            .accounts
-            .ask(wallet, account::Command::SignIn { nonce, session })
-            .await?)
+        Err(Denied::Unavailable)
+    }
+
+    async fn exists<R>(&self, key: &[u8]) -> Result<bool, Denied<R>> {
+        let row = self.0.store.read(key).await.map_err(|_| Denied::Unavailable)?;
+        Ok(row.is_some())
+    }
+
+    /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.
+    async fn ask_again(&self, wallet: Wallet, command: account::Command) -> Result<(), Denied<account::Rejection>> {
+        for _ in 0..RACES {
+            match self.0.accounts.ask(wallet, command.clone()).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+        }
+        Err(Denied::Unavailable)
     }
 
     /// Makes a login link's code valid.
@@ -340,11 +370,7 @@ impl Engine {
     /// # Errors
     /// When the account is frozen.
     pub async fn offer_link(&self, wallet: Wallet, code: LinkCode, amr: Amr) -> Result<(), Denied<account::Rejection>> {
-        Ok(self
-            .0
-            .accounts
-            .ask(wallet, account::Command::OfferLink { code, amr })
-            .await?)
+        self.ask_again(wallet, account::Command::OfferLink { code, amr }).await
     }
 
     /// Uses a login link's code up and opens a session.
@@ -352,19 +378,24 @@ impl Engine {
     /// # Errors
     /// [`Denied::Used`] when the code is unknown, used or too old.
     pub async fn use_link(&self, code: [u8; 32], session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
-        let row = self.0.store.read(&table::link(&code)).await;
-        let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
-        let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
-        if grant.expires_s <= self.0.clock.now().seconds() {
-            return Err(Denied::Used);
+        for _ in 0..RACES {
+            let row = self.0.store.read(&table::link(&code)).await;
+            let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
+            let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
+            if grant.expires_s <= self.0.clock.now().seconds() {
+                return Err(Denied::Used);
+            }
+            let command = account::Command::UseLink {
+                code,
+                amr: grant.amr,
+                session,
+            };
+            match self.0.accounts.ask(grant.wallet, command).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told.map(|()| grant)?),
+            }
         }
-        let command = account::Command::UseLink {
-            code,
-            amr: grant.amr,
-            session,
-        };
-        self.0.accounts.ask(grant.wallet, command).await?;
-        Ok(grant)
+        Err(Denied::Unavailable)
     }
 
     /// Exchanges a refresh token, by its hash.
@@ -398,7 +429,7 @@ impl Engine {
             Some(message) => account::Command::Freeze { message },
             None => account::Command::Unfreeze,
         };
-        Ok(self.0.accounts.ask(wallet, command).await?)
+        self.ask_again(wallet, command).await
     }
 
     /// Writes down that the owner is shown a card's number.

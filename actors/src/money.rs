@@ -95,9 +95,6 @@ impl Cents {
         if !digits(whole) || fraction.is_some_and(|f| !digits(f) || f.len() > 2) {
             return Err(AmountError::Malformed);
         }
-        if whole.len() > 17 {
-            return Err(AmountError::OutOfRange);
-        }
         let whole: u64 = whole.parse().map_err(|_| AmountError::OutOfRange)?;
         let cents: u64 = match fraction {
             None => 0,

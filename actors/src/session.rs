@@ -198,14 +198,14 @@ impl Entity for Session {
                 generation,
                 next,
             } if presented == session.current => {
-                if generation != session.generation + 1 {
+                if session.generation.checked_add(1) != Some(generation) {
                     return Err(Rejection::Stale);
                 }
                 Ok(Decision::answer(Answer::Generation(generation)).event(Event::Refreshed { next, at: context.now }))
             }
             // The successor is unused: had it been presented, this token would no longer be the previous one.
             Command::Refresh { presented, .. }
-                if session.previous == Some(presented) && context.now.0 <= session.rotated_at.0 + GRACE_MS =>
+                if session.previous == Some(presented) && context.now <= session.rotated_at.plus_ms(GRACE_MS) =>
             {
                 Ok(Decision::answer(Answer::Generation(session.generation)))
             }
@@ -236,7 +236,8 @@ impl Entity for Session {
                 revoked: None,
             }),
             (Some(s), Event::Refreshed { next, at }) if s.is_active() => Ok(Self {
-                generation: s.generation + 1,
+                // Whoever decides has checked that there is a next one.
+                generation: s.generation.saturating_add(1),
                 previous: Some(s.current),
                 current: *next,
                 rotated_at: *at,

@@ -2,7 +2,7 @@
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::Engine;
+use super::{Engine, RACES};
 use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::Refusal;
@@ -94,9 +94,6 @@ pub enum PayError {
     /// The engine cannot answer now; the payment may be claimed.
     Unknown(PaymentId),
 }
-
-/// Tries of one call before it gives up; each is a lost race against the same payment.
-const RACES: usize = 8;
 
 impl Engine {
     /// Takes room for one paid call.

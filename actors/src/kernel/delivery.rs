@@ -190,7 +190,7 @@ impl Supervisor {
         } else {
             tracing::warn!(effect = %id, work, attempts, error = failure.message, "an effect is tried again");
         }
-        effect.last_error = Some(failure.message);
+        effect.last_error = Some(shortened(failure.message));
         self.write_down(myself.clone(), effect);
     }
 
@@ -223,6 +223,16 @@ impl Supervisor {
         let jitter = (self.ground.entropy.random() % u128::from(full / 2)) as u64;
         full - jitter
     }
+}
+
+/// What a row keeps of a message from outside: the row's size is bounded, and an unwritable one would lose the effect.
+fn shortened(mut message: String) -> String {
+    let mut end = message.len().min(1_000);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    message.truncate(end);
+    message
 }
 
 /// One try.

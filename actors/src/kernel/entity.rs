@@ -232,6 +232,36 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// What happens, in order.
+    pub fn events(&self) -> &[E::Event] {
+        &self.events
+    }
+
+    /// The durable work that begins.
+    pub fn effects(&self) -> &[Effect] {
+        &self.effects
+    }
+
+    /// The rows that are written besides the snapshots.
+    pub fn writes(&self) -> &[Write] {
+        &self.writes
+    }
+
+    /// What must hold, the snapshot's revision apart.
+    pub fn conditions(&self) -> &[Condition] {
+        &self.conditions
+    }
+
+    /// The other entities that come into being.
+    pub fn openings(&self) -> &[Opening] {
+        &self.openings
+    }
+
+    /// The reply, once all of this is durable.
+    pub const fn reply(&self) -> &E::Answer {
+        &self.answer
+    }
+
     pub(crate) fn changes_nothing(&self) -> bool {
         self.events.is_empty() && self.effects.is_empty() && self.writes.is_empty() && self.openings.is_empty()
     }
@@ -258,6 +288,18 @@ impl Opening {
             snapshot: codec::encode(&state),
             record: record_of::<E>(None, &state, id, event, 1, context),
         })
+    }
+}
+
+impl Opening {
+    /// The row of the new entity.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Its first snapshot, encoded.
+    pub fn snapshot(&self) -> &[u8] {
+        &self.snapshot
     }
 }
 

@@ -5,8 +5,8 @@
 //! always reads the predecessor's last word.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use dashmap::DashMap;
@@ -104,7 +104,8 @@ impl<E: Entity> Family<E> {
     /// # Errors
     /// When the runtime is shutting down.
     pub async fn start(ground: Ground, root: ActorCell) -> Result<Self, ractor::SpawnErr> {
-        let (cell, guardian) = Guardian::<E>::spawn(root).await?;
+        let ward = Ward::<E>::default();
+        let guardian = Guardian::<E>::spawn(root, ward.clone()).await?;
         let core = Arc::new(FamilyCore {
             store: ground.store,
             clock: ground.clock,
@@ -116,9 +117,10 @@ impl<E: Entity> Family<E> {
             names: DashMap::new(),
             deaths: Mutex::default(),
             restarts: AtomicU64::new(0),
-            guardian: cell,
+            guardian,
         });
-        drop(guardian.cast(Watch::Over(core.clone())));
+        // Before the first child: supervision events overtake messages, so a message could come too late.
+        drop(ward.set(core.clone()));
         Ok(Self { core })
     }
 
@@ -381,47 +383,36 @@ fn refuse<E: Entity>(message: Message<E>, refusal: Refusal<E::Rejection>) {
 /// The supervisor of a family's shells: its act is the restart.
 struct Guardian<E: Entity>(std::marker::PhantomData<fn() -> E>);
 
-enum Watch<E: Entity> {
-    Over(Arc<FamilyCore<E>>),
-}
+/// Whom a guardian watches over. Set once, when the family is complete.
+type Ward<E> = Arc<OnceLock<Arc<FamilyCore<E>>>>;
 
 impl<E: Entity> Guardian<E> {
-    async fn spawn(root: ActorCell) -> Result<(ActorCell, ActorRef<Watch<E>>), ractor::SpawnErr> {
+    async fn spawn(root: ActorCell, ward: Ward<E>) -> Result<ActorCell, ractor::SpawnErr> {
         let name = format!("{}s", E::KIND.name());
         // The name is for people; two engines in one process (tests) may both want it.
         tracing::debug!(name, "a family starts");
-        let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), (), root).await?;
-        Ok((actor.get_cell(), actor))
+        let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), ward, root).await?;
+        Ok(actor.get_cell())
     }
 }
 
 impl<E: Entity> Actor for Guardian<E> {
-    type Msg = Watch<E>;
-    type State = Option<Arc<FamilyCore<E>>>;
-    type Arguments = ();
+    type Msg = ();
+    type State = Ward<E>;
+    type Arguments = Ward<E>;
 
-    async fn pre_start(&self, _: ActorRef<Watch<E>>, (): ()) -> Result<Self::State, ActorProcessingErr> {
-        Ok(None)
-    }
-
-    async fn handle(
-        &self,
-        _: ActorRef<Watch<E>>,
-        Watch::Over(core): Watch<E>,
-        state: &mut Self::State,
-    ) -> Result<(), ActorProcessingErr> {
-        *state = Some(core);
-        Ok(())
+    async fn pre_start(&self, _: ActorRef<()>, ward: Ward<E>) -> Result<Ward<E>, ActorProcessingErr> {
+        Ok(ward)
     }
 
     /// ractor's default stops the supervisor when a child ends; this one outlives them all.
     async fn handle_supervisor_evt(
         &self,
-        _: ActorRef<Watch<E>>,
+        _: ActorRef<()>,
         event: SupervisionEvent,
-        state: &mut Self::State,
+        ward: &mut Ward<E>,
     ) -> Result<(), ActorProcessingErr> {
-        let Some(core) = state else { return Ok(()) };
+        let Some(core) = ward.get() else { return Ok(()) };
         match event {
             SupervisionEvent::ActorTerminated(cell, ..) => core.gone(cell.get_id(), None),
             SupervisionEvent::ActorFailed(cell, error) => core.gone(cell.get_id(), Some(&error.to_string())),

@@ -103,7 +103,8 @@ impl Record {
     }
 }
 
-/// `2026-11-20T21:40:00.000Z`.
+/// `2026-11-20T21:40:00.000Z`. The form ends with the year 9999, and so does this.
 pub fn rfc3339(at: Timestamp) -> String {
-    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.0)).to_string()
+    const LAST_MS: u64 = 253_402_300_799_999;
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.0.min(LAST_MS))).to_string()
 }

@@ -98,8 +98,8 @@ impl<E: Entity> Actor for Shell<E> {
         }
         match message {
             Message::Do { command, reply } => self.decide(&myself, resident, command, reply)?,
-            Message::Wait(waiter) => self.wait(resident, waiter),
-            Message::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(resident, w)),
+            Message::Wait(waiter) => self.wait(&myself, resident, waiter),
+            Message::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
             Message::Passivate => {
                 resident.leaving = true;
                 let me = myself.clone();
@@ -133,18 +133,24 @@ impl<E: Entity> Shell<E> {
         Ok(())
     }
 
-    fn wait(&self, resident: &mut Resident<E>, waiter: Waiter<E>) {
+    fn wait(&self, myself: &ActorRef<Message<E>>, resident: &mut Resident<E>, waiter: Waiter<E>) {
         let outcome = resident
             .state
             .as_ref()
             .filter(|_| resident.revision > waiter.above)
             .and_then(E::outcome);
         match outcome {
-            Some(outcome) => self.after_durable(resident, move |durable| {
-                if durable {
-                    drop(waiter.reply.send(outcome));
-                }
-            }),
+            Some(outcome) => {
+                let (myself, lane) = (myself.clone(), resident.lane.clone());
+                self.after_durable(resident, move |durable| {
+                    if durable {
+                        drop(waiter.reply.send(outcome));
+                    } else if lane.is_broken() {
+                        // This outcome never came to be: wait for the one that does.
+                        drop(myself.cast(Message::Reload(vec![waiter])));
+                    }
+                });
+            }
             None => resident.waiters.push(waiter),
         }
     }
@@ -152,7 +158,9 @@ impl<E: Entity> Shell<E> {
     /// Runs `then` once everything enqueued so far is durable, at once if it is; `false` if it never will be.
     fn after_durable(&self, resident: &Resident<E>, then: impl FnOnce(bool) + Send + 'static) {
         if resident.idle() {
-            return then(true);
+            // A batch may have been refused since this message began: then the state it met never came to be. The lane
+            // breaks before the batch is answered, so whoever sees that nothing is in flight sees this too.
+            return then(!resident.lane.is_broken());
         }
         let barrier = Batch {
             lane: Some(resident.lane.clone()),

@@ -97,7 +97,14 @@ fn write_fields<'a>(out: &mut String, fields: impl Iterator<Item = &'a (&'static
     out.push('}');
 }
 
-/// A JSON string literal; everything that could end it or start markup is escaped.
+/// Characters that a terminal or a page could act upon: controls (C0, DEL and C1, where 0x9b alone starts a terminal
+/// sequence), the ends of lines of JavaScript, direction overrides, and what starts markup.
+const fn is_live(c: char) -> bool {
+    matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '<' | '>' | '&')
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A JSON string literal; everything that could end it or is live is escaped.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -105,7 +112,7 @@ pub(crate) fn quoted(text: &str) -> String {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            c if c < ' ' || c == '\u{7f}' || c == '<' || c == '>' || c == '&' => {
+            c if is_live(c) => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),

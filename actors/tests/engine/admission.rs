@@ -1,0 +1,124 @@
+//! Room is taken before the claim, counted for all and for each payer, and given back in every case.
+
+use purser_actors::engine::{Overloaded, PayError};
+use purser_actors::money::Cents;
+
+use crate::support::ports::Fate;
+use crate::support::world::{World, bought, card_for, evm, fast};
+use crate::support::eventually;
+
+const FULL: Overloaded = Overloaded { retry_after_s: 1 };
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_68_room_ends_at_the_limit_and_comes_back() {
+    // Aim: the last permit is given, one more is refused, and a returned one can be taken again.
+    let mut settings = fast();
+    settings.in_flight_max = 4;
+    let world = World::with(settings).await;
+    let mut held: Vec<_> = (0..4).map(|n| world.engine.admit(&evm(n)).unwrap()).collect();
+    assert_eq!(world.engine.admit(&evm(9)).unwrap_err(), FULL);
+    assert_eq!(world.engine.census().permits_free, 0);
+    held.pop();
+    held.push(world.engine.admit(&evm(9)).unwrap());
+    assert_eq!(world.engine.admit(&evm(9)).unwrap_err(), FULL);
+    drop(held);
+    assert_eq!(world.engine.census().permits_free, 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_68_one_payer_has_a_share_and_no_more() {
+    // Aim: a flood by one payer leaves room for others; refused calls cost no room.
+    let mut settings = fast();
+    (settings.in_flight_max, settings.in_flight_per_payer_max) = (10, 3);
+    let world = World::with(settings).await;
+    let held: Vec<_> = (0..3).map(|_| world.engine.admit(&evm(1)).unwrap()).collect();
+    for _ in 0..1_000 {
+        assert_eq!(world.engine.admit(&evm(1)).unwrap_err(), FULL);
+    }
+    assert_eq!(world.engine.census().permits_free, 7);
+    let other = world.engine.admit(&evm(2)).unwrap();
+    drop(held);
+    drop(other);
+    assert_eq!(world.engine.census().permits_free, 10);
+    let again: Vec<_> = (0..3).map(|_| world.engine.admit(&evm(1)).unwrap()).collect();
+    assert_eq!(again.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_68_a_store_that_lags_takes_nothing_new_and_finishes_what_it_took() {
+    // Aim: at the lag limit admission stops, one byte below it does not; a claimed payment goes on regardless.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.store.set_lag(999);
+    let permit = world.engine.admit(&evm(1)).unwrap();
+    world.store.set_lag(1_000);
+    assert_eq!(world.engine.admit(&evm(2)).unwrap_err(), FULL);
+    world.engine.pay(request.clone(), permit).await.unwrap();
+    world.quiet().await;
+    world.assert_one_card(&request);
+    world.store.set_lag(0);
+    drop(world.engine.admit(&evm(2)).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_68_room_comes_back_whatever_the_call_came_to() {
+    // Aim: bought, refused, pending or dropped unpolled: no permit is lost.
+    let mut settings = fast();
+    (settings.in_flight_max, settings.in_flight_per_payer_max) = (1, 1);
+    let world = World::with(settings).await;
+    let (bad, pending) = (card_for(evm(1), 2), card_for(evm(1), 3));
+    world.chain.fate(&bad.authorization, Fate::Declined);
+    world.chain.fate(&pending.authorization, Fate::Vanishes);
+    for request in [card_for(evm(1), 1), bad, pending] {
+        world.pay(&request).await.unwrap();
+        let mut other = request.clone();
+        other.request = [8; 32];
+        assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
+    }
+    drop(world.engine.pay(card_for(evm(1), 4), world.engine.admit(&evm(1)).unwrap()));
+    eventually("the room is free", async || world.engine.census().permits_free == 1).await;
+    drop(world.engine.admit(&evm(1)).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn daily_caps_hold_at_once_and_open_the_next_day() {
+    // Aim: of many purchases at the same moment exactly the cap gets through, and midnight (UTC) starts anew.
+    let mut settings = fast();
+    settings.caps.cards = 3;
+    let world = World::with(settings).await;
+    let calls: Vec<_> = (0..10)
+        .map(|n| {
+            let (engine, request) = (world.engine.clone(), card_for(evm(1), n));
+            let permit = engine.admit(&evm(1)).unwrap();
+            tokio::spawn(async move { engine.pay(request, permit).await })
+        })
+        .collect();
+    let mut cards = 0;
+    for call in calls {
+        match crate::support::in_time("a call", call).await.unwrap() {
+            Ok(paid) => cards += usize::from(bought(&paid).0 > 0),
+            Err(refused) => assert_eq!(refused, PayError::CardsPerDay { cap: 3 }),
+        }
+    }
+    assert_eq!(cards, 3);
+    world.clock.advance(12 * 3_600_000);
+    bought(&world.pay(&card_for(evm(1), 20)).await.unwrap());
+    world.quiet().await;
+    assert_eq!(world.chain.transfers(), 4, "who was refused was not charged");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_daily_sum_holds_to_the_cent() {
+    // Aim: two cards of 5 dollars fit 10.00 dollars and not 9.99.
+    for (sum, fits) in [(10_00, true), (9_99, false)] {
+        let mut settings = fast();
+        settings.caps.sum = Cents::new(sum);
+        let world = World::with(settings).await;
+        world.pay(&card_for(evm(1), 1)).await.unwrap();
+        let second = world.pay(&card_for(evm(1), 2)).await;
+        match fits {
+            true => drop(bought(&second.unwrap())),
+            false => assert_eq!(second.unwrap_err(), PayError::SumPerDay { cap: Cents::new(sum) }),
+        }
+    }
+}

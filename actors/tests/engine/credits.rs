@@ -1,0 +1,122 @@
+//! Money that settled and bought nothing stands on the payer's balance, once.
+
+use std::collections::BTreeMap;
+
+use purser_actors::id::Network;
+use purser_actors::ledger::Place;
+use purser_actors::payment::{Outcome, Status};
+
+use crate::support::eventually;
+use crate::support::ports::{Fate, Mood};
+use crate::support::world::{World, bought, card_for, evm};
+
+const PRICE: i128 = 5_000_000;
+
+async fn assert_credited(world: &World, times: u64) {
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    let owed = PRICE * i128::from(times);
+    assert_eq!(i128::from(account.balance.atomic()), owed);
+    assert_eq!(account.total_deposits, account.balance);
+    assert_eq!(account.available(), account.balance);
+    let books = BTreeMap::from([(Place::Treasury(Network::Base), owed), (Place::Holder(evm(1)), -owed)]);
+    assert_eq!(world.books(), books, "balance and ledger agree");
+    assert_eq!(world.announced("balance.credited") as u64, times);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_09_a_declined_payment_that_lands_late_is_credited_once() {
+    // Aim: the caller was told of a refusal, so what lands afterwards becomes a credit and not a surprise.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Declined);
+    let paid = world.pay(&request).await.unwrap();
+    let Outcome::Declined(decline) = &paid.outcome else {
+        panic!("{:?}", paid.outcome);
+    };
+    assert_eq!(decline.reason, "insufficient_funds");
+    eventually("the chain is watched", async || world.chain.lookups() >= 2).await;
+    let transaction = world.chain.land(&request.authorization);
+    world.quiet().await;
+    assert_credited(&world, 1).await;
+    assert!(world.cards().is_empty());
+    let told = world.pay(&request).await.unwrap();
+    let amount = request.authorization.value();
+    assert_eq!(told.outcome, Outcome::Credited { amount, transaction });
+    let world = world.crash().await;
+    world.quiet().await;
+    assert_credited(&world, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_declined_payment_presented_again_settles_again() {
+    // Aim: declined is not final; with money in the wallet the same payment buys.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Declined);
+    world.pay(&request).await.unwrap();
+    world.chain.fate(&request.authorization, Fate::Settles);
+    bought(&world.pay(&request).await.unwrap());
+    world.quiet().await;
+    world.assert_one_card(&request);
+    assert_eq!(world.chain.submissions(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_payment_declined_again_and_again_is_still_credited_once() {
+    // Aim: each refusal starts a watch; the transfer they all see is one.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Declined);
+    for _ in 0..10 {
+        let paid = world.pay(&request).await.unwrap();
+        assert!(matches!(paid.outcome, Outcome::Declined(_)), "{:?}", paid.outcome);
+    }
+    world.chain.land(&request.authorization);
+    world.quiet().await;
+    assert_credited(&world, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_card_that_the_issuer_refuses_is_credited_once() {
+    // Aim: the whole charge comes back, the books show neither card nor fee, and the payment stays what it was.
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Busy, Mood::Declines]);
+    let request = card_for(evm(1), 1);
+    let paid = world.pay(&request).await.unwrap();
+    world.quiet().await;
+    assert_credited(&world, 1).await;
+    assert_eq!(world.issuer.cards(), 0);
+    let card = world.engine.card(&bought(&paid)).await.unwrap().unwrap();
+    assert!(matches!(card.status, purser_actors::card::Status::Failed { .. }), "{card:?}");
+    let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
+    assert!(matches!(payment.status, Status::Fulfilled { .. }), "{payment:?}");
+    let world = world.crash().await;
+    world.quiet().await;
+    assert_credited(&world, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_23_balances_and_books_agree_after_many_fates() {
+    // Aim: whatever mixture of fates the payments of one wallet meet, all money is somewhere, once.
+    let world = World::new().await;
+    let fates = [Fate::Settles, Fate::AnswerLost, Fate::Vanishes, Fate::Declined, Fate::Panics(1)];
+    let requests: Vec<_> = (0..40).map(|n| card_for(evm(1), n)).collect();
+    world.issuer.moods(&[Mood::Declines, Mood::Busy, Mood::Ready, Mood::Declines, Mood::Panics, Mood::NotYet]);
+    for (n, request) in requests.iter().enumerate() {
+        world.chain.fate(&request.authorization, fates[n % fates.len()]);
+        world.pay(request).await.unwrap();
+    }
+    for request in &requests {
+        world.chain.land(&request.authorization);
+    }
+    world.quiet().await;
+    let books = world.books();
+    assert_eq!(books[&Place::Treasury(Network::Base)], 40 * PRICE);
+    assert_eq!(books.values().sum::<i128>(), 0);
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    // Eight declined payments landed late and the issuer refused two cards.
+    assert_eq!(i128::from(account.balance.atomic()), 10 * PRICE);
+    assert_eq!(books[&Place::Holder(evm(1))], -10 * PRICE);
+    assert_eq!(books[&Place::CardIssuer], -30 * PRICE);
+    assert_eq!(world.issuer.cards(), 30);
+}

@@ -1,0 +1,128 @@
+//! Deliveries fail, panic and get stuck; their supervisors and their effects do not go away.
+
+use purser_actors::kernel::effect::Work;
+use purser_actors::payment::Outcome;
+
+use crate::support::ports::{Fate, Mood};
+use crate::support::world::{World, bought, card_for, evm, fast};
+use crate::support::eventually;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {
+    // Aim: a panic in the chain's or the issuer's port is one failed try; the same supervisor goes on.
+    let world = World::new().await;
+    for nonce in 0..5 {
+        let request = card_for(evm(1), nonce);
+        world.chain.fate(&request.authorization, Fate::Panics(3));
+        world.issuer.moods(&[Mood::Panics, Mood::Panics]);
+        let paid = world.pay(&request).await.unwrap();
+        bought(&paid);
+        world.quiet().await;
+    }
+    assert_eq!((world.chain.transfers(), world.issuer.cards()), (5, 5));
+    assert_eq!(world.chain.submissions(), 20);
+    assert_eq!(world.issuer.calls().len(), 15);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
+    // Aim: after the last try it is not run again, neither now nor after a restart, and says what it was and why.
+    let mut settings = fast();
+    settings.retry.attempts_max = 3;
+    let world = World::with(settings).await;
+    world.issuer.moods(&[Mood::Busy; 3]);
+    let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
+    eventually("it is stuck", async || {
+        world.engine.open_effects(10).await.unwrap().iter().any(|effect| effect.stuck)
+    })
+    .await;
+    let effects = world.engine.open_effects(10).await.unwrap();
+    assert_eq!(effects.len(), 1);
+    assert_eq!(effects[0].work, Work::IssueCard(bought(&paid)));
+    assert_eq!(effects[0].attempts, 3);
+    assert_eq!(effects[0].last_error.as_deref(), Some("issue: as the script says"));
+    let world = world.crash().await;
+    // Another purchase's effects run past it.
+    world.pay(&card_for(evm(1), 2)).await.unwrap();
+    eventually("the second card is made", async || world.issuer.cards() == 1).await;
+    eventually("only the stuck one is left", async || world.engine.open_effects(10).await.unwrap() == effects).await;
+    assert_eq!(world.issuer.calls().len(), 4, "three tries of the first, one of the second");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_permanent_failure_is_stuck_at_once() {
+    // Aim: what can never work is not tried again, and is not taken for a refusal that would credit.
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Broken]);
+    world.pay(&card_for(evm(1), 1)).await.unwrap();
+    eventually("it is stuck", async || {
+        world.engine.open_effects(10).await.unwrap().iter().any(|effect| effect.stuck)
+    })
+    .await;
+    assert_eq!(world.issuer.calls().len(), 1);
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(account.balance.atomic(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn failed_tries_are_durable() {
+    // Aim: a restart goes on counting where the last process ended.
+    let mut settings = fast();
+    settings.retry.first_ms = 3_600_000;
+    settings.retry.longest_ms = 3_600_000;
+    let world = World::with(settings).await;
+    world.issuer.moods(&[Mood::Busy]);
+    world.pay(&card_for(evm(1), 1)).await.unwrap();
+    let tried = async |world: &World| {
+        let effects = world.engine.open_effects(10).await.unwrap();
+        effects.iter().any(|e| e.attempts == 1 && !e.stuck && e.next_at > e.created_at)
+    };
+    eventually("the failure is written down", async || tried(&world).await).await;
+    let world = world.crash().await;
+    assert!(tried(&world).await);
+    assert_eq!(world.issuer.calls().len(), 1, "it is not time yet");
+    world.clock.advance(2 * 3_600_000);
+    let world = world.crash().await;
+    world.quiet().await;
+    assert_eq!(world.issuer.cards(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn more_effects_than_may_run_wait_their_turn() {
+    // Aim: at the limit the rest is pending; none is forgotten.
+    let mut settings = fast();
+    settings.retry.running_max = 2;
+    let world = World::with(settings).await;
+    let requests: Vec<_> = (0..6).map(|n| card_for(evm(1), n)).collect();
+    let calls: Vec<_> = requests
+        .iter()
+        .map(|request| {
+            world.chain.fate(&request.authorization, Fate::Waits);
+            let (engine, request) = (world.engine.clone(), request.clone());
+            let permit = engine.admit(&evm(1)).unwrap();
+            tokio::spawn(async move { engine.pay(request, permit).await })
+        })
+        .collect();
+    eventually("two are at the chain", async || world.chain.at_gate() == 2).await;
+    eventually("all are claimed", async || world.engine.open_effects(10).await.unwrap().len() == 6).await;
+    assert_eq!(world.chain.at_gate(), 2, "one past the limit waits");
+    world.chain.open_gate();
+    for call in calls {
+        let paid = crate::support::in_time("a call", call).await.unwrap().unwrap();
+        assert!(matches!(paid.outcome, Outcome::Fulfilled { .. }));
+    }
+    world.quiet().await;
+    assert_eq!(world.cards().len(), 6);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_answer_of_any_length_does_not_lose_the_effect() {
+    // Aim: what the outside says goes into a row of bounded size; a long complaint must not make the row unwritable.
+    let world = World::new().await;
+    world.issuer.complaint_bytes(100_000);
+    world.issuer.moods(&[Mood::Busy, Mood::Busy]);
+    let request = card_for(evm(1), 1);
+    world.pay(&request).await.unwrap();
+    world.quiet().await;
+    world.assert_one_card(&request);
+}

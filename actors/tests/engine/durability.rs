@@ -1,0 +1,198 @@
+//! No reply before its ground is durable, and what was decided on a refused batch is refused with it.
+
+use std::sync::Arc;
+
+use purser_actors::kernel::Refusal;
+use purser_storage::{EventSink, Store, StoredEvent};
+use tokio::task::JoinHandle;
+
+use crate::support::counter::{Command, Counters, Gate, Name, Refused};
+use crate::support::world::{World, card_for, evm, fast};
+use crate::support::{eventually, in_time};
+
+type Told = Result<u64, Refusal<Refused>>;
+
+const ONE: Name = Name(1);
+
+impl Counters {
+    fn ask(&self, command: Command) -> JoinHandle<Told> {
+        let family = self.family.clone();
+        tokio::spawn(async move { family.ask(ONE, command).await })
+    }
+
+    /// Until so many batches and barriers wait for the committer.
+    async fn queued(&self, n: usize) {
+        eventually("the batches wait", async || self.store.queued() >= n).await;
+    }
+}
+
+async fn told(call: JoinHandle<Told>) -> Told {
+    in_time("an answer", call).await.unwrap()
+}
+
+fn open_gate() -> Arc<Gate> {
+    let gate = Arc::new(Gate::default());
+    gate.open();
+    gate
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_reply_waits_for_what_it_rests_on() {
+    // Aim: with the committer held, neither change nor refusal nor no-op nor outcome is told; released, all are.
+    let counters = Counters::new(fast().limits).await;
+    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 1);
+    counters.store.hold();
+    let add = counters.ask(Command::Add(100));
+    counters.queued(1).await;
+    let show = counters.ask(Command::Show);
+    counters.queued(2).await;
+    let refuse = counters.ask(Command::Refuse(open_gate()));
+    counters.queued(3).await;
+    let outcome = tokio::spawn(counters.family.outcome(ONE, 0));
+    counters.queued(4).await;
+    let more = counters.ask(Command::Add(1));
+    counters.queued(5).await;
+    assert_eq!(counters.durable(ONE).await, 1);
+    for call in [&add, &show, &refuse, &more] {
+        assert!(!call.is_finished(), "an answer came before its ground was durable");
+    }
+    assert!(!outcome.is_finished());
+    counters.store.release();
+    assert_eq!(told(add).await.unwrap(), 101);
+    assert_eq!(told(show).await.unwrap(), 101);
+    assert!(matches!(told(refuse).await, Err(Refusal::Rejected(Refused(101)))));
+    assert_eq!(in_time("the outcome", outcome).await.unwrap().unwrap(), 101);
+    assert_eq!(told(more).await.unwrap(), 102);
+    assert_eq!(counters.durable(ONE).await, 102);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_replay_waits_for_the_disk_too() {
+    // Aim: a paid call and its replay say nothing while the committer is held.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.store.hold();
+    let calls: Vec<_> = (0..3)
+        .map(|_| {
+            let (engine, request) = (world.engine.clone(), request.clone());
+            let permit = engine.admit(&evm(1)).unwrap();
+            tokio::spawn(async move { engine.pay(request, permit).await })
+        })
+        .collect();
+    eventually("all three claim", async || world.store.queued() >= 3).await;
+    assert!(calls.iter().all(|call| !call.is_finished()));
+    assert!(world.history().is_empty());
+    world.store.release();
+    for call in calls {
+        in_time("a call", call).await.unwrap().unwrap();
+    }
+    world.quiet().await;
+    world.assert_one_card(&request);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refused_batch_takes_with_it_what_was_decided_on_it() {
+    // Aim: the batch and all behind it are conflicts, refusals and no-ops included; the actor goes on from what is durable.
+    let counters = Counters::new(fast().limits).await;
+    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 1);
+    counters.store.hold();
+    let first = counters.ask(Command::Add(10));
+    counters.queued(1).await;
+    counters.store.refuse(2);
+    let refused = counters.ask(Command::Add(100));
+    counters.queued(2).await;
+    let on_top = counters.ask(Command::Add(1_000));
+    counters.queued(3).await;
+    let no_op = counters.ask(Command::Show);
+    counters.queued(4).await;
+    let rejection = counters.ask(Command::Refuse(open_gate()));
+    counters.queued(5).await;
+    counters.store.release();
+    assert_eq!(told(first).await.unwrap(), 11);
+    for call in [refused, on_top, no_op, rejection] {
+        assert!(matches!(told(call).await, Err(Refusal::Conflict)));
+    }
+    assert_eq!(told(counters.ask(Command::Show)).await.unwrap(), 11);
+    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 12);
+    assert_eq!(counters.durable(ONE).await, 12);
+    assert_eq!(counters.family.restarts(), 0, "a refused batch kills nobody");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refusal_decided_while_its_ground_is_refused_is_a_conflict() {
+    // Aim: between the decision and the reply the batch below may be refused. The reply must not tell of what never was.
+    let counters = Counters::new(fast().limits).await;
+    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 1);
+    counters.store.hold();
+    counters.store.refuse(1);
+    let never = counters.ask(Command::Add(41));
+    counters.queued(1).await;
+    let gate = Arc::new(Gate::default());
+    let refusal = counters.ask(Command::Refuse(gate.clone()));
+    eventually("it decides", async || gate.is_reached()).await;
+    counters.store.release();
+    assert!(matches!(told(never).await, Err(Refusal::Conflict)));
+    gate.open();
+    let refusal = told(refusal).await;
+    assert!(matches!(refusal, Err(Refusal::Conflict)), "{refusal:?}");
+    assert_eq!(told(counters.ask(Command::Show)).await.unwrap(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_waits_for_an_outcome_survives_a_refused_batch() {
+    // Aim: waiters of an outcome that was refused wait on, those told to wait before the batch and those after it.
+    let counters = Counters::new(fast().limits).await;
+    assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), 1);
+    let before = tokio::spawn(counters.family.outcome(ONE, 0));
+    assert_eq!(told(counters.ask(Command::Show)).await.unwrap(), 1);
+    counters.store.hold();
+    counters.store.refuse(1);
+    let never = counters.ask(Command::Add(200));
+    counters.queued(1).await;
+    let after = tokio::spawn(counters.family.outcome(ONE, 0));
+    counters.queued(2).await;
+    counters.store.release();
+    assert!(matches!(told(never).await, Err(Refusal::Conflict)));
+    assert_eq!(told(counters.ask(Command::Add(100))).await.unwrap(), 101);
+    for outcome in [before, after] {
+        assert_eq!(in_time("the outcome", outcome).await.unwrap(), Ok(101));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_refused_batch_in_a_paid_call_is_tried_again() {
+    // Aim: whichever of a call's batches is refused for no fault of its own, the payment still ends in one card.
+    for nth in 1..=4 {
+        let world = World::new().await;
+        let request = card_for(evm(1), 1);
+        world.store.refuse(nth);
+        world.pay_until_told(&request).await;
+        world.quiet().await;
+        world.assert_one_card(&request);
+    }
+}
+
+#[derive(Default)]
+struct Seen(parking_lot::Mutex<Vec<u64>>);
+
+impl EventSink for Seen {
+    fn publish(&self, events: &[StoredEvent]) {
+        self.0.lock().extend(events.iter().map(|e| e.seq));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn subscribers_hear_of_events_before_the_caller_does() {
+    // Aim: when an answer is there, its events have been published, each with its own place.
+    let counters = Counters::new(fast().limits).await;
+    let seen = Arc::new(Seen::default());
+    counters.store.subscribe(seen.clone());
+    for n in 1..=20_u64 {
+        assert_eq!(told(counters.ask(Command::Add(1))).await.unwrap(), n);
+        assert_eq!(seen.0.lock().len() as u64, n);
+    }
+    let events = counters.store.events(0, 100, None).await.unwrap();
+    let stored: Vec<_> = events.iter().map(|e| e.seq).collect();
+    assert_eq!(*seen.0.lock(), stored);
+    assert_eq!(counters.store.durable_seq(), *stored.last().unwrap());
+}

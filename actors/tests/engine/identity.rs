@@ -1,0 +1,176 @@
+//! Who may come in: look-alike wallets, used nonces, one-time links, frozen accounts.
+
+use purser_actors::account::LinkCode;
+use purser_actors::engine::{Denied, PayError};
+use purser_actors::id::Wallet;
+use purser_actors::session::Amr;
+
+use crate::support::world::{World, bought, card_for, evm, session};
+use crate::support::{NOON_MS, eventually, in_time};
+
+const LATER_S: u64 = NOON_MS / 1_000 + 900;
+
+/// Two Solana addresses that differ in the case of one letter only.
+fn look_alikes() -> (Wallet, Wallet) {
+    for seed in 0..=u8::MAX {
+        let wallet = Wallet::Solana([seed; 32]);
+        let address = wallet.address();
+        for (at, c) in address.char_indices() {
+            let flipped = if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+            let mut other = address.clone();
+            other.replace_range(at..=at, &flipped.to_string());
+            match other.parse::<Wallet>() {
+                Ok(other) if other != wallet => return (wallet, other),
+                _ => {}
+            }
+        }
+    }
+    panic!("there is no such pair");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_46_a_look_alike_address_is_refused_before_settlement() {
+    // Aim: the first of two addresses that are equal in lower case has it; the other neither buys nor signs in.
+    let world = World::new().await;
+    let (first, second) = look_alikes();
+    assert_eq!(first.user_id(), second.user_id());
+    bought(&world.pay(&card_for(first, 1)).await.unwrap());
+    assert_eq!(world.pay(&card_for(second, 2)).await.unwrap_err(), PayError::Collision);
+    let denied = world.engine.sign_in(second, ([1; 16], LATER_S), session()).await;
+    assert!(matches!(denied, Err(Denied::Collision)), "{denied:?}");
+    assert_eq!(world.chain.transfers(), 1);
+    assert!(world.engine.account(&second).await.unwrap().is_none());
+    assert!(world.engine.cards_of(&second, None, 10).await.unwrap().0.is_empty());
+    bought(&world.pay(&card_for(first, 3)).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_46_of_two_look_alikes_at_the_same_moment_one_is_refused() {
+    // Aim: the check and the write are one; whoever loses the race is told of the collision, not of a used nonce.
+    let world = World::new().await;
+    let (first, second) = look_alikes();
+    world.store.hold();
+    let calls: Vec<_> = [(first, 1), (second, 2)]
+        .into_iter()
+        .map(|(wallet, nonce)| {
+            let engine = world.engine.clone();
+            tokio::spawn(async move { engine.sign_in(wallet, ([nonce; 16], LATER_S), session()).await })
+        })
+        .collect();
+    eventually("both are on their way", async || world.store.queued() == 2).await;
+    world.store.release();
+    let mut refused = 0;
+    for call in calls {
+        match in_time("a sign-in", call).await.unwrap() {
+            Ok(()) => {}
+            Err(Denied::Collision) => refused += 1,
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(refused, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_42_a_nonce_signs_in_once() {
+    // Aim: the second use of a nonce is refused, at once and after a restart, for this wallet and for any other.
+    let world = World::new().await;
+    let (nonce, one) = (([1; 16], LATER_S), session());
+    world.engine.sign_in(evm(1), nonce, one).await.unwrap();
+    assert!(world.engine.session(&one.id).await.unwrap().unwrap().is_active());
+    let world = world.crash().await;
+    for wallet in [evm(1), evm(2)] {
+        let two = session();
+        let denied = world.engine.sign_in(wallet, nonce, two).await;
+        assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
+        assert!(world.engine.session(&two.id).await.unwrap().is_none());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
+    // Aim: a conflict says "something else came first"; only a nonce that is really used may be called used.
+    let world = World::new().await;
+    world.engine.sign_in(evm(1), ([1; 16], LATER_S), session()).await.unwrap();
+    world.store.hold();
+    world.store.refuse(1);
+    let freeze = tokio::spawn({
+        let engine = world.engine.clone();
+        async move { engine.set_frozen(evm(1), Some("why".into())).await }
+    });
+    eventually("the first batch waits", async || world.store.queued() == 1).await;
+    let sign_in = tokio::spawn({
+        let engine = world.engine.clone();
+        async move { engine.sign_in(evm(1), ([2; 16], LATER_S), session()).await }
+    });
+    eventually("the second batch waits", async || world.store.queued() == 2).await;
+    world.store.release();
+    in_time("the sign-in", sign_in).await.unwrap().unwrap();
+    in_time("the freezing", freeze).await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_47_a_login_link_opens_once_and_in_time() {
+    // Aim: the code lets in once, with no more rights than it was made with, and not after its time.
+    let world = World::new().await;
+    world.engine.sign_in(evm(1), ([1; 16], LATER_S), session()).await.unwrap();
+    let code = |hash| LinkCode {
+        hash: [hash; 32],
+        expires_s: LATER_S,
+    };
+    world.engine.offer_link(evm(1), code(1), Amr::Payment).await.unwrap();
+    world.engine.offer_link(evm(1), code(2), Amr::Wallet).await.unwrap();
+    let one = session();
+    let grant = world.engine.use_link(code(1), one).await.unwrap();
+    assert_eq!((grant.wallet, grant.amr), (evm(1), Amr::Payment));
+    assert_eq!(world.engine.session(&one.id).await.unwrap().unwrap().amr, Amr::Payment);
+    for used_or_unknown in [code(1), code(3)] {
+        let denied = world.engine.use_link(used_or_unknown, session()).await;
+        assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
+    }
+    world.clock.advance(900_000);
+    let denied = world.engine.use_link(code(2), session()).await;
+    assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
+    // Aim: no purchase and no settlement; sign-in works; unfrozen, all is as before.
+    let world = World::new().await;
+    bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.engine.set_frozen(evm(1), Some("call us".into())).await.unwrap();
+    let request = card_for(evm(1), 2);
+    let frozen = PayError::Frozen { message: "call us".into() };
+    assert_eq!(world.pay(&request).await.unwrap_err(), frozen);
+    assert_eq!(world.chain.submissions(), 1);
+    world.engine.sign_in(evm(1), ([1; 16], LATER_S), session()).await.unwrap();
+    let code = LinkCode {
+        hash: [1; 32],
+        expires_s: LATER_S,
+    };
+    let denied = world.engine.offer_link(evm(1), code, Amr::Wallet).await;
+    assert!(matches!(denied, Err(Denied::Rejected(_))), "{denied:?}");
+    // A wallet that we have never seen can be frozen beforehand.
+    world.engine.set_frozen(evm(2), Some("call us".into())).await.unwrap();
+    assert_eq!(world.pay(&card_for(evm(2), 1)).await.unwrap_err(), frozen);
+    world.engine.set_frozen(evm(1), None).await.unwrap();
+    bought(&world.pay(&request).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
+    // Aim: what a check has passed is never refused after settlement.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, crate::support::ports::Fate::Waits);
+    let call = tokio::spawn({
+        let (engine, request) = (world.engine.clone(), request.clone());
+        let permit = engine.admit(&evm(1)).unwrap();
+        async move { engine.pay(request, permit).await }
+    });
+    eventually("it is on its way", async || world.chain.at_gate() == 1).await;
+    world.engine.set_frozen(evm(1), Some("too late".into())).await.unwrap();
+    world.chain.open_gate();
+    bought(&in_time("the call", call).await.unwrap().unwrap());
+    world.quiet().await;
+    world.assert_one_card(&request);
+}

@@ -1,0 +1,14 @@
+//! The engine on a store in memory, with the outside scripted.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "../support/lib.rs"]
+mod support;
+
+mod admission;
+mod credits;
+mod crashes;
+mod deliveries;
+mod durability;
+mod identity;
+mod paid_call;
+mod shells;

@@ -1,0 +1,274 @@
+//! A payment buys once, however often and in whatever company it is presented.
+
+use purser_actors::engine::PayError;
+use purser_actors::payment::{Outcome, Status};
+use purser_storage::Store;
+
+use crate::support::ports::{Fate, Mood};
+use crate::support::world::{World, bought, card_for, evm, fast, session};
+use crate::support::{eventually, in_time};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
+    // Aim: everything that a first purchase must leave behind is there, and nothing is left to do.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    let paid = world.pay(&request).await.unwrap();
+    assert!(paid.won);
+    world.quiet().await;
+    world.assert_one_card(&request);
+
+    let Outcome::Fulfilled { session, transaction, .. } = &paid.outcome else {
+        panic!("{:?}", paid.outcome);
+    };
+    assert_eq!(*session, request.session.id);
+    assert_eq!(*transaction, world.chain.land(&request.authorization));
+    let opened = world.engine.session(session).await.unwrap().unwrap();
+    assert_eq!(opened.owner, evm(1));
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(account.balance.atomic(), 0);
+    let (cards, more) = world.engine.cards_of(&evm(1), None, 10).await.unwrap();
+    assert_eq!((cards.len(), more), (1, false));
+    assert_eq!(cards[0].0, bought(&paid));
+    let sealed = world.engine.sealed(bought(&paid)).await.unwrap();
+    assert_eq!(sealed.unwrap(), bought(&paid).0.to_be_bytes());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
+    // Aim: one settlement, one product, one winner; the other 99 are told the same.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    let engine = &world.engine;
+    let calls: Vec<_> = (0..100)
+        .map(|_| {
+            let permit = engine.admit(&evm(1)).unwrap();
+            // Every caller would like a session of its own.
+            let mut request = request.clone();
+            request.session = session();
+            let engine = engine.clone();
+            tokio::spawn(async move { engine.pay(request, permit).await })
+        })
+        .collect();
+    let mut told = Vec::new();
+    for call in calls {
+        told.push(in_time("a call", call).await.unwrap().unwrap());
+    }
+    assert_eq!(told.iter().filter(|paid| paid.won).count(), 1, "one claim wins");
+    assert!(told.iter().all(|paid| paid.outcome == told[0].outcome), "all are told the same");
+    world.quiet().await;
+    world.assert_one_card(&request);
+    assert_eq!(world.chain.submissions(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_02_a_replay_gets_the_same_product_and_does_not_win() {
+    // Aim: the answer to a payment never changes, not even by a restart.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    let first = world.pay(&request).await.unwrap();
+    let replay = world.pay(&request).await.unwrap();
+    assert_eq!((replay.won, &replay.outcome), (false, &first.outcome));
+    world.quiet().await;
+    let world = world.crash().await;
+    let replay = world.pay(&request).await.unwrap();
+    assert_eq!((replay.won, &replay.outcome), (false, &first.outcome));
+    assert_eq!(replay.payment, first.payment, "the id outlives the process");
+    world.quiet().await;
+    world.assert_one_card(&request);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_03_a_payment_is_bound_to_its_first_request() {
+    // Aim: the same payment for another request is refused and changes nothing, before and after the first is answered.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    let mut other = request.clone();
+    other.request = [6; 32];
+    world.chain.fate(&request.authorization, Fate::Waits);
+    let first = tokio::spawn({
+        let (engine, request) = (world.engine.clone(), request.clone());
+        let permit = engine.admit(&evm(1)).unwrap();
+        async move { engine.pay(request, permit).await }
+    });
+    eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
+    assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
+    world.chain.open_gate();
+    in_time("the first call", first).await.unwrap().unwrap();
+    let before = world.history().len();
+    world.quiet().await;
+    assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
+    assert!(world.history().len() - before <= 1, "only the issuing of the card may have come since");
+    world.assert_one_card(&request);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_07_an_unknown_settlement_is_resolved_from_the_chain_once() {
+    // Aim: no answer is no refusal. The caller is told `pending`; the watch finds the transfer and fulfils it.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Vanishes);
+    let paid = world.pay(&request).await.unwrap();
+    assert!(paid.won);
+    assert_eq!(paid.outcome, Outcome::Pending);
+    let again = world.pay(&request).await.unwrap();
+    assert_eq!((again.won, again.outcome), (false, Outcome::Pending));
+    eventually("the chain was read in vain", async || world.chain.lookups() >= 3).await;
+    assert_eq!(world.cards().len(), 0);
+    world.chain.land(&request.authorization);
+    world.quiet().await;
+    world.assert_one_card(&request);
+    assert_eq!(world.chain.submissions(), 1, "it was never sent a second time");
+    let told = world.pay(&request).await.unwrap();
+    assert_eq!(bought(&told), world.cards()[0].0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_07_an_answer_lost_after_landing_is_found() {
+    // Aim: the transfer happened, only the answer was lost: it ends in the product.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::AnswerLost);
+    world.pay(&request).await.unwrap();
+    world.quiet().await;
+    world.assert_one_card(&request);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_07_a_settlement_that_hangs_counts_as_unknown() {
+    // Aim: the wait for the chain is bounded, and its end is no failure.
+    let mut settings = fast();
+    settings.settle_timeout_ms = 30;
+    let world = World::with(settings).await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Waits);
+    let paid = world.pay(&request).await.unwrap();
+    assert_eq!(paid.outcome, Outcome::Pending);
+    world.chain.land(&request.authorization);
+    world.quiet().await;
+    world.assert_one_card(&request);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again() {
+    // Aim: an unreachable chain claims nothing for good; the same payment presented again buys.
+    let mut settings = fast();
+    settings.caps.cards = 1;
+    let world = World::with(settings).await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Unreachable(settings.prepare_attempts));
+    let paid = world.pay(&request).await.unwrap();
+    assert_eq!(paid.outcome, Outcome::Unavailable);
+    assert_eq!(world.chain.submissions(), 0, "nothing was sent");
+    // The reserved share is free again: the only card of the day can still be bought.
+    world.quiet().await;
+    let paid = world.pay(&request).await.unwrap();
+    assert!(!paid.won, "the claim was made before");
+    bought(&paid);
+    world.quiet().await;
+    world.assert_one_card(&request);
+    let next = world.pay(&card_for(evm(1), 2)).await.unwrap_err();
+    assert_eq!(next, PayError::CardsPerDay { cap: 1 });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
+    // Aim: of several admissions one counts; the shares of the others go back.
+    let mut settings = fast();
+    settings.caps.cards = 20;
+    let world = World::with(settings).await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Unreachable(settings.prepare_attempts));
+    world.pay(&request).await.unwrap();
+    world.quiet().await;
+    let calls: Vec<_> = (0..10)
+        .map(|_| {
+            let (engine, request) = (world.engine.clone(), request.clone());
+            let permit = engine.admit(&evm(1)).unwrap();
+            tokio::spawn(async move { engine.pay(request, permit).await })
+        })
+        .collect();
+    for call in calls {
+        bought(&in_time("a call", call).await.unwrap().unwrap());
+    }
+    world.quiet().await;
+    world.assert_one_card(&request);
+    for nonce in 2..=20 {
+        world.pay(&card_for(evm(1), nonce)).await.unwrap();
+    }
+    let next = world.pay(&card_for(evm(1), 21)).await.unwrap_err();
+    assert_eq!(next, PayError::CardsPerDay { cap: 20 }, "exactly one share was used");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
+    // Aim: the proof that a transfer is impossible ends the payment and frees what was reserved, and only that does.
+    let mut settings = fast();
+    settings.caps.cards = 1;
+    let world = World::with(settings).await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Vanishes);
+    let paid = world.pay(&request).await.unwrap();
+    let next = card_for(evm(1), 2);
+    assert_eq!(world.pay(&next).await.unwrap_err(), PayError::CardsPerDay { cap: 1 });
+    world.chain.expire(&request.authorization);
+    world.quiet().await;
+    let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
+    assert!(matches!(payment.status, Status::Refused(_)), "{:?}", payment.status);
+    assert!(world.books().is_empty());
+    let told = world.pay(&request).await.unwrap();
+    assert!(matches!(told.outcome, Outcome::Declined(_)), "{:?}", told.outcome);
+    bought(&world.pay(&next).await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_issuer_in_any_mood_but_no_makes_one_card_under_one_key() {
+    // Aim: pending, busy, panicking or silent after success: the order stands, with the same key, until there is a card.
+    for moods in [
+        &[Mood::NotYet, Mood::NotYet][..],
+        &[Mood::Busy, Mood::Busy],
+        &[Mood::Panics, Mood::Busy, Mood::Panics],
+        &[Mood::Silent, Mood::Silent],
+    ] {
+        let mut settings = fast();
+        settings.issuer_timeout_ms = 20;
+        let world = World::with(settings).await;
+        world.issuer.moods(moods);
+        let request = card_for(evm(1), 1);
+        world.pay(&request).await.unwrap();
+        world.quiet().await;
+        world.assert_one_card(&request);
+        let calls = world.issuer.calls();
+        assert!(calls.len() > moods.len(), "{moods:?}: {calls:?}");
+        assert!(calls.iter().all(|key| *key == calls[0]), "one key: {calls:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn envelopes_are_valid_json_in_the_order_of_the_store() {
+    // Aim: what subscribers get parses, carries its own sequence first, and shows what changed.
+    let world = World::new().await;
+    let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
+    world.quiet().await;
+    let mut kinds = Vec::new();
+    for event in world.store.events(0, 1_000, Some(&evm(1).key())).await.unwrap() {
+        let record = purser_actors::kernel::record::Record::read(&event.payload).unwrap();
+        let Some(announcement) = record.announcement else { continue };
+        let text = announcement.with_seq(event.seq);
+        assert!(text.starts_with(&format!("{{\"seq\":{},\"id\":\"evt_", event.seq)), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["type"], announcement.kind);
+        assert_eq!(json["user_id"], evm(1).user_id());
+        if announcement.kind == "card.ready" {
+            assert_eq!(json["previous"]["status"], "pending");
+            assert_eq!(json["data"]["object"]["status"], "ready");
+            assert_eq!(json["data"]["object"]["card_id"], bought(&paid).to_string());
+            assert!(text.contains("\"usd_amount\":5,"), "amounts are numbers with exact text: {text}");
+        }
+        kinds.push(announcement.kind);
+    }
+    assert_eq!(
+        kinds,
+        ["account.opened", "payment.settled", "payment.fulfilled", "card.pending", "card.ready"]
+    );
+}

@@ -1,0 +1,100 @@
+//! What the engine stands on in tests: time, ids, the outside and the store, all in the test's hands.
+
+pub(crate) mod counter;
+pub(crate) mod ports;
+pub(crate) mod store;
+pub(crate) mod world;
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use purser_actors::port::{Clock, Entropy, Timestamp};
+use sha2::{Digest, Sha256};
+
+/// Panics with this text are part of a test and are not printed.
+pub(crate) const EXPECTED_PANIC: &str = "a panic that the test ordered";
+
+/// Keeps ordered panics out of the output; every other panic prints as always.
+pub(crate) fn quiet_expected_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let text = info.payload_as_str().unwrap_or_default();
+            if !text.contains(EXPECTED_PANIC) {
+                print(info);
+            }
+        }));
+    });
+}
+
+/// Starts at a fixed moment, goes on with the machine's monotonic clock, and can be set forward.
+pub(crate) struct TestClock {
+    started: Instant,
+    offset_ms: AtomicU64,
+}
+
+/// 2026-11-20T12:00:00Z: noon, so that no test crosses midnight by itself.
+pub(crate) const NOON_MS: u64 = 1_795_176_000_000;
+
+impl TestClock {
+    pub(crate) fn new() -> Self {
+        Self {
+            started: Instant::now(),
+            offset_ms: AtomicU64::new(NOON_MS),
+        }
+    }
+
+    pub(crate) fn advance(&self, ms: u64) {
+        self.offset_ms.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        let run = self.started.elapsed().as_millis() as u64;
+        Timestamp(self.offset_ms.load(Ordering::SeqCst) + run)
+    }
+}
+
+/// The same numbers in the same order for the same seed.
+pub(crate) struct Seeded {
+    seed: u64,
+    taken: AtomicU64,
+}
+
+impl Seeded {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            taken: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Entropy for Seeded {
+    fn random(&self) -> u128 {
+        let n = self.taken.fetch_add(1, Ordering::SeqCst);
+        let hash = Sha256::digest([self.seed.to_be_bytes(), n.to_be_bytes()].concat());
+        u128::from_be_bytes(*hash.first_chunk().expect("a digest has 32 bytes"))
+    }
+}
+
+/// Polls until it holds; the deadline is only there so that a broken engine fails instead of hanging.
+pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !holds().await {
+        assert!(Instant::now() < deadline, "never came true: {what}");
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Fails instead of hanging.
+pub(crate) async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let limit = Duration::from_secs(60);
+    let Ok(value) = tokio::time::timeout(limit, future).await else {
+        panic!("never ended: {what}");
+    };
+    value
+}

@@ -1,0 +1,272 @@
+//! The outside, scripted: a chain on which each payment has a fate, and an issuer with a list of moods. Both outlive a
+//! crash of the engine, as the real ones do.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use purser_actors::id::EffectId;
+use purser_actors::port::{
+    Authorization, BoxFuture, CardIssuer, Decline, ErrorKind, Issuance, IssueCard, IssuedCard, Lookup, PortError,
+    Prepared, Settlement, Submitted,
+};
+use tokio::sync::Semaphore;
+
+type Key = [u8; 32];
+
+/// What the chain does with a payment. Without one it settles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It lands and the answer comes.
+    Settles,
+    /// It lands and the answer is lost.
+    AnswerLost,
+    /// It does not land now and the answer is lost.
+    Vanishes,
+    /// It is refused.
+    Declined,
+    /// So many tries to prepare it fail before one does not.
+    Unreachable(u32),
+    /// So many submissions panic before one settles.
+    Panics(u32),
+    /// It lands when the test opens the gate, and not before.
+    Waits,
+}
+
+pub(crate) struct Chain {
+    fates: Mutex<HashMap<Key, Fate>>,
+    landed: Mutex<HashMap<Key, String>>,
+    impossible: Mutex<Vec<Key>>,
+    submissions: AtomicU64,
+    lookups: AtomicU64,
+    waiting: AtomicU64,
+    gate: Semaphore,
+}
+
+fn error(kind: ErrorKind, operation: &'static str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: "as the script says".into(),
+    }
+}
+
+impl Chain {
+    pub(crate) fn new() -> Self {
+        Self {
+            fates: Mutex::default(),
+            landed: Mutex::default(),
+            impossible: Mutex::default(),
+            submissions: AtomicU64::new(0),
+            lookups: AtomicU64::new(0),
+            waiting: AtomicU64::new(0),
+            gate: Semaphore::new(0),
+        }
+    }
+
+    pub(crate) fn fate(&self, authorization: &Authorization, fate: Fate) {
+        self.fates.lock().insert(authorization.claim_key(), fate);
+    }
+
+    /// The transfer reaches the chain, through whomever.
+    pub(crate) fn land(&self, authorization: &Authorization) -> String {
+        let key = authorization.claim_key();
+        let mut landed = self.landed.lock();
+        landed.entry(key).or_insert_with(|| format!("0x{}", hex::encode(&key[..8]))).clone()
+    }
+
+    /// The transfer's validity is over.
+    pub(crate) fn expire(&self, authorization: &Authorization) {
+        self.impossible.lock().push(authorization.claim_key());
+    }
+
+    /// Lets every waiting and later submission through.
+    pub(crate) fn open_gate(&self) {
+        self.gate.add_permits(10_000);
+    }
+
+    /// Transfers on chain: each moved money exactly once.
+    pub(crate) fn transfers(&self) -> usize {
+        self.landed.lock().len()
+    }
+
+    pub(crate) fn submissions(&self) -> u64 {
+        self.submissions.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn lookups(&self) -> u64 {
+        self.lookups.load(Ordering::SeqCst)
+    }
+
+    /// Submissions that have ever come to the gate.
+    pub(crate) fn at_gate(&self) -> u64 {
+        self.waiting.load(Ordering::SeqCst)
+    }
+
+    fn fate_of(&self, key: &Key) -> Fate {
+        let mut fates = self.fates.lock();
+        let Some(fate) = fates.get_mut(key) else {
+            return Fate::Settles;
+        };
+        let now = *fate;
+        if let Fate::Panics(left) = fate {
+            *left = left.saturating_sub(1);
+        }
+        now
+    }
+}
+
+impl Settlement for Chain {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
+        let key = authorization.claim_key();
+        let unreachable = match self.fates.lock().get_mut(&key) {
+            Some(Fate::Unreachable(left @ 1..)) => {
+                *left -= 1;
+                true
+            }
+            _ => false,
+        };
+        Box::pin(async move {
+            if unreachable {
+                return Err(error(ErrorKind::Temporary, "prepare"));
+            }
+            Ok(Prepared {
+                bytes: key.to_vec(),
+                transaction: String::new(),
+            })
+        })
+    }
+
+    fn submit<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: &'a Prepared,
+    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        Box::pin(async move {
+            let key = authorization.claim_key();
+            assert_eq!(prepared.bytes, key, "what was prepared is what is sent");
+            self.submissions.fetch_add(1, Ordering::SeqCst);
+            let settled = |transaction| Ok(Submitted::Settled { transaction });
+            match self.fate_of(&key) {
+                Fate::AnswerLost => {
+                    self.land(authorization);
+                    Err(error(ErrorKind::Unknown, "submit"))
+                }
+                Fate::Vanishes => Err(error(ErrorKind::Unknown, "submit")),
+                Fate::Declined => Ok(Submitted::Declined(Decline {
+                    reason: "insufficient_funds".into(),
+                    message: "the wallet is empty".into(),
+                })),
+                Fate::Panics(1..) => panic!("{}", super::EXPECTED_PANIC),
+                Fate::Waits => {
+                    self.waiting.fetch_add(1, Ordering::SeqCst);
+                    if let Ok(permit) = self.gate.acquire().await {
+                        permit.forget();
+                    }
+                    settled(self.land(authorization))
+                }
+                Fate::Settles | Fate::Unreachable(_) | Fate::Panics(0) => settled(self.land(authorization)),
+            }
+        })
+    }
+
+    fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        self.lookups.fetch_add(1, Ordering::SeqCst);
+        let key = authorization.claim_key();
+        let seen = match self.landed.lock().get(&key) {
+            Some(transaction) => Lookup::Landed {
+                transaction: transaction.clone(),
+            },
+            None if self.impossible.lock().contains(&key) => Lookup::Impossible,
+            None => Lookup::Pending,
+        };
+        Box::pin(std::future::ready(Ok(seen)))
+    }
+}
+
+/// What the issuer does with a call. Without one it makes the card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Ready,
+    NotYet,
+    Declines,
+    /// The card is made and the answer never comes.
+    Silent,
+    Busy,
+    Panics,
+    /// It will never work and somebody must look.
+    Broken,
+}
+
+#[derive(Default)]
+pub(crate) struct Issuer {
+    complaint_bytes: AtomicU64,
+    moods: Mutex<VecDeque<Mood>>,
+    cards: Mutex<HashMap<EffectId, IssuedCard>>,
+    calls: Mutex<Vec<EffectId>>,
+}
+
+impl Issuer {
+    /// The moods of the next calls, in order.
+    pub(crate) fn moods(&self, moods: &[Mood]) {
+        self.moods.lock().extend(moods);
+    }
+
+    /// From now on a busy issuer complains at this length.
+    pub(crate) fn complaint_bytes(&self, bytes: u64) {
+        self.complaint_bytes.store(bytes, Ordering::SeqCst);
+    }
+
+    fn busy(&self) -> PortError {
+        let mut busy = error(ErrorKind::Temporary, "issue");
+        let length = self.complaint_bytes.load(Ordering::SeqCst) as usize;
+        busy.message.push_str(&"é".repeat(length / 2));
+        busy
+    }
+
+    /// Cards made.
+    pub(crate) fn cards(&self) -> usize {
+        self.cards.lock().len()
+    }
+
+    /// The keys of all calls.
+    pub(crate) fn calls(&self) -> Vec<EffectId> {
+        self.calls.lock().clone()
+    }
+
+    fn make(&self, order: &IssueCard) -> IssuedCard {
+        let mut cards = self.cards.lock();
+        let number = cards.len();
+        let card = cards.entry(order.key).or_insert_with(|| IssuedCard {
+            issuer_ref: format!("ref-{number}"),
+            last4: format!("{:04}", 4242 + number),
+            exp_month: 12,
+            exp_year: 2031,
+            sealed: order.card.0.to_be_bytes().to_vec(),
+        });
+        card.clone()
+    }
+}
+
+impl CardIssuer for Issuer {
+    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
+        Box::pin(async move {
+            self.calls.lock().push(order.key);
+            let mood = self.moods.lock().pop_front().unwrap_or(Mood::Ready);
+            match mood {
+                Mood::Ready => Ok(Issuance::Ready(self.make(order))),
+                Mood::NotYet => Ok(Issuance::Pending { retry_after_ms: 2 }),
+                Mood::Declines => Ok(Issuance::Declined {
+                    reason: "the issuer says no".into(),
+                }),
+                Mood::Silent => {
+                    self.make(order);
+                    std::future::pending().await
+                }
+                Mood::Busy => Err(self.busy()),
+                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
+                Mood::Broken => Err(error(ErrorKind::Permanent, "issue")),
+            }
+        })
+    }
+}

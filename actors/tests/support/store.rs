@@ -1,0 +1,337 @@
+//! A store in memory with a committer thread of its own that a test can hold, starve, refuse and crash.
+//!
+//! It keeps the contract of `purser_storage::Store`: order of the calls, conditions, lanes, barriers, one sequence for
+//! an event, events published before the batch is answered, reads of what is durable and nothing else.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use purser_storage::{
+    Batch, BoxFuture, CommitError, Committed, Condition, Done, EventSink, Headroom, MAX_VALUE_BYTES, Row, RowKey, Seq,
+    Store, StoreError, StoredEvent, Write,
+};
+
+pub(crate) struct MemoryStore(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    bell: Condvar,
+}
+
+#[derive(Default, Clone)]
+struct Durable {
+    rows: BTreeMap<RowKey, Row>,
+    events: Vec<StoredEvent>,
+    seq: Seq,
+}
+
+#[derive(Default)]
+struct State {
+    durable: Durable,
+    queue: VecDeque<(Batch, Done)>,
+    /// Batches that may still be committed, barriers not counted; `None` is any number.
+    allowance: Option<u64>,
+    /// Whether the answer to the last allowed batch is lost.
+    swallow: bool,
+    /// Batches until one is refused for no fault of its own, that one included.
+    refuse_in: Option<u64>,
+    sinks: Vec<Arc<dyn EventSink>>,
+    lag_bytes: u64,
+    committed: u64,
+    dead: bool,
+}
+
+/// What a batch came to, told outside the lock.
+struct Told {
+    done: Option<Done>,
+    outcome: Result<Committed, CommitError>,
+    events: Vec<StoredEvent>,
+    sinks: Vec<Arc<dyn EventSink>>,
+}
+
+impl MemoryStore {
+    pub(crate) fn new() -> Arc<Self> {
+        Self::of(Durable::default())
+    }
+
+    fn of(durable: Durable) -> Arc<Self> {
+        let shared = Arc::new(Shared::default());
+        shared.state.lock().durable = durable;
+        let committer = shared.clone();
+        std::thread::spawn(move || committer.work());
+        Arc::new(Self(shared))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock()
+    }
+
+    /// What a power cut leaves: everything durable, nothing else. This store is dead from now on.
+    pub(crate) fn crash(&self) -> Arc<Self> {
+        let mut state = self.state();
+        state.dead = true;
+        let lost = std::mem::take(&mut state.queue);
+        let durable = state.durable.clone();
+        drop(state);
+        self.0.bell.notify_all();
+        drop(lost);
+        Self::of(durable)
+    }
+
+    /// From now on nothing is committed.
+    pub(crate) fn hold(&self) {
+        self.state().allowance = Some(0);
+    }
+
+    /// After so many more batches, nothing more is committed; the last of them is answered or not.
+    pub(crate) fn hold_after(&self, batches: u64, last_is_answered: bool) {
+        let mut state = self.state();
+        (state.allowance, state.swallow) = (Some(batches), !last_is_answered);
+    }
+
+    pub(crate) fn release(&self) {
+        self.state().allowance = None;
+        self.0.bell.notify_all();
+    }
+
+    /// Refuses the batch that many batches from now (1 is the next) and breaks its lane.
+    pub(crate) fn refuse(&self, nth: u64) {
+        self.state().refuse_in = Some(nth);
+    }
+
+    /// Batches waiting, barriers included.
+    pub(crate) fn queued(&self) -> usize {
+        self.state().queue.len()
+    }
+
+    /// Whether something waits that is not allowed.
+    pub(crate) fn is_starving(&self) -> bool {
+        let state = self.state();
+        state.allowance == Some(0) && state.queue.iter().any(|(batch, _)| !is_barrier(batch))
+    }
+
+    /// Batches committed so far, barriers not counted.
+    pub(crate) fn committed(&self) -> u64 {
+        self.state().committed
+    }
+
+    pub(crate) fn set_lag(&self, bytes: u64) {
+        self.state().lag_bytes = bytes;
+    }
+
+    /// Writes behind everybody's back, as bad hardware would.
+    pub(crate) fn scribble(&self, key: RowKey, value: &[u8]) {
+        let row = Row {
+            revision: 1,
+            value: value.into(),
+        };
+        self.state().durable.rows.insert(key, row);
+    }
+
+    pub(crate) fn rows(&self, prefix: &[u8]) -> Vec<(RowKey, Row)> {
+        let state = self.state();
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        let rows = state.durable.rows.range::<[u8], _>(from);
+        rows.take_while(|(key, _)| key.starts_with(prefix))
+            .map(|(key, row)| (key.clone(), row.clone()))
+            .collect()
+    }
+
+    pub(crate) fn all_events(&self) -> Vec<StoredEvent> {
+        self.state().durable.events.clone()
+    }
+}
+
+impl Drop for MemoryStore {
+    fn drop(&mut self) {
+        self.state().dead = true;
+        self.0.bell.notify_all();
+    }
+}
+
+const fn is_barrier(batch: &Batch) -> bool {
+    batch.writes.is_empty() && batch.events.is_empty()
+}
+
+impl Shared {
+    fn work(&self) {
+        loop {
+            let mut state = self.state.lock();
+            let told = loop {
+                if state.dead {
+                    return;
+                }
+                match state.step() {
+                    Some(told) => break told,
+                    None => self.bell.wait(&mut state),
+                }
+            };
+            drop(state);
+            if !told.events.is_empty() {
+                told.sinks.iter().for_each(|sink| sink.publish(&told.events));
+            }
+            if let Some(done) = told.done {
+                done(told.outcome);
+            }
+        }
+    }
+}
+
+impl State {
+    /// The next batch, if it may be committed.
+    fn step(&mut self) -> Option<Told> {
+        let barrier = is_barrier(&self.queue.front()?.0);
+        if !barrier && self.allowance == Some(0) {
+            return None;
+        }
+        let (batch, done) = self.queue.pop_front()?;
+        let before = self.durable.events.len();
+        let outcome = self.admit(&batch, barrier).map(|()| self.write(&batch, barrier));
+        if outcome.is_err()
+            && let Some(lane) = &batch.lane
+        {
+            lane.break_off();
+        }
+        let mut done = Some(done);
+        if !barrier && let Some(left) = &mut self.allowance {
+            *left -= 1;
+            if *left == 0 && self.swallow {
+                done = None;
+            }
+        }
+        Some(Told {
+            done,
+            outcome,
+            events: self.durable.events[before..].to_vec(),
+            sinks: self.sinks.clone(),
+        })
+    }
+
+    fn admit(&mut self, batch: &Batch, barrier: bool) -> Result<(), CommitError> {
+        if batch.lane.as_ref().is_some_and(|lane| lane.is_broken()) {
+            return Err(CommitError::LaneBroken);
+        }
+        if !barrier && let Some(left) = &mut self.refuse_in {
+            *left -= 1;
+            if *left == 0 {
+                self.refuse_in = None;
+                return Err(CommitError::TooLarge("the test wants it so"));
+            }
+        }
+        let large = |w: &Write| matches!(w, Write::Put { value, .. } if value.len() > MAX_VALUE_BYTES);
+        if batch.writes.iter().any(large) {
+            return Err(CommitError::TooLarge("a value"));
+        }
+        let broken = batch.conditions.iter().position(|condition| {
+            let (Condition::Absent(key) | Condition::Present(key) | Condition::Revision(key, _)) = condition;
+            let revision = self.durable.rows.get(key).map(|row| row.revision);
+            !match condition {
+                Condition::Absent(_) => revision.is_none(),
+                Condition::Present(_) => revision.is_some(),
+                Condition::Revision(_, wanted) => revision.unwrap_or(0) == *wanted,
+            }
+        });
+        broken.map_or(Ok(()), |index| Err(CommitError::Condition(index)))
+    }
+
+    fn write(&mut self, batch: &Batch, barrier: bool) -> Committed {
+        if barrier {
+            return Committed { seq: self.durable.seq };
+        }
+        self.committed += 1;
+        for write in &batch.writes {
+            match write {
+                Write::Put { key, revision, value } => {
+                    let row = Row {
+                        revision: *revision,
+                        value: value.as_slice().into(),
+                    };
+                    self.durable.rows.insert(key.clone(), row);
+                }
+                Write::Delete { key } => drop(self.durable.rows.remove(key)),
+            }
+        }
+        let first = self.durable.seq + 1;
+        for (event, seq) in batch.events.iter().zip(first..) {
+            self.durable.events.push(StoredEvent {
+                seq,
+                subject: (&*event.subject).into(),
+                payload: event.payload.as_slice().into(),
+            });
+        }
+        self.durable.seq += (batch.events.len() as u64).max(1);
+        Committed { seq: first }
+    }
+}
+
+fn dead() -> StoreError {
+    StoreError::Io("the power is off".into())
+}
+
+impl Store for MemoryStore {
+    fn commit(&self, batch: Batch, done: Done) {
+        let mut state = self.state();
+        if state.dead {
+            // The process that asks is dead as well: nobody is told anything.
+            return;
+        }
+        state.queue.push_back((batch, done));
+        drop(state);
+        self.0.bell.notify_all();
+    }
+
+    fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>> {
+        let state = self.state();
+        let row = if state.dead {
+            Err(dead())
+        } else {
+            Ok(state.durable.rows.get(key).cloned())
+        };
+        Box::pin(std::future::ready(row))
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a [u8],
+        after: Option<&'a [u8]>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
+        let mut rows = self.rows(prefix);
+        rows.retain(|(key, _)| after.is_none_or(|after| **key > *after));
+        rows.truncate(limit);
+        let rows = if self.state().dead { Err(dead()) } else { Ok(rows) };
+        Box::pin(std::future::ready(rows))
+    }
+
+    fn events<'a>(
+        &'a self,
+        after: Seq,
+        limit: usize,
+        subject: Option<&'a [u8]>,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        let mut events = self.all_events();
+        events.retain(|e| e.seq > after && subject.is_none_or(|s| *e.subject == *s));
+        events.truncate(limit);
+        Box::pin(std::future::ready(Ok(events)))
+    }
+
+    fn durable_seq(&self) -> Seq {
+        self.state().durable.seq
+    }
+
+    fn headroom(&self) -> Headroom {
+        let state = self.state();
+        Headroom {
+            lag_bytes: state.lag_bytes,
+            lag_limit_bytes: 1_000,
+            queued: state.queue.len(),
+        }
+    }
+
+    fn subscribe(&self, sink: Arc<dyn EventSink>) {
+        self.state().sinks.push(sink);
+    }
+}

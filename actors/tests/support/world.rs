@@ -1,0 +1,239 @@
+//! An engine with its surroundings, and what a test asks of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_actors::account::Caps;
+use purser_actors::card::Card;
+use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, Settings};
+use purser_actors::id::{CardId, SessionId, Wallet};
+use purser_actors::kernel::delivery::Retry;
+use purser_actors::kernel::family::Limits;
+use purser_actors::kernel::record::Record;
+use purser_actors::kernel::{Kind, table};
+use purser_actors::ledger::{Place, Transaction};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::{NewSession, Outcome, Product, Purchase};
+use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
+use purser_storage::codec;
+
+use super::ports::{Chain, Issuer};
+use super::store::MemoryStore;
+use super::{Seeded, TestClock, quiet_expected_panics};
+
+/// Quick pauses, and time-outs so long that a busy machine never meets them.
+pub(crate) const fn fast() -> Settings {
+    Settings {
+        limits: Limits {
+            resident_max: 1_000,
+            passivate_after_ms: 3_600_000,
+            restart_ms: 1,
+            restart_max_ms: 2,
+            quarantine_after: 3,
+        },
+        retry: Retry {
+            running_max: 64,
+            first_ms: 2,
+            longest_ms: 4,
+            attempts_max: 8,
+        },
+        in_flight_max: 256,
+        in_flight_per_payer_max: 128,
+        caps: Caps {
+            cards: 200,
+            sum: Cents::new(20_000_00),
+        },
+        settle_timeout_ms: 120_000,
+        prepare_attempts: 3,
+        watch_every_ms: 2,
+        issuer_timeout_ms: 120_000,
+        sweep_every_ms: 3_600_000,
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) store: Arc<MemoryStore>,
+    pub(crate) chain: Arc<Chain>,
+    pub(crate) issuer: Arc<Issuer>,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) engine: Engine,
+    settings: Settings,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(fast()).await
+    }
+
+    pub(crate) async fn with(settings: Settings) -> Self {
+        let surroundings = (Arc::new(Chain::new()), Arc::new(Issuer::default()), Arc::new(TestClock::new()));
+        Self::on(MemoryStore::new(), surroundings, settings).await
+    }
+
+    async fn on(
+        store: Arc<MemoryStore>,
+        (chain, issuer, clock): (Arc<Chain>, Arc<Issuer>, Arc<TestClock>),
+        settings: Settings,
+    ) -> Self {
+        // A new process never has the old one's random numbers.
+        static STARTS: AtomicU64 = AtomicU64::new(0);
+        quiet_expected_panics();
+        let engine = Engine::start(Parts {
+            store: store.clone(),
+            clock: clock.clone(),
+            entropy: Arc::new(Seeded::new(STARTS.fetch_add(1, Ordering::SeqCst))),
+            settlement: chain.clone(),
+            issuer: issuer.clone(),
+            settings,
+        });
+        Self {
+            engine: engine.await.expect("the engine starts"),
+            store,
+            chain,
+            issuer,
+            clock,
+            settings,
+        }
+    }
+
+    /// Power cut and new start: what is not durable is gone.
+    pub(crate) async fn crash(self) -> Self {
+        let survivor = self.store.crash();
+        self.engine.stop();
+        Self::on(survivor, (self.chain, self.issuer, self.clock), self.settings).await
+    }
+
+    pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {
+        let permit = self.engine.admit(&request.authorization.payer()).expect("there is room");
+        super::in_time("a paid call", self.engine.pay(request.clone(), permit)).await
+    }
+
+    /// Pays, as a client does: again as long as the engine cannot say.
+    pub(crate) async fn pay_until_told(&self, request: &PayRequest) -> Paid {
+        loop {
+            match self.pay(request).await {
+                Err(PayError::Unknown(_)) => tokio::time::sleep(std::time::Duration::from_millis(1)).await,
+                told => return told.expect("nothing refuses this payment"),
+            }
+        }
+    }
+
+    /// Every effect is done.
+    pub(crate) async fn quiet(&self) {
+        super::eventually("all effects are done", async || {
+            self.engine.open_effects(1).await.expect("readable").is_empty()
+        })
+        .await;
+    }
+
+    /// All cards there are.
+    pub(crate) fn cards(&self) -> Vec<(CardId, Card)> {
+        let rows = self.store.rows(&table::entity(Kind::Card, &[]));
+        rows.into_iter()
+            .map(|(key, row)| {
+                let id = CardId(u128::from_be_bytes(*key.last_chunk().expect("a card's key ends in its id")));
+                (id, codec::decode(&row.value).expect("a card"))
+            })
+            .collect()
+    }
+
+    /// The balance of every place, each transaction proved to be zero in sum.
+    pub(crate) fn books(&self) -> BTreeMap<Place, i128> {
+        let mut books = BTreeMap::new();
+        for (_, row) in self.store.rows(&[table::LEDGER]) {
+            let transaction: Transaction = codec::decode(&row.value).expect("a transaction");
+            let sum: i128 = transaction.postings.iter().map(|p| p.atomic).sum();
+            assert_eq!(sum, 0, "every transaction sums to zero: {transaction:?}");
+            for posting in transaction.postings {
+                *books.entry(posting.place).or_default() += posting.atomic;
+            }
+        }
+        books.retain(|_, balance| *balance != 0);
+        books
+    }
+
+    /// All that happened, in order.
+    pub(crate) fn history(&self) -> Vec<Record> {
+        let events = self.store.all_events();
+        events.iter().map(|e| Record::read(&e.payload).expect("a record")).collect()
+    }
+
+    /// How often subscribers were told this.
+    pub(crate) fn announced(&self, kind: &str) -> usize {
+        let history = self.history();
+        let told = history.iter().filter_map(|r| r.announcement.as_ref());
+        told.filter(|a| a.kind == kind).count()
+    }
+
+    /// One payment, one product, whatever happened: on the chain, at the issuer, in the books and in the store.
+    pub(crate) fn assert_one_card(&self, request: &PayRequest) {
+        let price = i128::from(request.authorization.value().atomic());
+        assert_eq!(self.chain.transfers(), 1, "money moved once");
+        assert_eq!(self.issuer.cards(), 1, "the issuer made one card");
+        let cards = self.cards();
+        assert_eq!(cards.len(), 1, "there is one card");
+        assert!(cards[0].1.details().is_some(), "the card is usable: {:?}", cards[0].1);
+        assert_eq!(self.announced("payment.fulfilled"), 1);
+        assert_eq!(self.announced("card.ready"), 1);
+        let treasury = Place::Treasury(request.authorization.network());
+        let books: Vec<_> = self.books().into_iter().collect();
+        assert_eq!(books, [(treasury, price), (Place::CardIssuer, -price)]);
+    }
+}
+
+pub(crate) const fn evm(n: u8) -> Wallet {
+    Wallet::Evm([n; 20])
+}
+
+/// A 5-dollar card, paid by this wallet with its `nonce`th authorization.
+pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PayRequest {
+    let value = Usdc::from_atomic(5_000_000);
+    let authorization = match payer {
+        Wallet::Evm(from) => Authorization::Evm(EvmAuthorization {
+            from,
+            to: [9; 20],
+            value,
+            valid_after: 0,
+            valid_before: u64::MAX,
+            nonce: [nonce; 32],
+            signature: [1; 65],
+        }),
+        Wallet::Solana(payer) => Authorization::Solana(SolanaTransfer {
+            transaction: vec![nonce; 300],
+            message_hash: [nonce; 32],
+            payer,
+            value,
+            blockhash: [1; 32],
+        }),
+    };
+    PayRequest {
+        authorization,
+        purchase: Purchase::Card {
+            amount: Cents::new(500),
+        },
+        request: [5; 32],
+        session: session(),
+    }
+}
+
+/// A session that nobody else opens.
+pub(crate) fn session() -> NewSession {
+    static SESSIONS: AtomicU64 = AtomicU64::new(1);
+    NewSession {
+        id: SessionId(u128::from(SESSIONS.fetch_add(1, Ordering::SeqCst))),
+        first: [7; 32],
+        life_ms: 1_000_000,
+    }
+}
+
+/// The card that a call came to.
+pub(crate) fn bought(paid: &Paid) -> CardId {
+    match &paid.outcome {
+        Outcome::Fulfilled {
+            product: Product::Card(card),
+            ..
+        } => *card,
+        other => panic!("nothing was bought: {other:?}"),
+    }
+}
