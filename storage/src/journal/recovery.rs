@@ -103,26 +103,9 @@ pub(crate) fn recover(
     let mut segments = load_segments(&*disk, &found, end, verified_from, &mut replay)?;
     let Replay { overlay, applied, .. } = replay;
     let committer = match (segments.last(), end) {
-        (Some(last), Some(end)) => {
-            let previous = found
-                .last()
-                .map_or((0, 0), |f| (f.head.previous_end, f.head.previous_crc));
-            Committer::new(
-                Arc::clone(last),
-                end.offset,
-                end.last_crc,
-                previous,
-                next_seq,
-                epoch + 1,
-            )
-        }
+        (Some(last), Some(end)) => go_on(&found, Arc::clone(last), end, epoch + 1),
         _ => {
-            let (number, file) = match spare.take() {
-                Some(spare) => spare,
-                None => (1, preallocate(&*disk, 1, limits.segment_bytes).map_err(io_error)?),
-            };
-            let size = file.size().map_err(io_error)?;
-            let first = Arc::new(empty_segment(number, next_seq, size, file));
+            let first = first_segment(&*disk, limits, spare.take(), next_seq).map_err(io_error)?;
             segments.push(Arc::clone(&first));
             Committer::new(first, 0, 0, (0, 0), next_seq, epoch + 1)
         }
@@ -140,6 +123,24 @@ pub(crate) fn recover(
         applied,
     };
     Ok((Engine::new(from), mark))
+}
+
+/// Commits continue behind the last frame.
+fn go_on(found: &[Found], last: Arc<Segment>, end: ChainEnd, epoch: u32) -> Committer {
+    let previous = found
+        .last()
+        .map_or((0, 0), |f| (f.head.previous_end, f.head.previous_crc));
+    Committer::new(last, end.offset, end.last_crc, previous, end.next_seq, epoch)
+}
+
+/// The first segment of a journal.
+fn first_segment(disk: &dyn Disk, limits: Limits, spare: Spare, next_seq: Seq) -> io::Result<Arc<Segment>> {
+    let (number, file) = match spare {
+        Some(spare) => spare,
+        None => (1, preallocate(disk, 1, limits.segment_bytes)?),
+    };
+    let size = file.size()?;
+    Ok(Arc::new(empty_segment(number, next_seq, size, file)))
 }
 
 /// Removes what was never finished, and shows that the disk can be written before anything relies on it.
