@@ -61,7 +61,7 @@ pub(crate) fn recover(
     clean(&*disk).map_err(io_error)?;
     let mark = read_mark(&*disk).map_err(store_error)?;
     let export = newest_export(&*disk)?;
-    let (found, mut spare, mut epoch) = find_segments(&*disk)?;
+    let (found, spare, mut epoch) = find_segments(&*disk)?;
     check_links(&found)?;
     let end = match found.last() {
         Some(last) => Some(find_end(last, &mut epoch)?),
@@ -72,23 +72,18 @@ pub(crate) fn recover(
         .map_or(0, |mark| mark.first_seq - 1)
         .max(if found.is_empty() { exported } else { 0 });
     let next_seq = end.map_or(base + 1, |end| end.next_seq);
-    if spare
-        .as_ref()
-        .is_some_and(|(_, file)| file.size().ok() != Some(limits.segment_bytes))
-    {
-        spare = None;
-    }
+    let mut spare = spare.filter(|(_, file)| file.size().ok() == Some(limits.segment_bytes));
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
     let reach = Reach {
         first_seq,
         restored: mark,
     };
     let (snapshots, applied) = open_snapshots(&*disk, source, export, &reach)?;
-    let applied_or_exported = applied.max(exported);
-    if applied_or_exported >= next_seq {
+    let (known, journal) = (applied.max(exported), next_seq - 1);
+    if known > journal {
         return Err(OpenError::JournalBehind {
-            applied: applied_or_exported,
-            journal: next_seq - 1,
+            applied: known,
+            journal,
         });
     }
     let overlay = Overlay::starting_at(applied);
