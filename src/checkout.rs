@@ -25,7 +25,9 @@ use crate::identity::credentials::Credentials;
 use crate::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
 use crate::payment::evm::Recovery;
 use crate::payment::header::has_mpp_credential;
-use crate::payment::{BasePayee, Payee, PaymentError, RecentBlockhash, SolanaPayee, Terms, decode, payment_header, verify};
+use crate::payment::{
+    BasePayee, Payee, PaymentError, RecentBlockhash, SolanaPayee, Terms, decode, payment_header, verify,
+};
 use crate::prices::PriceBook;
 
 pub use answer::Answers;
@@ -126,11 +128,18 @@ impl Checkout {
         if let Bearer::Known(claims) = call.bearer
             && claims.wallet != payer
         {
-            return Err(ApiError::forbidden("wrong_wallet", "The bearer token belongs to another wallet than the payment.")
-                .hint("Send the token of the paying wallet, or none."));
+            return Err(ApiError::forbidden(
+                "wrong_wallet",
+                "The bearer token belongs to another wallet than the payment.",
+            )
+            .hint("Send the token of the paying wallet, or none."));
         }
         let permit = self.engine.admit(&payer).map_err(|full| {
-            ApiError::unavailable("overloaded", "Too many paid calls are in flight. Nothing was charged.", full.retry_after_s)
+            ApiError::unavailable(
+                "overloaded",
+                "Too many paid calls are in flight. Nothing was charged.",
+                full.retry_after_s,
+            )
         })?;
         let request = PayRequest {
             purchase: call.purchase.clone(),
@@ -145,7 +154,10 @@ impl Checkout {
             Ok(Err(error)) => return Err(refused(error)),
             Ok(Ok(paid)) => paid,
         };
-        let settlement = answer::Settlement { payment: id, authorization: &authorization };
+        let settlement = answer::Settlement {
+            payment: id,
+            authorization: &authorization,
+        };
         match paid.outcome {
             Outcome::Pending => Ok(self.answers.pending(id)),
             Outcome::Unavailable => Err(ApiError::unavailable(
@@ -155,30 +167,53 @@ impl Checkout {
             )),
             Outcome::Declined(decline) => Ok(self.answers.declined(&settlement, &decline)),
             Outcome::Credited { amount, transaction } => Ok(self.answers.credited(&settlement, amount, &transaction)),
-            Outcome::Fulfilled { product, transaction, session } => {
+            Outcome::Fulfilled {
+                product,
+                transaction,
+                session,
+            } => {
                 let winner = paid.won.then_some(session);
-                self.answers.fulfilled(&self.engine, &settlement, product, &transaction, winner, call.html).await
+                self.answers
+                    .fulfilled(&self.engine, &settlement, product, &transaction, winner, call.html)
+                    .await
             }
         }
     }
 
     /// Today's terms on both networks first, then those of prices that are still honoured.
     fn terms(&self, call: &Call<'_>) -> Result<Vec<Terms>, ApiError> {
-        let totals = self.prices.totals(call.product, call.purchase.capped(), self.clock.now());
+        let totals = self
+            .prices
+            .totals(call.product, call.purchase.capped(), self.clock.now());
         let mut terms = Vec::with_capacity(2 * totals.len());
         for total in totals {
             let amount = Usdc::from_cents(total).map_err(|_| ApiError::internal())?;
-            terms.push(Terms::new(amount, self.max_timeout_seconds, Payee::Base(self.base.clone())));
+            terms.push(Terms::new(
+                amount,
+                self.max_timeout_seconds,
+                Payee::Base(self.base.clone()),
+            ));
             let solana = Terms::new(amount, self.max_timeout_seconds, Payee::Solana(self.solana.clone()));
-            terms.push(Terms { recent: Some(self.blockhashes.recent()), ..solana });
+            terms.push(Terms {
+                recent: Some(self.blockhashes.recent()),
+                ..solana
+            });
         }
-        if terms.is_empty() { Err(ApiError::internal()) } else { Ok(terms) }
+        if terms.is_empty() {
+            Err(ApiError::internal())
+        } else {
+            Ok(terms)
+        }
     }
 
     fn challenge(&self, call: &Call<'_>, terms: &[Terms], error: &str, code: &str) -> Response {
         let url = format!("{}{}", self.public_url, call.target);
         let challenge = challenge(&ChallengeParts {
-            resource: Resource { url: &url, description: &call.description, mime_type: "application/json" },
+            resource: Resource {
+                url: &url,
+                description: &call.description,
+                mime_type: "application/json",
+            },
             terms,
             error,
             code,
@@ -212,10 +247,12 @@ fn refused(error: PayError) -> ApiError {
         PayError::Collision => collision(),
         PayError::CardsPerDay { cap: n } => cap(format!("An account buys at most {n} cards a day.")),
         PayError::SumPerDay { cap: usd } => cap(format!("An account buys cards for at most {usd} USD a day.")),
-        PayError::AlreadyUsed => {
-            ApiError::new(http::StatusCode::CONFLICT, "payment_already_used", "This payment was made for another request.")
-                .hint("Sign a new payment for this request.")
-        }
+        PayError::AlreadyUsed => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "payment_already_used",
+            "This payment was made for another request.",
+        )
+        .hint("Sign a new payment for this request."),
         PayError::Unknown(_) => ApiError::internal(),
     }
 }
@@ -233,4 +270,3 @@ pub(crate) fn account_refused(rejection: account::Rejection) -> ApiError {
         _ => ApiError::not_found("account_unknown", "There is no such account."),
     }
 }
-

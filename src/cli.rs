@@ -6,10 +6,10 @@
 pub mod listen;
 mod machine;
 pub mod pay;
-pub mod serve;
-pub mod store;
 mod remote;
+pub mod serve;
 mod session;
+pub mod store;
 mod terminal;
 pub mod wallet;
 

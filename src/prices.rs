@@ -78,13 +78,23 @@ impl PriceBook {
         });
         let versions = in_force(stored.clone(), rules.collect(), quote_life_ms, now);
         if versions != stored {
-            let write = Write::Put { key, revision: 0, value: codec::encode(&versions) };
+            let write = Write::Put {
+                key,
+                revision: 0,
+                value: codec::encode(&versions),
+            };
             let (done, committed) = oneshot::channel();
-            let batch = Batch { writes: vec![write], ..Batch::default() };
+            let batch = Batch {
+                writes: vec![write],
+                ..Batch::default()
+            };
             store.commit(batch, Box::new(move |result| drop(done.send(result))));
             committed.await.unwrap_or(Err(CommitError::Stopped))?;
         }
-        Ok(Self { versions: versions.0, quote_life_ms })
+        Ok(Self {
+            versions: versions.0,
+            quote_life_ms,
+        })
     }
 
     /// What an amount costs, fee included: by the price in force first, then by those that quotes may still name.
@@ -92,8 +102,14 @@ impl PriceBook {
     pub fn totals(&self, product: &str, amount: Cents, now: Timestamp) -> Vec<Cents> {
         let mut totals = Vec::with_capacity(self.versions.len());
         for version in self.versions.iter().rev() {
-            let honoured = version.until.is_none_or(|until| until.plus_ms(self.quote_life_ms) >= now);
-            let total = version.rules.get(product).and_then(rule).and_then(|rule| rule.total(amount).ok());
+            let honoured = version
+                .until
+                .is_none_or(|until| until.plus_ms(self.quote_life_ms) >= now);
+            let total = version
+                .rules
+                .get(product)
+                .and_then(rule)
+                .and_then(|rule| rule.total(amount).ok());
             if let Some(total) = total.filter(|total| honoured && !totals.contains(total)) {
                 totals.push(total);
             }
@@ -103,7 +119,10 @@ impl PriceBook {
 }
 
 fn rule((rate, minimum): &(String, String)) -> Option<FeeRule> {
-    Some(FeeRule { rate: rate.parse::<Decimal>().ok()?, minimum: minimum.parse::<Decimal>().ok()? })
+    Some(FeeRule {
+        rate: rate.parse::<Decimal>().ok()?,
+        minimum: minimum.parse::<Decimal>().ok()?,
+    })
 }
 
 /// The list with `rules` in force at `now`, oldest first, without versions that no quote can name any more.
@@ -113,7 +132,11 @@ fn in_force(stored: Versions, rules: Rules, quote_life_ms: u64, now: Timestamp) 
         if let Some(last) = versions.last_mut() {
             last.until = Some(now);
         }
-        versions.push(Version { from: now, until: None, rules });
+        versions.push(Version {
+            from: now,
+            until: None,
+            rules,
+        });
     }
     versions.retain(|v| v.until.is_none_or(|until| until.plus_ms(quote_life_ms) >= now));
     Versions(versions)
@@ -136,10 +159,19 @@ mod tests {
         let unchanged = in_force(first.clone(), rules("0.0025"), life, at(2_000));
         assert_eq!(first, unchanged);
         let changed = in_force(first, rules("0.01"), life, at(10_000));
-        let book = PriceBook { versions: changed.0.clone(), quote_life_ms: life };
+        let book = PriceBook {
+            versions: changed.0.clone(),
+            quote_life_ms: life,
+        };
         let amount = Cents::new(200_000);
-        assert_eq!(book.totals("bank", amount, at(10_000)), [Cents::new(202_000), Cents::new(200_500)]);
-        assert_eq!(book.totals("bank", amount, at(310_000)), [Cents::new(202_000), Cents::new(200_500)]);
+        assert_eq!(
+            book.totals("bank", amount, at(10_000)),
+            [Cents::new(202_000), Cents::new(200_500)]
+        );
+        assert_eq!(
+            book.totals("bank", amount, at(310_000)),
+            [Cents::new(202_000), Cents::new(200_500)]
+        );
         assert_eq!(book.totals("bank", amount, at(310_001)), [Cents::new(202_000)]);
         assert_eq!(book.totals("other", amount, at(310_001)), []);
         assert_eq!(in_force(changed, rules("0.01"), life, at(310_001)).0.len(), 1);

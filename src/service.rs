@@ -73,7 +73,11 @@ impl Readiness for Health {
         if self.store.has_failed() {
             return Err("storage");
         }
-        if self.serving.load(Ordering::Acquire) { Ok(()) } else { Err("stopping") }
+        if self.serving.load(Ordering::Acquire) {
+            Ok(())
+        } else {
+            Err("stopping")
+        }
     }
 }
 
@@ -86,12 +90,14 @@ impl Service {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
         let listen = config.server.listen;
-        let listener = TcpListener::bind(listen)
-            .await
-            .map_err(|error| ServiceError::Io { what: format!("cannot listen on {listen}"), error })?;
-        let address = listener
-            .local_addr()
-            .map_err(|error| ServiceError::Io { what: "the listening address".into(), error })?;
+        let listener = TcpListener::bind(listen).await.map_err(|error| ServiceError::Io {
+            what: format!("cannot listen on {listen}"),
+            error,
+        })?;
+        let address = listener.local_addr().map_err(|error| ServiceError::Io {
+            what: "the listening address".into(),
+            error,
+        })?;
         let public_url = config.server.public_url(address);
 
         let store = parts::open_store(&config, &data)?;
@@ -105,7 +111,10 @@ impl Service {
         let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world)).await?;
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
-        let health = Arc::new(Health { serving: serving.clone(), store: store.clone() });
+        let health = Arc::new(Health {
+            serving: serving.clone(),
+            store: store.clone(),
+        });
         let house = routes::House {
             config: config.clone(),
             data,
@@ -118,7 +127,16 @@ impl Service {
         let front: Arc<Front> = Arc::new(routes::front(house, health).await?);
         let (server, stop) = Server::new(&config, listener, front);
         let server = tokio::spawn(server.run());
-        Ok(Self { address, public_url, engine, store, hub, serving, stop, server })
+        Ok(Self {
+            address,
+            public_url,
+            engine,
+            store,
+            hub,
+            serving,
+            stop,
+            server,
+        })
     }
 
     /// Stops: accepts nothing new, lets paid calls in flight finish, closes streams, writes what is left.
@@ -154,7 +172,10 @@ impl DataDir {
                 .recursive(true)
                 .mode(0o700)
                 .create(&dir)
-                .map_err(|error| ServiceError::Io { what: format!("cannot create {}", dir.display()), error })?;
+                .map_err(|error| ServiceError::Io {
+                    what: format!("cannot create {}", dir.display()),
+                    error,
+                })?;
         }
         Ok(data)
     }

@@ -60,7 +60,11 @@ pub struct Report {
 
 impl Report {
     fn find(&mut self, rule: &'static str, subject: impl ToString, detail: impl Into<String>) {
-        self.findings.push(Finding { rule, subject: subject.to_string(), detail: detail.into() });
+        self.findings.push(Finding {
+            rule,
+            subject: subject.to_string(),
+            detail: detail.into(),
+        });
     }
 }
 
@@ -105,7 +109,10 @@ pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Resul
         ("sessions", contents.sessions.len()),
     ]);
     for (payment, _) in contents.payments.values() {
-        *report.payments.entry(outcomes::name_of(&payment.status).to_owned()).or_default() += 1;
+        *report
+            .payments
+            .entry(outcomes::name_of(&payment.status).to_owned())
+            .or_default() += 1;
     }
     report.open_effects = contents.effects.len();
     report.findings.sort();

@@ -401,7 +401,11 @@ impl Entity for Account {
                 message: message.clone(),
             }),
             (Some(_), Command::OfferLink { code, amr }) => {
-                let grant = LinkGrant { wallet: *wallet, amr, expires_s: code.expires_s };
+                let grant = LinkGrant {
+                    wallet: *wallet,
+                    amr,
+                    expires_s: code.expires_s,
+                };
                 Ok(done.put_new(table::link(&code.hash), codec::encode(&grant)))
             }
             (Some(_), Command::UseLink { code, amr, session }) => {

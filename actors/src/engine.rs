@@ -225,13 +225,18 @@ impl Inner {
                 let expiry = if name == table::LINK {
                     codec::decode(&row.value).ok().map(|grant: LinkGrant| grant.expires_s)
                 } else {
-                    key.get(1..).and_then(|k| k.first_chunk()).map(|b| u64::from_be_bytes(*b))
+                    key.get(1..)
+                        .and_then(|k| k.first_chunk())
+                        .map(|b| u64::from_be_bytes(*b))
                 };
                 expiry.is_some_and(|e| e < now_s)
             });
             let writes: Vec<_> = expired.map(|(key, _)| Write::Delete { key }).collect();
             if !writes.is_empty() {
-                let batch = Batch { writes, ..Batch::default() };
+                let batch = Batch {
+                    writes,
+                    ..Batch::default()
+                };
                 self.store.commit(batch, Box::new(|_| {}));
             }
         }

@@ -164,7 +164,9 @@ impl Session {
 /// Ends the session and leaves word for whoever judges id_tokens.
 fn revoke(id: &SessionId, answer: Answer, why: Revoked, context: &Context) -> Decision<Session> {
     let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
-    Decision::answer(answer).event(Event::Revoked(why)).put(table::revoked(until_s, *id), Vec::new())
+    Decision::answer(answer)
+        .event(Event::Revoked(why))
+        .put(table::revoked(until_s, *id), Vec::new())
 }
 
 impl Entity for Session {

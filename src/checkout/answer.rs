@@ -47,11 +47,16 @@ impl Answers {
         let body = View::new()
             .text("status", "settlement_pending")
             .text("payment_id", payment)
-            .text("status_url", format!("{}/get-payment?payment_id={payment}", self.public_url))
+            .text(
+                "status_url",
+                format!("{}/get-payment?payment_id={payment}", self.public_url),
+            )
             .integer("retry_after_seconds", ASK_AGAIN_S);
         let mut response = json::private(json::bytes_as_json(body.to_json()));
         *response.status_mut() = StatusCode::ACCEPTED;
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ASK_AGAIN_S));
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(ASK_AGAIN_S));
         response
     }
 
@@ -83,7 +88,10 @@ impl Answers {
             .text("user_id", settlement.authorization.payer().user_id())
             .text("payment_id", settlement.payment)
             .number("credited_amount", amount.decimal())
-            .text("note", "The product could not be delivered. The whole charge is on the account balance.");
+            .text(
+                "note",
+                "The product could not be delivered. The whole charge is on the account balance.",
+            );
         self.settled(settlement, transaction, json::bytes_as_json(body.to_json()))
     }
 
@@ -175,5 +183,7 @@ fn put(response: &mut Response, name: &'static str, value: Bytes) {
 }
 
 fn no_store(response: &mut Response) {
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }

@@ -33,7 +33,10 @@ impl Args {
             None => None,
             Some(path) => {
                 let what = path.display().to_string();
-                let text = std::fs::read_to_string(path).map_err(|source| CliError::Io { what: what.clone(), source })?;
+                let text = std::fs::read_to_string(path).map_err(|source| CliError::Io {
+                    what: what.clone(),
+                    source,
+                })?;
                 Some((what, text))
             }
         };
@@ -45,7 +48,11 @@ impl Args {
             flags.push(("data_dir".to_owned(), data.display().to_string()));
         }
         let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
-        let sources = Sources { file, env: env.collect(), flags };
+        let sources = Sources {
+            file,
+            env: env.collect(),
+            flags,
+        };
         Config::load(&sources).map_err(|e| CliError::Usage(e.to_string()))
     }
 }
@@ -59,7 +66,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let config = args.settings()?;
     let sandbox = config.is_sandbox();
     let data = config.data_dir.display().to_string();
-    let service = Service::start(config).await.map_err(|e| CliError::Connection(e.to_string()))?;
+    let service = Service::start(config)
+        .await
+        .map_err(|e| CliError::Connection(e.to_string()))?;
     greet(&service, sandbox, &data)?;
     stop_signal().await?;
     tracing::info!("stopping: nothing new is accepted, calls in flight finish");
@@ -76,7 +85,10 @@ fn log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     // A second call (tests) keeps the first subscriber.
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .try_init();
 }
 
 fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
@@ -86,7 +98,9 @@ fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
         terminal::result("This is the sandbox: test money, pretended chains, no key and no network needed.")?;
         terminal::result("In another terminal:")?;
         terminal::result("  purser wallet                                        # a test wallet on both chains")?;
-        terminal::result(&format!("  purser pay '{url}/get-card?amount=5' --wait     # buy a card, see it ready"))?;
+        terminal::result(&format!(
+            "  purser pay '{url}/get-card?amount=5' --wait     # buy a card, see it ready"
+        ))?;
         terminal::result(&format!("  purser listen {url}                # watch it happen"))?;
         terminal::result("(from a checkout: cargo run --release -- pay …)")?;
     }
@@ -94,7 +108,12 @@ fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
 }
 
 async fn stop_signal() -> Result<(), CliError> {
-    let on = |kind| signal(kind).map_err(|source| CliError::Io { what: "signals".into(), source });
+    let on = |kind| {
+        signal(kind).map_err(|source| CliError::Io {
+            what: "signals".into(),
+            source,
+        })
+    };
     let (mut terminate, mut interrupt) = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
     tokio::select! {
         biased;

@@ -48,7 +48,10 @@ pub struct RestoreArgs {
 
 fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliError> {
     if !config.data_dir.join("store").is_dir() {
-        return Err(CliError::Usage(format!("there is no store in {}", config.data_dir.display())));
+        return Err(CliError::Usage(format!(
+            "there is no store in {}",
+            config.data_dir.display()
+        )));
     }
     let data = DataDir::create(&config.data_dir).map_err(failed)?;
     let store = parts::open_store(config, &data).map_err(failed)?;
@@ -96,7 +99,11 @@ async fn transfers(world: &parts::World) -> Result<Vec<ChainTransfer>, CliError>
             after = last.position;
             for seen in page.into_iter().filter(|t| t.to == ours && !t.dropped) {
                 let from: Wallet = seen.from.parse().map_err(failed)?;
-                all.push(ChainTransfer { transaction: seen.id, from, atomic: seen.amount });
+                all.push(ChainTransfer {
+                    transaction: seen.id,
+                    from,
+                    atomic: seen.amount,
+                });
             }
         }
     }
@@ -115,7 +122,10 @@ fn print(report: &Report) -> Result<(), CliError> {
         terminal::result(&format!("payments  {status}: {n}"))?;
     }
     terminal::result(&format!("in flight {} effects", report.open_effects))?;
-    terminal::result(&format!("on chain  {} transfers that no payment claims", report.unclaimed_transfers))?;
+    terminal::result(&format!(
+        "on chain  {} transfers that no payment claims",
+        report.unclaimed_transfers
+    ))?;
     for finding in &report.findings {
         terminal::result(&format!("WRONG     {finding}"))?;
     }
@@ -134,7 +144,10 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
     let (store, _) = open(&config)?;
     let seq = store.backup(&args.file).map_err(failed)?;
     store.close();
-    terminal::result(&format!("{} holds everything up to sequence {seq}", args.file.display()))
+    terminal::result(&format!(
+        "{} holds everything up to sequence {seq}",
+        args.file.display()
+    ))
 }
 
 /// Runs `purser restore`.

@@ -75,12 +75,18 @@ async fn get_account_balance(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    let read = accounts.engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
+    let read = accounts
+        .engine
+        .account(&claims.wallet)
+        .await
+        .map_err(|_| ApiError::internal())?;
     let account = read.ok_or_else(|| ApiError::not_found("account_unknown", "There is no such account."))?;
     if let Some(message) = account.frozen {
         return Err(ApiError::frozen(message));
     }
-    Ok(json::private(json::bytes_as_json(account.view(&claims.wallet).to_json())))
+    Ok(json::private(json::bytes_as_json(
+        account.view(&claims.wallet).to_json(),
+    )))
 }
 
 /// What became of a payment
@@ -104,15 +110,27 @@ async fn get_payment(
         Bearer::Absent => None,
         bearer => Some(bearer.claims()?),
     };
-    let payment = accounts.engine.payment(&id).await.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
+    let payment = accounts
+        .engine
+        .payment(&id)
+        .await
+        .map_err(|_| ApiError::internal())?
+        .ok_or_else(unknown)?;
     let mut view = progress(&payment);
     if let Some(claims) = claims {
         if claims.wallet != payment.payer() {
-            return Err(ApiError::forbidden("payment_of_another", "This payment belongs to another wallet."));
+            return Err(ApiError::forbidden(
+                "payment_of_another",
+                "This payment belongs to another wallet.",
+            ));
         }
         active(&accounts.engine, claims).await?;
         view = view.object("payment", &payment.view(&id));
-        if let Status::Fulfilled { product: Product::Card(card), .. } = payment.status {
+        if let Status::Fulfilled {
+            product: Product::Card(card),
+            ..
+        } = payment.status
+        {
             view = view.text("card_id", card);
         }
     }
@@ -120,6 +138,12 @@ async fn get_payment(
 }
 
 fn progress(payment: &Payment) -> View {
-    let view = View::new().text("status", payment.status()).flag("terminal", payment.is_final());
-    if payment.is_final() { view } else { view.integer("retry_after_seconds", 2) }
+    let view = View::new()
+        .text("status", payment.status())
+        .flag("terminal", payment.is_final());
+    if payment.is_final() {
+        view
+    } else {
+        view.integer("retry_after_seconds", 2)
+    }
 }

@@ -51,7 +51,10 @@ pub struct Api;
 
 /// The routes.
 pub fn router(cards: Arc<Cards>) -> Router {
-    Router::new().route("/get-card", get(get_card)).route("/get-card-data", get(get_card_data)).with_state(cards)
+    Router::new()
+        .route("/get-card", get(get_card))
+        .route("/get-card-data", get(get_card_data))
+        .with_state(cards)
 }
 
 /// Buy a USA prepaid card
@@ -121,9 +124,17 @@ async fn get_card_data(
 }
 
 async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, ApiError> {
-    let card = cards.engine.card(&id).await.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
+    let card = cards
+        .engine
+        .card(&id)
+        .await
+        .map_err(|_| ApiError::internal())?
+        .ok_or_else(unknown)?;
     if card.owner != claims.wallet {
-        return Err(ApiError::forbidden("card_of_another", "This card belongs to another wallet."));
+        return Err(ApiError::forbidden(
+            "card_of_another",
+            "This card belongs to another wallet.",
+        ));
     }
     let mut view = card.view(&id).text("state", card.status());
     if let Status::Ready(_) = card.status {
@@ -138,19 +149,35 @@ async fn readable(cards: &Cards, claims: &Claims, card: &Card) -> Result<(), Api
     if !claims.by_payment || cards.payment_token_reads_cards {
         return Ok(());
     }
-    let payment = cards.engine.payment(&card.payment).await.map_err(|_| ApiError::internal())?;
+    let payment = cards
+        .engine
+        .payment(&card.payment)
+        .await
+        .map_err(|_| ApiError::internal())?;
     if payment.is_some_and(|p| p.claim.session.id == claims.session) {
         return Ok(());
     }
-    Err(ApiError::forbidden("sign_in_required", "This token may not read cards bought by another payment.")
-        .hint("Sign in with GET /auth."))
+    Err(ApiError::forbidden(
+        "sign_in_required",
+        "This token may not read cards bought by another payment.",
+    )
+    .hint("Sign in with GET /auth."))
 }
 
 /// The number from the vault, the CVV from the issuer. That it was shown is durable before it is.
 async fn details(cards: &Cards, id: CardId, card: &Card) -> Result<View, ApiError> {
     let later = || ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2);
-    let issuer_ref = card.details().map(|d| d.issuer_ref.clone()).ok_or_else(ApiError::internal)?;
-    let sealed = cards.engine.sealed(id).await.ok().flatten().ok_or_else(ApiError::internal)?;
+    let issuer_ref = card
+        .details()
+        .map(|d| d.issuer_ref.clone())
+        .ok_or_else(ApiError::internal)?;
+    let sealed = cards
+        .engine
+        .sealed(id)
+        .await
+        .ok()
+        .flatten()
+        .ok_or_else(ApiError::internal)?;
     let number = cards.vault.open(id, &sealed).map_err(|error| {
         tracing::error!(card = %id, %error, "a card number cannot be opened");
         ApiError::internal()
@@ -186,7 +213,11 @@ async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response,
     };
     let found = if card_type == CARD_TYPES[0] {
         let limit = usize::try_from(limit).unwrap_or(20);
-        cards.engine.cards_of(&claims.wallet, after, limit).await.map_err(|_| ApiError::internal())?
+        cards
+            .engine
+            .cards_of(&claims.wallet, after, limit)
+            .await
+            .map_err(|_| ApiError::internal())?
     } else {
         (Vec::new(), false)
     };

@@ -26,10 +26,7 @@ pub const REFRESH: Retirement = Retirement {
 };
 
 /// Wraps a route's handler: every answer of it, refusals included, announces the retirement.
-pub fn retiring<S: Clone + Send + Sync + 'static>(
-    retirement: Retirement,
-    handler: MethodRouter<S>,
-) -> MethodRouter<S> {
+pub fn retiring<S: Clone + Send + Sync + 'static>(retirement: Retirement, handler: MethodRouter<S>) -> MethodRouter<S> {
     handler.layer(axum::middleware::map_response(move |response: Response| async move {
         announce(retirement, response)
     }))

@@ -92,11 +92,27 @@ async fn get_auth_link(
     let (code, hash) = new_login_code(&*login.entropy);
     let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
     let amr = if claims.by_payment { Amr::Payment } else { Amr::Wallet };
-    let offered = login.engine.offer_link(claims.wallet, LinkCode { hash: hash.0, expires_s }, amr).await;
+    let offered = login
+        .engine
+        .offer_link(
+            claims.wallet,
+            LinkCode {
+                hash: hash.0,
+                expires_s,
+            },
+            amr,
+        )
+        .await;
     match offered {
         Ok(()) => {}
         Err(Denied::Rejected(rejection)) => return Err(account_refused(rejection)),
-        Err(_) => return Err(ApiError::unavailable("unavailable", "The link could not be made. Try again.", 1)),
+        Err(_) => {
+            return Err(ApiError::unavailable(
+                "unavailable",
+                "The link could not be made. Try again.",
+                1,
+            ));
+        }
     }
     let body = View::new()
         .text("auth_url", login_url(&login.origin, &code).expose())
@@ -127,9 +143,16 @@ async fn post_login(State(login): State<Arc<Login>>, body: Body) -> Response {
 
 async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
     let read = Limited::new(body, MAX_FORM_BYTES).collect();
-    let form = tokio::time::timeout(login.body_timeout, read).await.ok()?.ok()?.to_bytes();
+    let form = tokio::time::timeout(login.body_timeout, read)
+        .await
+        .ok()?
+        .ok()?
+        .to_bytes();
     // The code's alphabet needs no percent-decoding.
-    let code = std::str::from_utf8(&form).ok()?.split('&').find_map(|pair| pair.strip_prefix("code="))?;
+    let code = std::str::from_utf8(&form)
+        .ok()?
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("code="))?;
     let hash = login_code_hash(code)?;
     let session = login.credentials.new_session();
     login.engine.use_link(hash.0, session).await.ok()?;
@@ -139,14 +162,25 @@ async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
 
 /// What the page shows first; by cookie only.
 async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let cookie = headers.get(header::COOKIE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let cookie = headers
+        .get(header::COOKIE)
+        .and_then(|v| v.to_str().ok())
+        .unwrap_or_default();
     let claims = login.doorkeeper.authenticate_session(cookie).await?;
     active(&login.engine, &claims).await?;
     // Read before the state: what happens in between comes by the stream again rather than never.
     let seq = login.store.durable_seq();
-    let account = login.engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
+    let account = login
+        .engine
+        .account(&claims.wallet)
+        .await
+        .map_err(|_| ApiError::internal())?;
     let account = account.ok_or_else(|| ApiError::not_found("account_unknown", "There is no such account."))?;
-    let cards = login.engine.cards_of(&claims.wallet, None, CARDS_SHOWN).await.map_err(|_| ApiError::internal())?;
+    let cards = login
+        .engine
+        .cards_of(&claims.wallet, None, CARDS_SHOWN)
+        .await
+        .map_err(|_| ApiError::internal())?;
     let cards: Vec<String> = cards.0.iter().map(|(id, card)| card.view(id).to_json()).collect();
     let mut body = account.view(&claims.wallet).integer("seq", seq).to_json();
     body.truncate(body.len() - 1);

@@ -106,13 +106,18 @@ async fn get_auth(
         Err(Denied::Rejected(_) | Denied::Unavailable) => return Err(busy()),
     }
     let body = View::new()
-        .object("auth", &state.credentials.make(&signed.wallet, session.id, Amr::Wallet, 0))
+        .object(
+            "auth",
+            &state.credentials.make(&signed.wallet, session.id, Amr::Wallet, 0),
+        )
         .text("user_id", signed.wallet.user_id());
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
 fn challenge(state: &SignIn, first: Network, refusal: Option<Refusal>) -> Response {
-    let challenge = state.challenges.issue(first, refusal, state.clock.now(), &*state.entropy);
+    let challenge = state
+        .challenges
+        .issue(first, refusal, state.clock.now(), &*state.entropy);
     let mut response = json::bytes_as_json(challenge.body);
     *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
     let headers = response.headers_mut();
@@ -162,8 +167,16 @@ async fn exchange(state: &SignIn, body: Body) -> Result<Response, ApiError> {
     let sent: Exchange = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let text = |name: &'static str, value: Option<serde_json::Value>| match value {
         Some(serde_json::Value::String(text)) => Ok(text),
-        None => Err(ApiError::parameter("missing_parameter", name, format!("`{name}` is missing."))),
-        Some(_) => Err(ApiError::parameter("invalid_parameter", name, format!("`{name}` must be a string."))),
+        None => Err(ApiError::parameter(
+            "missing_parameter",
+            name,
+            format!("`{name}` is missing."),
+        )),
+        Some(_) => Err(ApiError::parameter(
+            "invalid_parameter",
+            name,
+            format!("`{name}` must be a string."),
+        )),
     };
     if text("grant_type", sent.grant_type)? != "refresh_token" {
         let error = "`grant_type` must be `refresh_token`.";
@@ -181,7 +194,11 @@ async fn exchange(state: &SignIn, body: Body) -> Result<Response, ApiError> {
 
 /// One try; `None` when the session moved on meanwhile.
 async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<Response>, ApiError> {
-    let read = state.engine.session(&presented.session).await.map_err(|_| ApiError::internal())?;
+    let read = state
+        .engine
+        .session(&presented.session)
+        .await
+        .map_err(|_| ApiError::internal())?;
     let session: Session = read.ok_or_else(invalid)?;
     // A made-up token must not be able to revoke anybody's family.
     if !state.credentials.is_of(presented.session, &session, &presented.hash.0) {
@@ -189,7 +206,11 @@ async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<
     }
     let generation = session.generation + 1;
     let next = state.credentials.refresh_hash(presented.session, generation);
-    let command = Command::Refresh { presented: presented.hash.0, generation, next };
+    let command = Command::Refresh {
+        presented: presented.hash.0,
+        generation,
+        next,
+    };
     let generation = match state.engine.refresh(presented.session, command).await {
         Ok(Answer::Generation(generation)) => generation,
         Ok(Answer::ReuseDetected) => return Err(revoked()),
@@ -199,18 +220,30 @@ async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<
         Err(Denied::Rejected(Rejection::Expired)) => return Err(invalid()),
     };
     let owner = session.owner;
-    let made = state.credentials.make(&owner, presented.session, session.amr, generation);
-    Ok(Some(json::private(json::bytes_as_json(made.text("user_id", owner.user_id()).to_json()))))
+    let made = state
+        .credentials
+        .make(&owner, presented.session, session.amr, generation);
+    Ok(Some(json::private(json::bytes_as_json(
+        made.text("user_id", owner.user_id()).to_json(),
+    ))))
 }
 
 fn invalid() -> ApiError {
-    ApiError::new(StatusCode::UNAUTHORIZED, "refresh_token_invalid", "The refresh token is invalid or expired.")
-        .hint("Sign in with GET /auth.")
+    ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        "refresh_token_invalid",
+        "The refresh token is invalid or expired.",
+    )
+    .hint("Sign in with GET /auth.")
 }
 
 fn revoked() -> ApiError {
-    ApiError::new(StatusCode::UNAUTHORIZED, "refresh_token_revoked", "The refresh token's session was revoked.")
-        .hint("Sign in with GET /auth.")
+    ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        "refresh_token_revoked",
+        "The refresh token's session was revoked.",
+    )
+    .hint("Sign in with GET /auth.")
 }
 
 fn busy() -> ApiError {

@@ -30,7 +30,11 @@ impl Credentials {
     /// A session that does not exist yet: its id, and the hash of the first refresh token.
     pub fn new_session(&self) -> NewSession {
         let id = SessionId(self.entropy.random());
-        NewSession { id, first: self.refresh_hash(id, 0), life_ms: self.session_life_ms }
+        NewSession {
+            id,
+            first: self.refresh_hash(id, 0),
+            life_ms: self.session_life_ms,
+        }
     }
 
     /// Hash of the refresh token of a generation.
@@ -41,7 +45,9 @@ impl Credentials {
     /// Whether a presented hash is one of this session's, of any generation so far: only then may it revoke anything.
     pub fn is_of(&self, id: SessionId, session: &Session, presented: &[u8; 32]) -> bool {
         // Newest first: an honest client holds the newest.
-        (0..=session.generation).rev().any(|generation| self.refresh_hash(id, generation) == *presented)
+        (0..=session.generation)
+            .rev()
+            .any(|generation| self.refresh_hash(id, generation) == *presented)
     }
 
     /// The three fields of the contract: `id_token`, `refresh_token`, `expires_in` (a string of seconds).
@@ -50,7 +56,9 @@ impl Credentials {
             Amr::Wallet => SignInMethod::Wallet,
             Amr::Payment => SignInMethod::Payment,
         };
-        let id_token: SecretText = self.tokens.mint(wallet, session, method, self.clock.now(), &*self.entropy);
+        let id_token: SecretText = self
+            .tokens
+            .mint(wallet, session, method, self.clock.now(), &*self.entropy);
         let (refresh_token, _) = self.refresh.issue(session, u64::from(generation));
         View::new()
             .text("id_token", id_token.expose())

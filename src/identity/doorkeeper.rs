@@ -42,33 +42,58 @@ impl Doorkeeper {
         hub: Arc<Hub>,
     ) -> Result<Self, StoreError> {
         let revoked = engine.revoked_sessions().await?.into_iter().collect();
-        Ok(Self { tokens, cookies, clock, engine, hub, revoked })
+        Ok(Self {
+            tokens,
+            cookies,
+            clock,
+            engine,
+            hub,
+            revoked,
+        })
     }
 
     fn alive(&self, claims: Claims) -> Result<Claims, TokenError> {
-        if self.revoked.contains(&claims.session) { Err(TokenError::Revoked) } else { Ok(claims) }
+        if self.revoked.contains(&claims.session) {
+            Err(TokenError::Revoked)
+        } else {
+            Ok(claims)
+        }
     }
 
     async fn session_claims(&self, cookie_header: &str) -> Result<Claims, TokenError> {
         let now = self.clock.now();
         let id = self.cookies.read(cookie_header, now).ok_or(TokenError::Invalid)?;
-        let session = self.engine.session(&id).await.ok().flatten().ok_or(TokenError::Invalid)?;
+        let session = self
+            .engine
+            .session(&id)
+            .await
+            .ok()
+            .flatten()
+            .ok_or(TokenError::Invalid)?;
         if !session.is_active() {
             return Err(TokenError::Revoked);
         }
         // The cookie's own end was checked above; a stream opened by it is judged again within an hour.
         let expires_at = Timestamp(session.expires_at.0.min(now.plus_ms(3_600_000).0));
         let by_payment = session.amr == Amr::Payment;
-        self.alive(Claims { wallet: session.owner, session: id, by_payment, expires_at })
+        self.alive(Claims {
+            wallet: session.owner,
+            session: id,
+            by_payment,
+            expires_at,
+        })
     }
 }
 
 impl Authenticator for Doorkeeper {
     fn authenticate(&self, token: &str) -> Result<Claims, TokenError> {
-        let claims = self.tokens.verify(token, self.clock.now()).map_err(|error| match error {
-            JwtError::Expired => TokenError::Expired,
-            _ => TokenError::Invalid,
-        })?;
+        let claims = self
+            .tokens
+            .verify(token, self.clock.now())
+            .map_err(|error| match error {
+                JwtError::Expired => TokenError::Expired,
+                _ => TokenError::Invalid,
+            })?;
         self.alive(Claims {
             wallet: claims.wallet,
             session: claims.session,

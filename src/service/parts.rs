@@ -51,7 +51,11 @@ pub fn store_limits(config: &Config) -> StoreLimits {
 /// When it cannot be recovered.
 pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
     let clock = Arc::new(|| SystemClock.now().0);
-    Ok(JournalStore::open(Options { dir: data.store(), limits: store_limits(config), clock })?)
+    Ok(JournalStore::open(Options {
+        dir: data.store(),
+        limits: store_limits(config),
+        clock,
+    })?)
 }
 
 /// Everything outside the house.
@@ -78,7 +82,10 @@ pub fn open_world(config: &Config, data: &DataDir) -> Result<World, ServiceError
     let sandbox = data.sandbox();
     let settlement = SandboxSettlement::open(&sandbox, config.sandbox.faucet_usdc, clock.clone(), &*entropy)
         .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?;
-    let settings = IssuerSettings { ready_after_ms: config.sandbox.card_ready_ms, ..IssuerSettings::default() };
+    let settings = IssuerSettings {
+        ready_after_ms: config.sandbox.card_ready_ms,
+        ..IssuerSettings::default()
+    };
     let issuer = SandboxIssuer::open(&sandbox, settings, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's issuer", e.to_string()))?;
     let keys = match config.identity.secret_key_file.as_os_str().is_empty() {
@@ -127,7 +134,10 @@ pub fn engine_settings(config: &Config) -> Settings {
         },
         in_flight_max: engine.max_in_flight,
         in_flight_per_payer_max: engine.max_settlements_per_payer,
-        caps: Caps { cards: config.caps.cards_per_day, sum: config.caps.card_usd_per_day },
+        caps: Caps {
+            cards: config.caps.cards_per_day,
+            sum: config.caps.card_usd_per_day,
+        },
         settle_timeout_ms: engine.settle_timeout_ms,
         prepare_attempts: PREPARE_ATTEMPTS,
         watch_every_ms: WATCH_EVERY_MS,
@@ -149,7 +159,11 @@ const SLOT_MS: u64 = 400;
 impl SlotBlockhash {
     /// Over the running chain.
     pub fn new(settlement: Arc<SandboxSettlement>, clock: Arc<dyn Clock>) -> Self {
-        Self { settlement, clock, kept: Mutex::default() }
+        Self {
+            settlement,
+            clock,
+            kept: Mutex::default(),
+        }
     }
 }
 

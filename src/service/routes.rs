@@ -68,7 +68,11 @@ pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result
     let origin = Origin::parse(&house.public_url).map_err(|e| part("server.public_url")(e.to_string()))?;
     let keys = identity_keys(&house)?;
     let derived = IdentityKeys::derive(&keys);
-    let issuer = if config.identity.issuer.is_empty() { &house.public_url } else { &config.identity.issuer };
+    let issuer = if config.identity.issuer.is_empty() {
+        &house.public_url
+    } else {
+        &config.identity.issuer
+    };
     let tokens = Arc::new(Tokens::new(&keys, issuer, &config.identity.audience, TOKENS_REMEMBERED));
     let credentials = Arc::new(Credentials {
         tokens: tokens.clone(),
@@ -134,7 +138,12 @@ pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result
         clock: house.world.clock.clone(),
         config: config.stream.clone(),
     });
-    let rooms = vec![cards::Api::openapi(), account::Api::openapi(), sign_in::Api::openapi(), login::Api::openapi()];
+    let rooms = vec![
+        cards::Api::openapi(),
+        account::Api::openapi(),
+        sign_in::Api::openapi(),
+        login::Api::openapi(),
+    ];
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let docs_version = openapi::docs_version(&document, &[]);
@@ -146,8 +155,13 @@ pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result
         .merge(sign_in::router(sign_in))
         .merge(login::router(login))
         .merge(cards::router(cards))
-        .merge(account::router(Arc::new(account::Accounts { engine: house.engine.clone() })))
-        .merge(events::router(events::EventRoutes { stream, origin: house.public_url.as_str().into() }));
+        .merge(account::router(Arc::new(account::Accounts {
+            engine: house.engine.clone(),
+        })))
+        .merge(events::router(events::EventRoutes {
+            stream,
+            origin: house.public_url.as_str().into(),
+        }));
     if config.is_sandbox() {
         routes = routes.merge(sandbox_routes(&house));
     }
@@ -190,10 +204,16 @@ async fn checkout(
         clock: house.world.clock.clone(),
         base: payees.base,
         solana: payees.solana,
-        blockhashes: Arc::new(SlotBlockhash::new(house.world.settlement.clone(), house.world.clock.clone())),
+        blockhashes: Arc::new(SlotBlockhash::new(
+            house.world.settlement.clone(),
+            house.world.clock.clone(),
+        )),
         prices: Arc::new(prices),
         limiter,
-        answers: Answers { credentials: credentials.clone(), public_url: house.public_url.clone() },
+        answers: Answers {
+            credentials: credentials.clone(),
+            public_url: house.public_url.clone(),
+        },
         credentials,
         recovery: match config.payment.recovery {
             Recovery::Secp256k1 => evm::Recovery::Libsecp256k1,
@@ -208,12 +228,17 @@ async fn checkout(
 fn payees(config: &Config) -> Result<Payees, ServiceError> {
     let pay_to = &config.payment.pay_to;
     let wrong = |key: &'static str| ServiceError::Part(key, "not an address of that network".into());
-    let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else { return Err(wrong("payment.pay_to.base")) };
+    let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else {
+        return Err(wrong("payment.pay_to.base"));
+    };
     let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
         return Err(wrong("payment.pay_to.solana"));
     };
     let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or_else(|| wrong("payment.pay_to.solana"))?;
-    Ok(Payees { base: Arc::new(BasePayee::usdc(base)), solana: Arc::new(solana) })
+    Ok(Payees {
+        base: Arc::new(BasePayee::usdc(base)),
+        solana: Arc::new(solana),
+    })
 }
 
 fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {

@@ -67,7 +67,10 @@ impl Announced {
     /// What a stored event announces; `None` for the steps on the way that nobody is told of.
     pub fn read(event: &StoredEvent) -> Option<Self> {
         match Record::read(&event.payload) {
-            Ok(record) => record.announcement.map(|announcement| Self { seq: event.seq, announcement }),
+            Ok(record) => record.announcement.map(|announcement| Self {
+                seq: event.seq,
+                announcement,
+            }),
             Err(error) => {
                 tracing::error!(seq = event.seq, %error, "a stored event cannot be read");
                 None
@@ -107,7 +110,10 @@ mod tests {
     // Aim: the sequence enters the stored envelope without touching a byte of it.
     #[test]
     fn the_sequence_enters_the_envelope() {
-        let announcement = Announcement { kind: "card.ready".into(), envelope: r#"{"id":"evt_1"}"#.into() };
+        let announcement = Announcement {
+            kind: "card.ready".into(),
+            envelope: r#"{"id":"evt_1"}"#.into(),
+        };
         let event = Announced { seq: 7, announcement };
         assert_eq!(event.to_json(), r#"{"seq":7,"id":"evt_1"}"#);
     }
@@ -115,11 +121,7 @@ mod tests {
     // Aim: a filter is a list of exact types or whole resources; none means all.
     #[test]
     fn a_filter_names_types_or_resources() {
-        let wants = |types: &str, event: &str| {
-            Filter::from_query(types)
-                .unwrap()
-                .wants(event)
-        };
+        let wants = |types: &str, event: &str| Filter::from_query(types).unwrap().wants(event);
         assert!(wants("", "card.ready"));
         assert!(wants("card.ready,payment.settled", "payment.settled"));
         assert!(wants("card.*", "card.ready"));

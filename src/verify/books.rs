@@ -32,7 +32,11 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
         let sum: i128 = transaction.postings.iter().map(|p| p.atomic).sum();
         total += sum;
         if sum != 0 {
-            report.find("ledger.unbalanced", &transaction.cause, format!("postings sum to {sum}"));
+            report.find(
+                "ledger.unbalanced",
+                &transaction.cause,
+                format!("postings sum to {sum}"),
+            );
         }
         if transaction.postings.iter().any(|p| p.atomic == 0) {
             report.find("ledger.empty_posting", &transaction.cause, "a posting of zero");
@@ -66,7 +70,11 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
         }
     }
     for wallet in books.holders.keys().filter(|w| !contents.accounts.contains_key(w)) {
-        report.find("ledger.no_account", wallet.address(), "postings to an account that does not exist");
+        report.find(
+            "ledger.no_account",
+            wallet.address(),
+            "postings to an account that does not exist",
+        );
     }
     Ok(books)
 }

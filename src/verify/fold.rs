@@ -34,7 +34,10 @@ pub(super) struct History {
 
 pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<History, StoreError> {
     const PAGE: usize = 2_000;
-    let mut history = History { complete: true, ..History::default() };
+    let mut history = History {
+        complete: true,
+        ..History::default()
+    };
     let mut trails: BTreeMap<(u8, Vec<u8>), Trail> = BTreeMap::new();
     let mut after: Seq = 0;
     loop {
@@ -61,12 +64,7 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
     Ok(history)
 }
 
-fn follow(
-    record: &Record,
-    trails: &mut BTreeMap<(u8, Vec<u8>), Trail>,
-    history: &mut History,
-    report: &mut Report,
-) {
+fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history: &mut History, report: &mut Report) {
     let trail = trails.entry((record.kind, record.id.clone())).or_default();
     if trail.first == 0 {
         trail.first = record.revision;
@@ -164,28 +162,46 @@ fn session_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> 
     Ok(())
 }
 
-fn compare(
-    trails: &BTreeMap<(u8, Vec<u8>), Trail>,
-    contents: &Contents,
-    history: &History,
-    report: &mut Report,
-) {
-    let mut seen = Snapshots { trails, complete: history.complete, report };
+fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history: &History, report: &mut Report) {
+    let mut seen = Snapshots {
+        trails,
+        complete: history.complete,
+        report,
+    };
     for (wallet, (account, revision)) in &contents.accounts {
         let status = if account.frozen.is_some() { "frozen" } else { "active" };
         let money = format!("{}/{}", account.balance.atomic(), account.total_deposits.atomic());
         let folded = |t: &Trail| format!("{}/{}", t.balance, t.credits);
-        seen.hold(Kind::Account, &wallet.key(), &wallet.address(), *revision, status, &money, folded);
+        seen.hold(
+            Kind::Account,
+            &wallet.key(),
+            &wallet.address(),
+            *revision,
+            status,
+            &money,
+            folded,
+        );
     }
     for (id, (payment, revision)) in &contents.payments {
         let product = match &payment.status {
-            payment::Status::Fulfilled { product: payment::Product::Card(card), .. } => Some(card.to_string()),
+            payment::Status::Fulfilled {
+                product: payment::Product::Card(card),
+                ..
+            } => Some(card.to_string()),
             _ => None,
         };
         let end = format!("{:?}/{product:?}", payment.transaction());
         let folded = |t: &Trail| format!("{:?}/{:?}", t.transaction.as_deref(), t.product);
         let status = super::outcomes::name_of(&payment.status);
-        seen.hold(Kind::Payment, &id.0.to_be_bytes(), &id.to_string(), *revision, status, &end, folded);
+        seen.hold(
+            Kind::Payment,
+            &id.0.to_be_bytes(),
+            &id.to_string(),
+            *revision,
+            status,
+            &end,
+            folded,
+        );
     }
     for (id, (card, revision)) in &contents.cards {
         let status = match card.status {
@@ -195,17 +211,37 @@ fn compare(
             card::Status::Closed(_) => "closed",
             card::Status::Expired(_) => "expired",
         };
-        seen.hold(Kind::Card, &id.0.to_be_bytes(), &id.to_string(), *revision, status, "", |_| String::new());
+        seen.hold(
+            Kind::Card,
+            &id.0.to_be_bytes(),
+            &id.to_string(),
+            *revision,
+            status,
+            "",
+            |_| String::new(),
+        );
     }
     for (id, (session, revision)) in &contents.sessions {
         let status = if session.revoked.is_some() { "revoked" } else { "active" };
         let generation = session.generation.to_string();
         let folded = |t: &Trail| t.generation.to_string();
-        seen.hold(Kind::Session, &id.0.to_be_bytes(), &id.to_string(), *revision, status, &generation, folded);
+        seen.hold(
+            Kind::Session,
+            &id.0.to_be_bytes(),
+            &id.to_string(),
+            *revision,
+            status,
+            &generation,
+            folded,
+        );
     }
     let known = contents.accounts.len() + contents.payments.len() + contents.cards.len() + contents.sessions.len();
     if trails.len() > known {
-        report.find("snapshot.missing", "journal", format!("{} entities have events, {known} a snapshot", trails.len()));
+        report.find(
+            "snapshot.missing",
+            "journal",
+            format!("{} entities have events, {known} a snapshot", trails.len()),
+        );
     }
 }
 
@@ -218,7 +254,10 @@ struct Snapshots<'a> {
 impl Snapshots<'_> {
     /// One snapshot against its trail: revision, status, and whatever else the fold can know. Only a trail that begins
     /// at the beginning knows sums.
-    #[allow(clippy::too_many_arguments, reason = "one row of a table: the snapshot's side and the fold's side")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one row of a table: the snapshot's side and the fold's side"
+    )]
     fn hold(
         &mut self,
         kind: Kind,
@@ -240,11 +279,19 @@ impl Snapshots<'_> {
             self.report.find("snapshot.revision", subject, detail);
         }
         if trail.status != status {
-            self.report.find("snapshot.status", subject, format!("snapshot says {status}, events say {}", trail.status));
+            self.report.find(
+                "snapshot.status",
+                subject,
+                format!("snapshot says {status}, events say {}", trail.status),
+            );
         }
         let fold = folded(trail);
         if trail.first == 1 && fold != rest {
-            self.report.find("snapshot.content", subject, format!("snapshot says {rest}, events say {fold}"));
+            self.report.find(
+                "snapshot.content",
+                subject,
+                format!("snapshot says {rest}, events say {fold}"),
+            );
         }
     }
 }

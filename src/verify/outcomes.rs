@@ -33,26 +33,30 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
 
 fn credit_cause(work: &Work) -> Option<String> {
     match work {
-        Work::Credit { cause: CreditCause::Payment(id), .. } => Some(id.to_string()),
-        Work::Credit { cause: CreditCause::Card(id), .. } => Some(id.to_string()),
+        Work::Credit {
+            cause: CreditCause::Payment(id),
+            ..
+        } => Some(id.to_string()),
+        Work::Credit {
+            cause: CreditCause::Card(id),
+            ..
+        } => Some(id.to_string()),
         _ => None,
     }
 }
 
-fn payments(
-    contents: &Contents,
-    history: &History,
-    books: &Books,
-    under_way: &BTreeSet<String>,
-    report: &mut Report,
-) {
+fn payments(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
     for (id, (payment, _)) in &contents.payments {
         let name = id.to_string();
         let paid = i128::from(payment.claim.authorization.value().atomic());
         let received = books.received.get(&name).copied().unwrap_or(0);
         let landed = payment.transaction().is_some();
         if received != if landed { paid } else { 0 } {
-            report.find("payment.received", &name, format!("the treasury booked {received} of {paid}"));
+            report.find(
+                "payment.received",
+                &name,
+                format!("the treasury booked {received} of {paid}"),
+            );
         }
         let credits = credits(&name, history, books, report);
         let products = contents.cards.values().filter(|(c, _)| c.payment == *id).count();
@@ -71,7 +75,11 @@ fn payments(
             );
             report.find("payment.outcome", &name, detail);
         }
-        if let Status::Fulfilled { product: Product::Card(card), .. } = &payment.status {
+        if let Status::Fulfilled {
+            product: Product::Card(card),
+            ..
+        } = &payment.status
+        {
             match contents.cards.get(card) {
                 None => report.find("payment.product", &name, format!("{card} does not exist")),
                 Some((c, _)) if c.payment != *id => {
@@ -89,9 +97,19 @@ fn payments(
 /// What holders were credited for a cause, by the ledger; the journal must say the same.
 fn credits(name: &str, history: &History, books: &Books, report: &mut Report) -> i128 {
     let booked = books.credited.get(name).copied().unwrap_or(0);
-    let recorded: i128 = history.credits.get(name).into_iter().flatten().map(|a| i128::from(*a)).sum();
+    let recorded: i128 = history
+        .credits
+        .get(name)
+        .into_iter()
+        .flatten()
+        .map(|a| i128::from(*a))
+        .sum();
     if history.complete && booked != recorded {
-        report.find("credit.recorded", name, format!("the ledger credited {booked}, the events {recorded}"));
+        report.find(
+            "credit.recorded",
+            name,
+            format!("the ledger credited {booked}, the events {recorded}"),
+        );
     }
     booked
 }
@@ -133,7 +151,10 @@ fn owners(contents: &Contents, report: &mut Report) {
             Work::Settle(id) => moving.insert(*id, "settle"),
             Work::Watch(id) => moving.insert(*id, "watch"),
             Work::ConfirmCredit(id) => moving.insert(*id, "confirm_credit"),
-            Work::Credit { cause: CreditCause::Payment(id), .. } => moving.insert(*id, "credit"),
+            Work::Credit {
+                cause: CreditCause::Payment(id),
+                ..
+            } => moving.insert(*id, "credit"),
             _ => None,
         };
     }
@@ -143,7 +164,11 @@ fn owners(contents: &Contents, report: &mut Report) {
             Status::Claimed | Status::Settling(_) | Status::Unknown(_) | Status::Declined(..) | Status::Settled { .. }
         );
         if needs && !moving.contains_key(id) {
-            report.find("payment.orphan", id, format!("{} and nothing moves it on", name_of(&payment.status)));
+            report.find(
+                "payment.orphan",
+                id,
+                format!("{} and nothing moves it on", name_of(&payment.status)),
+            );
         }
     }
 }
@@ -158,14 +183,20 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
     }
     let mut claimed: BTreeMap<&str, String> = BTreeMap::new();
     for (id, (payment, _)) in &contents.payments {
-        let Some(transaction) = payment.transaction() else { continue };
+        let Some(transaction) = payment.transaction() else {
+            continue;
+        };
         if let Some(other) = claimed.insert(transaction, id.to_string()) {
             report.find("chain.shared", transaction, format!("claimed by {other} and {id}"));
         }
         match transfers.get(transaction) {
             None => report.find("chain.missing", id, format!("{transaction} is not on the chain")),
             Some(t) if t.atomic != payment.price().atomic() || t.from != payment.payer() => {
-                report.find("chain.differs", id, format!("{transaction} moved {} from {}", t.atomic, t.from));
+                report.find(
+                    "chain.differs",
+                    id,
+                    format!("{transaction} moved {} from {}", t.atomic, t.from),
+                );
             }
             Some(_) => {}
         }
