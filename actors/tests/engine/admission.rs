@@ -3,9 +3,9 @@
 use purser_actors::engine::{Overloaded, PayError};
 use purser_actors::money::Cents;
 
+use crate::support::eventually;
 use crate::support::ports::Fate;
 use crate::support::world::{World, bought, card_for, evm, fast};
-use crate::support::eventually;
 
 const FULL: Overloaded = Overloaded { retry_after_s: 1 };
 
@@ -75,7 +75,11 @@ async fn case_68_room_comes_back_whatever_the_call_came_to() {
         other.request = [8; 32];
         assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
     }
-    drop(world.engine.pay(card_for(evm(1), 4), world.engine.admit(&evm(1)).unwrap()));
+    drop(
+        world
+            .engine
+            .pay(card_for(evm(1), 4), world.engine.admit(&evm(1)).unwrap()),
+    );
     eventually("the room is free", async || world.engine.census().permits_free == 1).await;
     drop(world.engine.admit(&evm(1)).unwrap());
 }

@@ -41,7 +41,10 @@ async fn one_product_after_a_cut(fate: Fate, last_is_answered: bool) {
         }
         cuts += 1;
     }
-    assert!(cuts >= 4, "claim, settling, fulfilled and issued are batches of their own: {cuts}");
+    assert!(
+        cuts >= 4,
+        "claim, settling, fulfilled and issued are batches of their own: {cuts}"
+    );
 }
 
 /// Batches of an engine's first start: its secret.
@@ -85,7 +88,11 @@ async fn case_12_a_caller_who_goes_away_at_any_step_changes_nothing() {
     // Aim: from the claim on nobody needs the caller. Before the first poll nothing is claimed; after it, all goes on.
     let world = World::new().await;
     let untouched = card_for(evm(2), 1);
-    drop(world.engine.pay(untouched.clone(), world.engine.admit(&evm(2)).unwrap()));
+    drop(
+        world
+            .engine
+            .pay(untouched.clone(), world.engine.admit(&evm(2)).unwrap()),
+    );
     for (nonce, times) in (1..=12).enumerate() {
         let request = card_for(evm(1), nonce as u8);
         let permit = world.engine.admit(&evm(1)).unwrap();
@@ -114,7 +121,10 @@ async fn case_12_a_caller_who_goes_away_while_the_chain_thinks_can_come_back() {
     eventually("it is on its way", async || world.chain.at_gate() == 1).await;
     assert_eq!(world.engine.census().permits_free, free - 1);
     call.abort();
-    eventually("the permit is free", async || world.engine.census().permits_free == free).await;
+    eventually("the permit is free", async || {
+        world.engine.census().permits_free == free
+    })
+    .await;
     world.chain.open_gate();
     bought(&world.pay(&request).await.unwrap());
     world.quiet().await;

@@ -87,7 +87,10 @@ async fn a_card_that_the_issuer_refuses_is_credited_once() {
     assert_credited(&world, 1).await;
     assert_eq!(world.issuer.cards(), 0);
     let card = world.engine.card(&bought(&paid)).await.unwrap().unwrap();
-    assert!(matches!(card.status, purser_actors::card::Status::Failed { .. }), "{card:?}");
+    assert!(
+        matches!(card.status, purser_actors::card::Status::Failed { .. }),
+        "{card:?}"
+    );
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
     assert!(matches!(payment.status, Status::Fulfilled { .. }), "{payment:?}");
     let world = world.crash().await;
@@ -99,9 +102,22 @@ async fn a_card_that_the_issuer_refuses_is_credited_once() {
 async fn case_23_balances_and_books_agree_after_many_fates() {
     // Aim: whatever mixture of fates the payments of one wallet meet, all money is somewhere, once.
     let world = World::new().await;
-    let fates = [Fate::Settles, Fate::AnswerLost, Fate::Vanishes, Fate::Declined, Fate::Panics(1)];
+    let fates = [
+        Fate::Settles,
+        Fate::AnswerLost,
+        Fate::Vanishes,
+        Fate::Declined,
+        Fate::Panics(1),
+    ];
     let requests: Vec<_> = (0..40).map(|n| card_for(evm(1), n)).collect();
-    world.issuer.moods(&[Mood::Declines, Mood::Busy, Mood::Ready, Mood::Declines, Mood::Panics, Mood::NotYet]);
+    world.issuer.moods(&[
+        Mood::Declines,
+        Mood::Busy,
+        Mood::Ready,
+        Mood::Declines,
+        Mood::Panics,
+        Mood::NotYet,
+    ]);
     for (n, request) in requests.iter().enumerate() {
         world.chain.fate(&request.authorization, fates[n % fates.len()]);
         world.pay(request).await.unwrap();

@@ -3,9 +3,9 @@
 use purser_actors::kernel::effect::Work;
 use purser_actors::payment::Outcome;
 
+use crate::support::eventually;
 use crate::support::ports::{Fate, Mood};
 use crate::support::world::{World, bought, card_for, evm, fast};
-use crate::support::eventually;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {
@@ -33,7 +33,13 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
     world.issuer.moods(&[Mood::Busy; 3]);
     let paid = world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("it is stuck", async || {
-        world.engine.open_effects(10).await.unwrap().iter().any(|effect| effect.stuck)
+        world
+            .engine
+            .open_effects(10)
+            .await
+            .unwrap()
+            .iter()
+            .any(|effect| effect.stuck)
     })
     .await;
     let effects = world.engine.open_effects(10).await.unwrap();
@@ -45,8 +51,15 @@ async fn an_effect_that_fails_too_often_is_stuck_with_its_name_and_stays() {
     // Another purchase's effects run past it.
     world.pay(&card_for(evm(1), 2)).await.unwrap();
     eventually("the second card is made", async || world.issuer.cards() == 1).await;
-    eventually("only the stuck one is left", async || world.engine.open_effects(10).await.unwrap() == effects).await;
-    assert_eq!(world.issuer.calls().len(), 4, "three tries of the first, one of the second");
+    eventually("only the stuck one is left", async || {
+        world.engine.open_effects(10).await.unwrap() == effects
+    })
+    .await;
+    assert_eq!(
+        world.issuer.calls().len(),
+        4,
+        "three tries of the first, one of the second"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -56,7 +69,13 @@ async fn a_permanent_failure_is_stuck_at_once() {
     world.issuer.moods(&[Mood::Broken]);
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     eventually("it is stuck", async || {
-        world.engine.open_effects(10).await.unwrap().iter().any(|effect| effect.stuck)
+        world
+            .engine
+            .open_effects(10)
+            .await
+            .unwrap()
+            .iter()
+            .any(|effect| effect.stuck)
     })
     .await;
     assert_eq!(world.issuer.calls().len(), 1);
@@ -75,7 +94,9 @@ async fn failed_tries_are_durable() {
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     let tried = async |world: &World| {
         let effects = world.engine.open_effects(10).await.unwrap();
-        effects.iter().any(|e| e.attempts == 1 && !e.stuck && e.next_at > e.created_at)
+        effects
+            .iter()
+            .any(|e| e.attempts == 1 && !e.stuck && e.next_at > e.created_at)
     };
     eventually("the failure is written down", async || tried(&world).await).await;
     let world = world.crash().await;
@@ -104,7 +125,10 @@ async fn more_effects_than_may_run_wait_their_turn() {
         })
         .collect();
     eventually("two are at the chain", async || world.chain.at_gate() == 2).await;
-    eventually("all are claimed", async || world.engine.open_effects(10).await.unwrap().len() == 6).await;
+    eventually("all are claimed", async || {
+        world.engine.open_effects(10).await.unwrap().len() == 6
+    })
+    .await;
     assert_eq!(world.chain.at_gate(), 2, "one past the limit waits");
     world.chain.open_gate();
     for call in calls {

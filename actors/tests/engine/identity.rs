@@ -16,7 +16,11 @@ fn look_alikes() -> (Wallet, Wallet) {
         let wallet = Wallet::Solana([seed; 32]);
         let address = wallet.address();
         for (at, c) in address.char_indices() {
-            let flipped = if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() };
+            let flipped = if c.is_ascii_lowercase() {
+                c.to_ascii_uppercase()
+            } else {
+                c.to_ascii_lowercase()
+            };
             let mut other = address.clone();
             other.replace_range(at..=at, &flipped.to_string());
             match other.parse::<Wallet>() {
@@ -90,7 +94,11 @@ async fn case_42_a_nonce_signs_in_once() {
 async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
     // Aim: a conflict says "something else came first"; only a nonce that is really used may be called used.
     let world = World::new().await;
-    world.engine.sign_in(evm(1), ([1; 16], LATER_S), session()).await.unwrap();
+    world
+        .engine
+        .sign_in(evm(1), ([1; 16], LATER_S), session())
+        .await
+        .unwrap();
     world.store.hold();
     world.store.refuse(1);
     let freeze = tokio::spawn({
@@ -112,7 +120,11 @@ async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
 async fn case_47_a_login_link_opens_once_and_in_time() {
     // Aim: the code lets in once, with no more rights than it was made with, and not after its time.
     let world = World::new().await;
-    world.engine.sign_in(evm(1), ([1; 16], LATER_S), session()).await.unwrap();
+    world
+        .engine
+        .sign_in(evm(1), ([1; 16], LATER_S), session())
+        .await
+        .unwrap();
     let code = |hash| LinkCode {
         hash: [hash; 32],
         expires_s: LATER_S,
@@ -139,10 +151,16 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
     bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.engine.set_frozen(evm(1), Some("call us".into())).await.unwrap();
     let request = card_for(evm(1), 2);
-    let frozen = PayError::Frozen { message: "call us".into() };
+    let frozen = PayError::Frozen {
+        message: "call us".into(),
+    };
     assert_eq!(world.pay(&request).await.unwrap_err(), frozen);
     assert_eq!(world.chain.submissions(), 1);
-    world.engine.sign_in(evm(1), ([1; 16], LATER_S), session()).await.unwrap();
+    world
+        .engine
+        .sign_in(evm(1), ([1; 16], LATER_S), session())
+        .await
+        .unwrap();
     let code = LinkCode {
         hash: [1; 32],
         expires_s: LATER_S,
@@ -161,7 +179,9 @@ async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
     // Aim: what a check has passed is never refused after settlement.
     let world = World::new().await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, crate::support::ports::Fate::Waits);
+    world
+        .chain
+        .fate(&request.authorization, crate::support::ports::Fate::Waits);
     let call = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
         let permit = engine.admit(&evm(1)).unwrap();

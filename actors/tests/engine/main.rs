@@ -5,8 +5,8 @@
 mod support;
 
 mod admission;
-mod credits;
 mod crashes;
+mod credits;
 mod deliveries;
 mod durability;
 mod identity;

@@ -18,7 +18,10 @@ async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
     world.quiet().await;
     world.assert_one_card(&request);
 
-    let Outcome::Fulfilled { session, transaction, .. } = &paid.outcome else {
+    let Outcome::Fulfilled {
+        session, transaction, ..
+    } = &paid.outcome
+    else {
         panic!("{:?}", paid.outcome);
     };
     assert_eq!(*session, request.session.id);
@@ -55,7 +58,10 @@ async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
         told.push(in_time("a call", call).await.unwrap().unwrap());
     }
     assert_eq!(told.iter().filter(|paid| paid.won).count(), 1, "one claim wins");
-    assert!(told.iter().all(|paid| paid.outcome == told[0].outcome), "all are told the same");
+    assert!(
+        told.iter().all(|paid| paid.outcome == told[0].outcome),
+        "all are told the same"
+    );
     world.quiet().await;
     world.assert_one_card(&request);
     assert_eq!(world.chain.submissions(), 1);
@@ -98,7 +104,10 @@ async fn case_03_a_payment_is_bound_to_its_first_request() {
     let before = world.history().len();
     world.quiet().await;
     assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
-    assert!(world.history().len() - before <= 1, "only the issuing of the card may have come since");
+    assert!(
+        world.history().len() - before <= 1,
+        "only the issuing of the card may have come since"
+    );
     world.assert_one_card(&request);
 }
 
@@ -156,7 +165,9 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     settings.caps.cards = 1;
     let world = World::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Unreachable(settings.prepare_attempts));
+    world
+        .chain
+        .fate(&request.authorization, Fate::Unreachable(settings.prepare_attempts));
     let paid = world.pay(&request).await.unwrap();
     assert_eq!(paid.outcome, Outcome::Unavailable);
     assert_eq!(world.chain.submissions(), 0, "nothing was sent");
@@ -178,7 +189,9 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
     settings.caps.cards = 20;
     let world = World::with(settings).await;
     let request = card_for(evm(1), 1);
-    world.chain.fate(&request.authorization, Fate::Unreachable(settings.prepare_attempts));
+    world
+        .chain
+        .fate(&request.authorization, Fate::Unreachable(settings.prepare_attempts));
     world.pay(&request).await.unwrap();
     world.quiet().await;
     let calls: Vec<_> = (0..10)
@@ -253,9 +266,14 @@ async fn envelopes_are_valid_json_in_the_order_of_the_store() {
     let mut kinds = Vec::new();
     for event in world.store.events(0, 1_000, Some(&evm(1).key())).await.unwrap() {
         let record = purser_actors::kernel::record::Record::read(&event.payload).unwrap();
-        let Some(announcement) = record.announcement else { continue };
+        let Some(announcement) = record.announcement else {
+            continue;
+        };
         let text = announcement.with_seq(event.seq);
-        assert!(text.starts_with(&format!("{{\"seq\":{},\"id\":\"evt_", event.seq)), "{text}");
+        assert!(
+            text.starts_with(&format!("{{\"seq\":{},\"id\":\"evt_", event.seq)),
+            "{text}"
+        );
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(json["type"], announcement.kind);
         assert_eq!(json["user_id"], evm(1).user_id());
@@ -263,12 +281,21 @@ async fn envelopes_are_valid_json_in_the_order_of_the_store() {
             assert_eq!(json["previous"]["status"], "pending");
             assert_eq!(json["data"]["object"]["status"], "ready");
             assert_eq!(json["data"]["object"]["card_id"], bought(&paid).to_string());
-            assert!(text.contains("\"usd_amount\":5,"), "amounts are numbers with exact text: {text}");
+            assert!(
+                text.contains("\"usd_amount\":5,"),
+                "amounts are numbers with exact text: {text}"
+            );
         }
         kinds.push(announcement.kind);
     }
     assert_eq!(
         kinds,
-        ["account.opened", "payment.settled", "payment.fulfilled", "card.pending", "card.ready"]
+        [
+            "account.opened",
+            "payment.settled",
+            "payment.fulfilled",
+            "card.pending",
+            "card.ready"
+        ]
     );
 }

@@ -46,15 +46,26 @@ async fn passivation_waits_for_whoever_waits_for_an_outcome() {
     // Aim: an actor somebody waits at stays, however idle it is.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
-    in_time("an answer", counters.family.ask(name, Command::Add(1))).await.unwrap();
+    in_time("an answer", counters.family.ask(name, Command::Add(1)))
+        .await
+        .unwrap();
     let outcome = tokio::spawn(counters.family.outcome(name, 0));
-    in_time("an answer", counters.family.ask(name, Command::Show)).await.unwrap();
+    in_time("an answer", counters.family.ask(name, Command::Show))
+        .await
+        .unwrap();
     for _ in 0..20 {
         counters.clock.advance(3_600_001);
         counters.family.sweep();
-        assert_eq!(in_time("an answer", counters.family.ask(name, Command::Show)).await.unwrap(), 1);
+        assert_eq!(
+            in_time("an answer", counters.family.ask(name, Command::Show))
+                .await
+                .unwrap(),
+            1
+        );
     }
-    in_time("an answer", counters.family.ask(name, Command::Add(99))).await.unwrap();
+    in_time("an answer", counters.family.ask(name, Command::Add(99)))
+        .await
+        .unwrap();
     assert_eq!(in_time("the outcome", outcome).await.unwrap().unwrap(), 100);
 }
 
@@ -65,13 +76,17 @@ async fn at_most_resident_max_stay_and_the_longest_idle_go_first() {
     limits.resident_max = 10;
     let counters = Counters::new(limits).await;
     for n in 0..10 {
-        in_time("an answer", counters.family.ask(Name(n), Command::Add(1))).await.unwrap();
+        in_time("an answer", counters.family.ask(Name(n), Command::Add(1)))
+            .await
+            .unwrap();
         counters.clock.advance(1_000);
     }
     counters.family.sweep();
     assert_eq!(counters.family.resident(), 10, "at the limit nobody goes");
     for n in 10..25 {
-        in_time("an answer", counters.family.ask(Name(n), Command::Add(1))).await.unwrap();
+        in_time("an answer", counters.family.ask(Name(n), Command::Add(1)))
+            .await
+            .unwrap();
         counters.clock.advance(1_000);
     }
     counters.family.sweep();
@@ -82,7 +97,11 @@ async fn at_most_resident_max_stay_and_the_longest_idle_go_first() {
         assert_eq!(counters.family.ask(Name(n), Command::Show).await.unwrap(), 1);
     }
     for n in 0..15 {
-        assert_eq!(counters.family.ask(Name(n), Command::Show).await.unwrap(), 1, "who rests comes back");
+        assert_eq!(
+            counters.family.ask(Name(n), Command::Show).await.unwrap(),
+            1,
+            "who rests comes back"
+        );
     }
 }
 
@@ -94,12 +113,18 @@ async fn case_67_an_actor_that_panics_a_thousand_times_loses_nothing_acknowledge
     let mut acknowledged = 0;
     for round in 1..=1_000_u64 {
         let death = in_time("a death", counters.family.ask(name, Command::Die)).await;
-        assert!(matches!(death, Err(Refusal::Unknown)), "who dies answers unknown: {death:?}");
+        assert!(
+            matches!(death, Err(Refusal::Unknown)),
+            "who dies answers unknown: {death:?}"
+        );
         loop {
             match in_time("an answer", counters.family.ask(name, Command::Add(1))).await {
                 Ok(total) => {
                     acknowledged += 1;
-                    assert_eq!(total, acknowledged, "nothing acknowledged is lost, nothing else is there");
+                    assert_eq!(
+                        total, acknowledged,
+                        "nothing acknowledged is lost, nothing else is there"
+                    );
                     break;
                 }
                 // Sent to the dead one's mailbox.
@@ -148,7 +173,9 @@ async fn a_death_with_a_batch_in_flight_loses_only_what_was_not_acknowledged() {
     // Aim: the successor reads the predecessor's last word, though it was not durable at the time of the death.
     let counters = Counters::new(fast().limits).await;
     let name = Name(1);
-    in_time("an answer", counters.family.ask(name, Command::Add(1))).await.unwrap();
+    in_time("an answer", counters.family.ask(name, Command::Add(1)))
+        .await
+        .unwrap();
     counters.store.hold();
     let family = counters.family.clone();
     let last = tokio::spawn(async move { family.ask(name, Command::Add(1)).await });
@@ -178,8 +205,17 @@ async fn an_entity_that_cannot_be_loaded_is_quarantined_and_the_others_live() {
     assert_eq!(counters.family.quarantined(), [Name(1)]);
     let refused = in_time("an answer", counters.family.ask(Name(1), Command::Add(1))).await;
     assert!(matches!(refused, Err(Refusal::Quarantined)), "{refused:?}");
-    assert_eq!(counters.family.restarts(), u64::from(limits.quarantine_after), "it is not tried again");
-    assert_eq!(in_time("an answer", counters.family.ask(Name(2), Command::Add(1))).await.unwrap(), 1);
+    assert_eq!(
+        counters.family.restarts(),
+        u64::from(limits.quarantine_after),
+        "it is not tried again"
+    );
+    assert_eq!(
+        in_time("an answer", counters.family.ask(Name(2), Command::Add(1)))
+            .await
+            .unwrap(),
+        1
+    );
     let closed = in_time("the outcome", counters.family.outcome(Name(1), 0)).await;
     assert!(closed.is_err(), "who waits for its outcome is not left waiting");
 }

@@ -72,7 +72,10 @@ impl Chain {
     pub(crate) fn land(&self, authorization: &Authorization) -> String {
         let key = authorization.claim_key();
         let mut landed = self.landed.lock();
-        landed.entry(key).or_insert_with(|| format!("0x{}", hex::encode(&key[..8]))).clone()
+        landed
+            .entry(key)
+            .or_insert_with(|| format!("0x{}", hex::encode(&key[..8])))
+            .clone()
     }
 
     /// The transfer's validity is over.

@@ -67,7 +67,11 @@ impl World {
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
-        let surroundings = (Arc::new(Chain::new()), Arc::new(Issuer::default()), Arc::new(TestClock::new()));
+        let surroundings = (
+            Arc::new(Chain::new()),
+            Arc::new(Issuer::default()),
+            Arc::new(TestClock::new()),
+        );
         Self::on(MemoryStore::new(), surroundings, settings).await
     }
 
@@ -105,7 +109,10 @@ impl World {
     }
 
     pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {
-        let permit = self.engine.admit(&request.authorization.payer()).expect("there is room");
+        let permit = self
+            .engine
+            .admit(&request.authorization.payer())
+            .expect("there is room");
         super::in_time("a paid call", self.engine.pay(request.clone(), permit)).await
     }
 
@@ -132,7 +139,9 @@ impl World {
         let rows = self.store.rows(&table::entity(Kind::Card, &[]));
         rows.into_iter()
             .map(|(key, row)| {
-                let id = CardId(u128::from_be_bytes(*key.last_chunk().expect("a card's key ends in its id")));
+                let id = CardId(u128::from_be_bytes(
+                    *key.last_chunk().expect("a card's key ends in its id"),
+                ));
                 (id, codec::decode(&row.value).expect("a card"))
             })
             .collect()
@@ -156,7 +165,10 @@ impl World {
     /// All that happened, in order.
     pub(crate) fn history(&self) -> Vec<Record> {
         let events = self.store.all_events();
-        events.iter().map(|e| Record::read(&e.payload).expect("a record")).collect()
+        events
+            .iter()
+            .map(|e| Record::read(&e.payload).expect("a record"))
+            .collect()
     }
 
     /// How often subscribers were told this.
