@@ -16,8 +16,8 @@ mod text;
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
 pub use sections::{
-    Caps, Engine, Identity, Limits, PayTo, Payment, Provider, ProviderKind, Recovery, Sandbox, Server, Service, Storage,
-    Stream,
+    Caps, Engine, Identity, Limits, PayTo, Payment, Provider, ProviderKind, Recovery, Sandbox, Server, Service,
+    Storage, Stream,
 };
 
 use serde::Deserialize;
@@ -119,8 +119,9 @@ impl Config {
     /// The first thing wrong, with the name of the setting; see [`ConfigError`].
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         let merged = layers::merge(sources)?;
-        let mut config: Self =
-            merged.try_into().map_err(|e: toml::de::Error| ConfigError::Value(e.message().to_owned()))?;
+        let mut config: Self = merged
+            .try_into()
+            .map_err(|e: toml::de::Error| ConfigError::Value(e.message().to_owned()))?;
         config.products.resolve(&config.service.countries);
         check::check(&config)?;
         Ok(config)

@@ -3,12 +3,24 @@
 //! `server` (sockets) → `front` (what is true of every request) → routes, one file an area. Every refusal is an
 //! [`error::ApiError`] and is written by the front.
 
+pub mod account;
 pub mod caller;
+pub mod cards;
+pub mod deprecation;
 pub mod error;
+pub mod events;
 pub mod front;
 pub mod headers;
+pub mod health;
 pub mod json;
+pub mod login;
+pub mod login_page;
+pub mod openapi;
+pub mod pricing;
 pub mod query;
 pub mod rate;
+pub mod sandbox;
 pub mod server;
+pub mod sign_in;
 mod unparsed;
+pub mod version;

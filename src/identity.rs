@@ -10,6 +10,8 @@
 //! - [`keys`] and [`key_file`] hold all of it up.
 
 pub mod challenge;
+pub mod credentials;
+pub mod doorkeeper;
 pub mod key_file;
 pub mod keys;
 pub mod login;

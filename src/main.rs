@@ -1,1 +1,56 @@
-fn main() {}
+//! The `purser` binary: one command line over the library.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use purser::cli::{self, CliError};
+
+/// Sells prepaid cards to software agents, paid call by call in USDC (x402). Without a command: serve
+#[derive(Parser)]
+#[command(name = "purser", version, arg_required_else_help = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: cli::serve::Args,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(cli::serve::Args),
+    Pay(cli::pay::Args),
+    Wallet(cli::wallet::Args),
+    Listen(cli::listen::Args),
+    Verify(cli::store::VerifyArgs),
+    Backup(cli::store::BackupArgs),
+    Restore(cli::store::RestoreArgs),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&CliError::Connection(format!("cannot start the runtime: {error}"))),
+    };
+    let done = runtime.block_on(async {
+        match cli.command {
+            None => cli::serve::run(cli.serve).await,
+            Some(Command::Serve(args)) => cli::serve::run(args).await,
+            Some(Command::Pay(args)) => cli::pay::run(args).await,
+            Some(Command::Wallet(args)) => cli::wallet::run(args).await,
+            Some(Command::Listen(args)) => cli::listen::run(args).await,
+            Some(Command::Verify(args)) => cli::store::verify(args).await,
+            Some(Command::Backup(args)) => cli::store::backup(args).await,
+            Some(Command::Restore(args)) => cli::store::restore(args).await,
+        }
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &CliError) -> ExitCode {
+    cli::complain(error);
+    ExitCode::from(error.exit_status())
+}

@@ -8,7 +8,10 @@ pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<
     }
     let most = if typed.len() < 4 { 1 } else { 2 };
     let scored = known.map(|name| (edits(&typed.to_ascii_lowercase(), name), name));
-    scored.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
+    scored
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn one into the other (optimal string alignment).

@@ -43,7 +43,6 @@ mod tests {
     fn case_70_debug_shows_nothing() {
         #[derive(Debug)]
         struct Card {
-            #[expect(dead_code, reason = "read by Debug alone")]
             number: Secret<String>,
         }
         let card = Card {

@@ -3,8 +3,8 @@
 //! These are wallets for the sandbox and for small test amounts: a key lies in a file that only its owner can read.
 //! The server never uses this module; it holds no payer's key.
 //!
-//! What a stock client sends for the same challenge, clock and random bytes, this module sends byte for byte; the golden
-//! vectors hold it to that.
+//! What a stock client sends for the same challenge, clock and random bytes, this module sends byte for byte; the
+//! golden vectors hold it to that.
 
 pub mod evm;
 pub mod keys;

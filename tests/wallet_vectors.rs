@@ -27,14 +27,20 @@ impl Replay {
     /// 32 hex digits a number.
     fn of(hex: &str) -> Self {
         let digits = hex.trim_start_matches("0x").as_bytes();
-        let numbers = digits.chunks(32).map(|part| u128::from_str_radix(std::str::from_utf8(part).unwrap(), 16).unwrap());
+        let numbers = digits
+            .chunks(32)
+            .map(|part| u128::from_str_radix(std::str::from_utf8(part).unwrap(), 16).unwrap());
         Self(Mutex::new(numbers.rev().collect()))
     }
 }
 
 impl Entropy for Replay {
     fn random(&self) -> u128 {
-        self.0.lock().unwrap().pop().expect("a vector uses as many numbers as it holds")
+        self.0
+            .lock()
+            .unwrap()
+            .pop()
+            .expect("a vector uses as many numbers as it holds")
     }
 }
 
@@ -52,11 +58,30 @@ fn a_payment_on_base_is_the_stock_clients_byte_for_byte() {
     let now = Timestamp(v2["clock"]["unix"].as_u64().unwrap() * 1000);
 
     let entropy = Replay::of(text(&v2["output"]["decoded"]["payload"]["authorization"]["nonce"]));
-    let header = wallet().pay(&required, &offer, &Circumstances { now, entropy: &entropy, blockhash: None }).unwrap();
+    let header = wallet()
+        .pay(
+            &required,
+            &offer,
+            &Circumstances {
+                now,
+                entropy: &entropy,
+                blockhash: None,
+            },
+        )
+        .unwrap();
     assert_eq!(header, text(&v2["output"]["headerValue"]));
 
     let entropy = Replay::of(text(&v1["output"]["decoded"]["payload"]["authorization"]["nonce"]));
-    let header = wallet().pay_v1(&offer, &Circumstances { now, entropy: &entropy, blockhash: None }).unwrap();
+    let header = wallet()
+        .pay_v1(
+            &offer,
+            &Circumstances {
+                now,
+                entropy: &entropy,
+                blockhash: None,
+            },
+        )
+        .unwrap();
     assert_eq!(header, text(&v1["output"]["headerValue"]));
 }
 
@@ -72,7 +97,10 @@ fn a_payment_on_solana_is_the_stock_clients_byte_for_byte() {
         entropy: &Replay::of(std::str::from_utf8(&memo).unwrap()),
         blockhash: pubkey(text(&vector["rpcStub"]["blockhash"])),
     };
-    assert_eq!(wallet().pay(&required, &offer, &circumstances).unwrap(), text(&vector["output"]["headerValue"]));
+    assert_eq!(
+        wallet().pay(&required, &offer, &circumstances).unwrap(),
+        text(&vector["output"]["headerValue"])
+    );
 }
 
 #[test]
@@ -87,22 +115,34 @@ fn a_sign_in_is_the_stock_clients_byte_for_byte() {
             info.check_origin("https", "api.example.com").unwrap();
             let message = info.message(network, &wallet().address(network));
             assert_eq!(message, text(&case["output"]["message"]));
-            assert_eq!(wallet().sign_in(&info, network).unwrap(), text(&case["output"]["headerValue"]));
+            assert_eq!(
+                wallet().sign_in(&info, network).unwrap(),
+                text(&case["output"]["headerValue"])
+            );
         }
     }
 }
+
+type Spoil = fn(&mut SiwxInfo);
 
 #[test]
 fn the_wallet_signs_in_to_the_called_site_only() {
     // Aim: a challenge relayed from elsewhere, or one that smuggles lines into the message, is not signed.
     let vector = vector("siwx-evm");
     let header = text(&vector["cases"]["full"]["input"]["challengeHeader"]);
-    let honest = PaymentRequired::from_header(header.as_bytes()).unwrap().sign_in().unwrap();
-    let cases: [(&str, fn(&mut SiwxInfo)); 4] = [
+    let honest = PaymentRequired::from_header(header.as_bytes())
+        .unwrap()
+        .sign_in()
+        .unwrap();
+    let cases: [(&str, Spoil); 4] = [
         ("another domain", |info| info.domain = "api.example.org".to_owned()),
         ("another port", |info| info.domain = "api.example.com:8443".to_owned()),
-        ("a host that only begins alike", |info| info.uri = "https://api.example.com.evil.example/auth".to_owned()),
-        ("a line break", |info| info.statement = Some("Sign in\nURI: https://evil.example".to_owned())),
+        ("a host that only begins alike", |info| {
+            info.uri = "https://api.example.com.evil.example/auth".to_owned()
+        }),
+        ("a line break", |info| {
+            info.statement = Some("Sign in\nURI: https://evil.example".to_owned())
+        }),
     ];
     for (name, spoil) in cases {
         let mut info = honest.clone();

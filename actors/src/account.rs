@@ -82,6 +82,8 @@ pub struct LinkGrant {
     pub wallet: Wallet,
     /// No more than the session that made the link.
     pub amr: Amr,
+    /// Worthless from this second on.
+    pub expires_s: u64,
 }
 
 impl Stored for LinkGrant {
@@ -134,8 +136,8 @@ pub enum Command {
     },
     /// Use a login link.
     UseLink {
-        /// Its code.
-        code: LinkCode,
+        /// Hash of its code.
+        code: [u8; 32],
         /// What it grants.
         amr: Amr,
         /// To be opened.
@@ -401,11 +403,11 @@ impl Entity for Account {
                 message: message.clone(),
             }),
             (Some(_), Command::OfferLink { code, amr }) => {
-                let grant = LinkGrant { wallet: *wallet, amr };
-                Ok(done.put_new(table::link(code.expires_s, &code.hash), codec::encode(&grant)))
+                let grant = LinkGrant { wallet: *wallet, amr, expires_s: code.expires_s };
+                Ok(done.put_new(table::link(&code.hash), codec::encode(&grant)))
             }
             (Some(_), Command::UseLink { code, amr, session }) => {
-                let decision = done.take(table::link(code.expires_s, &code.hash));
+                let decision = done.take(table::link(&code));
                 opened(decision, wallet, amr, session, context)
             }
             (this, Command::Freeze { message }) => match this.and_then(|a| a.frozen.as_ref()) {

@@ -217,25 +217,25 @@ impl Engine {
 }
 
 impl Inner {
-    /// Deletes nonces and login codes that nobody could use any more. Their keys begin with the expiry.
+    /// Deletes nonces, revocations and login codes that no longer matter. The keys of the first two begin with the
+    /// expiry; of a code, the row tells.
     async fn forget_expired(&self) -> Result<(), StoreError> {
         const PAGE: usize = 500;
         let now_s = self.clock.now().seconds();
-        for name in [table::NONCE, table::LINK] {
+        for name in [table::NONCE, table::LINK, table::REVOKED] {
             let page = self.store.scan(&[name], None, PAGE).await?;
-            let expired = page.into_iter().map(|(key, _)| key).filter(|key| {
-                let expiry = key.get(1..9).and_then(|b| <[u8; 8]>::try_from(b).ok());
-                expiry.is_some_and(|e| u64::from_be_bytes(e) < now_s)
+            let expired = page.into_iter().filter(|(key, row)| {
+                let expiry = if name == table::LINK {
+                    codec::decode(&row.value).ok().map(|grant: LinkGrant| grant.expires_s)
+                } else {
+                    key.get(1..).and_then(|k| k.first_chunk()).map(|b| u64::from_be_bytes(*b))
+                };
+                expiry.is_some_and(|e| e < now_s)
             });
-            let writes: Vec<_> = expired.map(|key| Write::Delete { key }).collect();
+            let writes: Vec<_> = expired.map(|(key, _)| Write::Delete { key }).collect();
             if !writes.is_empty() {
-                self.store.commit(
-                    Batch {
-                        writes,
-                        ..Batch::default()
-                    },
-                    Box::new(|_| {}),
-                );
+                let batch = Batch { writes, ..Batch::default() };
+                self.store.commit(batch, Box::new(|_| {}));
             }
         }
         Ok(())
@@ -380,14 +380,14 @@ impl Engine {
     ///
     /// # Errors
     /// [`Denied::Used`] when the code is unknown, used or too old.
-    pub async fn use_link(&self, code: LinkCode, session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
-        if code.expires_s <= self.0.clock.now().seconds() {
-            return Err(Denied::Used);
-        }
+    pub async fn use_link(&self, code: [u8; 32], session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
         for _ in 0..RACES {
-            let row = self.0.store.read(&table::link(code.expires_s, &code.hash)).await;
+            let row = self.0.store.read(&table::link(&code)).await;
             let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
             let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
+            if grant.expires_s <= self.0.clock.now().seconds() {
+                return Err(Denied::Used);
+            }
             let command = account::Command::UseLink {
                 code,
                 amr: grant.amr,
@@ -411,6 +411,16 @@ impl Engine {
         command: session::Command,
     ) -> Result<session::Answer, Denied<session::Rejection>> {
         Ok(self.0.sessions.ask(session, command).await?)
+    }
+
+    /// Sessions whose id_tokens must no longer count, though some could still be alive.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn revoked_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let rows = self.0.store.scan(&[table::REVOKED], None, usize::MAX).await?;
+        let id = |key: &[u8]| key.last_chunk::<16>().map(|b| SessionId(u128::from_be_bytes(*b)));
+        Ok(rows.iter().filter_map(|(key, _)| id(key)).collect())
     }
 
     /// Freezes or unfreezes an account.

@@ -8,11 +8,14 @@ use purser_storage::codec::Stored;
 
 use crate::id::{SessionId, Wallet};
 use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::port::Timestamp;
 
 /// A token replaced longer ago than this, in milliseconds, is never accepted again.
 pub const GRACE_MS: u64 = 30_000;
+
+/// No id_token lives longer than this after it was made, in seconds: a revocation is remembered for so long.
+pub const ID_TOKEN_MAX_S: u64 = 24 * 3600;
 
 /// How the wallet was proved when the session began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -158,6 +161,12 @@ impl Session {
     }
 }
 
+/// Ends the session and leaves word for whoever judges id_tokens.
+fn revoke(id: &SessionId, answer: Answer, why: Revoked, context: &Context) -> Decision<Session> {
+    let until_s = context.now.seconds() + ID_TOKEN_MAX_S;
+    Decision::answer(answer).event(Event::Revoked(why)).put(table::revoked(until_s, *id), Vec::new())
+}
+
 impl Entity for Session {
     const KIND: Kind = Kind::Session;
     const MOVES: &'static [Move] = &[
@@ -174,7 +183,7 @@ impl Entity for Session {
 
     fn decide(
         this: Option<&Self>,
-        _: &SessionId,
+        id: &SessionId,
         command: Command,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
@@ -182,7 +191,7 @@ impl Entity for Session {
             return Err(Rejection::Revoked);
         };
         match command {
-            Command::Revoke => Ok(Decision::answer(Answer::Done).event(Event::Revoked(Revoked::Owner))),
+            Command::Revoke => Ok(revoke(id, Answer::Done, Revoked::Owner, context)),
             Command::Refresh { .. } if context.now >= session.expires_at => Err(Rejection::Expired),
             Command::Refresh {
                 presented,
@@ -200,9 +209,7 @@ impl Entity for Session {
             {
                 Ok(Decision::answer(Answer::Generation(session.generation)))
             }
-            Command::Refresh { .. } => {
-                Ok(Decision::answer(Answer::ReuseDetected).event(Event::Revoked(Revoked::Reuse)))
-            }
+            Command::Refresh { .. } => Ok(revoke(id, Answer::ReuseDetected, Revoked::Reuse, context)),
         }
     }
 

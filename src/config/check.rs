@@ -8,7 +8,10 @@ use super::{Config, ConfigError, Countries, Product, ProviderKind};
 type Checked = Result<(), ConfigError>;
 
 fn refuse(key: &'static str, reason: impl Into<String>) -> ConfigError {
-    ConfigError::Refused { key, reason: reason.into() }
+    ConfigError::Refused {
+        key,
+        reason: reason.into(),
+    }
 }
 
 fn require(holds: bool, key: &'static str, reason: &str) -> Checked {
@@ -19,20 +22,36 @@ pub(super) fn check(config: &Config) -> Checked {
     server(config)?;
     engine(config)?;
     for network in Network::ALL {
-        let key = if network == Network::Base { "payment.pay_to.base" } else { "payment.pay_to.solana" };
-        require(config.payment.pay_to.wallet(network).is_some(), key, "is not an address of that network")?;
+        let key = if network == Network::Base {
+            "payment.pay_to.base"
+        } else {
+            "payment.pay_to.solana"
+        };
+        require(
+            config.payment.pay_to.wallet(network).is_some(),
+            key,
+            "is not an address of that network",
+        )?;
     }
     for (name, product) in config.products.all() {
         self::product(name, product)?;
     }
     codes("service.countries", &config.service.countries)?;
-    if config.is_sandbox() { Ok(()) } else { production(config) }
+    if config.is_sandbox() {
+        Ok(())
+    } else {
+        production(config)
+    }
 }
 
 fn server(config: &Config) -> Checked {
     let server = &config.server;
     public_url(&server.public_url)?;
-    require(server.max_connections > 0, "server.max_connections", "must be at least 1")?;
+    require(
+        server.max_connections > 0,
+        "server.max_connections",
+        "must be at least 1",
+    )?;
     require(
         (8192..=65536).contains(&server.max_header_bytes),
         "server.max_header_bytes",
@@ -49,12 +68,32 @@ fn server(config: &Config) -> Checked {
         "must be longer than engine.answer_timeout_ms",
     )?;
     let limits = &config.limits;
-    require(limits.requests_per_window > 0, "limits.requests_per_window", "must be at least 1")?;
-    require(limits.payments_per_window > 0, "limits.payments_per_window", "must be at least 1")?;
+    require(
+        limits.requests_per_window > 0,
+        "limits.requests_per_window",
+        "must be at least 1",
+    )?;
+    require(
+        limits.payments_per_window > 0,
+        "limits.payments_per_window",
+        "must be at least 1",
+    )?;
     require(limits.window_seconds > 0, "limits.window_seconds", "must be at least 1")?;
-    require(limits.tracked_callers >= 64, "limits.tracked_callers", "must be at least 64")?;
-    require(config.stream.ping_interval_ms >= 100, "stream.ping_interval_ms", "must be at least 100")?;
-    require(config.stream.max_message_bytes >= 8192, "stream.max_message_bytes", "must hold a token: at least 8192")
+    require(
+        limits.tracked_callers >= 64,
+        "limits.tracked_callers",
+        "must be at least 64",
+    )?;
+    require(
+        config.stream.ping_interval_ms >= 100,
+        "stream.ping_interval_ms",
+        "must be at least 100",
+    )?;
+    require(
+        config.stream.max_message_bytes >= 8192,
+        "stream.max_message_bytes",
+        "must hold a token: at least 8192",
+    )
 }
 
 /// Scheme, host and port only: the sign-in domain and every link derive from it.
@@ -66,14 +105,26 @@ fn public_url(url: &str) -> Checked {
     let uri: http::Uri = url.parse().map_err(|e| refuse(key, format!("is not a URL: {e}")))?;
     let scheme_fits = matches!(uri.scheme_str(), Some("http" | "https"));
     require(scheme_fits, key, "must begin with http:// or https://")?;
-    require(!url.ends_with('/') && uri.path() == "/" && uri.query().is_none(), key, "must not have a path")?;
-    require(!url.contains('@') && !url.contains('#'), key, "must be scheme, host and port only")
+    require(
+        !url.ends_with('/') && uri.path() == "/" && uri.query().is_none(),
+        key,
+        "must not have a path",
+    )?;
+    require(
+        !url.contains('@') && !url.contains('#'),
+        key,
+        "must be scheme, host and port only",
+    )
 }
 
 fn engine(config: &Config) -> Checked {
     let engine = &config.engine;
     require(engine.max_in_flight > 0, "engine.max_in_flight", "must be at least 1")?;
-    require(engine.max_settlements_per_payer > 0, "engine.max_settlements_per_payer", "must be at least 1")?;
+    require(
+        engine.max_settlements_per_payer > 0,
+        "engine.max_settlements_per_payer",
+        "must be at least 1",
+    )?;
     require(engine.max_attempts > 0, "engine.max_attempts", "must be at least 1")?;
     require(
         engine.settle_timeout_ms < engine.answer_timeout_ms,
@@ -86,7 +137,11 @@ fn engine(config: &Config) -> Checked {
         "must be at least 1 and at most engine.backoff_last_ms",
     )?;
     let segment = config.storage.segment_bytes;
-    require((65536..=1 << 30).contains(&segment), "storage.segment_bytes", "must lie between 64 KiB and 1 GiB")
+    require(
+        (65536..=1 << 30).contains(&segment),
+        "storage.segment_bytes",
+        "must lie between 64 KiB and 1 GiB",
+    )
 }
 
 fn product(name: &str, product: &Product) -> Checked {
@@ -100,7 +155,10 @@ fn product(name: &str, product: &Product) -> Checked {
     if product.fee_rate >= Decimal::ONE {
         return Err(wrong("fee_rate is a fraction: 0.0025 means 0.25 %".into()));
     }
-    product.fee().total(product.max).map_err(|e| wrong(format!("max with its fee: {e}")))?;
+    product
+        .fee()
+        .total(product.max)
+        .map_err(|e| wrong(format!("max with its fee: {e}")))?;
     for table in product.tables() {
         if let Countries::Listed(list) = table {
             codes("products", list).map_err(|_| wrong("a country is not two capital letters".into()))?;
@@ -111,28 +169,53 @@ fn product(name: &str, product: &Product) -> Checked {
 
 fn codes(key: &'static str, list: &[String]) -> Checked {
     let fits = |code: &String| code.len() == 2 && code.bytes().all(|b| b.is_ascii_uppercase());
-    require(list.iter().all(fits), key, "countries are ISO 3166-1 alpha-2 codes in capitals")
+    require(
+        list.iter().all(fits),
+        key,
+        "countries are ISO 3166-1 alpha-2 codes in capitals",
+    )
 }
 
 /// What only the sandbox may have.
 fn production(config: &Config) -> Checked {
-    let defaults: toml::Table =
-        super::DEFAULTS.parse().map_err(|e: toml::de::Error| ConfigError::Value(e.message().to_owned()))?;
+    let defaults: toml::Table = super::DEFAULTS
+        .parse()
+        .map_err(|e: toml::de::Error| ConfigError::Value(e.message().to_owned()))?;
     let sandbox_address = |network: &str| defaults["payment"]["pay_to"][network].as_str().map(str::to_owned);
     let needs = "production needs your own";
     let base = Some(&config.payment.pay_to.base) == sandbox_address("base").as_ref();
-    require(!base, "payment.pay_to.base", &format!("{needs}; the default is the sandbox's treasury"))?;
+    require(
+        !base,
+        "payment.pay_to.base",
+        &format!("{needs}; the default is the sandbox's treasury"),
+    )?;
     let solana = Some(&config.payment.pay_to.solana) == sandbox_address("solana").as_ref();
-    require(!solana, "payment.pay_to.solana", &format!("{needs}; the default is the sandbox's treasury"))?;
+    require(
+        !solana,
+        "payment.pay_to.solana",
+        &format!("{needs}; the default is the sandbox's treasury"),
+    )?;
     let identity = &config.identity;
-    require(!identity.signing_key_file.as_os_str().is_empty(), "identity.signing_key_file", needs)?;
-    require(!identity.secret_key_file.as_os_str().is_empty(), "identity.secret_key_file", needs)?;
+    require(
+        !identity.signing_key_file.as_os_str().is_empty(),
+        "identity.signing_key_file",
+        needs,
+    )?;
+    require(
+        !identity.secret_key_file.as_os_str().is_empty(),
+        "identity.secret_key_file",
+        needs,
+    )?;
     require(
         config.server.public_url.starts_with("https://"),
         "server.public_url",
         "production needs the https:// address that clients call",
     )?;
     let sandboxed = "\"sandbox\" moves no real money; production refuses it";
-    require(config.settlement.kind != ProviderKind::Sandbox, "settlement.kind", sandboxed)?;
+    require(
+        config.settlement.kind != ProviderKind::Sandbox,
+        "settlement.kind",
+        sandboxed,
+    )?;
     require(config.issuer.kind != ProviderKind::Sandbox, "issuer.kind", sandboxed)
 }

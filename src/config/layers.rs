@@ -9,7 +9,10 @@ use crate::nearest::nearest;
 pub const DEFAULTS: &str = include_str!("../../config.toml");
 
 /// Tables whose keys are the operator's to choose; their values are lists.
-const OPEN_TABLES: [&str; 2] = ["products.push_to_card.countries_by_currency", "products.app_payment.countries_by_platform"];
+const OPEN_TABLES: [&str; 2] = [
+    "products.push_to_card.countries_by_currency",
+    "products.app_payment.countries_by_platform",
+];
 
 /// What comes on top of the defaults.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +41,10 @@ pub(super) fn merge(sources: &Sources) -> Result<Table, ConfigError> {
 }
 
 fn parse(origin: &str, text: &str) -> Result<Table, ConfigError> {
-    text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax { origin: origin.to_owned(), reason: e.to_string() })
+    text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax {
+        origin: origin.to_owned(),
+        reason: e.to_string(),
+    })
 }
 
 /// `PURSER_SERVER__LISTEN` is `server.listen`. Without a double underscore only the two settings outside
@@ -59,12 +65,18 @@ fn overlay(onto: &mut Table, from: Table, origin: &str, path: &str) -> Result<()
         onto.clear();
     }
     for (name, value) in from {
-        let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let key = if path.is_empty() {
+            name.clone()
+        } else {
+            format!("{path}.{name}")
+        };
         if open {
             onto.insert(name, typed(&key, &Value::Array(Vec::new()), value, origin)?);
             continue;
         }
-        let Some(current) = onto.get_mut(&name) else { return Err(unknown(onto, &name, key, origin)) };
+        let Some(current) = onto.get_mut(&name) else {
+            return Err(unknown(onto, &name, key, origin));
+        };
         match (current, value) {
             (Value::Table(inner), Value::Table(value)) => overlay(inner, value, origin, &key)?,
             (current, value) => *current = typed(&key, current, value, origin)?,
@@ -75,14 +87,22 @@ fn overlay(onto: &mut Table, from: Table, origin: &str, path: &str) -> Result<()
 
 fn unknown(among: &Table, name: &str, key: String, origin: &str) -> ConfigError {
     let hint = nearest(name, among.keys().map(String::as_str)).map(|n| format!("; did you mean `{n}`?"));
-    ConfigError::Unknown { origin: origin.to_owned(), key, hint: hint.unwrap_or_default() }
+    ConfigError::Unknown {
+        origin: origin.to_owned(),
+        key,
+        hint: hint.unwrap_or_default(),
+    }
 }
 
 fn typed(key: &str, like: &Value, value: Value, origin: &str) -> Result<Value, ConfigError> {
     if like.same_type(&value) {
         return Ok(value);
     }
-    Err(ConfigError::Type { origin: origin.to_owned(), key: key.to_owned(), wanted: in_words(like) })
+    Err(ConfigError::Type {
+        origin: origin.to_owned(),
+        key: key.to_owned(),
+        wanted: in_words(like),
+    })
 }
 
 fn in_words(like: &Value) -> &'static str {
@@ -102,7 +122,9 @@ fn set(settings: &mut Table, key: &str, text: &str, origin: &str) -> Result<(), 
     let mut table = settings;
     for section in sections.split('.').filter(|s| !s.is_empty()) {
         let missing = unknown(table, section, key.to_owned(), origin);
-        let Some(Value::Table(inner)) = table.get_mut(section) else { return Err(missing) };
+        let Some(Value::Table(inner)) = table.get_mut(section) else {
+            return Err(missing);
+        };
         table = inner;
     }
     let missing = unknown(table, name, key.to_owned(), origin);
@@ -112,7 +134,11 @@ fn set(settings: &mut Table, key: &str, text: &str, origin: &str) -> Result<(), 
 }
 
 fn read(key: &str, like: &Value, text: &str, origin: &str) -> Result<Value, ConfigError> {
-    let wrong = || ConfigError::Type { origin: origin.to_owned(), key: key.to_owned(), wanted: in_words(like) };
+    let wrong = || ConfigError::Type {
+        origin: origin.to_owned(),
+        key: key.to_owned(),
+        wanted: in_words(like),
+    };
     match like {
         Value::String(_) => Ok(Value::String(text.to_owned())),
         Value::Integer(_) => text.parse().map(Value::Integer).map_err(|_| wrong()),

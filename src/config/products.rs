@@ -91,12 +91,18 @@ pub struct Product {
 impl Product {
     /// The fee on top of the amount.
     pub fn fee(&self) -> FeeRule {
-        FeeRule { rate: self.fee_rate, minimum: self.min_fee }
+        FeeRule {
+            rate: self.fee_rate,
+            minimum: self.min_fee,
+        }
     }
 
     /// Every country table of the product.
     pub(super) fn tables(&self) -> impl Iterator<Item = &Countries> {
-        let by_key = self.countries_by_currency.values().chain(self.countries_by_platform.values());
+        let by_key = self
+            .countries_by_currency
+            .values()
+            .chain(self.countries_by_platform.values());
         std::iter::once(&self.countries).chain(by_key)
     }
 }
@@ -141,8 +147,14 @@ impl Products {
         ];
         for product in all {
             product.countries.resolve(service);
-            product.countries_by_currency.values_mut().for_each(|c| c.resolve(service));
-            product.countries_by_platform.values_mut().for_each(|c| c.resolve(service));
+            product
+                .countries_by_currency
+                .values_mut()
+                .for_each(|c| c.resolve(service));
+            product
+                .countries_by_platform
+                .values_mut()
+                .for_each(|c| c.resolve(service));
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The sections, typed. What each setting means stands once, in `config.toml`; here are the units and types.
 
-#![allow(missing_docs, reason = "config.toml, compiled in beside this, holds the comment of every setting")]
+#![allow(
+    missing_docs,
+    reason = "config.toml, compiled in beside this, holds the comment of every setting"
+)]
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -120,7 +123,10 @@ impl PayTo {
 
     /// As an address; `None` when it is not one of that network.
     pub fn wallet(&self, network: Network) -> Option<Wallet> {
-        self.text(network).parse::<Wallet>().ok().filter(|w| w.network() == network)
+        self.text(network)
+            .parse::<Wallet>()
+            .ok()
+            .filter(|w| w.network() == network)
     }
 }
 

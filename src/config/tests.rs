@@ -5,11 +5,17 @@ use purser_actors::money::Cents;
 use super::{Config, Countries, Mode, Sources};
 
 fn file(text: &str) -> Sources {
-    Sources { file: Some(("my.toml".into(), text.into())), ..Sources::default() }
+    Sources {
+        file: Some(("my.toml".into(), text.into())),
+        ..Sources::default()
+    }
 }
 
 fn env(name: &str, value: &str) -> Sources {
-    Sources { env: vec![(name.into(), value.into())], ..Sources::default() }
+    Sources {
+        env: vec![(name.into(), value.into())],
+        ..Sources::default()
+    }
 }
 
 // Aim: the file in the repository is complete and every default passes its own checks.
@@ -18,7 +24,13 @@ fn the_defaults_load() {
     let config = Config::load(&Sources::default()).unwrap();
     assert_eq!(config.mode, Mode::Sandbox);
     assert_eq!(config.products.usa_prepaid_card.max, Cents::new(100_000));
-    let sold: Vec<_> = config.products.all().into_iter().filter(|(_, p)| p.available).map(|(name, _)| name).collect();
+    let sold: Vec<_> = config
+        .products
+        .all()
+        .into_iter()
+        .filter(|(_, p)| p.available)
+        .map(|(name, _)| name)
+        .collect();
     assert_eq!(sold, ["usa_prepaid_card"]);
     assert_eq!(config.products.intl_prepaid_card.countries, Countries::Unlisted);
     let paypal = &config.products.app_payment.countries_by_platform["paypal"];
@@ -41,7 +53,11 @@ fn case_25_fees_round_up_to_the_cent() {
         (&products.gift_card, "9000", 943_200),
         (&products.usa_prepaid_card, "5", 500),
     ] {
-        assert_eq!(product.fee().total(Cents::parse(amount).unwrap()), Ok(Cents::new(total)), "{amount}");
+        assert_eq!(
+            product.fee().total(Cents::parse(amount).unwrap()),
+            Ok(Cents::new(total)),
+            "{amount}"
+        );
     }
 }
 
@@ -50,7 +66,10 @@ fn case_25_fees_round_up_to_the_cent() {
 fn the_later_layer_wins() {
     let mut sources = file("[server]\nlisten = \"127.0.0.1:1\"\nmax_connections = 7");
     assert_eq!(Config::load(&sources).unwrap().server.listen.port(), 1);
-    sources.env = vec![("PURSER_SERVER__LISTEN".into(), "127.0.0.1:2".into()), ("PURSER_LOG".into(), "x".into())];
+    sources.env = vec![
+        ("PURSER_SERVER__LISTEN".into(), "127.0.0.1:2".into()),
+        ("PURSER_LOG".into(), "x".into()),
+    ];
     assert_eq!(Config::load(&sources).unwrap().server.listen.port(), 2);
     sources.flags = vec![("server.listen".into(), "127.0.0.1:3".into())];
     let config = Config::load(&sources).unwrap();
@@ -61,7 +80,10 @@ fn the_later_layer_wins() {
 #[test]
 fn the_environment_is_typed_by_the_defaults() {
     let proxies = Config::load(&env("PURSER_SERVER__TRUSTED_PROXIES", "[\"10.0.0.1\"]")).unwrap();
-    assert_eq!(proxies.server.trusted_proxies, ["10.0.0.1".parse::<std::net::IpAddr>().unwrap()]);
+    assert_eq!(
+        proxies.server.trusted_proxies,
+        ["10.0.0.1".parse::<std::net::IpAddr>().unwrap()]
+    );
     let sold = Config::load(&env("PURSER_PRODUCTS__GIFT_CARD__AVAILABLE", "true")).unwrap();
     assert!(sold.products.gift_card.available);
 }
@@ -78,24 +100,66 @@ fn payment_apps_are_the_operators_to_name() {
 #[test]
 fn a_mistake_is_named() {
     for (sources, words) in [
-        (file("[server]\nlisen = \"x\""), "my.toml: there is no setting `server.lisen`; did you mean `listen`?"),
-        (file("[sever]"), "my.toml: there is no setting `sever`; did you mean `server`?"),
-        (file("[server]\nmax_connections = \"7\""), "my.toml: `server.max_connections` must be a whole number"),
-        (file("[caps]\ncard_usd_per_day = 7.5"), "my.toml: `caps.card_usd_per_day` must be text in quotes"),
+        (
+            file("[server]\nlisen = \"x\""),
+            "my.toml: there is no setting `server.lisen`; did you mean `listen`?",
+        ),
+        (
+            file("[sever]"),
+            "my.toml: there is no setting `sever`; did you mean `server`?",
+        ),
+        (
+            file("[server]\nmax_connections = \"7\""),
+            "my.toml: `server.max_connections` must be a whole number",
+        ),
+        (
+            file("[caps]\ncard_usd_per_day = 7.5"),
+            "my.toml: `caps.card_usd_per_day` must be text in quotes",
+        ),
         (file("[caps]\ncard_usd_per_day = \"7.555\""), "amount \"7.555\""),
-        (file("[products.gift_card]\nfee_rate = \"-1\""), "\"-1\" is not a plain decimal"),
-        (file("[products.gift_card]\nfee_rate = \"4.8\""), "gift_card: fee_rate is a fraction"),
-        (file("[products.bank_payment]\nmin = \"60000\""), "bank_payment: min must be"),
+        (
+            file("[products.gift_card]\nfee_rate = \"-1\""),
+            "\"-1\" is not a plain decimal",
+        ),
+        (
+            file("[products.gift_card]\nfee_rate = \"4.8\""),
+            "gift_card: fee_rate is a fraction",
+        ),
+        (
+            file("[products.bank_payment]\nmin = \"60000\""),
+            "bank_payment: min must be",
+        ),
         (file("= 1"), "my.toml is not valid TOML"),
-        (env("PURSER_SERVER__PORT", "1"), "PURSER_SERVER__PORT: there is no setting `server.port`"),
-        (env("PURSER_LIMIT__X", "1"), "there is no setting `limit.x`; did you mean `limits`?"),
+        (
+            env("PURSER_SERVER__PORT", "1"),
+            "PURSER_SERVER__PORT: there is no setting `server.port`",
+        ),
+        (
+            env("PURSER_LIMIT__X", "1"),
+            "there is no setting `limit.x`; did you mean `limits`?",
+        ),
         (env("PURSER_SERVER", "1"), ""),
-        (env("PURSER_SERVER__MAX_CONNECTIONS", "many"), "`server.max_connections` must be a whole number"),
-        (env("PURSER_SERVER__LISTEN__X", "1"), "there is no setting `server.listen.x`"),
+        (
+            env("PURSER_SERVER__MAX_CONNECTIONS", "many"),
+            "`server.max_connections` must be a whole number",
+        ),
+        (
+            env("PURSER_SERVER__LISTEN__X", "1"),
+            "there is no setting `server.listen.x`",
+        ),
         (env("PURSER_MODE", "prod"), "unknown variant `prod`"),
-        (file("[server]\npublic_url = \"https://a.example/x\""), "`server.public_url`: must not have a path"),
-        (file("[server]\npublic_url = \"ftp://a.example\""), "`server.public_url`: must begin with"),
-        (file("[payment.pay_to]\nbase = \"0x12\""), "`payment.pay_to.base`: is not an address"),
+        (
+            file("[server]\npublic_url = \"https://a.example/x\""),
+            "`server.public_url`: must not have a path",
+        ),
+        (
+            file("[server]\npublic_url = \"ftp://a.example\""),
+            "`server.public_url`: must begin with",
+        ),
+        (
+            file("[payment.pay_to]\nbase = \"0x12\""),
+            "`payment.pay_to.base`: is not an address",
+        ),
     ] {
         match Config::load(&sources) {
             Ok(_) => assert!(words.is_empty(), "accepted, expected {words}"),
@@ -112,8 +176,14 @@ fn a_mistake_is_named() {
 fn production_refuses_every_sandbox_default() {
     let mut text = String::from("mode = \"production\"\n");
     for (refused, cure) in [
-        ("payment.pay_to.base", "[payment.pay_to]\nbase = \"0x1111111111111111111111111111111111111111\"\n"),
-        ("payment.pay_to.solana", "solana = \"11111111111111111111111111111112\"\n"),
+        (
+            "payment.pay_to.base",
+            "[payment.pay_to]\nbase = \"0x1111111111111111111111111111111111111111\"\n",
+        ),
+        (
+            "payment.pay_to.solana",
+            "solana = \"11111111111111111111111111111112\"\n",
+        ),
         ("identity.signing_key_file", "[identity]\nsigning_key_file = \"/k\"\n"),
         ("identity.secret_key_file", "secret_key_file = \"/s\"\n"),
         ("server.public_url", "[server]\npublic_url = \"https://pay.example\"\n"),
@@ -131,6 +201,8 @@ fn the_public_url_follows_the_socket_unless_it_is_set() {
     let server = Config::load(&Sources::default()).unwrap().server;
     assert_eq!(server.public_url("127.0.0.1:9".parse().unwrap()), "http://127.0.0.1:9");
     assert_eq!(server.public_url("0.0.0.0:9".parse().unwrap()), "http://localhost:9");
-    let named = Config::load(&file("[server]\npublic_url = \"https://pay.example\"")).unwrap().server;
+    let named = Config::load(&file("[server]\npublic_url = \"https://pay.example\""))
+        .unwrap()
+        .server;
     assert_eq!(named.public_url("0.0.0.0:9".parse().unwrap()), "https://pay.example");
 }

@@ -23,7 +23,9 @@ pub(super) fn decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Decimal, D::
     let text = String::deserialize(from)?;
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && text.starts_with(|c: char| c.is_ascii_digit());
     if !plain {
-        return Err(D::Error::custom(format!("{text:?} is not a plain decimal such as 0.0025")));
+        return Err(D::Error::custom(format!(
+            "{text:?} is not a plain decimal such as 0.0025"
+        )));
     }
     Decimal::from_str_exact(&text).map_err(|e| D::Error::custom(format!("{text:?}: {e}")))
 }

@@ -1,13 +1,15 @@
 //! Who is calling: the bearer token, judged once a request, and the address behind trusted proxies.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
-use http::HeaderMap;
-use http::header::{AUTHORIZATION, COOKIE};
+use http::header::AUTHORIZATION;
 use http::request::Parts;
+use http::{HeaderMap, HeaderValue};
 use purser_actors::id::{SessionId, Wallet};
-use purser_actors::port::Timestamp;
+use purser_actors::port::{BoxFuture, Timestamp};
+use serde::{Serialize, Serializer};
 
 use super::error::ApiError;
 
@@ -53,11 +55,28 @@ pub trait Authenticator: Send + Sync {
     /// [`TokenError`].
     fn authenticate(&self, token: &str) -> Result<Claims, TokenError>;
 
-    /// The value of the session cookie.
+    /// A `Cookie` header that may hold our session cookie.
     ///
     /// # Errors
-    /// [`TokenError`].
-    fn authenticate_session(&self, cookie: &str) -> Result<Claims, TokenError>;
+    /// [`TokenError`]; [`TokenError::Invalid`] also when our cookie is not in it.
+    fn authenticate_session<'a>(&'a self, cookie_header: &'a str) -> BoxFuture<'a, Result<Claims, TokenError>>;
+}
+
+/// Knows which accounts are frozen. Reads the latest durable state.
+pub trait Gate: Send + Sync {
+    /// The operator's message, if the account is frozen.
+    fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>>;
+}
+
+/// 403 with `frozen_message` when the claims' account is frozen; every authenticated route asks this.
+///
+/// # Errors
+/// 403 `account_frozen`.
+pub async fn not_frozen(gate: &dyn Gate, claims: &Claims) -> Result<(), ApiError> {
+    match gate.frozen_message(claims.wallet).await {
+        Some(message) => Err(ApiError::frozen(message)),
+        None => Ok(()),
+    }
 }
 
 /// The front's verdict on the `Authorization: Bearer` header, kept with the request.
@@ -75,10 +94,16 @@ impl Bearer {
     pub(super) fn judge(headers: &HeaderMap, authenticator: &dyn Authenticator) -> Self {
         let mut values = headers.get_all(AUTHORIZATION).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
-            return if headers.contains_key(AUTHORIZATION) { Self::Refused(TokenError::Invalid) } else { Self::Absent };
+            return if headers.contains_key(AUTHORIZATION) {
+                Self::Refused(TokenError::Invalid)
+            } else {
+                Self::Absent
+            };
         };
         // Anything that is not a bearer token (a `Payment` credential) is for others to judge.
-        let Some(token) = value.to_str().ok().and_then(bearer_token) else { return Self::Absent };
+        let Some(token) = value.to_str().ok().and_then(bearer_token) else {
+            return Self::Absent;
+        };
         match authenticator.authenticate(token) {
             Ok(claims) => Self::Known(claims),
             Err(error) => Self::Refused(error),
@@ -93,9 +118,10 @@ impl Bearer {
         match self {
             Self::Known(claims) => Ok(claims),
             Self::Refused(error) => Err((*error).into()),
-            Self::Absent => {
-                Err(ApiError::unauthorized("token_missing", "This route needs an Authorization: Bearer header."))
-            }
+            Self::Absent => Err(ApiError::unauthorized(
+                "token_missing",
+                "This route needs an Authorization: Bearer header.",
+            )),
         }
     }
 }
@@ -103,6 +129,73 @@ impl Bearer {
 fn bearer_token(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// What the front found out about a request: one entry among its extensions.
+#[derive(Clone)]
+pub(super) struct Asked {
+    pub(super) bearer: Bearer,
+    pub(super) id: RequestId,
+    pub(super) ip: IpAddr,
+}
+
+impl Asked {
+    /// Always there behind the front; a router without it answers 500.
+    fn of(parts: &Parts) -> Result<&Self, ApiError> {
+        parts.extensions.get().ok_or_else(ApiError::internal)
+    }
+}
+
+/// Id of the request, for the engine and for log lines that outlive it. A number until somebody needs the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestId(pub u128);
+
+impl RequestId {
+    fn text(self) -> [u8; 36] {
+        let mut text = *b"req_00000000000000000000000000000000";
+        for (place, byte) in text[4..].chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            const DIGITS: &[u8; 16] = b"0123456789abcdef";
+            place[0] = DIGITS[usize::from(byte >> 4)];
+            place[1] = DIGITS[usize::from(byte & 15)];
+        }
+        text
+    }
+
+    pub(super) fn header(self) -> HeaderValue {
+        HeaderValue::from_bytes(&self.text()).unwrap_or(HeaderValue::from_static("req_unknown"))
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.text()).unwrap_or("req_unknown"))
+    }
+}
+
+impl Serialize for RequestId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for RequestId {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Asked::of(parts).map(|asked| asked.id)
+    }
+}
+
+/// The client's address behind trusted proxies, for routes with limits of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientIp(pub IpAddr);
+
+impl<S: Sync> FromRequestParts<S> for ClientIp {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Asked::of(parts).map(|asked| Self(asked.ip))
+    }
 }
 
 /// Handlers that need a good token take this; without one the answer is 401.
@@ -113,8 +206,7 @@ impl<S: Sync> FromRequestParts<S> for Authenticated {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let bearer = parts.extensions.get::<Bearer>().ok_or_else(ApiError::internal)?;
-        bearer.claims().cloned().map(Self)
+        Asked::of(parts)?.bearer.claims().cloned().map(Self)
     }
 }
 
@@ -126,20 +218,7 @@ impl<S: Sync> FromRequestParts<S> for MaybeBearer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        parts.extensions.get::<Bearer>().cloned().map(Self).ok_or_else(ApiError::internal)
-    }
-}
-
-/// Name of the session cookie.
-pub const SESSION_COOKIE: &str = "purser_session";
-
-/// The session cookie's value, if exactly one was sent.
-pub fn session_cookie(headers: &HeaderMap) -> Option<&str> {
-    let pairs = headers.get_all(COOKIE).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(';'));
-    let mut ours = pairs.filter_map(|p| p.trim().split_once('=')).filter(|(name, _)| *name == SESSION_COOKIE);
-    match (ours.next(), ours.next()) {
-        (Some((_, value)), None) => Some(value),
-        _ => None,
+        Asked::of(parts).map(|asked| Self(asked.bearer.clone()))
     }
 }
 
@@ -149,10 +228,16 @@ pub(super) fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -
     if trusted.is_empty() || !trusted.contains(&peer) {
         return peer;
     }
-    let values: Vec<&str> = headers.get_all("x-forwarded-for").iter().filter_map(|v| v.to_str().ok()).collect();
+    let values: Vec<&str> = headers
+        .get_all("x-forwarded-for")
+        .iter()
+        .filter_map(|v| v.to_str().ok())
+        .collect();
     let hops = values.iter().rev().flat_map(|v| v.rsplit(','));
     for hop in hops {
-        let Ok(ip) = hop.trim().parse::<IpAddr>() else { return peer };
+        let Ok(ip) = hop.trim().parse::<IpAddr>() else {
+            return peer;
+        };
         let ip = ip.to_canonical();
         if !trusted.contains(&ip) {
             return ip;
@@ -176,21 +261,11 @@ mod tests {
         headers.append("x-forwarded-for", "3.3.3.3, 10.0.0.1".parse().unwrap());
         assert_eq!(client_ip(stranger, &headers, &[]), stranger);
         assert_eq!(client_ip(stranger, &headers, &[proxy]), stranger);
-        assert_eq!(client_ip(proxy, &headers, &[proxy]), "3.3.3.3".parse::<IpAddr>().unwrap());
+        assert_eq!(
+            client_ip(proxy, &headers, &[proxy]),
+            "3.3.3.3".parse::<IpAddr>().unwrap()
+        );
         headers.append("x-forwarded-for", "nonsense".parse().unwrap());
         assert_eq!(client_ip(proxy, &headers, &[proxy]), proxy);
-    }
-
-    // Aim: two session cookies are an attack or a mistake; neither is believed.
-    #[test]
-    fn one_session_cookie_or_none() {
-        let read = |value: &'static str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(COOKIE, value.parse().unwrap());
-            session_cookie(&headers).map(str::to_owned)
-        };
-        assert_eq!(read("a=b; purser_session=x"), Some("x".into()));
-        assert_eq!(read("purser_session=x; purser_session=y"), None);
-        assert_eq!(read("xpurser_session=x"), None);
     }
 }

@@ -5,6 +5,7 @@
 //! and internal text has no way out: only what is put into an `ApiError` is ever sent.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -12,11 +13,17 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde::Serialize;
 
+use super::caller::RequestId;
+
 type Text = Cow<'static, str>;
 
-/// A refusal as the caller sees it.
+/// A refusal as the caller sees it. Boxed, so that every `Result` of the edge stays small.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiError {
+pub struct ApiError(Box<Refusal>);
+
+/// The fields of an [`ApiError`]; it derefs to them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
     /// The HTTP status.
     pub status: StatusCode,
     /// For programs; stable.
@@ -37,12 +44,20 @@ pub struct ApiError {
     pub allow: Option<HeaderValue>,
 }
 
+impl Deref for ApiError {
+    type Target = Refusal;
+
+    fn deref(&self) -> &Refusal {
+        &self.0
+    }
+}
+
 impl ApiError {
     /// A refusal with nothing but the obligatory fields. Client errors are terminal, except those that time,
     /// a token or a payment mends.
     pub fn new(status: StatusCode, code: &'static str, error: impl Into<Text>) -> Self {
         let mends = matches!(status.as_u16(), 401 | 402 | 408 | 425 | 429) || status.is_server_error();
-        Self {
+        Self(Box::new(Refusal {
             status,
             code,
             error: error.into(),
@@ -52,24 +67,34 @@ impl ApiError {
             frozen_message: None,
             terminal: !mends,
             allow: None,
-        }
+        }))
     }
 
     /// 400 about one parameter.
     pub fn parameter(code: &'static str, param: impl Into<Text>, error: impl Into<Text>) -> Self {
-        Self { param: Some(param.into()), ..Self::new(StatusCode::BAD_REQUEST, code, error) }
+        Self::new(StatusCode::BAD_REQUEST, code, error).param(param)
+    }
+
+    /// Names what is at fault.
+    #[must_use]
+    pub fn param(mut self, param: impl Into<Text>) -> Self {
+        self.0.param = Some(param.into());
+        self
     }
 
     /// Adds what to do about it.
     #[must_use]
-    pub fn hint(self, hint: impl Into<Text>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+    pub fn hint(mut self, hint: impl Into<Text>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
     }
 
     /// Adds when to come back; makes it not terminal.
     #[must_use]
-    pub fn retry_after(self, seconds: u64) -> Self {
-        Self { retry_after_seconds: Some(seconds), terminal: false, ..self }
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.0.retry_after_seconds = Some(seconds);
+        self.0.terminal = false;
+        self
     }
 
     /// 401: no token, or none that is good any more.
@@ -80,8 +105,9 @@ impl ApiError {
 
     /// 403 with the contract's `frozen_message`.
     pub fn frozen(message: impl Into<String>) -> Self {
-        let base = Self::new(StatusCode::FORBIDDEN, "account_frozen", "This account is frozen.");
-        Self { frozen_message: Some(message.into()), ..base }
+        let mut error = Self::new(StatusCode::FORBIDDEN, "account_frozen", "This account is frozen.");
+        error.0.frozen_message = Some(message.into());
+        error
     }
 
     /// 403: somebody else's.
@@ -96,8 +122,10 @@ impl ApiError {
 
     /// 405 with the methods that would work.
     pub fn method_not_allowed(allow: HeaderValue) -> Self {
-        let base = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "This route does not take that method.");
-        Self { allow: Some(allow), ..base }
+        let text = "This route does not take that method.";
+        let mut error = Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", text);
+        error.0.allow = Some(allow);
+        error
     }
 
     /// 429. The contract's hint: wait and retry once.
@@ -114,14 +142,17 @@ impl ApiError {
 
     /// 500. The cause goes to the log, where it is handled; the caller gets the request id.
     pub fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "Something failed on our side.")
-            .hint("Retry after a few seconds; quote request_id if it stays.")
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal_error",
+            "Something failed on our side.",
+        )
+        .hint("Retry after a few seconds; quote request_id if it stays.")
     }
 
     /// For a bare status that some layer below answered with.
     pub(super) fn of_status(status: StatusCode, headers: &HeaderMap) -> Self {
         let (code, error) = match status.as_u16() {
-            400 => ("invalid_request", "The request is malformed."),
             404 => ("not_found", "There is no such route."),
             405 => {
                 let allow = headers.get(header::ALLOW).cloned();
@@ -133,14 +164,18 @@ impl ApiError {
             415 => ("unsupported_media_type", "The body must be application/json."),
             426 => ("upgrade_required", "This route only speaks WebSocket."),
             431 => ("headers_too_large", "The request headers are too large."),
-            400..=499 => ("invalid_request", "The request cannot be served."),
-            _ => return Self { status, ..Self::internal() },
+            400..=499 => ("invalid_request", "The request is malformed."),
+            _ => {
+                let mut error = Self::internal();
+                error.0.status = status;
+                return error;
+            }
         };
         Self::new(status, code, error)
     }
 
     /// The body alone.
-    pub(super) fn body(&self, request_id: &str, as_problem: bool) -> Vec<u8> {
+    pub(super) fn body(&self, request_id: RequestId, as_problem: bool) -> Vec<u8> {
         let fields = Fields {
             r#type: as_problem.then_some("about:blank"),
             title: as_problem.then(|| self.status.canonical_reason()).flatten(),
@@ -160,12 +195,16 @@ impl ApiError {
     }
 
     /// The answer: body and headers of its own (`Retry-After`, `Allow`, no caching).
-    pub(super) fn render(&self, request_id: &str, as_problem: bool) -> Response {
+    pub(super) fn render(&self, request_id: RequestId, as_problem: bool) -> Response {
         let body = self.body(request_id, as_problem);
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        let kind = if as_problem { "application/problem+json" } else { "application/json" };
+        let kind = if as_problem {
+            "application/problem+json"
+        } else {
+            "application/json"
+        };
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(seconds) = self.retry_after_seconds {
@@ -197,7 +236,7 @@ struct Fields<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     frozen_message: Option<&'a str>,
     terminal: bool,
-    request_id: &'a str,
+    request_id: RequestId,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_seconds: Option<u64>,
 }

@@ -20,7 +20,7 @@ use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
 
-use super::caller::{Authenticator, Bearer, client_ip};
+use super::caller::{Asked, Authenticator, Bearer, RequestId, client_ip};
 use super::error::{ApiError, Complete, Parked};
 use super::headers::{FixedHeaders, write_preflight};
 use super::rate::{Budget, Counted, RateLimiter};
@@ -46,14 +46,6 @@ pub struct Inside {
 
 /// Paths that are never limited.
 const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
-
-/// Id of a request, for handlers and log lines.
-#[derive(Clone, Debug)]
-pub struct RequestId(pub Arc<str>);
-
-/// The client's address behind trusted proxies, for handlers with limits of their own.
-#[derive(Clone, Copy, Debug)]
-pub struct ClientIp(pub IpAddr);
 
 /// See the module.
 pub struct Front {
@@ -82,7 +74,10 @@ impl Front {
             authenticator: parts.authenticator,
             limiter: parts.limiter,
             clock: parts.clock,
-            ids: RequestIds { base: parts.entropy.random(), next: AtomicU64::new(0) },
+            ids: RequestIds {
+                base: parts.entropy.random(),
+                next: AtomicU64::new(0),
+            },
             fixed: FixedHeaders::new(docs, limits.requests_per_window, limits.window_seconds, sandbox),
             trusted_proxies: config.server.trusted_proxies.clone(),
             max_url_bytes: config.server.max_url_bytes,
@@ -104,30 +99,31 @@ impl Front {
         };
         let now = self.clock.now();
         let free = parts.method == Method::OPTIONS || HEALTH.contains(&parts.uri.path());
-        let budget = if free { self.limiter.peek(caller, now) } else { self.limiter.count(caller, now) };
+        let budget = if free {
+            self.limiter.peek(caller, now)
+        } else {
+            self.limiter.count(caller, now)
+        };
         let as_problem = wants_problem(&parts.headers);
         let is_preflight = parts.method == Method::OPTIONS;
 
         let response = if let Err(error) = self.precheck(&parts) {
-            error.render(&id, as_problem)
+            error.render(id, as_problem)
         } else if is_preflight {
             preflight()
         } else if let Some(error) = self.refused(&parts, &budget, free).await {
-            error.render(&id, as_problem)
+            error.render(id, as_problem)
         } else {
             let span = tracing::error_span!("request", id = %id, method = %parts.method, path = parts.uri.path());
-            parts.extensions.insert(bearer);
-            parts.extensions.insert(RequestId(id.clone()));
-            parts.extensions.insert(ClientIp(ip));
+            parts.extensions.insert(Asked { bearer, id, ip });
             let answer = self.route(Request::from_parts(parts, body)).instrument(span).await;
-            finish(answer, &id, as_problem)
+            finish(answer, id, as_problem)
         };
-        self.dress(response, &id, &budget)
+        self.dress(response, id, &budget)
     }
 
-    fn dress(&self, mut response: Response, id: &Arc<str>, budget: &Budget) -> Response {
-        let id = HeaderValue::from_str(id).unwrap_or(HeaderValue::from_static("req_unknown"));
-        self.fixed.write(response.headers_mut(), id, budget);
+    fn dress(&self, mut response: Response, id: RequestId, budget: &Budget) -> Response {
+        self.fixed.write(response.headers_mut(), id.header(), budget);
         response
     }
 
@@ -138,7 +134,11 @@ impl Front {
         if url > self.max_url_bytes {
             return Err(ApiError::of_status(StatusCode::URI_TOO_LONG, &none));
         }
-        let sent: usize = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+        let sent: usize = parts
+            .headers
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len() + 4)
+            .sum();
         if sent > self.max_header_bytes {
             let hint = format!("At most {} bytes of headers.", self.max_header_bytes);
             return Err(ApiError::of_status(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, &none).hint(hint));
@@ -146,7 +146,11 @@ impl Front {
         if parts.headers.get_all(HOST).iter().count() > 1 {
             return Err(ApiError::of_status(StatusCode::BAD_REQUEST, &none));
         }
-        let declared = parts.headers.get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse().ok());
+        let declared = parts
+            .headers
+            .get(CONTENT_LENGTH)
+            .and_then(|v| v.to_str().ok())
+            .and_then(|v| v.parse().ok());
         if declared.is_some_and(|bytes: u64| bytes > self.max_body_bytes as u64) {
             let hint = format!("At most {} bytes.", self.max_body_bytes);
             return Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &none).hint(hint));
@@ -173,7 +177,11 @@ impl Front {
         *probe.uri_mut() = parts.uri.clone();
         let Ok(answer) = self.routes.clone().call(probe).await;
         let allow = answer.headers().get(ALLOW)?;
-        let known = allow.to_str().ok()?.split(',').any(|m| m.trim() == parts.method.as_str());
+        let known = allow
+            .to_str()
+            .ok()?
+            .split(',')
+            .any(|m| m.trim() == parts.method.as_str());
         (answer.status() == StatusCode::METHOD_NOT_ALLOWED && !known)
             .then(|| ApiError::method_not_allowed(allow.clone()))
     }
@@ -201,9 +209,13 @@ impl Front {
         let id = self.ids.next();
         let error = ApiError::of_status(status, &HeaderMap::new());
         let budget = self.limiter.count(Counted::from(peer), self.clock.now());
-        let body = error.body(&id, false);
-        let response = self.dress(error.render(&id, false), &id, &budget);
-        let mut bytes = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n", body.len()).into_bytes();
+        let body = error.body(id, false);
+        let response = self.dress(error.render(id, false), id, &budget);
+        let mut bytes = format!(
+            "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        )
+        .into_bytes();
         for (name, value) in response.headers() {
             bytes.extend_from_slice(name.as_str().as_bytes());
             bytes.extend_from_slice(b": ");
@@ -224,13 +236,15 @@ fn preflight() -> Response {
 }
 
 /// Writes the body of a refusal; leaves every other answer alone.
-fn finish(mut response: Response, id: &str, as_problem: bool) -> Response {
+fn finish(mut response: Response, id: RequestId, as_problem: bool) -> Response {
     let status = response.status();
     if status.as_u16() < 400 {
         return response;
     }
     if let Some(Parked(error)) = response.extensions_mut().remove::<Parked>() {
         let mut rendered = error.render(id, as_problem);
+        // The routes have measured the empty body that carried the error here.
+        response.headers_mut().remove(CONTENT_LENGTH);
         // What the handler put there (a deprecation, a tighter budget) stays.
         for (name, value) in response.headers() {
             rendered.headers_mut().entry(name).or_insert_with(|| value.clone());
@@ -240,14 +254,13 @@ fn finish(mut response: Response, id: &str, as_problem: bool) -> Response {
     if response.extensions().get::<Complete>().is_some() {
         return response;
     }
-    if status == StatusCode::METHOD_NOT_ALLOWED || status.is_client_error() || status.is_server_error() {
-        return ApiError::of_status(status, response.headers()).render(id, as_problem);
-    }
-    response
+    ApiError::of_status(status, response.headers()).render(id, as_problem)
 }
 
 fn wants_problem(headers: &HeaderMap) -> bool {
-    headers.get(ACCEPT).is_some_and(|v| v.as_bytes().windows(24).any(|w| w == b"application/problem+json"))
+    headers
+        .get(ACCEPT)
+        .is_some_and(|v| v.as_bytes().windows(24).any(|w| w == b"application/problem+json"))
 }
 
 /// Request ids: unique in the process and across restarts, not secret, and no system call each.
@@ -257,10 +270,12 @@ struct RequestIds {
 }
 
 impl RequestIds {
-    fn next(&self) -> Arc<str> {
+    fn next(&self) -> RequestId {
         let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
         // Multiplying by an odd number is a bijection: no two counters give the same id.
-        let mixed = self.base.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
-        format!("req_{mixed:032x}").into()
+        RequestId(
+            self.base
+                .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)),
+        )
     }
 }

@@ -33,7 +33,9 @@ impl From<Usdc> for Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let text = self.0.normalize().to_string();
-        RawValue::from_string(text).map_err(serde::ser::Error::custom)?.serialize(serializer)
+        RawValue::from_string(text)
+            .map_err(serde::ser::Error::custom)?
+            .serialize(serializer)
     }
 }
 
@@ -61,13 +63,17 @@ pub fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Response {
 /// 200 with a body that is JSON already.
 pub fn bytes_as_json(bytes: impl Into<bytes::Bytes>) -> Response {
     let mut response = Response::new(Body::from(bytes.into()));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
 /// Marks an answer that belongs to one caller only (case 18).
 pub fn private(mut response: Response) -> Response {
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
     response
 }
 
@@ -81,10 +87,18 @@ pub async fn read<T: DeserializeOwned>(body: Body, max_bytes: usize, within: Dur
     let bytes = match collected.await {
         Ok(Ok(collected)) => collected.to_bytes(),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            return Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &http::HeaderMap::new()));
+            return Err(ApiError::of_status(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                &http::HeaderMap::new(),
+            ));
         }
         Ok(Err(_)) => return Err(malformed("The body broke off.")),
-        Err(_) => return Err(ApiError::of_status(StatusCode::REQUEST_TIMEOUT, &http::HeaderMap::new())),
+        Err(_) => {
+            return Err(ApiError::of_status(
+                StatusCode::REQUEST_TIMEOUT,
+                &http::HeaderMap::new(),
+            ));
+        }
     };
     // serde names the field and the place, and repeats none of the values.
     serde_json::from_slice(&bytes).map_err(|e| match e.classify() {
@@ -105,7 +119,12 @@ mod tests {
     // Aim: an amount reaches the wire with exactly its digits, whatever its size.
     #[test]
     fn numbers_keep_their_digits() {
-        for (text, json) in [("5.00", "5"), ("0.0025", "0.0025"), ("9007199254740993.07", "9007199254740993.07"), ("0", "0")] {
+        for (text, json) in [
+            ("5.00", "5"),
+            ("0.0025", "0.0025"),
+            ("9007199254740993.07", "9007199254740993.07"),
+            ("0", "0"),
+        ] {
             let number = Number(Decimal::from_str_exact(text).unwrap());
             assert_eq!(serde_json::to_string(&[number]).unwrap(), format!("[{json}]"));
         }
@@ -117,7 +136,9 @@ mod tests {
         let read_at = |limit| read::<Vec<u8>>(Body::from("[1,2]"), limit, Duration::from_secs(60));
         assert_eq!(read_at(5).await.unwrap(), [1, 2]);
         assert_eq!(read_at(4).await.unwrap_err().code, "body_too_large");
-        let data = read::<Vec<u8>>(Body::from("[\"x\"]"), 99, Duration::from_secs(60)).await.unwrap_err();
+        let data = read::<Vec<u8>>(Body::from("[\"x\"]"), 99, Duration::from_secs(60))
+            .await
+            .unwrap_err();
         assert_eq!((data.code, data.error.contains('x')), ("body_malformed", false));
     }
 }

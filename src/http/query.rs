@@ -22,7 +22,9 @@ impl Query {
         for part in raw.unwrap_or("").split('&').filter(|p| !p.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let name = decode(name)?;
-            let Some(name) = known.iter().copied().find(|k| *k == name) else { return Err(unknown(&name, known)) };
+            let Some(name) = known.iter().copied().find(|k| *k == name) else {
+                return Err(unknown(&name, known));
+            };
             if pairs.iter().any(|(seen, _)| *seen == name) {
                 let error = format!("The parameter `{name}` is given more than once.");
                 return Err(ApiError::parameter("parameter_repeated", name, error));
@@ -43,7 +45,11 @@ impl Query {
     /// 400 `parameter_missing`.
     pub fn required(&self, name: &'static str) -> Result<&str, ApiError> {
         self.get(name).filter(|v| !v.is_empty()).ok_or_else(|| {
-            ApiError::parameter("parameter_missing", name, format!("The parameter `{name}` is required."))
+            ApiError::parameter(
+                "parameter_missing",
+                name,
+                format!("The parameter `{name}` is required."),
+            )
         })
     }
 
@@ -52,7 +58,12 @@ impl Query {
     /// # Errors
     /// 400 `parameter_missing`, `amount_invalid` or `amount_out_of_range`.
     pub fn amount(&self, product: &Product) -> Result<Cents, ApiError> {
-        let range = || format!("Between {} and {}, with at most 2 decimal places.", product.min, product.max);
+        let range = || {
+            format!(
+                "Between {} and {}, with at most 2 decimal places.",
+                product.min, product.max
+            )
+        };
         let outside = || {
             let error = format!("`amount` must be between {} and {}.", product.min, product.max);
             ApiError::parameter("amount_out_of_range", "amount", error)
@@ -75,7 +86,9 @@ impl Query {
     /// # Errors
     /// 400 `parameter_invalid`.
     pub fn word(&self, name: &'static str, words: &[&'static str]) -> Result<&'static str, ApiError> {
-        let Some(given) = self.get(name) else { return Ok(words.first().copied().unwrap_or_default()) };
+        let Some(given) = self.get(name) else {
+            return Ok(words.first().copied().unwrap_or_default());
+        };
         words.iter().copied().find(|w| *w == given).ok_or_else(|| {
             let error = format!("`{name}` must be one of: {}.", words.join(", "));
             ApiError::parameter("parameter_invalid", name, error)
@@ -87,7 +100,9 @@ impl Query {
     /// # Errors
     /// 400 `parameter_invalid`.
     pub fn number(&self, name: &'static str, default: u64, least: u64, most: u64) -> Result<u64, ApiError> {
-        let Some(given) = self.get(name) else { return Ok(default) };
+        let Some(given) = self.get(name) else {
+            return Ok(default);
+        };
         let plain = !given.is_empty() && given.bytes().all(|b| b.is_ascii_digit());
         let number = if plain { given.parse::<u64>().ok() } else { None };
         number.filter(|n| (least..=most).contains(n)).ok_or_else(|| {
@@ -111,9 +126,17 @@ fn unknown(name: &str, known: &[&'static str]) -> ApiError {
 /// Percent-decoding of `application/x-www-form-urlencoded`, refusing what is not UTF-8.
 fn decode(text: &str) -> Result<String, ApiError> {
     let malformed = || {
-        ApiError::new(http::StatusCode::BAD_REQUEST, "parameter_malformed", "A parameter is not percent-encoded UTF-8.")
+        ApiError::new(
+            http::StatusCode::BAD_REQUEST,
+            "parameter_malformed",
+            "A parameter is not percent-encoded UTF-8.",
+        )
     };
-    let text: Cow<'_, str> = if text.contains('+') { text.replace('+', " ").into() } else { text.into() };
+    let text: Cow<'_, str> = if text.contains('+') {
+        text.replace('+', " ").into()
+    } else {
+        text.into()
+    };
     if !text.contains('%') {
         return Ok(text.into_owned());
     }
@@ -145,21 +168,33 @@ mod tests {
     fn amount(raw: &str) -> Result<u64, &'static str> {
         let config = Config::load(&Sources::default()).unwrap();
         let query = Query::parse(Some(raw), &KNOWN).map_err(|e| e.code)?;
-        query.amount(&config.products.usa_prepaid_card).map(Cents::get).map_err(|e| e.code)
+        query
+            .amount(&config.products.usa_prepaid_card)
+            .map(Cents::get)
+            .map_err(|e| e.code)
     }
 
     // Aim (case 24): only plain decimals with at most two places are amounts, and equal amounts are equal.
     #[test]
     fn case_24_amounts_are_plain_decimals() {
-        for same in ["amount=5", "amount=5.0", "amount=5.00", "amount=%35", "format=json&amount=005"] {
+        for same in [
+            "amount=5",
+            "amount=5.0",
+            "amount=5.00",
+            "amount=%35",
+            "format=json&amount=005",
+        ] {
             assert_eq!(amount(same), Ok(500), "{same}");
         }
-        for wrong in
-            ["5.001", "1e3", "-5", "%2B5", "+5", "NaN", "%D9%A5", "5,00", "0x5", "5.", ".5", "5%20", "5%00", "Infinity"]
-        {
+        for wrong in [
+            "5.001", "1e3", "-5", "%2B5", "+5", "NaN", "%D9%A5", "5,00", "0x5", "5.", ".5", "5%20", "5%00", "Infinity",
+        ] {
             assert_eq!(amount(&format!("amount={wrong}")), Err("amount_invalid"), "{wrong}");
         }
-        assert_eq!(amount(&format!("amount={}", "9".repeat(40))), Err("amount_out_of_range"));
+        assert_eq!(
+            amount(&format!("amount={}", "9".repeat(40))),
+            Err("amount_out_of_range")
+        );
         assert_eq!(amount("amount="), Err("parameter_missing"));
         assert_eq!(amount(""), Err("parameter_missing"));
     }
@@ -176,7 +211,12 @@ mod tests {
     // Aim (case 4): a repeated parameter is refused, however it is spelled; the larger value is never taken.
     #[test]
     fn case_4_a_repeated_parameter_is_refused() {
-        for raw in ["amount=5&amount=500", "amount=5&amount=5", "amount=5&%61mount=500", "amount&amount=5"] {
+        for raw in [
+            "amount=5&amount=500",
+            "amount=5&amount=5",
+            "amount=5&%61mount=500",
+            "amount&amount=5",
+        ] {
             assert_eq!(amount(raw), Err("parameter_repeated"), "{raw}");
         }
     }
@@ -185,12 +225,21 @@ mod tests {
     #[test]
     fn an_unknown_parameter_names_its_neighbour() {
         let error = Query::parse(Some("amout=5"), &KNOWN).unwrap_err();
-        assert_eq!((error.status.as_u16(), error.code, error.param.as_deref()), (400, "parameter_unknown", Some("amout")));
+        assert_eq!(
+            (error.status.as_u16(), error.code, error.param.as_deref()),
+            (400, "parameter_unknown", Some("amout"))
+        );
         assert_eq!(error.hint.as_deref(), Some("Did you mean `amount`?"));
         let far = Query::parse(Some("colour=red"), &KNOWN).unwrap_err();
         assert_eq!(far.hint.as_deref(), Some("Known parameters: amount, format."));
-        assert_eq!(Query::parse(Some("%zz=1"), &KNOWN).unwrap_err().code, "parameter_malformed");
-        assert_eq!(Query::parse(Some("amount=%ff"), &KNOWN).unwrap_err().code, "parameter_malformed");
+        assert_eq!(
+            Query::parse(Some("%zz=1"), &KNOWN).unwrap_err().code,
+            "parameter_malformed"
+        );
+        assert_eq!(
+            Query::parse(Some("amount=%ff"), &KNOWN).unwrap_err().code,
+            "parameter_malformed"
+        );
     }
 
     // Aim: words and numbers are taken literally or not at all.
@@ -199,10 +248,24 @@ mod tests {
         let query = |raw| Query::parse(Some(raw), &["format", "limit"]).unwrap();
         assert_eq!(query("").word("format", &["json", "html"]).unwrap(), "json");
         assert_eq!(query("format=html").word("format", &["json", "html"]).unwrap(), "html");
-        assert_eq!(query("format=HTML").word("format", &["json", "html"]).unwrap_err().code, "parameter_invalid");
+        assert_eq!(
+            query("format=HTML").word("format", &["json", "html"]).unwrap_err().code,
+            "parameter_invalid"
+        );
         assert_eq!(query("limit=3").number("limit", 20, 1, 100).unwrap(), 3);
-        for wrong in ["limit=0", "limit=101", "limit=-1", "limit=1.5", "limit=", "limit=99999999999999999999"] {
-            assert_eq!(query(wrong).number("limit", 20, 1, 100).unwrap_err().code, "parameter_invalid", "{wrong}");
+        for wrong in [
+            "limit=0",
+            "limit=101",
+            "limit=-1",
+            "limit=1.5",
+            "limit=",
+            "limit=99999999999999999999",
+        ] {
+            assert_eq!(
+                query(wrong).number("limit", 20, 1, 100).unwrap_err().code,
+                "parameter_invalid",
+                "{wrong}"
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 //! well under a microsecond a request.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::net::IpAddr;
 
 use parking_lot::Mutex;
@@ -56,9 +56,30 @@ const SHARDS: usize = 64;
 struct Shard {
     /// Number of the window the counts belong to.
     window: u64,
-    counts: HashMap<Counted, u32>,
+    /// By the caller's keyed hash: two callers of one hash would share a budget, which 64 bits make a non-event.
+    counts: HashMap<u64, u32, BuildHasherDefault<Ready>>,
     /// Shared by all callers that came after the shard was full.
     overflow: u32,
+}
+
+/// The keys are hashes already.
+#[derive(Default)]
+struct Ready(u64);
+
+impl Hasher for Ready {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 /// Counts callers.
@@ -102,9 +123,15 @@ impl RateLimiter {
     }
 
     fn spend(&self, caller: Counted, now: Timestamp, cost: u32) -> Budget {
-        let limit = if matches!(caller, Counted::Payer(_)) { self.payments } else { self.requests };
+        let limit = if matches!(caller, Counted::Payer(_)) {
+            self.payments
+        } else {
+            self.requests
+        };
         let window = now.seconds() / self.window_seconds;
-        let place = self.hasher.hash_one(caller) as usize % SHARDS;
+        let key = self.hasher.hash_one(caller);
+        // The table below uses the top and the lowest bits of the hash; the shard takes some between.
+        let place = (key >> 40) as usize % SHARDS;
         let used = {
             let mut shard = self.shards[place].lock();
             // A clock that steps back continues in the newer window instead of handing out a second budget.
@@ -114,12 +141,12 @@ impl RateLimiter {
                 shard.overflow = 0;
             }
             let full = shard.counts.len() >= self.per_shard;
-            match shard.counts.get_mut(&caller) {
+            match shard.counts.get_mut(&key) {
                 Some(count) => add(count, cost),
                 None if cost == 0 => 0,
                 None if full => add(&mut shard.overflow, cost),
                 None => {
-                    shard.counts.insert(caller, cost);
+                    shard.counts.insert(key, cost);
                     cost
                 }
             }
@@ -163,11 +190,22 @@ mod tests {
     fn the_limit_holds_for_its_window() {
         let limiter = limiter(2, 1000);
         let first = limiter.count(ip("1.2.3.4"), NOW);
-        assert_eq!(first, Budget { limit: 2, remaining: 1, reset_seconds: 50, allowed: true });
+        assert_eq!(
+            first,
+            Budget {
+                limit: 2,
+                remaining: 1,
+                reset_seconds: 50,
+                allowed: true
+            }
+        );
         assert!(limiter.count(ip("1.2.3.4"), NOW).allowed);
         let third = limiter.count(ip("1.2.3.4"), NOW);
         assert_eq!((third.allowed, third.remaining), (false, 0));
-        assert!(limiter.count(ip("1.2.3.5"), NOW).allowed, "another caller has a budget of its own");
+        assert!(
+            limiter.count(ip("1.2.3.5"), NOW).allowed,
+            "another caller has a budget of its own"
+        );
         assert!(limiter.count(ip("1.2.3.4"), NOW.plus_ms(50_000)).allowed);
     }
 
@@ -209,7 +247,11 @@ mod tests {
         let tracked: usize = limiter.shards.iter().map(|s| s.lock().counts.len()).sum();
         assert_eq!(tracked, 64);
         assert!(!limiter.count(flood(9_999), NOW).allowed);
-        let known = limiter.shards.iter().find_map(|s| s.lock().counts.keys().next().copied()).unwrap();
+        let is_tracked = |caller: Counted| {
+            let key = limiter.hasher.hash_one(caller);
+            limiter.shards.iter().any(|s| s.lock().counts.contains_key(&key))
+        };
+        let known = (0..10_000).map(flood).find(|c| is_tracked(*c)).unwrap();
         assert_eq!(limiter.count(known, NOW).remaining, 8);
     }
 }

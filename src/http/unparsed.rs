@@ -39,23 +39,36 @@ pub(super) struct Socket {
 
 impl Socket {
     pub(super) fn new(stream: TcpStream, front: Arc<Front>, peer: SocketAddr) -> Self {
-        Self { stream: Some(stream), front, peer, replacing: None, linger: false }
+        Self {
+            stream: Some(stream),
+            front,
+            peer,
+            replacing: None,
+            linger: false,
+        }
     }
 
     fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
-        self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+        self.stream
+            .as_mut()
+            .map(Pin::new)
+            .ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 
     /// Status of a bare answer of hyper's.
     fn bare(bytes: &[u8]) -> Option<StatusCode> {
         let status = bytes.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
-        (bytes.len() < BARE_ANSWER_BYTES && status[0] == b'4').then(|| StatusCode::from_bytes(status).ok()).flatten()
+        (bytes.len() < BARE_ANSWER_BYTES && status[0] == b'4')
+            .then(|| StatusCode::from_bytes(status).ok())
+            .flatten()
     }
 
     /// Writes the rest of our answer in place of `len` bytes of hyper's.
     fn replace(&mut self, cx: &mut Context<'_>, len: usize) -> Poll<io::Result<usize>> {
         while let Some((bytes, done)) = self.replacing.take() {
-            let Some(stream) = self.stream.as_mut() else { return Poll::Ready(Err(io::ErrorKind::NotConnected.into())) };
+            let Some(stream) = self.stream.as_mut() else {
+                return Poll::Ready(Err(io::ErrorKind::NotConnected.into()));
+            };
             let written = match Pin::new(stream).poll_write(cx, &bytes[done..]) {
                 Poll::Ready(Ok(written)) => written,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
@@ -103,10 +116,10 @@ impl AsyncWrite for Socket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         // hyper writes a bare answer in one piece; anything in several pieces is an answer of the front's.
-        if let [only] = bufs {
-            if let Some(answer) = self.intercept(cx, only) {
-                return answer;
-            }
+        if let [only] = bufs
+            && let Some(answer) = self.intercept(cx, only)
+        {
+            return answer;
         }
         self.stream()?.poll_write_vectored(cx, bufs)
     }
@@ -127,7 +140,9 @@ impl AsyncWrite for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        let (true, Some(stream)) = (self.linger, self.stream.take()) else { return };
+        let (true, Some(stream)) = (self.linger, self.stream.take()) else {
+            return;
+        };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(tokio::time::timeout(LINGER, close_gently(stream)));
         }

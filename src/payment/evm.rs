@@ -62,7 +62,7 @@ pub struct EvmDemand<'a> {
     pub now: u64,
 }
 
-/// Judges an EIP-3009 payment: recipient, amount, time window, and last, because it costs the most, the signature.
+/// Judges an EIP-3009 payment: recipient, amount, time window, and last, since it costs the most, the signature.
 ///
 /// # Errors
 /// The `Evm…` reasons, [`Reason::PayloadType`] for a contract wallet, [`Reason::Malformed`] for text that is no number

@@ -1,7 +1,8 @@
 //! Does the client mean terms that we offered?
 //!
-//! Only the known v2 fields are compared. Addresses are compared by value. The `extra` that we offered must be contained
-//! in what is echoed, except for what changes from minute to minute (Solana's blockhash hint, which is not looked at).
+//! Only the known v2 fields are compared. Addresses are compared by value. The `extra` that we offered must be
+//! contained in what is echoed, except for what changes from minute to minute: Solana's blockhash hint is not looked
+//! at.
 
 use serde_json::{Map, Value};
 

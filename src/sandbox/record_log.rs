@@ -107,16 +107,16 @@ impl RecordLog {
             File::open(directory).and_then(|d| d.sync_all()).map_err(io)?;
         }
         file.seek(SeekFrom::Start(good)).map_err(io)?;
+        Self::start(file, path.display().to_string()).map_err(io)
+    }
+
+    fn start(mut sink: impl Sink, name: String) -> io::Result<Self> {
         let (jobs, queue) = channel();
-        let name = path.display().to_string();
-        let thread = std::thread::Builder::new()
-            .name("sandbox-log".into())
-            .spawn(move || {
-                if let Err(error) = run(&mut file, &queue) {
-                    tracing::error!(file = name, %error, "sandbox log stopped");
-                }
-            })
-            .map_err(io)?;
+        let thread = std::thread::Builder::new().name("sandbox-log".into()).spawn(move || {
+            if let Err(error) = run(&mut sink, &queue) {
+                tracing::error!(file = name, %error, "sandbox log stopped");
+            }
+        })?;
         Ok(Self {
             jobs: Some(Mutex::new(jobs)),
             thread: Some(thread),
@@ -139,6 +139,18 @@ impl RecordLog {
     }
 }
 
+/// Where frames go: the file, or what a test puts in its place.
+trait Sink: Send + 'static {
+    fn write_durably(&mut self, frame: &[u8]) -> io::Result<()>;
+}
+
+impl Sink for File {
+    fn write_durably(&mut self, frame: &[u8]) -> io::Result<()> {
+        self.write_all(frame)?;
+        self.sync_data()
+    }
+}
+
 impl Drop for RecordLog {
     fn drop(&mut self) {
         self.jobs = None;
@@ -148,7 +160,7 @@ impl Drop for RecordLog {
     }
 }
 
-fn run(file: &mut File, queue: &Receiver<Job>) -> io::Result<()> {
+fn run(sink: &mut impl Sink, queue: &Receiver<Job>) -> io::Result<()> {
     while let Ok(first) = queue.recv() {
         let mut records = Vec::new();
         let mut waiting = Vec::new();
@@ -168,8 +180,7 @@ fn run(file: &mut File, queue: &Receiver<Job>) -> io::Result<()> {
             frame.extend_from_slice(&u32_of(records.len())?.to_le_bytes());
             frame.extend_from_slice(&crc32c::crc32c(&records).to_le_bytes());
             frame.extend_from_slice(&records);
-            file.write_all(&frame)?;
-            file.sync_data()?;
+            sink.write_durably(&frame)?;
         }
         for done in waiting {
             let _ = done.send(());
@@ -253,106 +264,4 @@ fn split_record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::*;
-
-    const KIND: [u8; 8] = *b"TESTLOG1";
-
-    fn open(path: &Path) -> Result<(RecordLog, Vec<Vec<u8>>), LogError> {
-        let mut seen = Vec::new();
-        let log = RecordLog::open(path, KIND, |r| {
-            seen.push(r.to_vec());
-            Ok(())
-        })?;
-        Ok((log, seen))
-    }
-
-    async fn three_frames(path: &Path) {
-        let (log, _) = open(path).unwrap();
-        for text in ["one", "two", "three"] {
-            log.append(text.into()).wait().await.unwrap();
-        }
-    }
-
-    // case_65, case_66: whatever length the file is cut to, what comes back is a prefix of what was written.
-    #[tokio::test]
-    async fn case_66_every_torn_tail_leaves_a_prefix() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log");
-        three_frames(&path).await;
-        let whole = std::fs::read(&path).unwrap();
-        let mut most = 0;
-        for cut in 0..=whole.len() {
-            let torn = dir.path().join("torn");
-            std::fs::write(&torn, &whole[..cut]).unwrap();
-            let (log, seen) = open(&torn).unwrap();
-            let all: [&[u8]; 3] = [b"one", b"two", b"three"];
-            assert!(
-                all.starts_with(&seen.iter().map(Vec::as_slice).collect::<Vec<_>>()),
-                "cut at {cut}"
-            );
-            assert!(seen.len() >= most, "a longer file never holds less");
-            most = seen.len();
-            log.append(b"after".to_vec()).wait().await.unwrap();
-            drop(log);
-            assert_eq!(open(&torn).unwrap().1.last().unwrap(), b"after");
-        }
-        assert_eq!(most, 3);
-    }
-
-    // case_65: a flipped bit before the last frame is named with its place; in the last frame it is a torn tail.
-    #[tokio::test]
-    async fn case_65_a_flipped_bit_is_never_read_as_data() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log");
-        three_frames(&path).await;
-        let whole = std::fs::read(&path).unwrap();
-        let last = whole.len() - (FRAME_HEADER + 4 + 5);
-        for at in 0..whole.len() {
-            let flipped = dir.path().join("flipped");
-            let mut bytes = whole.clone();
-            bytes[at] ^= 0x10;
-            std::fs::write(&flipped, &bytes).unwrap();
-            match open(&flipped) {
-                Ok((_, seen)) => {
-                    assert!(at >= last, "a bit at {at} went unnoticed");
-                    assert_eq!(seen, [b"one", b"two"]);
-                }
-                Err(LogError::Damaged { .. }) => assert!(at < last, "a bit at {at} is the tail's"),
-                Err(other) => panic!("{other}"),
-            }
-        }
-    }
-
-    // A second process must not write into the same file.
-    #[tokio::test]
-    async fn the_file_is_held_by_one_process() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log");
-        let (first, _) = open(&path).unwrap();
-        assert!(matches!(open(&path), Err(LogError::Io { .. })));
-        drop(first);
-        assert!(open(&path).is_ok());
-    }
-
-    // Group commit keeps the order of the calls and loses none.
-    #[tokio::test]
-    async fn many_at_once_keep_their_order() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log");
-        let (log, _) = open(&path).unwrap();
-        let waits: Vec<_> = (0u32..500).map(|n| log.append(n.to_le_bytes().to_vec())).collect();
-        for wait in waits {
-            wait.wait().await.unwrap();
-        }
-        drop(log);
-        let seen = open(&path).unwrap().1;
-        assert!(
-            seen.iter()
-                .enumerate()
-                .all(|(n, r)| r[..] == u32::try_from(n).unwrap().to_le_bytes())
-        );
-        assert_eq!(seen.len(), 500);
-    }
-}
+mod tests;

@@ -194,16 +194,17 @@ fn co_sign(transfer: &SolanaTransfer) -> Result<Prepared, PortError> {
 }
 
 fn look_up_evm(state: &State, now: Timestamp, authorization: &EvmAuthorization) -> Lookup {
-    match state.ledger.find(&evm::key(authorization)) {
+    let key = evm::key(authorization);
+    match state.ledger.find(&key) {
         Some(landed) if landed.to == Wallet::Evm(authorization.to) && landed.amount == authorization.value => {
             Lookup::Landed {
                 transaction: landed.transaction.clone(),
             }
         }
-        // The nonce went to another transfer: this one cannot come any more, unless a reorganisation frees it.
-        Some(_) => Lookup::Impossible,
-        None if now.seconds() >= authorization.valid_before => Lookup::Impossible,
-        None => Lookup::Pending,
+        // The nonce went to another transfer: this one cannot come any more, unless that one is dropped.
+        Some(_) if !state.ledger.may_drop(&key) => Lookup::Impossible,
+        _ if now.seconds() >= authorization.valid_before => Lookup::Impossible,
+        _ => Lookup::Pending,
     }
 }
 

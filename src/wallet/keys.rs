@@ -76,7 +76,8 @@ impl TestWallet {
     /// Opens a wallet file.
     ///
     /// # Errors
-    /// [`WalletError::File`] when it cannot be read, [`WalletError::BadFile`] when it is no wallet or others may read it.
+    /// [`WalletError::File`] when it cannot be read, [`WalletError::BadFile`] when it is no wallet or others may
+    /// read it.
     pub fn load(path: &Path) -> Result<Self, WalletError> {
         let failed = |source| WalletError::File {
             path: path.to_owned(),

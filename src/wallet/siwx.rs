@@ -90,8 +90,8 @@ impl PaymentRequired {
 }
 
 impl SiwxInfo {
-    /// Refuses to sign for another site: the domain must be the host and port that was called, the URI of its origin, and
-    /// no field may break out of its line.
+    /// Refuses to sign for another site: the domain must be the host and port that was called, the URI of its origin,
+    /// and no field may break out of its line.
     ///
     /// # Errors
     /// [`WalletError::BadChallenge`].

@@ -6,6 +6,7 @@ mod events;
 mod frame;
 mod index;
 mod overlay;
+mod rebuild;
 pub(crate) mod recovery;
 mod sealing;
 mod segment;
@@ -65,7 +66,7 @@ impl Limits {
             segment_bytes: 128 << 20,
             group_bytes: 4 << 20,
             apply_interval_ms: 500,
-            apply_bytes: 64 << 20,
+            apply_bytes: 256 << 20,
             lag_limit_bytes: 1 << 30,
             sled_cache_bytes: 256 << 20,
             retention_ms: 30 * 24 * 3_600_000,
@@ -79,7 +80,7 @@ impl Limits {
     pub const fn sandbox() -> Self {
         Self {
             segment_bytes: 16 << 20,
-            apply_bytes: 8 << 20,
+            apply_bytes: 32 << 20,
             lag_limit_bytes: 128 << 20,
             sled_cache_bytes: 32 << 20,
             retention_bytes: 1 << 30,
@@ -109,7 +110,7 @@ impl Limits {
     }
 
     fn check(&self) -> Result<(), OpenError> {
-        if !(64 << 10..=1 << 30).contains(&self.segment_bytes) || self.segment_bytes % 4096 != 0 {
+        if !(64 << 10..=1 << 30).contains(&self.segment_bytes) || !self.segment_bytes.is_multiple_of(4096) {
             return Err(OpenError::Setting(
                 "segment_bytes must be 64 KiB to 1 GiB, a multiple of 4096",
             ));

@@ -7,6 +7,7 @@
 pub mod codec;
 pub mod disk;
 mod export;
+pub mod fault;
 mod journal;
 mod lock;
 pub mod snapshot;

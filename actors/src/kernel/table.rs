@@ -2,7 +2,7 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, EffectId, Wallet};
+use crate::id::{CardId, EffectId, SessionId, Wallet};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -16,10 +16,12 @@ pub const LEDGER: u8 = b'l';
 pub const OWNED: u8 = b'i';
 /// Sign-in nonces already used, by expiry.
 pub const NONCE: u8 = b'n';
-/// Login-link codes not yet used, by expiry.
+/// Login-link codes not yet used.
 pub const LINK: u8 = b'g';
 /// Lowercased Solana addresses already taken.
 pub const USER: u8 = b'u';
+/// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
+pub const REVOKED: u8 = b'r';
 /// Sealed card numbers.
 pub const VAULT: u8 = b'v';
 /// Facts about the store itself.
@@ -59,9 +61,14 @@ pub fn nonce(expires_s: u64, nonce: &[u8; 16]) -> RowKey {
     key(&[&[NONCE], &expires_s.to_be_bytes(), nonce])
 }
 
-/// A login code by its hash, with the second from which it is worthless.
-pub fn link(expires_s: u64, code_hash: &[u8; 32]) -> RowKey {
-    key(&[&[LINK], &expires_s.to_be_bytes(), code_hash])
+/// A login code by its hash.
+pub fn link(code_hash: &[u8; 32]) -> RowKey {
+    key(&[&[LINK], code_hash])
+}
+
+/// A revoked session, with the second from which no id_token of it lives.
+pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
+    key(&[&[REVOKED], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
 }
 
 /// A lowercased address.

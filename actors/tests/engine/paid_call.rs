@@ -101,6 +101,8 @@ async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each()
         won += usize::from(paid.won);
     }
     disk.abort();
+    // Only now is it certain that nobody holds the store again.
+    assert!(disk.await.unwrap_err().is_cancelled());
     world.store.release();
     world.quiet().await;
     assert_eq!((won, world.cards().len()), (40, 40));

@@ -173,6 +173,13 @@ impl Ledger {
             .map(|l| &l.transfer)
     }
 
+    /// Whether a reorganisation is on its way that frees this key again.
+    pub(crate) fn may_drop(&self, key: &Key) -> bool {
+        self.plans
+            .values()
+            .any(|plan| matches!(plan, Plan::Drop(dropped) if dropped == key))
+    }
+
     /// The transfer with this id, dropped or not.
     pub(crate) fn find_transaction(&self, transaction: &str) -> Option<&Landed> {
         self.by_transaction.get(transaction).and_then(|i| self.landed.get(*i))
@@ -321,107 +328,4 @@ fn overflow() -> Decline {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use super::*;
-
-    const ALICE: Wallet = Wallet::Evm([1; 20]);
-    const BOB: Wallet = Wallet::Evm([2; 20]);
-    const TREASURY: Wallet = Wallet::Evm([9; 20]);
-
-    fn usdc(atomic: u64) -> Usdc {
-        Usdc::from_atomic(atomic)
-    }
-
-    fn transfer(from: Wallet, to: Wallet, amount: u64, nonce: u8) -> Transfer {
-        let key = Key {
-            payer: from,
-            nonce: [nonce; 32],
-        };
-        Transfer {
-            transaction: format!("tx{nonce}"),
-            key,
-            to,
-            amount: usdc(amount),
-            at: Timestamp(5),
-        }
-    }
-
-    fn apply(ledger: &mut Ledger, records: &[Record]) {
-        records.iter().for_each(|r| ledger.apply(r).unwrap());
-    }
-
-    fn held(ledger: &Ledger) -> u64 {
-        ledger.accounts.values().map(|a| a.balance.atomic()).sum()
-    }
-
-    // Case 23 on the chain's side: grants, payments, drops and late landings keep the sum of balances what was made.
-    #[test]
-    fn case_23_the_sum_of_balances_is_what_was_made() {
-        let mut ledger = Ledger::new(usdc(100), TREASURY);
-        assert_eq!(
-            (ledger.balance(&ALICE), ledger.balance(&TREASURY)),
-            (usdc(100), usdc(0))
-        );
-        let records = ledger.transfer(&transfer(ALICE, TREASURY, 60, 1)).unwrap();
-        apply(&mut ledger, &records);
-        assert_eq!(
-            (ledger.balance(&ALICE), ledger.balance(&TREASURY)),
-            (usdc(40), usdc(60))
-        );
-        let refused = ledger.transfer(&transfer(ALICE, TREASURY, 41, 2)).unwrap_err();
-        assert_eq!(refused.reason, "insufficient_funds");
-        let records = ledger.fund(BOB, usdc(1)).unwrap();
-        apply(&mut ledger, &records);
-        assert_eq!(ledger.balance(&BOB), usdc(101), "the faucet comes on top of the grant");
-        apply(
-            &mut ledger,
-            &[Record::Dropped {
-                key: transfer(ALICE, TREASURY, 60, 1).key,
-                at: Timestamp(9),
-            }],
-        );
-        assert_eq!(
-            (ledger.balance(&ALICE), ledger.balance(&TREASURY)),
-            (usdc(100), usdc(0))
-        );
-        assert_eq!(ledger.minted().atomic(), held(&ledger));
-    }
-
-    // A plan happens at its time, once, and not at all when the payment landed before by itself.
-    #[test]
-    fn plans_come_due_once() {
-        let mut ledger = Ledger::new(usdc(100), TREASURY);
-        let late = transfer(ALICE, TREASURY, 10, 1);
-        let other = transfer(ALICE, TREASURY, 10, 2);
-        for t in [&late, &other] {
-            apply(
-                &mut ledger,
-                &[Record::Planned {
-                    due: Timestamp(50),
-                    plan: Plan::Land(t.clone()),
-                }],
-            );
-        }
-        let records = ledger.transfer(&other).unwrap();
-        apply(&mut ledger, &records);
-        ledger.tick(Timestamp(49));
-        assert!(ledger.due().is_none());
-        ledger.tick(Timestamp(50));
-        let records = ledger.due().unwrap();
-        apply(&mut ledger, &records);
-        assert!(
-            ledger.due().is_none(),
-            "neither the landed one nor the one that came before is left"
-        );
-        assert_eq!(ledger.balance(&TREASURY), usdc(20));
-    }
-
-    // Amounts at the top of the type are refused and change nothing.
-    #[test]
-    fn case_26_overflow_is_refused() {
-        let ledger = Ledger::new(usdc(100), TREASURY);
-        assert!(ledger.fund(ALICE, usdc(u64::MAX)).is_err());
-        assert!(ledger.fund(ALICE, usdc(u64::MAX - 101)).is_ok());
-    }
-}
+mod tests;

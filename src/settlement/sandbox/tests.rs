@@ -1,1 +1,385 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
+pub(super) mod solana;
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use purser_actors::id::Wallet;
+use tempfile::TempDir;
+
+use super::fault::{ChainFault, FaultRule};
+use super::*;
+use crate::sandbox::keys::treasury;
+
+const START: u64 = 1_768_473_000_000;
+const PAYER: [u8; 32] = [5; 32];
+
+pub(super) struct TestClock(AtomicU64);
+
+impl TestClock {
+    pub(super) fn pass(&self, ms: u64) {
+        self.0.fetch_add(ms, Ordering::SeqCst);
+    }
+}
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+pub(super) struct Counter(AtomicU8);
+
+impl Entropy for Counter {
+    fn random(&self) -> u128 {
+        u128::from(self.0.fetch_add(1, Ordering::SeqCst)) * 7919
+    }
+}
+
+pub(super) struct House {
+    pub(super) dir: TempDir,
+    pub(super) clock: Arc<TestClock>,
+    pub(super) chains: Arc<SandboxSettlement>,
+}
+
+impl House {
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Arc::new(TestClock(AtomicU64::new(START)));
+        let chains = open(dir.path(), &clock);
+        Self { dir, clock, chains }
+    }
+
+    /// As after `kill -9`: a second house on a copy of whatever is on disk now.
+    fn killed(&self) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["base.chain", "solana.chain"] {
+            std::fs::copy(self.dir.path().join(name), dir.path().join(name)).unwrap();
+        }
+        let chains = open(dir.path(), &self.clock);
+        Self {
+            dir,
+            clock: Arc::clone(&self.clock),
+            chains,
+        }
+    }
+
+    fn fault(&self, fault: ChainFault) {
+        for network in Network::ALL {
+            self.chains.add_fault(
+                network,
+                FaultRule {
+                    wallet: None,
+                    fault: fault.clone(),
+                    remaining: Some(1),
+                },
+            );
+        }
+    }
+
+    pub(super) async fn pay(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
+        let prepared = self.chains.prepare(authorization).await?;
+        self.chains.submit(authorization, &prepared).await
+    }
+
+    async fn received(&self) -> u64 {
+        self.chains.balance(&treasury(Network::Base)).await.unwrap().atomic()
+    }
+}
+
+fn open(dir: &Path, clock: &Arc<TestClock>) -> Arc<SandboxSettlement> {
+    let entropy = Counter(AtomicU8::new(1));
+    let clock: Arc<dyn Clock> = Arc::<TestClock>::clone(clock);
+    Arc::new(SandboxSettlement::open(dir, DEFAULT_GRANT, clock, &entropy).unwrap())
+}
+
+/// A payment of this many atomic USDC to the treasury, valid for 300 seconds.
+fn payment(amount: u64, nonce: u8) -> Authorization {
+    let Wallet::Evm(to) = treasury(Network::Base) else {
+        panic!("not an EVM treasury")
+    };
+    let window = (START / 1000 - 600, START / 1000 + 300);
+    Authorization::Evm(evm::tests::signed(PAYER, to, Usdc::from_atomic(amount), window, nonce))
+}
+
+pub(super) fn settled(outcome: Result<Submitted, PortError>) -> String {
+    match outcome {
+        Ok(Submitted::Settled { transaction }) => transaction,
+        other => panic!("not settled: {other:?}"),
+    }
+}
+
+pub(super) fn declined(outcome: Result<Submitted, PortError>) -> String {
+    match outcome {
+        Ok(Submitted::Declined(decline)) => decline.reason,
+        other => panic!("not declined: {other:?}"),
+    }
+}
+
+// case_1: one hundred submissions of one authorization at once move the money once, and all are told the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_01_a_hundred_submissions_move_the_money_once() {
+    let house = House::new();
+    let authorization = payment(5_000_000, 1);
+    let tasks: Vec<_> = (0..100)
+        .map(|_| {
+            let (chains, authorization) = (Arc::clone(&house.chains), authorization.clone());
+            tokio::spawn(async move {
+                let prepared = chains.prepare(&authorization).await.unwrap();
+                settled(chains.submit(&authorization, &prepared).await)
+            })
+        })
+        .collect();
+    let mut ids = Vec::new();
+    for task in tasks {
+        ids.push(task.await.unwrap());
+    }
+    ids.dedup();
+    assert_eq!(ids.len(), 1);
+    assert_eq!(house.received().await, 5_000_000);
+    assert_eq!(house.chains.transfers(Network::Base, 0, 10).await.unwrap().len(), 1);
+    let left = house.chains.balance(&authorization.payer()).await.unwrap();
+    assert_eq!(left, DEFAULT_GRANT.minus(Usdc::from_atomic(5_000_000)).unwrap());
+}
+
+// case_12, case_65: whatever was answered is on disk at that moment, so a kill right after the answer loses nothing.
+#[tokio::test]
+async fn case_12_an_answer_survives_a_kill() {
+    let house = House::new();
+    for nonce in 0..5 {
+        let authorization = payment(1_000_000, nonce);
+        let id = settled(house.pay(&authorization).await);
+        let after = house.killed();
+        assert_eq!(after.received().await, 1_000_000 * (u64::from(nonce) + 1));
+        let seen = after.chains.lookup(&authorization).await.unwrap();
+        assert_eq!(
+            seen,
+            Lookup::Landed {
+                transaction: id.clone()
+            }
+        );
+        assert_eq!(
+            settled(after.pay(&authorization).await),
+            id,
+            "sent again it moves nothing"
+        );
+    }
+}
+
+// case_66: cut anywhere, the file gives back a prefix of its payments and balances that add up.
+#[tokio::test]
+async fn case_66_every_torn_tail_adds_up() {
+    let house = House::new();
+    for nonce in 0..3 {
+        settled(house.pay(&payment(1_000_000, nonce)).await);
+    }
+    let path = house.dir.path().join("base.chain");
+    let whole = std::fs::read(&path).unwrap();
+    for cut in (0..whole.len()).rev().step_by(3) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("base.chain"), &whole[..cut]).unwrap();
+        let chains = open(dir.path(), &house.clock);
+        let state = chains.state(Network::Base).await.unwrap();
+        let landed = state.transfers as u64;
+        assert!(landed < 3, "cut at {cut}");
+        assert_eq!(state.treasury_balance.atomic(), landed * 1_000_000);
+        let payer = chains.balance(&payment(1, 0).payer()).await.unwrap();
+        assert_eq!(payer.atomic(), DEFAULT_GRANT.atomic() - landed * 1_000_000);
+    }
+}
+
+// case_7: the answer is lost after the transfer landed; the chain shows it, and sending it again says settled.
+#[tokio::test]
+async fn case_07_a_lost_answer_is_unknown_and_then_found() {
+    let house = House::new();
+    house.fault(ChainFault::LoseAnswer);
+    let authorization = payment(5_000_000, 1);
+    assert_eq!(house.pay(&authorization).await.unwrap_err().kind, ErrorKind::Unknown);
+    let Lookup::Landed { transaction } = house.chains.lookup(&authorization).await.unwrap() else {
+        panic!("not landed");
+    };
+    assert_eq!(settled(house.pay(&authorization).await), transaction);
+    assert_eq!(house.received().await, 5_000_000);
+}
+
+// case_7: a caller that gives up waiting does not call the transfer back.
+#[tokio::test]
+async fn case_07_a_submission_outlives_its_caller() {
+    let house = House::new();
+    house.chains.hold(Network::Base, true);
+    let authorization = payment(5_000_000, 1);
+    let prepared = house.chains.prepare(&authorization).await.unwrap();
+    let waited = tokio::time::timeout(
+        std::time::Duration::from_millis(20),
+        house.chains.submit(&authorization, &prepared),
+    );
+    assert!(waited.await.is_err(), "held back");
+    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Pending);
+    house.chains.hold(Network::Base, false);
+    // The chain's own task needs turns of this thread, not time.
+    for _ in 0..10_000 {
+        if house.received().await == 5_000_000 {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("the held transfer never landed");
+}
+
+// case_8: settled, and then dropped by a reorganisation: the money is back, and the payment may land once more.
+#[tokio::test]
+async fn case_08_a_dropped_transfer_gives_the_money_back() {
+    let house = House::new();
+    house.fault(ChainFault::Drop { after_ms: 1_000 });
+    let authorization = payment(5_000_000, 1);
+    let first = settled(house.pay(&authorization).await);
+    house.clock.pass(999);
+    assert_eq!(house.received().await, 5_000_000);
+    house.clock.pass(1);
+    assert_eq!(
+        house.killed().chains.lookup(&authorization).await.unwrap(),
+        Lookup::Pending,
+        "the plan is durable"
+    );
+    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Pending);
+    assert_eq!(house.received().await, 0);
+    assert!(house.chains.transfers(Network::Base, 0, 10).await.unwrap()[0].dropped);
+    assert_ne!(settled(house.pay(&authorization).await), first);
+    assert_eq!(house.received().await, 5_000_000);
+}
+
+// case_9: refused, and the transfer lands all the same, once, also across a kill and whether or not it is sent again.
+#[tokio::test]
+async fn case_09_a_refused_payment_may_land_later_once() {
+    let house = House::new();
+    house.fault(ChainFault::FailThenLand { after_ms: 1_000 });
+    let authorization = payment(5_000_000, 1);
+    assert_eq!(declined(house.pay(&authorization).await), "invalid_transaction_state");
+    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Pending);
+    let after = house.killed();
+    house.clock.pass(1_000);
+    for house in [&house, &after] {
+        let found = house.chains.lookup(&authorization).await.unwrap();
+        assert!(matches!(found, Lookup::Landed { .. }), "{found:?}");
+        settled(house.pay(&authorization).await);
+        assert_eq!(house.received().await, 5_000_000);
+    }
+}
+
+// case_9: what would land only after its validity never lands, and the chain says so.
+#[tokio::test]
+async fn case_09_nothing_lands_after_its_validity() {
+    let house = House::new();
+    house.fault(ChainFault::FailThenLand { after_ms: 300_000 });
+    let authorization = payment(5_000_000, 1);
+    declined(house.pay(&authorization).await);
+    house.clock.pass(300_000);
+    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Impossible);
+    assert_eq!(
+        declined(house.pay(&authorization).await),
+        "invalid_exact_evm_payload_authorization_valid_before"
+    );
+    assert_eq!(house.received().await, 0);
+}
+
+// case_10: an observer's submission is recognised as our payment by payer, nonce, recipient and amount.
+#[tokio::test]
+async fn case_10_a_preempted_payment_is_our_payment() {
+    let house = House::new();
+    house.fault(ChainFault::Preempt);
+    let authorization = payment(5_000_000, 1);
+    let observed = settled(house.pay(&authorization).await);
+    let again = settled(house.pay(&authorization).await);
+    assert_eq!(observed, again, "the observer's transaction, not one of ours");
+    assert_eq!(house.received().await, 5_000_000);
+}
+
+// case_10: the same nonce for another amount is not this payment, however well signed.
+#[tokio::test]
+async fn case_10_a_used_nonce_is_not_another_payment() {
+    let house = House::new();
+    settled(house.pay(&payment(5_000_000, 1)).await);
+    let other = payment(6_000_000, 1);
+    assert_eq!(
+        declined(house.pay(&other).await),
+        "invalid_exact_evm_nonce_already_used"
+    );
+    assert_eq!(house.chains.lookup(&other).await.unwrap(), Lookup::Impossible);
+    assert_eq!(house.received().await, 5_000_000);
+}
+
+// case_11: nobody at home is a temporary error of every call and changes nothing.
+#[tokio::test]
+async fn case_11_an_unreachable_chain_charges_nothing() {
+    let house = House::new();
+    let authorization = payment(5_000_000, 1);
+    let prepared = house.chains.prepare(&authorization).await.unwrap();
+    house.fault(ChainFault::Unreachable);
+    assert_eq!(
+        house.chains.prepare(&authorization).await.unwrap_err().kind,
+        ErrorKind::Temporary
+    );
+    house.fault(ChainFault::Unreachable);
+    assert_eq!(
+        house.chains.submit(&authorization, &prepared).await.unwrap_err().kind,
+        ErrorKind::Temporary
+    );
+    house.fault(ChainFault::Unreachable);
+    assert_eq!(
+        house.chains.lookup(&authorization).await.unwrap_err().kind,
+        ErrorKind::Temporary
+    );
+    assert_eq!(house.received().await, 0);
+}
+
+// case_6: the chain's own clock decides; too early, too late, and a forged signature are refused.
+#[tokio::test]
+async fn case_06_the_chain_checks_again() {
+    let house = House::new();
+    let Authorization::Evm(good) = payment(5_000_000, 1) else {
+        panic!("not EVM")
+    };
+    let (seconds, value) = (START / 1000, Usdc::from_atomic(5_000_000));
+    let early = evm::tests::signed(PAYER, good.to, value, (seconds, seconds + 300), 2);
+    let late = evm::tests::signed(PAYER, good.to, value, (0, seconds), 3);
+    let mut forged = good.clone();
+    forged.value = Usdc::from_atomic(1);
+    for (authorization, reason) in [
+        (early, "invalid_exact_evm_payload_authorization_valid_after"),
+        (late, "invalid_exact_evm_payload_authorization_valid_before"),
+        (forged, "invalid_exact_evm_signature"),
+    ] {
+        assert_eq!(declined(house.pay(&Authorization::Evm(authorization)).await), reason);
+    }
+    let rich = payment(DEFAULT_GRANT.atomic() + 1, 4);
+    assert_eq!(declined(house.pay(&rich).await), "insufficient_funds");
+    assert_eq!(house.received().await, 0);
+}
+
+// Every magic amount of a payment ends as its table says, and none is a magic amount of the issuer's.
+#[tokio::test]
+async fn magic_amounts_do_what_the_table_says() {
+    for (place, (amount, fault, _)) in fault::magic_amounts().into_iter().enumerate() {
+        if matches!(fault, ChainFault::Slow { .. }) {
+            continue;
+        }
+        for (cents, _, _) in crate::provider::sandbox::fault::magic_amounts() {
+            assert_ne!(Usdc::from_cents(cents).unwrap(), amount);
+        }
+        let house = House::new();
+        let authorization = payment(amount.atomic(), u8::try_from(place).unwrap());
+        let outcome = house.pay(&authorization).await;
+        house.clock.pass(3_000);
+        let found = house.chains.lookup(&authorization).await.unwrap();
+        let landed = matches!(found, Lookup::Landed { .. });
+        match fault {
+            ChainFault::Insufficient => assert_eq!((declined(outcome).as_str(), landed), ("insufficient_funds", false)),
+            ChainFault::Decline { reason } => assert_eq!((declined(outcome), landed), (reason, false)),
+            ChainFault::LoseAnswer => assert!(outcome.is_err() && landed),
+            ChainFault::FailThenLand { .. } => assert!(matches!(outcome, Ok(Submitted::Declined(_))) && landed),
+            ChainFault::Drop { .. } => assert!(matches!(outcome, Ok(Submitted::Settled { .. })) && !landed),
+            ChainFault::Preempt => assert!(matches!(outcome, Ok(Submitted::Settled { .. })) && landed),
+            ChainFault::Slow { .. } | ChainFault::Unreachable => panic!("not in the table"),
+        }
+    }
+}

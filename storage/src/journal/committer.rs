@@ -35,6 +35,11 @@ pub(crate) struct Committer {
     queue: VecDeque<Queued>,
 }
 
+enum Placed {
+    Answer(Result<Committed, CommitError>),
+    NextGroup(Batch),
+}
+
 /// The group in the making; its buffers are kept from one group to the next.
 #[derive(Default)]
 struct Group {
@@ -105,33 +110,42 @@ impl Committer {
             let Some(Queued { batch, done }) = self.queue.pop_front() else {
                 break;
             };
-            if let Err(refusal) = self.admit(engine, &batch)? {
-                if let Some(lane) = &batch.lane {
-                    lane.break_off();
-                }
-                self.group.outcomes.push((done, Err(refusal)));
-                continue;
-            }
-            if batch.writes.is_empty() && batch.events.is_empty() {
-                self.group
-                    .outcomes
-                    .push((done, Ok(Committed { seq: self.next_seq - 1 })));
-                continue;
-            }
-            if self.offset + (self.group.buf.len() + SEGMENT_HEADER + frame::encoded_len(&batch)) as u64
-                > self.active.size
-            {
-                if self.group.buf.is_empty() {
-                    self.roll(engine)?;
-                } else {
+            match self.place(engine, batch, time_ms) {
+                Ok(Placed::Answer(answer)) => self.group.outcomes.push((done, answer)),
+                Ok(Placed::NextGroup(batch)) => {
                     self.queue.push_front(Queued { batch, done });
                     break;
                 }
+                Err(e) => {
+                    self.group.outcomes.push((done, Err(CommitError::Stopped)));
+                    return Err(e);
+                }
             }
-            let seq = self.append(batch, time_ms);
-            self.group.outcomes.push((done, Ok(Committed { seq })));
         }
         Ok(())
+    }
+
+    /// Takes a batch into the group, refuses it, or leaves it for the next group.
+    fn place(&mut self, engine: &Engine, batch: Batch, time_ms: u64) -> Result<Placed, StoreError> {
+        if let Err(refusal) = self.admit(engine, &batch)? {
+            if let Some(lane) = &batch.lane {
+                lane.break_off();
+            }
+            return Ok(Placed::Answer(Err(refusal)));
+        }
+        if batch.writes.is_empty() && batch.events.is_empty() {
+            return Ok(Placed::Answer(Ok(Committed { seq: self.next_seq - 1 })));
+        }
+        let room = self.active.size - self.offset;
+        if (self.group.buf.len() + SEGMENT_HEADER + frame::encoded_len(&batch)) as u64 > room {
+            if !self.group.buf.is_empty() {
+                return Ok(Placed::NextGroup(batch));
+            }
+            self.roll(engine)?;
+        }
+        Ok(Placed::Answer(Ok(Committed {
+            seq: self.append(batch, time_ms),
+        })))
     }
 
     /// Whether the batch may happen, seen from behind everything before it.

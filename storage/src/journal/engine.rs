@@ -220,8 +220,8 @@ impl Engine {
             self.overlay.freeze()
         };
         let Some(frozen) = frozen else { return Ok(false) };
-        let mut changes = frozen.rows.iter().map(|(key, entry)| (&key[..], entry.row.as_ref()));
-        self.snapshots.apply(&mut changes, Some(frozen.upto))?;
+        self.snapshots
+            .apply(&mut frozen.changes().into_iter(), Some(frozen.upto))?;
         self.applied.store(frozen.upto, Ordering::Release);
         self.overlay.drop_frozen();
         Ok(true)

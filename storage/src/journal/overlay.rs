@@ -2,14 +2,15 @@
 //!
 //! Two layers: the committer inserts into `active`; the applier freezes it, writes the frozen layer to the
 //! snapshots, and drops it whole. So an entry needs no bookkeeping of its own, and writes of one key
-//! coalesce by themselves.
+//! coalesce by themselves. A layer is a hash map, because the committer inserts far more often than anybody
+//! scans; its keys are put in order when a scan first asks.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashMap, btree_map};
+use std::collections::{BTreeSet, HashMap, hash_map};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::index::FixedState;
 use crate::{Row, RowKey, Seq};
@@ -23,20 +24,32 @@ pub(crate) struct Entry {
     pub(crate) row: Option<Row>,
 }
 
-pub(crate) type Rows = BTreeMap<RowKey, Entry>;
 /// The writes of one group, before they are durable.
 pub(crate) type Staged = HashMap<RowKey, Entry, FixedState>;
 
+/// Keys in order, and keys that are new since they were put in order. Some may have left the layer again.
+#[derive(Default)]
+struct Order {
+    sorted: BTreeSet<RowKey>,
+    fresh: Vec<RowKey>,
+}
+
+#[derive(Default)]
+struct Layer {
+    rows: HashMap<RowKey, Entry, FixedState>,
+    order: Mutex<Order>,
+}
+
 /// A layer on its way into the snapshots.
 pub(crate) struct Frozen {
-    pub(crate) rows: Rows,
+    layer: Layer,
     pub(crate) upto: Seq,
-    pub(crate) bytes: u64,
+    bytes: u64,
 }
 
 #[derive(Default)]
 struct Layers {
-    active: Rows,
+    active: Layer,
     active_bytes: u64,
     last_seq: Seq,
     frozen: Option<Arc<Frozen>>,
@@ -47,20 +60,44 @@ pub(crate) struct Overlay {
     layers: RwLock<Layers>,
 }
 
-fn absorb(active: &mut Rows, key: RowKey, entry: Entry) {
-    match active.entry(key) {
-        btree_map::Entry::Occupied(mut old) => {
-            if old.get().born && entry.row.is_none() {
-                old.remove();
-            } else {
-                old.get_mut().row = entry.row;
+impl Layer {
+    fn absorb(&mut self, key: RowKey, entry: Entry) {
+        match self.rows.entry(key) {
+            hash_map::Entry::Occupied(mut old) => {
+                if old.get().born && entry.row.is_none() {
+                    old.remove();
+                } else {
+                    old.get_mut().row = entry.row;
+                }
+            }
+            hash_map::Entry::Vacant(place) => {
+                if !(entry.born && entry.row.is_none()) {
+                    self.order.get_mut().fresh.push(place.key().clone());
+                    place.insert(entry);
+                }
             }
         }
-        btree_map::Entry::Vacant(place) => {
-            if !(entry.born && entry.row.is_none()) {
-                place.insert(entry);
-            }
-        }
+    }
+}
+
+impl Order {
+    fn arrange(&mut self) -> &BTreeSet<RowKey> {
+        self.sorted.extend(self.fresh.drain(..));
+        &self.sorted
+    }
+}
+
+impl Frozen {
+    /// All changes, by key.
+    pub(crate) fn changes(&self) -> Vec<(&[u8], Option<&Row>)> {
+        let mut changes: Vec<_> = self
+            .layer
+            .rows
+            .iter()
+            .map(|(key, e)| (&key[..], e.row.as_ref()))
+            .collect();
+        changes.sort_unstable_by_key(|(key, _)| *key);
+        changes
     }
 }
 
@@ -76,7 +113,7 @@ impl Overlay {
     pub(crate) fn insert(&self, staged: &mut Staged, last_seq: Seq, bytes: u64) {
         let mut layers = self.layers.write();
         for (key, entry) in staged.drain() {
-            absorb(&mut layers.active, key, entry);
+            layers.active.absorb(key, entry);
         }
         layers.active_bytes += bytes;
         layers.last_seq = last_seq;
@@ -85,13 +122,13 @@ impl Overlay {
     /// `None`: ask the snapshots. `Some(None)`: deleted.
     pub(crate) fn get(&self, key: &[u8]) -> Option<Option<Row>> {
         let layers = self.layers.read();
-        if let Some(entry) = layers.active.get(key) {
+        if let Some(entry) = layers.active.rows.get(key) {
             return Some(entry.row.clone());
         }
         layers
             .frozen
             .as_ref()
-            .and_then(|f| f.rows.get(key))
+            .and_then(|f| f.layer.rows.get(key))
             .map(|entry| entry.row.clone())
     }
 
@@ -100,10 +137,20 @@ impl Overlay {
     pub(crate) fn range(&self, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Vec<(RowKey, Option<Row>)> {
         let start = range_start(prefix, after);
         let layers = self.layers.read();
-        let mut top = layers.active.range::<[u8], _>((start, Bound::Unbounded)).peekable();
-        let empty = Rows::new();
-        let below = layers.frozen.as_ref().map_or(&empty, |f| &f.rows);
-        let mut below = below.range::<[u8], _>((start, Bound::Unbounded)).peekable();
+        let empty = Layer::default();
+        let below = layers.frozen.as_ref().map_or(&empty, |f| &f.layer);
+        let (mut top_order, mut below_order) = (layers.active.order.lock(), below.order.lock());
+        let in_range = (start, Bound::Unbounded);
+        let mut top = top_order
+            .arrange()
+            .range::<[u8], _>(in_range)
+            .filter_map(|key| layers.active.rows.get(key).map(|entry| (key, entry)))
+            .peekable();
+        let mut below = below_order
+            .arrange()
+            .range::<[u8], _>(in_range)
+            .filter_map(|key| below.rows.get(key).map(|entry| (key, entry)))
+            .peekable();
         let (mut out, mut live) = (Vec::new(), 0);
         loop {
             let next = match (top.peek(), below.peek()) {
@@ -149,10 +196,10 @@ impl Overlay {
         if layers.active_bytes == 0 {
             return None;
         }
-        let rows = std::mem::take(&mut layers.active);
+        let layer = std::mem::take(&mut layers.active);
         let bytes = std::mem::take(&mut layers.active_bytes);
         let frozen = Arc::new(Frozen {
-            rows,
+            layer,
             upto: layers.last_seq,
             bytes,
         });

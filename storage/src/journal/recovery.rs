@@ -12,20 +12,18 @@ use super::engine::{Engine, Recovered};
 use super::frame::{self, Head, WriteRecord};
 use super::index::{FileIndex, Index, MemoryIndex};
 use super::overlay::{Entry, Overlay, Staged};
+use super::rebuild::{Reach, open_snapshots};
 use super::sealing::{ChainEnd, note, walk};
 use super::segment::{
     Rest, SEGMENT_HEADER, Segment, SegmentHead, judge_rest, number_of, preallocate, segment_name, wipe,
 };
 use super::{Clock, Limits, OpenError};
 use crate::disk::{Disk, DiskFile};
-use crate::export::{ExportInfo, ExportReader, RestoreMark, export_name, export_seq, read_mark};
-use crate::snapshot::{Change, SnapshotSource, Snapshots};
-use crate::{Row, RowKey, Seq, StoreError};
+use crate::export::{ExportInfo, RestoreMark, export_name, export_seq, read_mark};
+use crate::snapshot::{SnapshotSource, Snapshots};
+use crate::{Row, Seq, StoreError};
 
-/// Rows loaded from an export into the snapshots at a time.
-const LOAD_ROWS: usize = 4000;
-
-fn io_error(e: io::Error) -> OpenError {
+pub(super) fn io_error(e: io::Error) -> OpenError {
     OpenError::Io(e.to_string())
 }
 
@@ -37,7 +35,7 @@ fn damaged(number: u64, offset: u64, what: &'static str) -> OpenError {
     }
 }
 
-fn store_error(e: StoreError) -> OpenError {
+pub(super) fn store_error(e: StoreError) -> OpenError {
     match e {
         StoreError::Io(what) => OpenError::Io(what),
         e => OpenError::Engine(e.to_string()),
@@ -83,7 +81,6 @@ pub(crate) fn recover(
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
     let reach = Reach {
         first_seq,
-        next_seq,
         restored: mark,
     };
     let (snapshots, applied) = open_snapshots(&*disk, source, export, &reach)?;
@@ -145,11 +142,15 @@ pub(crate) fn recover(
     Ok((Engine::new(from), mark))
 }
 
-/// Removes what was never finished.
+/// Removes what was never finished, and shows that the disk can be written before anything relies on it.
 fn clean(disk: &dyn Disk) -> io::Result<()> {
     for name in disk.list()?.iter().filter(|name| name.ends_with(".tmp")) {
         disk.remove(name)?;
     }
+    let probe = disk.create("probe.tmp")?;
+    probe.write_at(0, b"probe")?;
+    probe.sync()?;
+    disk.remove("probe.tmp")?;
     disk.sync_dir()
 }
 
@@ -176,10 +177,11 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError>
     numbers.sort_unstable();
     let (mut found, mut spare, mut epoch): (Vec<Found>, Spare, u32) = (Vec::new(), None, 0);
     for number in numbers {
-        if let Some((bare, _)) = &spare {
-            return Err(damaged(*bare, 0, "no header, and a segment behind it"));
-        }
-        if found.last().is_some_and(|last| last.head.number + 1 != number) {
+        let expected = spare
+            .as_ref()
+            .map(|(bare, _)| *bare)
+            .or(found.last().map(|last| last.head.number));
+        if expected.is_some_and(|last| last + 1 != number) {
             return Err(OpenError::Missing(segment_name(number - 1)));
         }
         let file: Arc<dyn DiskFile> = disk.open(&segment_name(number)).map_err(io_error)?.into();
@@ -189,6 +191,9 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError>
         match SegmentHead::decode(&raw[..n]) {
             Some(head) if head.number != number => return Err(damaged(number, 0, "another segment's content")),
             Some(head) if head.size != size => return Err(damaged(number, size, "not of its full size")),
+            Some(_) if let Some((bare, _)) = &spare => {
+                return Err(damaged(*bare, 0, "no header, and a segment behind it"));
+            }
             Some(head) => {
                 epoch = epoch.max(head.epoch);
                 found.push(Found { head, file });
@@ -203,7 +208,8 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError>
                         wipe(&*file, 0, end).map_err(io_error)?;
                     }
                 }
-                spare = Some((number, file));
+                // The one after the next can have been made ready before anything was written to the next.
+                spare = spare.or(Some((number, file)));
             }
         }
     }
@@ -243,84 +249,18 @@ fn find_end(last: &Found, epoch: &mut u32) -> Result<ChainEnd, OpenError> {
             wipe(&**file, end.offset, torn_end).map_err(io_error)?;
         }
     }
+    rewrite(&**file, end.group, end.offset).map_err(io_error)?;
     Ok(end)
 }
 
-/// What the journal holds.
-struct Reach {
-    first_seq: Seq,
-    next_seq: Seq,
-    restored: Option<RestoreMark>,
-}
-
-impl Reach {
-    /// Whether rows as of `seq` plus the journal give the newest rows.
-    fn continues(&self, seq: Seq) -> bool {
-        // Between a backup and what follows it nothing was ever committed.
-        let after_restore = self
-            .restored
-            .is_some_and(|mark| seq >= mark.seq && self.first_seq <= mark.first_seq);
-        self.first_seq <= seq + 1 || after_restore
-    }
-}
-
-/// Opens the snapshots; if they are missing, too old or broken, makes them again from the export.
-fn open_snapshots(
-    disk: &dyn Disk,
-    source: &dyn SnapshotSource,
-    export: Option<ExportInfo>,
-    reach: &Reach,
-) -> Result<(Box<dyn Snapshots>, Seq), OpenError> {
-    if let Some(snapshots) = source.open()? {
-        match snapshots.applied_seq() {
-            Ok(Some(applied)) if reach.continues(applied) => return Ok((snapshots, applied)),
-            // New, or stopped before the first rows were applied whole; the journal has them all.
-            Ok(None) if export.is_none() && reach.first_seq == 1 => return Ok((snapshots, 0)),
-            Ok(Some(applied)) => tracing::warn!(applied, "the snapshots are older than the journal reaches"),
-            Ok(None) => tracing::warn!("there are no snapshots"),
-            Err(e) => tracing::warn!(error = %e, "the snapshots are not usable"),
-        }
-    }
-    let base = export.map_or(0, |info| info.seq);
-    if !reach.continues(base) {
-        return Err(OpenError::Missing(format!(
-            "an export that reaches sequence {}",
-            reach.first_seq - 1
-        )));
-    }
-    tracing::warn!(
-        export = base,
-        "the snapshots are rebuilt from the last export and the journal"
-    );
-    source.discard()?;
-    let Some(snapshots) = source.open()? else {
-        return Err(OpenError::Engine("even empty snapshots cannot be opened".into()));
-    };
-    if let Some(info) = export {
-        load(disk, info, &*snapshots)?;
-    }
-    Ok((snapshots, base))
-}
-
-/// Loads an export into empty snapshots; only the last step says up to where they are complete.
-fn load(disk: &dyn Disk, info: ExportInfo, snapshots: &dyn Snapshots) -> Result<(), OpenError> {
-    let file = disk.open(&export_name(info.seq)).map_err(io_error)?;
-    let mut reader = ExportReader::open(&*file).map_err(store_error)?;
-    let mut rows: Vec<(RowKey, Row)> = Vec::new();
-    loop {
-        let next = reader.next().map_err(store_error)?;
-        let finished = next.is_none();
-        rows.extend(next);
-        if finished || rows.len() == LOAD_ROWS {
-            let seq = finished.then_some(info.seq);
-            let mut changes = rows.iter().map(|(key, row)| -> Change<'_> { (key, Some(row)) });
-            snapshots.apply(&mut changes, seq).map_err(store_error)?;
-            rows.clear();
-        }
-        if finished {
-            return Ok(());
-        }
-    }
+/// Makes the last group durable. It was read, but perhaps only from the page cache: the last run may have died
+/// before its sync, or because of it (after a failed sync the kernel takes the pages for clean, so that
+/// another sync alone would do nothing).
+fn rewrite(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
+    let mut bytes = vec![0; (to - from) as usize];
+    let n = file.read_at(from, &mut bytes)?;
+    file.write_at(from, &bytes[..n])?;
+    file.sync()
 }
 
 /// Takes the rows of frames that the snapshots do not have.
@@ -351,11 +291,10 @@ impl Replay<'_> {
         if self.overlay.active_bytes() > self.limits.lag_limit_bytes
             && let Some(frozen) = self.overlay.freeze()
         {
-            let mut changes = frozen
-                .rows
-                .iter()
-                .map(|(key, entry)| -> Change<'_> { (key, entry.row.as_ref()) });
-            match self.snapshots.apply(&mut changes, Some(frozen.upto)) {
+            match self
+                .snapshots
+                .apply(&mut frozen.changes().into_iter(), Some(frozen.upto))
+            {
                 Ok(()) => self.applied = frozen.upto,
                 Err(e) => self.failed = Some(e),
             }

@@ -18,6 +18,8 @@ pub(crate) struct ChainEnd {
     pub(crate) last_crc: u32,
     pub(crate) epoch: u32,
     pub(crate) newest_ms: u64,
+    /// Where the last frame's write began.
+    pub(crate) group: u64,
     /// How far the bytes that are not the next frame would reach.
     pub(crate) extent_end: u64,
 }
@@ -38,6 +40,7 @@ pub(crate) fn walk(
         last_crc: 0,
         epoch: 0,
         newest_ms: 0,
+        group: 0,
         extent_end: start,
     };
     loop {
@@ -48,6 +51,7 @@ pub(crate) fn walk(
                 end.next_seq = head.last_seq() + 1;
                 end.last_crc = head.head_crc;
                 end.epoch = head.epoch;
+                end.group = u64::from(head.group);
                 end.newest_ms = end.newest_ms.max(head.time_ms);
             }
             Found::Nothing { extent_end } => {

@@ -14,7 +14,7 @@ pub(crate) const SEGMENT_HEADER: usize = 64;
 const MAGIC: &[u8; 8] = b"PURSERJ1";
 /// How much of a segment is read at a time.
 const WINDOW: usize = 1 << 20;
-const ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// A device writes this much or nothing of it.
 pub(crate) const SECTOR: u64 = 512;
 
@@ -107,7 +107,7 @@ pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result
         file.write_at(at, &ZEROS[..n as usize])?;
         at += n;
         // In pieces, so that the committer's own syncs never wait behind one huge flush.
-        if at % (8 << 20) == 0 {
+        if at.is_multiple_of(8 << 20) {
             file.sync()?;
         }
     }

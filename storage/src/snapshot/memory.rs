@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 use super::{Change, SnapshotSource, Snapshots};
 use crate::journal::range_start;
@@ -22,6 +22,8 @@ pub struct MemoryRows {
 #[derive(Clone, Debug, Default)]
 pub struct MemorySource {
     state: Arc<RwLock<MemoryRows>>,
+    /// Changes that are still written before writing fails.
+    dies_after: Arc<Mutex<Option<usize>>>,
 }
 
 impl MemorySource {
@@ -34,11 +36,16 @@ impl MemorySource {
     pub fn set_image(&self, image: MemoryRows) {
         *self.state.write() = image;
     }
+
+    /// Lets an application of rows stop in the middle after so many changes, as a power cut would.
+    pub fn die_after(&self, changes: Option<usize>) {
+        *self.dies_after.lock() = changes;
+    }
 }
 
 impl SnapshotSource for MemorySource {
     fn open(&self) -> Result<Option<Box<dyn Snapshots>>, OpenError> {
-        Ok(Some(Box::new(MemorySnapshots(Arc::clone(&self.state)))))
+        Ok(Some(Box::new(MemorySnapshots(self.clone()))))
     }
 
     fn discard(&self) -> Result<(), OpenError> {
@@ -47,15 +54,15 @@ impl SnapshotSource for MemorySource {
     }
 }
 
-struct MemorySnapshots(Arc<RwLock<MemoryRows>>);
+struct MemorySnapshots(MemorySource);
 
 impl Snapshots for MemorySnapshots {
     fn applied_seq(&self) -> Result<Option<Seq>, StoreError> {
-        Ok(self.0.read().applied)
+        Ok(self.0.state.read().applied)
     }
 
     fn get(&self, key: &[u8]) -> Result<Option<Row>, StoreError> {
-        Ok(self.0.read().rows.get(key).cloned())
+        Ok(self.0.state.read().rows.get(key).cloned())
     }
 
     fn scan(
@@ -64,7 +71,7 @@ impl Snapshots for MemorySnapshots {
         after: Option<&[u8]>,
         visit: &mut dyn FnMut(&[u8], Row) -> bool,
     ) -> Result<(), StoreError> {
-        let state = self.0.read();
+        let state = self.0.state.read();
         let range = (range_start(prefix, after), std::ops::Bound::Unbounded);
         for (key, row) in state.rows.range::<[u8], _>(range) {
             if !key.starts_with(prefix) || !visit(key, row.clone()) {
@@ -75,8 +82,14 @@ impl Snapshots for MemorySnapshots {
     }
 
     fn apply(&self, changes: &mut dyn Iterator<Item = Change<'_>>, seq: Option<Seq>) -> Result<(), StoreError> {
-        let mut state = self.0.write();
+        let mut state = self.0.state.write();
+        let mut left = self.0.dies_after.lock();
         for (key, row) in changes {
+            match &mut *left {
+                Some(0) => return Err(StoreError::Io("the power is gone".into())),
+                Some(left) => *left -= 1,
+                None => {}
+            }
             match row {
                 Some(row) => state.rows.insert(key.into(), row.clone()),
                 None => state.rows.remove(key),

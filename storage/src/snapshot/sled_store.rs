@@ -14,6 +14,8 @@ const PROBE: &[u8] = b"m/probe";
 /// Rows in one atomic batch; readers of sled wait while one is applied.
 const CHUNK_ROWS: usize = 1000;
 const CHUNK_BYTES: usize = 1 << 20;
+/// 20 ms each.
+const LOCK_TRIES: usize = 250;
 /// sled frees pages only on this timer.
 const FLUSH_EVERY_MS: u64 = 500;
 
@@ -73,8 +75,20 @@ impl SledSource {
             .path(&self.dir)
             .cache_capacity(self.cache_bytes)
             .flush_every_ms(Some(FLUSH_EVERY_MS));
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| config.open()))
-            .unwrap_or(Err(sled::Error::Corruption { at: None, bt: () }))
+        let open = || {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| config.open()))
+                .unwrap_or(Err(sled::Error::Corruption { at: None, bt: () }))
+        };
+        let mut opened = open();
+        // The directory is ours, but sled's own threads may still be letting go of an earlier handle.
+        for _ in 0..LOCK_TRIES {
+            if !matches!(&opened, Err(sled::Error::Io(e)) if e.to_string().contains("could not acquire lock")) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            opened = open();
+        }
+        opened
     }
 
     fn finish(&self, db: sled::Db) -> Result<SledSnapshots, OpenError> {
@@ -188,10 +202,12 @@ impl SledSnapshots {
     /// Shows that a flush goes through our `sync_file_range`; otherwise sled's order on disk is not what it assumes.
     fn prove_syncs(&self) -> Result<(), OpenError> {
         let before = interpose::calls();
-        let proof = self
-            .db
-            .insert(PROBE, &before.to_le_bytes()[..])
-            .and_then(|_| self.db.flush());
+        // There, then not there, then there: sled writes nothing for a row that stays as it is.
+        let change = || match self.db.remove(PROBE)? {
+            Some(_) => Ok(()),
+            None => self.db.insert(PROBE, &[1]).map(|_| ()),
+        };
+        let proof = change().and_then(|()| self.db.flush());
         proof.map_err(|e| OpenError::Engine(e.to_string()))?;
         if cfg!(target_os = "linux") && interpose::calls() == before {
             return Err(OpenError::SyncNotBound);

@@ -1,1 +1,249 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use ed25519_dalek::Signer as _;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::Settlement as _;
+use serde_json::{Value, json};
+
+use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
+use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
+use crate::settlement::sandbox::tests::solana::{authorization, honest, payer, wire};
+use crate::settlement::sandbox::tests::{House, settled};
+use crate::settlement::sandbox::wire::Transaction;
+
+async fn raw(house: &House, method: &str, params: Value) -> Value {
+    house
+        .chains
+        .handle_rpc(json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }))
+        .await
+}
+
+async fn result(house: &House, method: &str, params: Value) -> Value {
+    let answer = raw(house, method, params).await;
+    assert_eq!(
+        (&answer["jsonrpc"], &answer["id"]),
+        (&json!("2.0"), &json!(7)),
+        "{answer}"
+    );
+    assert!(answer.get("error").is_none(), "{answer}");
+    answer["result"].clone()
+}
+
+async fn error_code(house: &House, method: &str, params: Value) -> i64 {
+    raw(house, method, params).await["error"]["code"]
+        .as_i64()
+        .expect("an error")
+}
+
+fn treasury_account() -> String {
+    let Wallet::Solana(owner) = treasury(Network::Solana) else {
+        panic!("not a Solana treasury")
+    };
+    bs58::encode(token_account(&owner)).into_string()
+}
+
+/// The honest payment with both signatures, as an observer of the broadcast has it.
+fn fully_signed(bytes: &[u8]) -> String {
+    let mut transaction = Transaction::parse(bytes).unwrap();
+    transaction.signatures[0] = fee_payer_signer().sign(&transaction.message).to_bytes();
+    BASE64.encode(transaction.wire())
+}
+
+// The stock client reads the mint: its owner program and the 82 bytes with 6 decimals at byte 44.
+#[tokio::test]
+async fn the_mint_has_the_token_programs_layout() {
+    let house = House::new();
+    let answer = result(&house, "getAccountInfo", json!([USDC_MINT, { "encoding": "base64" }])).await;
+    let value = &answer["value"];
+    assert_eq!((&value["owner"], &value["space"]), (&json!(TOKEN_PROGRAM), &json!(82)));
+    assert_eq!(value["data"][1], "base64");
+    let data = BASE64.decode(value["data"][0].as_str().unwrap()).unwrap();
+    assert_eq!((data.len(), data[44], data[45]), (82, 6, 1));
+    let parsed = result(
+        &house,
+        "getAccountInfo",
+        json!([USDC_MINT, { "encoding": "jsonParsed" }]),
+    )
+    .await;
+    assert_eq!(parsed["value"]["data"]["parsed"]["info"]["decimals"], 6);
+    let slice = json!([USDC_MINT, { "encoding": "base64", "dataSlice": { "offset": 44, "length": 1 } }]);
+    assert_eq!(
+        result(&house, "getAccountInfo", slice).await["value"]["data"][0],
+        BASE64.encode([6])
+    );
+}
+
+// Token accounts are 165 bytes with mint, owner and amount; what nobody has is null, and its balance is an error.
+#[tokio::test]
+async fn token_accounts_show_what_the_ledger_holds() {
+    let house = House::new();
+    settled(
+        house
+            .pay(&authorization(&honest(&house.chains, 5_250_000, "one")))
+            .await,
+    );
+    let account = treasury_account();
+    let balance = result(&house, "getTokenAccountBalance", json!([account])).await;
+    let expected = json!({ "amount": "5250000", "decimals": 6, "uiAmount": 5.25, "uiAmountString": "5.25" });
+    assert_eq!(balance["value"], expected);
+    let both = json!([[account, bs58::encode([9; 32]).into_string()], { "encoding": "base64" }]);
+    let both = result(&house, "getMultipleAccounts", both).await;
+    let data = BASE64.decode(both["value"][0]["data"][0].as_str().unwrap()).unwrap();
+    assert_eq!(
+        (data.len(), &data[..32], &data[64..72]),
+        (165, &pubkey(USDC_MINT)[..], &5_250_000u64.to_le_bytes()[..])
+    );
+    assert_eq!((data[108], both["value"][1].clone()), (1, Value::Null));
+    let unknown = json!([bs58::encode([9; 32]).into_string()]);
+    assert_eq!(error_code(&house, "getTokenAccountBalance", unknown).await, -32602);
+    let owner = bs58::encode(payer().verifying_key().to_bytes()).into_string();
+    let of_mint = json!([owner, { "mint": USDC_MINT }, { "encoding": "jsonParsed" }]);
+    let owned = result(&house, "getTokenAccountsByOwner", of_mint).await;
+    assert_eq!(
+        owned["value"][0]["account"]["data"]["parsed"]["info"]["owner"],
+        json!(owner)
+    );
+    let foreign = json!([owner, { "mint": "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB" }, {}]);
+    assert_eq!(error_code(&house, "getTokenAccountsByOwner", foreign).await, -32602);
+}
+
+// A block hash from the chain equals the challenge's, is valid for 150 slots, and dies.
+#[tokio::test]
+async fn block_hashes_live_150_slots() {
+    let house = House::new();
+    let latest = result(&house, "getLatestBlockhash", json!([{ "commitment": "finalized" }])).await;
+    let hint = house.chains.recent_blockhash();
+    assert_eq!(latest["value"]["blockhash"], json!(hint.blockhash));
+    assert_eq!(
+        latest["value"]["lastValidBlockHeight"],
+        json!(hint.last_valid_block_height)
+    );
+    let height = result(&house, "getBlockHeight", json!([])).await.as_u64().unwrap();
+    assert_eq!(height + 150, hint.last_valid_block_height);
+    house.clock.pass(150 * 400);
+    let valid = |house, hash| async move { result(house, "isBlockhashValid", json!([hash])).await["value"].clone() };
+    assert_eq!(valid(&house, hint.blockhash.clone()).await, true);
+    house.clock.pass(400);
+    assert_eq!(valid(&house, hint.blockhash).await, false);
+    assert!(result(&house, "getBlockHeight", json!([])).await.as_u64().unwrap() > height + 150);
+}
+
+// case_10: an observer sends the signed transaction first; the service finds it as its own payment.
+#[tokio::test]
+async fn case_10_an_observer_may_send_first() {
+    let house = House::new();
+    let draft = honest(&house.chains, 5_000_000, "one");
+    let payment = authorization(&draft);
+    let prepared = house.chains.prepare(&payment).await.unwrap();
+    let signed = fully_signed(&wire(&draft));
+    let base64 = json!({ "encoding": "base64" });
+    let simulated = result(&house, "simulateTransaction", json!([signed, base64])).await;
+    assert_eq!(simulated["value"]["err"], Value::Null);
+    let sent = result(&house, "sendTransaction", json!([signed, base64])).await;
+    assert_eq!(sent, json!(prepared.transaction));
+    let status = result(&house, "getSignatureStatuses", json!([[sent, "unknown"]])).await;
+    assert_eq!(status["value"][0]["confirmationStatus"], "finalized");
+    assert_eq!(status["value"][1], Value::Null);
+    assert_eq!(
+        settled(house.chains.submit(&payment, &prepared).await),
+        prepared.transaction
+    );
+    assert_eq!(
+        error_code(&house, "sendTransaction", json!([signed, base64])).await,
+        -32002
+    );
+    let balance = house.chains.balance(&treasury(Network::Solana)).await.unwrap();
+    assert_eq!(balance.atomic(), 5_000_000, "moved once");
+}
+
+// What cannot execute is refused before it is sent, with the runtime's own error.
+#[tokio::test]
+async fn sending_what_cannot_execute_is_refused() {
+    let house = House::new();
+    let base64 = json!({ "encoding": "base64" });
+    let draft = honest(&house.chains, u64::MAX, "rich");
+    let answer = raw(&house, "sendTransaction", json!([fully_signed(&wire(&draft)), base64])).await;
+    assert_eq!(answer["error"]["code"], -32002);
+    assert_eq!(
+        answer["error"]["data"]["err"],
+        json!({ "InstructionError": [2, { "Custom": 1 }] })
+    );
+    let half = BASE64.encode(wire(&honest(&house.chains, 1, "half")));
+    assert_eq!(
+        error_code(&house, "sendTransaction", json!([half, base64])).await,
+        -32003
+    );
+    let mut mint = honest(&house.chains, 1, "mint");
+    mint.mint = [3; 32];
+    let answer = raw(&house, "sendTransaction", json!([fully_signed(&wire(&mint)), base64])).await;
+    assert_eq!(
+        answer["error"]["data"]["err"],
+        json!({ "InstructionError": [2, { "Custom": 3 }] })
+    );
+    house.clock.pass(200 * 400);
+    let dead = json!([fully_signed(&wire(&draft)), base64]);
+    assert_eq!(
+        result(&house, "simulateTransaction", dead).await["value"]["err"],
+        "BlockhashNotFound"
+    );
+}
+
+// case_15: nonsense gets JSON-RPC's own errors; a batch is answered in its order, and not above its limit.
+#[tokio::test]
+async fn case_15_nonsense_gets_its_error() {
+    let house = House::new();
+    let call = |method: &str| json!({ "jsonrpc": "2.0", "id": method, "method": method });
+    let batch = house
+        .chains
+        .handle_rpc(json!([call("getHealth"), call("noSuchMethod"), 5, call("getVersion")]))
+        .await;
+    assert_eq!(batch[0], json!({ "jsonrpc": "2.0", "id": "getHealth", "result": "ok" }));
+    assert_eq!(
+        batch[1]["error"],
+        json!({ "code": -32601, "message": "Method not found" })
+    );
+    assert_eq!(
+        (&batch[2]["error"]["code"], &batch[2]["id"]),
+        (&json!(-32600), &Value::Null)
+    );
+    assert_eq!(batch[3]["id"], "getVersion");
+    let many: Vec<_> = (0..101).map(|_| call("getHealth")).collect();
+    for request in [
+        json!([]),
+        json!(many),
+        json!({}),
+        json!({ "method": "getHealth" }),
+        Value::Null,
+    ] {
+        assert_eq!(house.chains.handle_rpc(request).await["error"]["code"], -32600);
+    }
+    let long = "1".repeat(100_000);
+    for (method, params) in [
+        ("getBalance", json!([])),
+        ("getBalance", json!(["0OIl"])),
+        ("getBalance", json!(["11111111"])),
+        ("getBalance", json!({ "a": 1 })),
+        ("getAccountInfo", json!([USDC_MINT, { "encoding": "base64+zstd" }])),
+        ("getAccountInfo", json!([long])),
+        ("getMultipleAccounts", json!([vec![USDC_MINT; 101]])),
+        ("getSignatureStatuses", json!([vec!["x"; 257]])),
+        ("sendTransaction", json!([long])),
+        ("simulateTransaction", json!(["AAAA", { "encoding": "base64" }])),
+        ("getMinimumBalanceForRentExemption", json!([u64::MAX])),
+    ] {
+        assert_eq!(error_code(&house, method, params.clone()).await, -32602, "{method}");
+    }
+    assert_eq!(
+        result(&house, "getMinimumBalanceForRentExemption", json!([165])).await,
+        2_039_280
+    );
+    let payer = bs58::encode(fee_payer()).into_string();
+    assert!(
+        result(&house, "getBalance", json!([payer])).await["value"]
+            .as_u64()
+            .unwrap()
+            > 0
+    );
+}

@@ -1,0 +1,236 @@
+//! A paid call, from the request's headers to its answer: challenge, verify, claim, wait, render.
+//!
+//! The order of the checks is the contract's: parameters (the route's) → no payment 402 → two payments 400 → invalid
+//! payment 402 → rate of the payer 429 → wrong wallet 403 → what only the account knows → settlement. Nothing after
+//! the claim refuses.
+
+mod answer;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::Response;
+use http::HeaderMap;
+use purser_actors::account;
+use purser_actors::engine::{Engine, PayError, PayRequest};
+use purser_actors::money::Usdc;
+use purser_actors::payment::{Outcome, Purchase};
+use purser_actors::port::{Authorization, Clock};
+use sha2::{Digest, Sha256};
+
+use crate::http::caller::Bearer;
+use crate::http::error::ApiError;
+use crate::http::rate::RateLimiter;
+use crate::identity::credentials::Credentials;
+use crate::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
+use crate::payment::evm::Recovery;
+use crate::payment::header::has_mpp_credential;
+use crate::payment::{BasePayee, Payee, PaymentError, RecentBlockhash, SolanaPayee, Terms, decode, payment_header, verify};
+use crate::prices::PriceBook;
+
+pub use answer::Answers;
+
+/// Where the hint for Solana clients comes from.
+pub trait Blockhashes: Send + Sync {
+    /// A blockhash that a transaction may name now.
+    fn recent(&self) -> Arc<RecentBlockhash>;
+}
+
+/// Everything a paid call needs.
+pub struct Checkout {
+    /// Claims and settles.
+    pub engine: Engine,
+    /// Time of the verification.
+    pub clock: Arc<dyn Clock>,
+    /// Who is paid on Base.
+    pub base: Arc<BasePayee>,
+    /// Who is paid on Solana.
+    pub solana: Arc<SolanaPayee>,
+    /// Hint for Solana clients.
+    pub blockhashes: Arc<dyn Blockhashes>,
+    /// Prices of now and those still honoured.
+    pub prices: Arc<PriceBook>,
+    /// Counts verified payments per payer.
+    pub limiter: Arc<RateLimiter>,
+    /// For the caller whose claim wins.
+    pub credentials: Arc<Credentials>,
+    /// Writes the answers.
+    pub answers: Answers,
+    /// Which library recovers signers on Base.
+    pub recovery: Recovery,
+    /// Scheme, host and port that we are called by.
+    pub public_url: String,
+    /// Life of a quote, in seconds.
+    pub max_timeout_seconds: u32,
+    /// How long a call waits for its outcome before it answers 202.
+    pub answer_timeout: Duration,
+}
+
+/// A paid request whose parameters are good.
+pub struct Call<'a> {
+    /// Its headers.
+    pub headers: &'a HeaderMap,
+    /// The verdict on its bearer token.
+    pub bearer: &'a Bearer,
+    /// Path and query as they were sent.
+    pub target: &'a str,
+    /// The route, without the query.
+    pub route: &'static str,
+    /// Key of the product in the settings.
+    pub product: &'static str,
+    /// What is bought.
+    pub purchase: Purchase,
+    /// One short sentence for the challenge.
+    pub description: String,
+    /// Whether a page is wanted instead of JSON.
+    pub html: bool,
+}
+
+impl Checkout {
+    /// Answers a paid call.
+    ///
+    /// # Errors
+    /// Everything but a challenge: those are answers.
+    pub async fn run(&self, call: Call<'_>) -> Result<Response, ApiError> {
+        let terms = self.terms(&call)?;
+        let current = &terms[..2];
+        let header = match payment_header(call.headers) {
+            Ok(Some(header)) => header,
+            Ok(None) if has_mpp_credential(call.headers) => {
+                return Ok(self.challenge(&call, current, "this service takes x402 payments", "payment_invalid"));
+            }
+            Ok(None) => return Ok(self.challenge(&call, current, PAYMENT_REQUIRED_ERROR, "payment_required")),
+            Err(PaymentError::Refused(refusal)) => {
+                return Ok(self.challenge(&call, current, refusal.reason.as_str(), "payment_invalid"));
+            }
+            Err(error) => return Err(ambiguous(&error)),
+        };
+        let now = self.clock.now();
+        let verified = decode(header).and_then(|payment| verify(&payment, &terms, &[], now, self.recovery));
+        let authorization = match verified {
+            Ok(verified) => verified.authorization,
+            Err(refusal) => {
+                tracing::debug!(reason = refusal.reason.as_str(), message = %refusal.message, "a payment was refused");
+                return Ok(self.challenge(&call, current, refusal.reason.as_str(), "payment_invalid"));
+            }
+        };
+        self.pay(call, authorization).await
+    }
+
+    async fn pay(&self, call: Call<'_>, authorization: Authorization) -> Result<Response, ApiError> {
+        let payer = authorization.payer();
+        let budget = self.limiter.count_payment(payer, self.clock.now());
+        if !budget.allowed {
+            return Err(ApiError::rate_limited(u64::from(budget.reset_seconds)));
+        }
+        if let Bearer::Known(claims) = call.bearer
+            && claims.wallet != payer
+        {
+            return Err(ApiError::forbidden("wrong_wallet", "The bearer token belongs to another wallet than the payment.")
+                .hint("Send the token of the paying wallet, or none."));
+        }
+        let permit = self.engine.admit(&payer).map_err(|full| {
+            ApiError::unavailable("overloaded", "Too many paid calls are in flight. Nothing was charged.", full.retry_after_s)
+        })?;
+        let request = PayRequest {
+            purchase: call.purchase.clone(),
+            request: digest(call.route, &call.purchase),
+            session: self.credentials.new_session(),
+            authorization: authorization.clone(),
+        };
+        let id = self.engine.payment_id(&authorization);
+        let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request, permit)).await {
+            Err(_) => return Ok(self.answers.pending(id)),
+            Ok(Err(PayError::Unknown(id))) => return Ok(self.answers.pending(id)),
+            Ok(Err(error)) => return Err(refused(error)),
+            Ok(Ok(paid)) => paid,
+        };
+        let settlement = answer::Settlement { payment: id, authorization: &authorization };
+        match paid.outcome {
+            Outcome::Pending => Ok(self.answers.pending(id)),
+            Outcome::Unavailable => Err(ApiError::unavailable(
+                "settlement_unavailable",
+                "The network could not be reached. Nothing was charged.",
+                5,
+            )),
+            Outcome::Declined(decline) => Ok(self.answers.declined(&settlement, &decline)),
+            Outcome::Credited { amount, transaction } => Ok(self.answers.credited(&settlement, amount, &transaction)),
+            Outcome::Fulfilled { product, transaction, session } => {
+                let winner = paid.won.then_some(session);
+                self.answers.fulfilled(&self.engine, &settlement, product, &transaction, winner, call.html).await
+            }
+        }
+    }
+
+    /// Today's terms on both networks first, then those of prices that are still honoured.
+    fn terms(&self, call: &Call<'_>) -> Result<Vec<Terms>, ApiError> {
+        let totals = self.prices.totals(call.product, call.purchase.capped(), self.clock.now());
+        let mut terms = Vec::with_capacity(2 * totals.len());
+        for total in totals {
+            let amount = Usdc::from_cents(total).map_err(|_| ApiError::internal())?;
+            terms.push(Terms::new(amount, self.max_timeout_seconds, Payee::Base(self.base.clone())));
+            let solana = Terms::new(amount, self.max_timeout_seconds, Payee::Solana(self.solana.clone()));
+            terms.push(Terms { recent: Some(self.blockhashes.recent()), ..solana });
+        }
+        if terms.is_empty() { Err(ApiError::internal()) } else { Ok(terms) }
+    }
+
+    fn challenge(&self, call: &Call<'_>, terms: &[Terms], error: &str, code: &str) -> Response {
+        let url = format!("{}{}", self.public_url, call.target);
+        let challenge = challenge(&ChallengeParts {
+            resource: Resource { url: &url, description: &call.description, mime_type: "application/json" },
+            terms,
+            error,
+            code,
+            extensions: None,
+            body_members: None,
+        });
+        answer::challenge(challenge)
+    }
+}
+
+/// The exact request, in canonical form: how parameters were written or ordered does not matter, what is bought does.
+fn digest(route: &str, purchase: &Purchase) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(route);
+    match purchase {
+        Purchase::Card { amount } => hash.update(format!("?amount={}", amount.get())),
+    }
+    hash.finalize().into()
+}
+
+fn ambiguous(error: &PaymentError) -> ApiError {
+    ApiError::new(http::StatusCode::BAD_REQUEST, error.code(), error.to_string()).hint("Send exactly one payment.")
+}
+
+fn refused(error: PayError) -> ApiError {
+    let cap = |what: String| {
+        ApiError::forbidden("cap_exceeded", what).hint("The cap counts from midnight UTC. Nothing was charged.")
+    };
+    match error {
+        PayError::Frozen { message } => ApiError::frozen(message),
+        PayError::Collision => collision(),
+        PayError::CardsPerDay { cap: n } => cap(format!("An account buys at most {n} cards a day.")),
+        PayError::SumPerDay { cap: usd } => cap(format!("An account buys cards for at most {usd} USD a day.")),
+        PayError::AlreadyUsed => {
+            ApiError::new(http::StatusCode::CONFLICT, "payment_already_used", "This payment was made for another request.")
+                .hint("Sign a new payment for this request.")
+        }
+        PayError::Unknown(_) => ApiError::internal(),
+    }
+}
+
+/// 409: two Solana addresses that are equal in lower case never share a `user_id`.
+pub(crate) fn collision() -> ApiError {
+    let error = "Another wallet already has this address in lower case as its user_id.";
+    ApiError::new(http::StatusCode::CONFLICT, "wallet_id_collision", error).hint("Use another wallet.")
+}
+
+/// What an account refuses outside a purchase.
+pub(crate) fn account_refused(rejection: account::Rejection) -> ApiError {
+    match rejection {
+        account::Rejection::Frozen { message } => ApiError::frozen(message),
+        _ => ApiError::not_found("account_unknown", "There is no such account."),
+    }
+}
+

@@ -1,0 +1,179 @@
+//! The answers of a paid call.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use purser_actors::card::Card;
+use purser_actors::engine::Engine;
+use purser_actors::id::{CardId, PaymentId, SessionId};
+use purser_actors::kernel::View;
+use purser_actors::money::Usdc;
+use purser_actors::payment::Product;
+use purser_actors::port::{Authorization, Decline};
+use purser_actors::session::Amr;
+
+use crate::http::error::{ApiError, complete};
+use crate::http::json;
+use crate::identity::credentials::Credentials;
+use crate::payment::challenge::Challenge;
+use crate::payment::header::{PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE};
+use crate::payment::receipt::{Failed, INSUFFICIENT_FUNDS, Settled};
+
+/// Seconds after which an unknown outcome is worth asking for again.
+const ASK_AGAIN_S: u64 = 2;
+
+/// The payment that an answer is about.
+pub struct Settlement<'a> {
+    /// Its id.
+    pub payment: PaymentId,
+    /// Who paid what, where.
+    pub authorization: &'a Authorization,
+}
+
+/// Writes answers.
+pub struct Answers {
+    /// For the caller whose claim won.
+    pub credentials: Arc<Credentials>,
+    /// Base of status URLs.
+    pub public_url: String,
+}
+
+impl Answers {
+    /// 202: the outcome is not known yet. Never a challenge, or a client would pay twice.
+    pub fn pending(&self, payment: PaymentId) -> Response {
+        let body = View::new()
+            .text("status", "settlement_pending")
+            .text("payment_id", payment)
+            .text("status_url", format!("{}/get-payment?payment_id={payment}", self.public_url))
+            .integer("retry_after_seconds", ASK_AGAIN_S);
+        let mut response = json::private(json::bytes_as_json(body.to_json()));
+        *response.status_mut() = StatusCode::ACCEPTED;
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(ASK_AGAIN_S));
+        response
+    }
+
+    /// 402 of the contract with `success: false`, and no challenge header, or some clients would pay again by
+    /// themselves.
+    pub fn declined(&self, settlement: &Settlement<'_>, decline: &Decline) -> Response {
+        let guidance = if decline.reason == INSUFFICIENT_FUNDS {
+            "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment."
+        } else {
+            "Nothing was charged. Call the route again without a payment for a fresh challenge."
+        };
+        let failed = Failed {
+            network: settlement.authorization.network(),
+            payer: &settlement.authorization.payer(),
+            decline,
+            guidance: Some(guidance),
+        };
+        let mut response = json::bytes_as_json(failed.body());
+        *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
+        no_store(&mut response);
+        receipt(&mut response, failed.header());
+        complete(response)
+    }
+
+    /// 200: paid, not bought, on the payer's balance.
+    pub fn credited(&self, settlement: &Settlement<'_>, amount: Usdc, transaction: &str) -> Response {
+        let body = View::new()
+            .text("status", "credited")
+            .text("user_id", settlement.authorization.payer().user_id())
+            .text("payment_id", settlement.payment)
+            .number("credited_amount", amount.decimal())
+            .text("note", "The product could not be delivered. The whole charge is on the account balance.");
+        self.settled(settlement, transaction, json::bytes_as_json(body.to_json()))
+    }
+
+    /// 200 with what was bought, and with credentials for the caller whose claim won.
+    pub async fn fulfilled(
+        &self,
+        engine: &Engine,
+        settlement: &Settlement<'_>,
+        product: Product,
+        transaction: &str,
+        winner: Option<SessionId>,
+        html: bool,
+    ) -> Result<Response, ApiError> {
+        let Product::Card(id) = product;
+        let card = engine.card(&id).await.ok().flatten().ok_or_else(ApiError::internal)?;
+        if html {
+            let page = card_page(&id, &self.public_url);
+            let mut response = Response::new(Body::from(page));
+            let html = HeaderValue::from_static("text/html; charset=utf-8");
+            response.headers_mut().insert(header::CONTENT_TYPE, html);
+            return Ok(self.settled(settlement, transaction, response));
+        }
+        let payer = settlement.authorization.payer();
+        let mut body = View::new();
+        if let Some(session) = winner {
+            body = body.object("auth", &self.credentials.make(&payer, session, Amr::Payment, 0));
+        }
+        body = body
+            .text("user_id", payer.user_id())
+            .text("card_id", id)
+            .text("status", "pending")
+            .object("card", &as_bought(&id, &card))
+            .text("payment_id", settlement.payment);
+        Ok(self.settled(settlement, transaction, json::bytes_as_json(body.to_json())))
+    }
+
+    fn settled(&self, settlement: &Settlement<'_>, transaction: &str, response: Response) -> Response {
+        let mut response = json::private(response);
+        let settled = Settled {
+            transaction,
+            network: settlement.authorization.network(),
+            payer: &settlement.authorization.payer(),
+            amount: settlement.authorization.value(),
+        };
+        receipt(&mut response, settled.header());
+        response
+    }
+}
+
+/// The card as it was when it was bought: every replay shows the same.
+fn as_bought(id: &CardId, card: &Card) -> View {
+    View::new()
+        .text("card_id", id)
+        .number("usd_amount", card.amount.decimal())
+        .text("country", "US")
+        .text("status", "pending")
+        .time("created_at", card.created_at)
+}
+
+/// For `format=html`: no number, no token. The id is hex and the URL ours, so nothing needs escaping.
+fn card_page(id: &CardId, public_url: &str) -> String {
+    format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
+         <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\
+         <p>Sign in with the wallet that paid at <a href=\"{public_url}/auth\">{public_url}/auth</a>, then read the card \
+         at <code>/get-card-data?card_id={id}</code>.</p></html>"
+    )
+}
+
+/// 402 with the challenge in header and body.
+pub(super) fn challenge(challenge: Challenge) -> Response {
+    let mut response = json::bytes_as_json(challenge.body);
+    *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
+    no_store(&mut response);
+    put(&mut response, PAYMENT_REQUIRED, challenge.header);
+    complete(response)
+}
+
+fn receipt(response: &mut Response, value: Bytes) {
+    put(response, PAYMENT_RESPONSE, value.clone());
+    put(response, X_PAYMENT_RESPONSE, value);
+}
+
+/// The values are base64, which every header takes.
+fn put(response: &mut Response, name: &'static str, value: Bytes) {
+    if let Ok(value) = HeaderValue::from_maybe_shared(value) {
+        response.headers_mut().insert(HeaderName::from_static(name), value);
+    }
+}
+
+fn no_store(response: &mut Response) {
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+}

@@ -1,0 +1,114 @@
+//! The client's commands: `purser wallet`, `purser pay`, `purser listen`.
+//!
+//! Results go to standard output, progress and errors to standard error, so that a result can be piped. Nothing is
+//! signed before its price is known to be within `--max`.
+
+pub mod listen;
+mod machine;
+pub mod pay;
+pub mod serve;
+pub mod store;
+mod remote;
+mod session;
+mod terminal;
+pub mod wallet;
+
+use std::path::PathBuf;
+
+use crate::wallet::WalletError;
+
+/// Why a command failed. Its text is for the person at the terminal.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// An argument cannot be used.
+    #[error("{0}")]
+    Usage(String),
+    /// The wallet, or the challenge it should answer.
+    #[error(transparent)]
+    Wallet(#[from] WalletError),
+    /// The price is above `--max`; nothing was signed.
+    #[error("the price is {price} USD, above --max {max}: nothing was signed")]
+    TooExpensive {
+        /// In dollars.
+        price: String,
+        /// In dollars.
+        max: String,
+    },
+    /// The server refused.
+    #[error("the server answered {status}: {what}")]
+    Refused {
+        /// HTTP status.
+        status: u16,
+        /// The server's own words.
+        what: String,
+    },
+    /// The server cannot be reached, or said something that is not its protocol.
+    #[error("{0}")]
+    Connection(String),
+    /// A payment was sent and its outcome is not known here.
+    #[error("the payment was sent and its outcome is not known yet: {0}")]
+    Unresolved(String),
+    /// A file or the terminal.
+    #[error("{what}: {source}")]
+    Io {
+        /// Which.
+        what: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl CliError {
+    /// The process's exit status: 2 when the command was used wrongly or refused here, 3 when a payment's outcome is
+    /// open, 1 otherwise.
+    pub const fn exit_status(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::TooExpensive { .. } => 2,
+            Self::Unresolved(_) => 3,
+            _ => 1,
+        }
+    }
+}
+
+/// Where the wallet is.
+#[derive(Clone, Debug, clap::Args)]
+pub struct WalletArgs {
+    /// Wallet file; made on first use. Default: .purser/wallet.json in the home folder
+    #[arg(long, value_name = "FILE", env = "PURSER_WALLET")]
+    pub wallet: Option<PathBuf>,
+}
+
+impl WalletArgs {
+    fn path(&self) -> Result<PathBuf, CliError> {
+        if let Some(path) = &self.wallet {
+            return Ok(path.clone());
+        }
+        let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+        let home =
+            home.ok_or_else(|| CliError::Usage("there is no home folder; name a file with --wallet".to_owned()))?;
+        Ok(home.join(".purser").join("wallet.json"))
+    }
+}
+
+/// A network by its short name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum NetworkArg {
+    /// USDC on Base
+    Base,
+    /// USDC on Solana
+    Solana,
+}
+
+impl From<NetworkArg> for purser_actors::id::Network {
+    fn from(network: NetworkArg) -> Self {
+        match network {
+            NetworkArg::Base => Self::Base,
+            NetworkArg::Solana => Self::Solana,
+        }
+    }
+}
+
+/// Says on standard error why a command failed.
+pub fn complain(error: &CliError) {
+    terminal::progress(&format!("error: {error}"));
+}

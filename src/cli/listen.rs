@@ -1,0 +1,284 @@
+//! `purser listen`: tails the account's events, and goes on where it stopped when the connection is lost.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use purser_actors::id::Network;
+use reqwest::Url;
+use serde_json::{Value, json};
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use super::machine::MachineEntropy;
+use super::remote::{Remote, parse_url};
+use super::session::Session;
+use super::{CliError, NetworkArg, WalletArgs, terminal};
+use crate::wallet::TestWallet;
+
+/// Follow your account's events live
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The server
+    #[arg(default_value = "http://127.0.0.1:8402")]
+    pub url: String,
+    /// Begin after this event. Default: with the next one
+    #[arg(long, value_name = "SEQ")]
+    pub after: Option<u64>,
+    /// Only these types, separated by commas, for example card.ready,balance.credited
+    #[arg(long, value_delimiter = ',')]
+    pub types: Vec<String>,
+    /// Whose events: the wallet's account on this network
+    #[arg(long, value_enum, default_value = "base")]
+    pub network: NetworkArg,
+    /// Whose events: this wallet's
+    #[command(flatten)]
+    pub file: WalletArgs,
+    /// Print each event as one line of JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The token has expired.
+const CLOSE_EXPIRED: u16 = 4001;
+/// We read too slowly.
+const CLOSE_SLOW: u16 = 4008;
+
+/// The server pings; a connection that is silent for longer is dead.
+const SILENCE: Duration = Duration::from_secs(120);
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Why a connection ended.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// The token was not taken.
+    Unauthorized,
+    /// The token was good and has ended.
+    Expired,
+    /// Connect again at once: we were too slow, or it worked for a while.
+    Again(String),
+    /// Could not connect, or was told off at once.
+    Failed(String),
+}
+
+/// Where the stream is.
+struct Cursor {
+    after: Option<u64>,
+    types: Vec<String>,
+    as_json: bool,
+}
+
+/// Runs until interrupted.
+///
+/// # Errors
+/// [`CliError`] when signing in fails or the server refuses the token twice in a row. A lost connection is no error.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    let mut server = parse_url(&args.url)?;
+    // Signing in goes over HTTP, whichever way the address was given. Both are plain schemes, so this cannot fail.
+    let _ = server.set_scheme("http");
+    let path = args.file.path()?;
+    let (wallet, _) = TestWallet::load_or_create(&path, &MachineEntropy::seed()?)?;
+    let session = Session::new(&path, &wallet, Network::from(args.network));
+    let cursor = Cursor {
+        after: args.after,
+        types: args.types,
+        as_json: args.json,
+    };
+    tokio::select! {
+        biased;
+        _ = tokio::signal::ctrl_c() => Ok(()),
+        ended = follow(&server, &session, cursor) => ended,
+    }
+}
+
+/// Connects again and again, with growing pauses while it does not work.
+async fn follow(server: &Url, session: &Session<'_>, mut cursor: Cursor) -> Result<(), CliError> {
+    let remote = Remote::new()?;
+    let mut pause = Duration::from_secs(1);
+    let mut refused = false;
+    loop {
+        let token = match session.id_token(&remote, server).await {
+            Ok(token) => token,
+            Err(CliError::Connection(message)) => {
+                pause = wait(pause, &message).await;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        match connect(server, &token, &mut cursor).await? {
+            End::Unauthorized if refused => {
+                return Err(CliError::Refused {
+                    status: 401,
+                    what: "the stream does not take the token".to_owned(),
+                });
+            }
+            End::Unauthorized => {
+                refused = true;
+                session.expire(server)?;
+            }
+            End::Expired => {
+                refused = false;
+                session.expire(server)?;
+            }
+            End::Again(message) => {
+                refused = false;
+                pause = Duration::from_secs(1);
+                wait(pause, &message).await;
+            }
+            End::Failed(message) => pause = wait(pause, &message).await,
+        }
+    }
+}
+
+/// Says why, waits, and gives the next pause.
+async fn wait(pause: Duration, why: &str) -> Duration {
+    terminal::progress(&format!("{why}; connecting again in {} s", pause.as_secs()));
+    tokio::time::sleep(pause).await;
+    (pause * 2).min(LONGEST_PAUSE)
+}
+
+/// One connection: authenticate, subscribe, print until it ends.
+async fn connect(server: &Url, token: &str, cursor: &mut Cursor) -> Result<End, CliError> {
+    let mut address = server.clone();
+    let _ = address.set_scheme("ws");
+    address.set_path("/stream");
+    address.set_query(None);
+    let mut socket = match connect_async(address.as_str()).await {
+        Ok((socket, _)) => socket,
+        Err(Error::Http(response)) if response.status() == 401 => return Ok(End::Unauthorized),
+        Err(error) => return Ok(End::Failed(format!("no connection: {error}"))),
+    };
+    for first in [json!({"type": "auth", "token": token}), cursor.subscribe()] {
+        if let Err(error) = socket.send(Message::text(first.to_string())).await {
+            return Ok(End::Failed(format!("the connection broke off: {error}")));
+        }
+    }
+    terminal::progress(&format!("listening to {address}"));
+    let mut worked = false;
+    loop {
+        let Ok(message) = tokio::time::timeout(SILENCE, socket.next()).await else {
+            return Ok(End::Again("the connection went silent".to_owned()));
+        };
+        let lost = |why: String| if worked { End::Again(why) } else { End::Failed(why) };
+        match message {
+            Some(Ok(Message::Text(text))) => {
+                if let Some(end) = cursor.take(&text)? {
+                    return Ok(end);
+                }
+                worked = true;
+            }
+            Some(Ok(Message::Close(frame))) => {
+                let (code, why) = frame.map_or((1005, String::new()), |f| (u16::from(f.code), f.reason.to_string()));
+                return Ok(match code {
+                    CLOSE_EXPIRED if worked => End::Expired,
+                    CLOSE_EXPIRED => End::Unauthorized,
+                    CLOSE_SLOW => End::Again("too slow for the stream".to_owned()),
+                    _ => lost(format!("the server closed the stream ({code} {why})")),
+                });
+            }
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Ok(lost(format!("the connection broke off: {error}"))),
+            None => return Ok(lost("the connection ended".to_owned())),
+        }
+    }
+}
+
+impl Cursor {
+    fn subscribe(&self) -> Value {
+        let mut message = json!({"type": "subscribe"});
+        if let Some(after) = self.after {
+            message["after"] = json!(after);
+        }
+        if !self.types.is_empty() {
+            message["types"] = json!(self.types);
+        }
+        message
+    }
+
+    /// Prints an event once and moves on. Kinds of messages we do not know are passed over.
+    fn take(&mut self, text: &str) -> Result<Option<End>, CliError> {
+        let Ok(mut message) = serde_json::from_str::<Value>(text) else {
+            return Ok(Some(End::Failed(
+                "the server sent something that is not JSON".to_owned(),
+            )));
+        };
+        match message["type"].as_str() {
+            Some("event") => {
+                let event = message["event"].take();
+                let seq = event["seq"].as_u64();
+                if seq.is_some() && seq <= self.after {
+                    return Ok(None);
+                }
+                self.print(&event)?;
+                self.after = seq.or(self.after);
+                Ok(None)
+            }
+            Some("error") => {
+                let code = message["code"].as_str().unwrap_or_default();
+                let end = if matches!(code, "unauthorized" | "token_expired" | "token_invalid") {
+                    End::Unauthorized
+                } else {
+                    End::Failed(format!(
+                        "the stream refused: {code} {}",
+                        message["error"].as_str().unwrap_or_default()
+                    ))
+                };
+                Ok(Some(end))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn print(&self, event: &Value) -> Result<(), CliError> {
+        if self.as_json {
+            return terminal::json(event, false);
+        }
+        let text = |field: &str| event[field].as_str().unwrap_or("-").to_owned();
+        let object = event
+            .get("data")
+            .and_then(|data| data.get("object"))
+            .unwrap_or(&Value::Null);
+        terminal::result(&format!(
+            "{} {} {} {object}",
+            event["seq"],
+            text("created_at"),
+            text("type")
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn event(seq: u64) -> String {
+        json!({"type": "event", "event": {"seq": seq, "type": "card.ready"}}).to_string()
+    }
+
+    #[test]
+    fn case_64_a_reconnect_resumes_after_the_last_event() {
+        // Aim: the cursor follows what was printed, never goes back, and is what the next subscription begins after.
+        let mut cursor = Cursor {
+            after: None,
+            types: vec!["card.ready".to_owned()],
+            as_json: true,
+        };
+        assert_eq!(
+            cursor.subscribe(),
+            json!({"type": "subscribe", "types": ["card.ready"]})
+        );
+        for (seq, after) in [(5, 5), (7, 7), (7, 7), (6, 7), (9, 9)] {
+            assert_eq!(cursor.take(&event(seq)).unwrap(), None);
+            assert_eq!(cursor.subscribe()["after"], after);
+        }
+        assert_eq!(cursor.take(r#"{"type":"ping"}"#).unwrap(), None);
+        assert_eq!(cursor.take(r#"{"type":"later"}"#).unwrap(), None);
+        assert_eq!(
+            cursor.take(r#"{"type":"error","code":"token_expired"}"#).unwrap(),
+            Some(End::Unauthorized)
+        );
+        assert!(matches!(cursor.take("x").unwrap(), Some(End::Failed(_))));
+        assert_eq!(cursor.after, Some(9));
+    }
+}

@@ -1,0 +1,279 @@
+//! `purser pay URL`: buys something, from the challenge to the product.
+//!
+//! One signed payment a call. Whatever happens after it was sent (a lost answer, 202, 503), the same payment is sent
+//! again, which never buys twice; a second one is never signed.
+
+use std::time::Duration;
+
+use purser_actors::id::Network;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Clock as _;
+use reqwest::Url;
+use serde_json::{Value, json};
+
+use super::machine::{MachineClock, MachineEntropy};
+use super::remote::{Answer, Remote, at, parse_url};
+use super::session::{Session, payment_required};
+use super::{CliError, NetworkArg, WalletArgs, terminal};
+use crate::payment::header::PAYMENT_SIGNATURE;
+use crate::wallet::TestWallet;
+use crate::wallet::payment::Circumstances;
+
+/// Buy something: answer the 402 at URL with a payment from your test wallet
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// What to buy, for example http://127.0.0.1:8402/get-card?amount=5
+    pub url: String,
+    /// Pay on this network only. Default: the first that the server offers
+    #[arg(long, value_enum)]
+    pub network: Option<NetworkArg>,
+    /// Which wallet pays
+    #[command(flatten)]
+    pub file: WalletArgs,
+    /// Refuse to sign for more than this many US dollars
+    #[arg(long, value_name = "USD", default_value = "25")]
+    pub max: String,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// After buying a card, wait until it is ready and show it
+    #[arg(long)]
+    pub wait: bool,
+    /// With --wait: show card number and CVV in full
+    #[arg(long, requires = "wait")]
+    pub show: bool,
+}
+
+/// How often the same payment is sent again while its outcome is open.
+const MAX_SENDS: u32 = 10;
+
+/// How long `--wait` waits for a card.
+const CARD_POLLS: u32 = 90;
+
+/// Between two looks at a card; the contract asks for 2 to 3 seconds.
+const CARD_POLL: Duration = Duration::from_secs(2);
+
+/// Runs the command.
+///
+/// # Errors
+/// See [`CliError`]; [`CliError::Unresolved`] is the only one after which the money may have moved.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    let url = parse_url(&args.url)?;
+    let max = Cents::parse(&args.max)
+        .and_then(Usdc::from_cents)
+        .map_err(|error| CliError::Usage(format!("--max {}: {error}", args.max)))?;
+    let path = args.file.path()?;
+    let (wallet, made) = TestWallet::load_or_create(&path, &MachineEntropy::seed()?)?;
+    if made {
+        terminal::progress(&format!("made a new test wallet in {}", path.display()));
+    }
+    let remote = Remote::new()?;
+    let first = remote.get(&url, &[]).await?;
+    if first.is_success() {
+        terminal::progress("this is free: nothing was paid");
+        return show(&first.body, args.json);
+    }
+    let (header, network) = sign(&first, &args, &wallet, max)?;
+    let mut body = settle(&remote, &url, &header).await?;
+    let session = Session::new(&path, &wallet, network);
+    if session.keep(&url, &body)? {
+        terminal::progress("the account's tokens are kept beside the wallet");
+    }
+    // They are as good as a password, and output ends up in scrollback and logs.
+    if let Some(body) = body.as_object_mut() {
+        body.remove("auth");
+    }
+    if args.wait {
+        match wait_for_card(&remote, &url, &session, &body).await {
+            Ok(Some(card)) => drop(
+                body.as_object_mut()
+                    .map(|body| body.insert("card_data".to_owned(), masked(card, args.show))),
+            ),
+            Ok(None) => {}
+            // The purchase stands; its result is printed whatever became of the waiting.
+            Err(error) => terminal::progress(&format!("the card could not be read yet: {error}")),
+        }
+    }
+    show(&body, args.json)
+}
+
+/// Chooses the offer, checks its price, signs.
+fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Result<(String, Network), CliError> {
+    let required = payment_required(challenge)?;
+    let offer = required.choose(args.network.map(Network::from))?;
+    if offer.amount > max {
+        return Err(CliError::TooExpensive {
+            price: offer.amount.to_string(),
+            max: max.to_string(),
+        });
+    }
+    let (price, network) = (offer.amount, offer.network);
+    terminal::progress(&format!(
+        "paying {price} USDC on {} from {}",
+        network.name(),
+        wallet.address(network)
+    ));
+    let entropy = MachineEntropy::seed()?;
+    let circumstances = Circumstances {
+        now: MachineClock.now(),
+        entropy: &entropy,
+        blockhash: None,
+    };
+    Ok((wallet.pay(&required, &offer, &circumstances)?, network))
+}
+
+/// Sends the payment until its outcome is known.
+async fn settle(remote: &Remote, url: &Url, header: &str) -> Result<Value, CliError> {
+    let mut open = String::new();
+    for attempt in 0..MAX_SENDS {
+        let pause = match remote.get(url, &[(PAYMENT_SIGNATURE, header)]).await {
+            Ok(answer) if answer.status == 202 => {
+                terminal::progress("the payment is being settled");
+                wait_for_settlement(remote, url, &answer).await?;
+                "the server still settles it".clone_into(&mut open);
+                Duration::ZERO
+            }
+            Ok(answer) if answer.is_success() => return Ok(answer.body),
+            Ok(answer) if matches!(answer.status, 429 | 500..=599) => {
+                open = answer.refusal().to_string();
+                answer.retry_after()
+            }
+            // A refusal of the repeat says nothing of the first one, unless it says that nothing was charged.
+            Ok(answer) if !open.is_empty() && answer.body["success"] != json!(false) => {
+                return Err(CliError::Unresolved(format!("{open}; then {}", answer.refusal())));
+            }
+            Ok(answer) => return Err(answer.refusal()),
+            Err(CliError::Connection(message)) => {
+                open = message;
+                Duration::from_secs(1 << attempt.min(4))
+            }
+            Err(error) => return Err(error),
+        };
+        if pause > Duration::ZERO {
+            terminal::progress(&format!(
+                "{open}; sending the same payment again in {} s",
+                pause.as_secs()
+            ));
+            tokio::time::sleep(pause).await;
+        }
+    }
+    Err(CliError::Unresolved(open))
+}
+
+/// Follows `status_url` until the payment's state is final. What it bought is asked for by the payment itself.
+async fn wait_for_settlement(remote: &Remote, url: &Url, pending: &Answer) -> Result<(), CliError> {
+    let mut pause = pending.retry_after();
+    let Some(status_url) = pending.body.get("status_url").and_then(Value::as_str) else {
+        tokio::time::sleep(pause).await;
+        return Ok(());
+    };
+    let status_url = at(url, status_url)?;
+    for _ in 0..60 {
+        tokio::time::sleep(pause).await;
+        match remote.get(&status_url, &[]).await {
+            Ok(answer) => {
+                if answer.body.get("terminal").and_then(Value::as_bool) == Some(true) {
+                    return Ok(());
+                }
+                pause = answer.retry_after();
+            }
+            Err(error) => terminal::progress(&error.to_string()),
+        }
+    }
+    Err(CliError::Unresolved(format!(
+        "look at {status_url} later, or send the same request again"
+    )))
+}
+
+/// Polls the card that was just bought, if one was, until it is in its last state.
+async fn wait_for_card(
+    remote: &Remote,
+    url: &Url,
+    session: &Session<'_>,
+    bought: &Value,
+) -> Result<Option<Value>, CliError> {
+    let Some(card_id) = bought.get("card_id").and_then(Value::as_str) else {
+        return Ok(None);
+    };
+    let mut card_url = at(url, "/get-card-data")?;
+    card_url.query_pairs_mut().append_pair("card_id", card_id);
+    terminal::progress(&format!("waiting for {card_id}"));
+    for _ in 0..CARD_POLLS {
+        let token = session.id_token(remote, url).await?;
+        let bearer = zeroize::Zeroizing::new(format!("Bearer {}", token.as_str()));
+        let answer = remote.get(&card_url, &[("authorization", &bearer)]).await?;
+        let pause = match answer.status {
+            200 if answer.body.get("status").and_then(Value::as_str) != Some("pending") => {
+                return Ok(Some(answer.body));
+            }
+            200 => CARD_POLL,
+            401 => {
+                session.expire(url)?;
+                CARD_POLL
+            }
+            429 | 503 => answer.retry_after(),
+            _ => return Err(answer.refusal()),
+        };
+        tokio::time::sleep(pause).await;
+    }
+    Err(CliError::Connection(format!(
+        "{card_id} is still pending after {} s",
+        CARD_POLLS * 2
+    )))
+}
+
+/// The last four digits of the number, and no CVV, unless asked for.
+fn masked(mut card: Value, show: bool) -> Value {
+    let details = card.get_mut("card_details").and_then(Value::as_object_mut);
+    let Some(details) = details.filter(|_| !show) else {
+        return card;
+    };
+    if let Some(number) = details.get_mut("card_number") {
+        let digits: Vec<char> = number
+            .as_str()
+            .unwrap_or_default()
+            .chars()
+            .filter(char::is_ascii_digit)
+            .collect();
+        let last: String = digits.iter().skip(digits.len().saturating_sub(4)).collect();
+        *number = json!(format!("**** **** **** {last}"));
+    }
+    if let Some(cvv) = details.get_mut("cvv") {
+        *cvv = json!("***");
+    }
+    card
+}
+
+fn show(body: &Value, as_json: bool) -> Result<(), CliError> {
+    if as_json {
+        return terminal::json(body, true);
+    }
+    terminal::fields(body)
+        .iter()
+        .try_for_each(|line| terminal::result(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_is_masked_unless_shown() {
+        // Aim: without --show no CVV and no more than four digits of the number are printed, whatever their form.
+        let details = json!({"card_number": "4000 0012 3456 7899", "cvv": "123", "exp_year": 2030});
+        let card = json!({"status": "ready", "card_details": details});
+        assert_eq!(masked(card.clone(), true), card);
+        let hidden = masked(card, false);
+        assert_eq!(hidden["card_details"]["card_number"], "**** **** **** 7899");
+        assert_eq!(
+            (&hidden["card_details"]["cvv"], &hidden["card_details"]["exp_year"]),
+            (&json!("***"), &json!(2030))
+        );
+        let odd = masked(
+            json!({"card_details": {"card_number": 4000001234567899u64, "cvv": 123}}),
+            false,
+        );
+        assert!(!odd.to_string().contains("123"), "{odd}");
+        assert_eq!(masked(json!({"status": "failed"}), false), json!({"status": "failed"}));
+    }
+}

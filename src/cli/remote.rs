@@ -1,0 +1,164 @@
+//! One server, over plain HTTP.
+
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+use reqwest::{Client, Method, Url};
+use serde_json::Value;
+
+use super::CliError;
+
+/// No answer of the service comes near it.
+const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+
+/// Settling can take half a minute; the server then answers 202.
+const TIMEOUT: Duration = Duration::from_secs(90);
+
+/// An HTTP client that follows no redirect: a signed payment goes where it was meant to go.
+pub(super) struct Remote {
+    client: Client,
+}
+
+/// An answer, read whole.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) headers: HeaderMap,
+    /// `Null` when the body is not JSON.
+    pub(super) body: Value,
+}
+
+impl Answer {
+    pub(super) const fn is_success(&self) -> bool {
+        self.status >= 200 && self.status < 300
+    }
+
+    /// Seconds of `Retry-After`, at least one and at most a minute.
+    pub(super) fn retry_after(&self) -> Duration {
+        let seconds = self
+            .headers
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        Duration::from_secs(seconds.unwrap_or(2u64).clamp(1, 60))
+    }
+
+    /// The refusal, in the server's words.
+    pub(super) fn refusal(&self) -> CliError {
+        let text = |field: &str| self.body.get(field).and_then(Value::as_str);
+        let reason = text("errorReason").or_else(|| text("code")).unwrap_or("no code");
+        let message = text("errorMessage")
+            .or_else(|| text("message"))
+            .or_else(|| text("error"))
+            .unwrap_or_default();
+        let hint = text("x_service_guidance")
+            .or_else(|| text("hint"))
+            .map(|hint| format!(" ({hint})"));
+        let what = format!("{reason}: {message}{}", hint.unwrap_or_default());
+        CliError::Refused {
+            status: self.status,
+            what,
+        }
+    }
+}
+
+impl Remote {
+    pub(super) fn new() -> Result<Self, CliError> {
+        let client = Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(TIMEOUT)
+            .connect_timeout(Duration::from_secs(10))
+            .build()
+            .map_err(|error| CliError::Connection(format!("no HTTP client: {error}")))?;
+        Ok(Self { client })
+    }
+
+    pub(super) async fn get(&self, url: &Url, headers: &[(&'static str, &str)]) -> Result<Answer, CliError> {
+        self.send(Method::GET, url, headers, None).await
+    }
+
+    pub(super) async fn post(&self, url: &Url, body: &Value) -> Result<Answer, CliError> {
+        self.send(Method::POST, url, &[], Some(body)).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        url: &Url,
+        headers: &[(&'static str, &str)],
+        body: Option<&Value>,
+    ) -> Result<Answer, CliError> {
+        // Without the URL, whose query could hold what is nobody's business.
+        let failed = |error: reqwest::Error| {
+            let host = url.host_str().unwrap_or_default();
+            CliError::Connection(format!(
+                "{host} cannot be reached or broke off: {}",
+                chain(&error.without_url())
+            ))
+        };
+        let mut request = self.client.request(method, url.clone());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        let mut response = request.send().await.map_err(failed)?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            if bytes.len() + chunk.len() > MAX_BODY_BYTES {
+                return Err(CliError::Connection("the answer is larger than 4 MiB".to_owned()));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        let body = serde_json::from_slice(&bytes).unwrap_or_default();
+        Ok(Answer { status, headers, body })
+    }
+}
+
+/// An error with its causes, which reqwest keeps to itself.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// Reads an address of a server.
+pub(super) fn parse_url(text: &str) -> Result<Url, CliError> {
+    let url = Url::parse(text).map_err(|error| CliError::Usage(format!("{text} is not a URL: {error}")))?;
+    match url.scheme() {
+        "http" | "ws" if url.host_str().is_some() => Ok(url),
+        "https" | "wss" => Err(CliError::Usage(format!(
+            "{}:// needs TLS, which this build leaves out; run this command beside the server over http://, or \
+             behind a proxy that adds TLS",
+            url.scheme()
+        ))),
+        other => Err(CliError::Usage(format!(
+            "{other}:// is not a service address; use http://"
+        ))),
+    }
+}
+
+/// Host, with the port if the URL names one.
+pub(super) fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// An address of the same server.
+pub(super) fn at(url: &Url, path_and_query: &str) -> Result<Url, CliError> {
+    let joined = url
+        .join(path_and_query)
+        .map_err(|_| CliError::Connection("the server gave an address that cannot be read".to_owned()))?;
+    if joined.origin() == url.origin() {
+        return Ok(joined);
+    }
+    Err(CliError::Connection(
+        "the server gave an address on another server".to_owned(),
+    ))
+}

@@ -1,0 +1,105 @@
+//! `purser serve`: the service itself.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{CliError, terminal};
+use crate::config::{Config, Sources};
+use crate::service::Service;
+
+/// Start the service (default command)
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Args {
+    /// Settings; only what differs from the defaults. See config.toml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address and port to listen on. Default: 127.0.0.1:8402
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Where everything durable lives. Default: ./data
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+}
+
+impl Args {
+    /// The settings: defaults, file, environment, command line; later wins.
+    ///
+    /// # Errors
+    /// When a layer cannot be read or names what does not exist.
+    pub fn settings(&self) -> Result<Config, CliError> {
+        let file = match &self.config {
+            None => None,
+            Some(path) => {
+                let what = path.display().to_string();
+                let text = std::fs::read_to_string(path).map_err(|source| CliError::Io { what: what.clone(), source })?;
+                Some((what, text))
+            }
+        };
+        let mut flags = Vec::new();
+        if let Some(listen) = self.listen {
+            flags.push(("server.listen".to_owned(), listen.to_string()));
+        }
+        if let Some(data) = &self.data {
+            flags.push(("data_dir".to_owned(), data.display().to_string()));
+        }
+        let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)));
+        let sources = Sources { file, env: env.collect(), flags };
+        Config::load(&sources).map_err(|e| CliError::Usage(e.to_string()))
+    }
+}
+
+/// Runs the command until a signal stops it.
+///
+/// # Errors
+/// When the service cannot start.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    log();
+    let config = args.settings()?;
+    let sandbox = config.is_sandbox();
+    let data = config.data_dir.display().to_string();
+    let service = Service::start(config).await.map_err(|e| CliError::Connection(e.to_string()))?;
+    greet(&service, sandbox, &data)?;
+    stop_signal().await?;
+    tracing::info!("stopping: nothing new is accepted, calls in flight finish");
+    if service.stop().await {
+        tracing::info!("stopped");
+    } else {
+        tracing::warn!("stopped with calls in flight; they are taken up at the next start");
+    }
+    Ok(())
+}
+
+/// Log lines go to standard error; `RUST_LOG` chooses what.
+fn log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    // A second call (tests) keeps the first subscriber.
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).try_init();
+}
+
+fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
+    let url = &service.public_url;
+    terminal::result(&format!("Purser serves at {url} (data in {data})"))?;
+    if sandbox {
+        terminal::result("This is the sandbox: test money, pretended chains, no key and no network needed.")?;
+        terminal::result("In another terminal:")?;
+        terminal::result("  purser wallet                                        # a test wallet on both chains")?;
+        terminal::result(&format!("  purser pay '{url}/get-card?amount=5' --wait     # buy a card, see it ready"))?;
+        terminal::result(&format!("  purser listen {url}                # watch it happen"))?;
+        terminal::result("(from a checkout: cargo run --release -- pay …)")?;
+    }
+    Ok(())
+}
+
+async fn stop_signal() -> Result<(), CliError> {
+    let on = |kind| signal(kind).map_err(|source| CliError::Io { what: "signals".into(), source });
+    let (mut terminate, mut interrupt) = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
+    tokio::select! {
+        biased;
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! Tokens: kept beside the wallet in a private file, one set a server, refreshed or made anew by signing in.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use purser_actors::id::Network;
+use purser_actors::port::{Clock as _, Timestamp};
+use reqwest::Url;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
+
+use super::machine::MachineClock;
+use super::remote::{Answer, Remote, at, authority};
+use super::{CliError, terminal};
+use crate::wallet::keys::private_file;
+use crate::wallet::{PaymentRequired, TestWallet, WalletError};
+
+/// A token this close to its end is not used any more.
+const SPARE_SECONDS: u64 = 30;
+
+/// What one server gave us.
+#[derive(Clone, Serialize, Deserialize, Zeroize, ZeroizeOnDrop)]
+struct Tokens {
+    id_token: String,
+    refresh_token: String,
+    user_id: String,
+    /// Unix seconds.
+    expires_at: u64,
+}
+
+/// The token file of a wallet.
+pub(super) struct Session<'a> {
+    path: PathBuf,
+    wallet: &'a TestWallet,
+    /// The account to be: a wallet has one on each chain.
+    network: Network,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(wallet_file: &Path, wallet: &'a TestWallet, network: Network) -> Self {
+        Self {
+            path: wallet_file.with_extension("tokens.json"),
+            wallet,
+            network,
+        }
+    }
+
+    /// Keeps the `auth` object of a paid answer, if there is one. Says whether there was.
+    pub(super) fn keep(&self, server: &Url, body: &Value) -> Result<bool, CliError> {
+        let Some(tokens) = body.get("auth").and_then(|auth| Tokens::read(auth, &body["user_id"])) else {
+            return Ok(false);
+        };
+        self.store(server, tokens)?;
+        Ok(true)
+    }
+
+    /// A token that is good now: the stored one, a refreshed one, or one from signing in.
+    pub(super) async fn id_token(&self, remote: &Remote, server: &Url) -> Result<Zeroizing<String>, CliError> {
+        let stored = self.load()?.remove(&self.key(server));
+        if let Some(tokens) = stored {
+            if tokens.expires_at > MachineClock.now().seconds() + SPARE_SECONDS {
+                return Ok(Zeroizing::new(tokens.id_token.clone()));
+            }
+            let body = json!({"grant_type": "refresh_token", "refresh_token": tokens.refresh_token.as_str()});
+            let answer = remote.post(&at(server, "/auth")?, &body).await?;
+            if let Some(tokens) = answer
+                .is_success()
+                .then(|| Tokens::read(&answer.body, &answer.body["user_id"]))
+                .flatten()
+            {
+                return self.store(server, tokens);
+            }
+        }
+        self.sign_in(remote, server).await
+    }
+
+    /// Forgets a token that the server no longer takes; the refresh token stays.
+    pub(super) fn expire(&self, server: &Url) -> Result<(), CliError> {
+        let mut all = self.load()?;
+        if let Some(tokens) = all.get_mut(&self.key(server)) {
+            tokens.expires_at = 0;
+            self.save(&all)?;
+        }
+        Ok(())
+    }
+
+    async fn sign_in(&self, remote: &Remote, server: &Url) -> Result<Zeroizing<String>, CliError> {
+        terminal::progress(&format!("signing in as {}", self.wallet.address(self.network)));
+        let url = at(server, &format!("/auth?network={}", self.network.name()))?;
+        let challenge = remote.get(&url, &[]).await?;
+        let info = payment_required(&challenge)?.sign_in()?;
+        info.check_origin(server.scheme(), &authority(server))?;
+        let proof = self.wallet.sign_in(&info, self.network)?;
+        let answer = remote.get(&url, &[("sign-in-with-x", &proof)]).await?;
+        if !answer.is_success() {
+            return Err(answer.refusal());
+        }
+        let tokens = Tokens::read(&answer.body["auth"], &answer.body["user_id"])
+            .ok_or_else(|| CliError::Connection("the sign-in answer holds no tokens".to_owned()))?;
+        self.store(server, tokens)
+    }
+
+    fn key(&self, server: &Url) -> String {
+        format!(
+            "{}://{} {}",
+            server.scheme(),
+            authority(server),
+            self.wallet.address(self.network)
+        )
+    }
+
+    fn store(&self, server: &Url, tokens: Tokens) -> Result<Zeroizing<String>, CliError> {
+        let id_token = Zeroizing::new(tokens.id_token.clone());
+        let mut all = self.load()?;
+        all.insert(self.key(server), tokens);
+        self.save(&all)?;
+        Ok(id_token)
+    }
+
+    /// A missing or unreadable file is no token: signing in makes a new one.
+    fn load(&self) -> Result<BTreeMap<String, Tokens>, CliError> {
+        match std::fs::read(&self.path) {
+            Ok(text) => Ok(serde_json::from_slice(&Zeroizing::new(text)).unwrap_or_default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+            Err(source) => Err(self.failed(source)),
+        }
+    }
+
+    /// Replaces the file whole, so that a crash leaves the old one or the new one.
+    fn save(&self, all: &BTreeMap<String, Tokens>) -> Result<(), CliError> {
+        let text = Zeroizing::new(serde_json::to_vec(all).map_err(|error| self.failed(error.into()))?);
+        let new = self.path.with_extension(format!("new.{}", std::process::id()));
+        let write = || {
+            let mut file = private_file(OpenOptions::new().write(true).create(true).truncate(true), &new)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            std::fs::rename(&new, &self.path)
+        };
+        write().map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: std::io::Error) -> CliError {
+        CliError::Io {
+            what: format!("the token file {}", self.path.display()),
+            source,
+        }
+    }
+}
+
+impl Tokens {
+    /// `expires_in` is text in credentials; a number is taken too.
+    fn read(auth: &Value, user_id: &Value) -> Option<Self> {
+        let text = |field: &str| auth.get(field)?.as_str().map(str::to_owned);
+        let expires_in = auth.get("expires_in")?;
+        let expires_in: u64 = expires_in.as_u64().or_else(|| expires_in.as_str()?.parse().ok())?;
+        let Timestamp(now_ms) = MachineClock.now();
+        Some(Self {
+            id_token: text("id_token")?,
+            refresh_token: text("refresh_token")?,
+            user_id: user_id.as_str().unwrap_or_default().to_owned(),
+            expires_at: (now_ms / 1000).saturating_add(expires_in),
+        })
+    }
+}
+
+/// The challenge of a 402; any other answer is a refusal.
+pub(super) fn payment_required(answer: &Answer) -> Result<PaymentRequired, CliError> {
+    if answer.status != 402 {
+        return Err(answer.refusal());
+    }
+    let missing = WalletError::BadChallenge("there is no PAYMENT-REQUIRED header");
+    let header = answer
+        .headers
+        .get(crate::payment::header::PAYMENT_REQUIRED)
+        .ok_or(missing)?;
+    Ok(PaymentRequired::from_header(header.as_bytes())?)
+}

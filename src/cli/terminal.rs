@@ -1,0 +1,103 @@
+//! The terminal: results on standard output, progress on standard error.
+//!
+//! What a server says is printed inert: no control character of its text reaches the terminal.
+
+use std::io::Write as _;
+
+use serde_json::Value;
+
+use super::CliError;
+
+/// A line of the result.
+pub(super) fn result(line: &str) -> Result<(), CliError> {
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{}", inert(line)).and_then(|()| out.flush());
+    written.map_err(|source| CliError::Io {
+        what: "standard output".to_owned(),
+        source,
+    })
+}
+
+/// The result as JSON.
+pub(super) fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
+    let text = if pretty {
+        format!("{value:#}")
+    } else {
+        value.to_string()
+    };
+    // serde_json escapes the controls below U+0020; the others may stand in JSON, but not on a terminal.
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => escaped.push('\n'),
+            c if c.is_control() => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => escaped.push(c),
+        }
+    }
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{escaped}").and_then(|()| out.flush());
+    written.map_err(|source| CliError::Io {
+        what: "standard output".to_owned(),
+        source,
+    })
+}
+
+/// A line of progress. A closed standard error is no reason to stop.
+pub(super) fn progress(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", inert(line));
+}
+
+/// The members of an object, one a line, nested names joined by a point.
+pub(super) fn fields(value: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    push_fields(&mut lines, "", value);
+    lines
+}
+
+fn push_fields(lines: &mut Vec<String>, name: &str, value: &Value) {
+    let nested = |key: &str| {
+        if name.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{name}.{key}")
+        }
+    };
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .for_each(|(key, value)| push_fields(lines, &nested(key), value)),
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                push_fields(lines, &nested(&index.to_string()), value);
+            }
+        }
+        Value::String(text) => lines.push(format!("{name}: {text}")),
+        other => lines.push(format!("{name}: {other}")),
+    }
+}
+
+/// Control characters become the replacement character.
+pub(super) fn inert(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_72_a_servers_text_cannot_drive_the_terminal() {
+        // Aim: escape sequences, C1 controls and line breaks in a server's text are inert.
+        assert_eq!(
+            inert("a\u{1b}[2Jb\u{9b}c\nd\u{7f}é"),
+            "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\u{fffd}é"
+        );
+        let nested = serde_json::json!({"card": {"id": "x", "list": [1, "y"]}, "n": null});
+        assert_eq!(
+            fields(&nested),
+            ["card.id: x", "card.list.0: 1", "card.list.1: y", "n: null"]
+        );
+    }
+}

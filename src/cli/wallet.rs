@@ -1,0 +1,45 @@
+//! `purser wallet`: shows the test wallet's addresses, and makes the wallet if there is none.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::machine::MachineEntropy;
+use super::{CliError, WalletArgs, terminal};
+use crate::wallet::TestWallet;
+
+/// Show your test wallet's addresses on Base and Solana; make it if there is none
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Where the wallet is
+    #[command(flatten)]
+    pub file: WalletArgs,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`CliError::Wallet`] when the file cannot be opened or made.
+// Async like its sisters, so that all commands run the same way.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    let path = args.file.path()?;
+    let (wallet, made) = TestWallet::load_or_create(&path, &MachineEntropy::seed()?)?;
+    if made {
+        terminal::progress(&format!(
+            "made a new test wallet in {}; keep only small amounts in it",
+            path.display()
+        ));
+    }
+    if args.json {
+        let value = json!({
+            "file": path.display().to_string(),
+            "base": wallet.address(Network::Base),
+            "solana": wallet.address(Network::Solana),
+        });
+        return terminal::json(&value, true);
+    }
+    terminal::result(&format!("base:   {}", wallet.address(Network::Base)))?;
+    terminal::result(&format!("solana: {}", wallet.address(Network::Solana)))
+}

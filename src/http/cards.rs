@@ -1,0 +1,200 @@
+//! `GET /get-card` (paid) and `GET /get-card-data`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use http::{HeaderMap, Uri};
+use purser_actors::card::{Card, Status};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::CardId;
+use purser_actors::kernel::{Entity, View};
+use purser_actors::payment::Purchase;
+use utoipa::OpenApi;
+
+use super::account::{Holder, active};
+use super::caller::{Claims, MaybeBearer};
+use super::error::ApiError;
+use super::json;
+use super::query::Query;
+use crate::checkout::{Call, Checkout};
+use crate::config::Product;
+use crate::provider::Issuer;
+use crate::vault::Vault;
+
+/// Key of the product in the settings.
+const PRODUCT: &str = "usa_prepaid_card";
+const CARD_TYPES: [&str; 3] = ["Non-Reloadable U.S.", "Non-Reloadable International", "Reloadable"];
+
+/// What the routes of cards need.
+pub struct Cards {
+    /// Sells them.
+    pub checkout: Arc<Checkout>,
+    /// Range of amounts.
+    pub product: Product,
+    /// Reads them.
+    pub engine: Engine,
+    /// Opens their numbers.
+    pub vault: Arc<Vault>,
+    /// Gives their CVV and balance.
+    pub issuer: Arc<dyn Issuer>,
+    /// Whether a token born of a payment reads cards that another session bought.
+    pub payment_token_reads_cards: bool,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(get_card, get_card_data))]
+pub struct Api;
+
+/// The routes.
+pub fn router(cards: Arc<Cards>) -> Router {
+    Router::new().route("/get-card", get(get_card)).route("/get-card-data", get(get_card_data)).with_state(cards)
+}
+
+/// Buy a USA prepaid card
+///
+/// Paid. Answers 402 with a challenge until the request carries a payment; 200 with the card's id once it settled.
+#[utoipa::path(get, path = "/get-card", tag = "Cards",
+    params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5"),
+        ("format" = Option<String>, Query, description = "`json` (default) or `html`.")),
+    responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `card`. Or `status: credited`."),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`."),
+        (status = 400, description = "A parameter is missing, malformed or out of range."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed."),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
+        (status = 409, description = "The payment was made for another request."),
+        (status = 429, description = "Too many requests."),
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+async fn get_card(
+    State(cards): State<Arc<Cards>>,
+    MaybeBearer(bearer): MaybeBearer,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["amount", "format"])?;
+    let amount = query.amount(&cards.product)?;
+    let html = query.word("format", &["json", "html"])? == "html";
+    let call = Call {
+        headers: &headers,
+        bearer: &bearer,
+        target: uri.path_and_query().map_or("/get-card", |p| p.as_str()),
+        route: "/get-card",
+        product: PRODUCT,
+        purchase: Purchase::Card { amount },
+        description: format!("USA prepaid card, {amount} USD"),
+        html,
+    };
+    cards.checkout.run(call).await
+}
+
+/// Read cards
+///
+/// With `card_id`: the card, and its number, CVV and expiry once it is ready. Without: all cards of a type, without
+/// their numbers.
+#[utoipa::path(get, path = "/get-card-data", tag = "Cards", security(("bearer" = [])),
+    params(("card_id" = Option<String>, Query, description = "One card."),
+        ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
+        ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
+    responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`."),
+        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's card, or a frozen account."),
+        (status = 404, description = "No such card."), (status = 429, description = "Too many requests.")))]
+async fn get_card_data(
+    State(cards): State<Arc<Cards>>,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["card_id", "card_type", "limit", "starting_after"])?;
+    active(&cards.engine, &claims).await?;
+    match query.get("card_id") {
+        Some(text) => {
+            let id: CardId = text.parse().map_err(|_| unknown())?;
+            one(&cards, &claims, id).await
+        }
+        None => list(&cards, &claims, &query).await,
+    }
+}
+
+async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, ApiError> {
+    let card = cards.engine.card(&id).await.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
+    if card.owner != claims.wallet {
+        return Err(ApiError::forbidden("card_of_another", "This card belongs to another wallet."));
+    }
+    let mut view = card.view(&id).text("state", card.status());
+    if let Status::Ready(_) = card.status {
+        readable(cards, claims, &card).await?;
+        view = view.object("card_details", &details(cards, id, &card).await?);
+    }
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+/// A token that was born of a payment may have been relayed; a setting keeps it away from earlier purchases.
+async fn readable(cards: &Cards, claims: &Claims, card: &Card) -> Result<(), ApiError> {
+    if !claims.by_payment || cards.payment_token_reads_cards {
+        return Ok(());
+    }
+    let payment = cards.engine.payment(&card.payment).await.map_err(|_| ApiError::internal())?;
+    if payment.is_some_and(|p| p.claim.session.id == claims.session) {
+        return Ok(());
+    }
+    Err(ApiError::forbidden("sign_in_required", "This token may not read cards bought by another payment.")
+        .hint("Sign in with GET /auth."))
+}
+
+/// The number from the vault, the CVV from the issuer. That it was shown is durable before it is.
+async fn details(cards: &Cards, id: CardId, card: &Card) -> Result<View, ApiError> {
+    let later = || ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2);
+    let issuer_ref = card.details().map(|d| d.issuer_ref.clone()).ok_or_else(ApiError::internal)?;
+    let sealed = cards.engine.sealed(id).await.ok().flatten().ok_or_else(ApiError::internal)?;
+    let number = cards.vault.open(id, &sealed).map_err(|error| {
+        tracing::error!(card = %id, %error, "a card number cannot be opened");
+        ApiError::internal()
+    })?;
+    let cvv = cards.issuer.cvv(&issuer_ref).await.map_err(|_| later())?;
+    let available = cards.issuer.available_balance(&issuer_ref).await.map_err(|_| later())?;
+    match cards.engine.reveal(id).await {
+        Ok(()) => {}
+        Err(Denied::Rejected(_)) => return Err(unknown()),
+        Err(_) => return Err(later()),
+    }
+    let address = View::new()
+        .text("line1", "101 Sandbox Street")
+        .text("city", "San Francisco")
+        .text("state", "CA")
+        .text("postal_code", "94105")
+        .text("country", "US");
+    Ok(View::new()
+        .text("card_number", number.number().expose_secret())
+        .integer("exp_month", u64::from(number.exp_month()))
+        .integer("exp_year", u64::from(number.exp_year()))
+        .text("cvv", cvv.expose_secret())
+        .number("available_balance", available.decimal())
+        .object("billing_address", &address))
+}
+
+async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response, ApiError> {
+    let card_type = query.word("card_type", &CARD_TYPES)?;
+    let limit = query.number("limit", 20, 1, 100)?;
+    let after = match query.get("starting_after") {
+        None => None,
+        Some(text) => Some(text.parse::<CardId>().map_err(|_| unknown())?),
+    };
+    let found = if card_type == CARD_TYPES[0] {
+        let limit = usize::try_from(limit).unwrap_or(20);
+        cards.engine.cards_of(&claims.wallet, after, limit).await.map_err(|_| ApiError::internal())?
+    } else {
+        (Vec::new(), false)
+    };
+    let shown: Vec<String> = found.0.iter().map(|(id, card)| card.view(id).to_json()).collect();
+    let body = format!("{{\"cards\":[{}],\"has_more\":{}}}", shown.join(","), found.1);
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("card_unknown", "There is no such card.")
+}

@@ -1,0 +1,198 @@
+//! `GET /events` and the upgrade of `GET /stream`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use http::header::{COOKIE, ORIGIN};
+use http::{HeaderMap, StatusCode};
+use purser_storage::{Seq, StoreError};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::caller::{Authenticated, Bearer, Claims, MaybeBearer, TokenError, not_frozen};
+use super::error::ApiError;
+use super::json;
+use super::query::Query;
+use crate::stream::{Access, Announced, Filter, StreamState, upgrade};
+
+/// Events looked through for one page, at most: a rare type must not read a whole history in one call.
+const SCAN_LIMIT: usize = 5_000;
+const SCAN_PAGE: usize = 500;
+
+/// What the two routes share.
+#[derive(Clone)]
+pub struct EventRoutes {
+    /// The stream's own needs.
+    pub stream: Arc<StreamState>,
+    /// Scheme, host and port that a browser must send as `Origin` with the session cookie.
+    pub origin: Arc<str>,
+}
+
+/// The two routes.
+pub fn router(state: EventRoutes) -> Router {
+    Router::new()
+        .route("/events", get(get_events))
+        .route("/stream", get(get_stream))
+        .with_state(state)
+}
+
+/// A page of events.
+#[derive(Serialize)]
+struct Page {
+    events: Vec<Box<RawValue>>,
+    has_more: bool,
+    /// Pass as `after` for the next page.
+    next_after: Seq,
+}
+
+/// Events of the account
+///
+/// In the order they happened, after a sequence, kept for 30 days. The same envelopes as on `/stream`.
+#[utoipa::path(get, path = "/events", tag = "Events", security(("bearer" = [])),
+    params(("after" = Option<u64>, Query, description = "The last `seq` the caller has; 0 for the oldest kept."),
+        ("types" = Option<String>, Query, description = "Comma-separated types such as `card.ready` or `card.*`."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default.")),
+    responses((status = 200, description = "`events`, `has_more`, `next_after`."),
+        (status = 401, description = "No good token."),
+        (status = 410, description = "`cursor_expired`: events after that sequence are no longer kept.")))]
+async fn get_events(
+    State(state): State<EventRoutes>,
+    RawQuery(raw): RawQuery,
+    Authenticated(claims): Authenticated,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(raw.as_deref(), &["after", "types", "limit"])?;
+    let after = query.number("after", 0, 0, u64::MAX)?;
+    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).map_err(|_| ApiError::internal())?;
+    let filter = Filter::from_query(query.get("types").unwrap_or("")).ok_or_else(|| {
+        ApiError::parameter(
+            "parameter_invalid",
+            "types",
+            "`types` is a list of at most 64 names such as card.ready.",
+        )
+    })?;
+    not_frozen(&*state.stream.gate, &claims).await?;
+    let page = page(&state.stream, &claims, after, limit, &filter).await?;
+    Ok(json::private(json::ok(&page)))
+}
+
+async fn page(
+    stream: &StreamState,
+    claims: &Claims,
+    after: Seq,
+    limit: usize,
+    filter: &Filter,
+) -> Result<Page, ApiError> {
+    let subject = claims.wallet.key();
+    let mut found = Page {
+        events: Vec::new(),
+        has_more: false,
+        next_after: after,
+    };
+    let mut looked = 0;
+    loop {
+        let read = stream
+            .store
+            .events(found.next_after, SCAN_PAGE, Some(&subject))
+            .await
+            .map_err(|e| of_store(&e))?;
+        for event in &read {
+            // One more than asked for exists: that is all `has_more` needs to know.
+            if found.events.len() == limit || looked == SCAN_LIMIT {
+                found.has_more = true;
+                return Ok(found);
+            }
+            looked += 1;
+            if let Some(event) = Announced::read(event).filter(|e| filter.wants(e.kind())) {
+                let envelope = RawValue::from_string(event.to_json()).map_err(|_| ApiError::internal())?;
+                found.events.push(envelope);
+            }
+            found.next_after = event.seq;
+        }
+        if read.len() < SCAN_PAGE {
+            return Ok(found);
+        }
+    }
+}
+
+fn of_store(error: &StoreError) -> ApiError {
+    match error {
+        StoreError::Expired { oldest } => {
+            let error = "Events after that sequence are no longer kept.";
+            let hint = format!("The oldest sequence kept is {oldest}.");
+            ApiError::new(StatusCode::GONE, "cursor_expired", error)
+                .param("after")
+                .hint(hint)
+        }
+        StoreError::Io(_) | StoreError::Damaged(_) => {
+            tracing::error!(%error, "events could not be read");
+            ApiError::internal()
+        }
+    }
+}
+
+/// Live events
+///
+/// A WebSocket. Authenticates by `Authorization: Bearer`, by the session cookie, or by a first message
+/// `{"type":"auth","token":…}` within 5 seconds. Then `{"type":"subscribe","after":seq,"types":[…]}`; the service
+/// sends `{"type":"event","event":{…}}` and `{"type":"ping"}`. Without `after` the stream begins with what happens
+/// next. Close codes: 4001 token missing, expired or revoked; 4008 the client does not read, its cursor in the
+/// reason; 4010 the cursor is older than what is kept.
+#[utoipa::path(get, path = "/stream", tag = "Events", security((), ("bearer" = [])),
+    responses((status = 101, description = "The stream."), (status = 401, description = "The token is not good."),
+        (status = 426, description = "Not a WebSocket upgrade.")))]
+async fn get_stream(
+    State(state): State<EventRoutes>,
+    MaybeBearer(bearer): MaybeBearer,
+    headers: HeaderMap,
+    socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, ApiError> {
+    let access = admit(&state, &bearer, &headers).await?;
+    if let Access::Granted(claims) = &access {
+        not_frozen(&*state.stream.gate, claims).await?;
+    }
+    let socket = socket.map_err(|_| {
+        ApiError::new(
+            StatusCode::UPGRADE_REQUIRED,
+            "upgrade_required",
+            "This route only speaks WebSocket.",
+        )
+    })?;
+    let seat =
+        state.stream.hub.seat().map_err(|_| {
+            ApiError::unavailable("streams_full", "The service has as many streams as it can serve.", 5)
+        })?;
+    Ok(upgrade(socket, state.stream, access, seat))
+}
+
+/// A cookie counts only together with our own Origin: a page of somebody else's can make a browser send the cookie,
+/// and cannot make it lie about where the page came from.
+async fn admit(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Access, ApiError> {
+    match bearer {
+        Bearer::Known(claims) => return Ok(Access::Granted(claims.clone())),
+        Bearer::Refused(error) => return Err((*error).into()),
+        Bearer::Absent => {}
+    }
+    let Some(cookie) = headers.get(COOKIE).and_then(|v| v.to_str().ok()) else {
+        return Ok(Access::FirstMessage);
+    };
+    let claims = match state.stream.authenticator.authenticate_session(cookie).await {
+        Ok(claims) => claims,
+        // Somebody else's cookies.
+        Err(TokenError::Invalid) => return Ok(Access::FirstMessage),
+        Err(error) => return Err(error.into()),
+    };
+    let mut origins = headers.get_all(ORIGIN).iter();
+    let ours = origins.next().is_some_and(|o| o.as_bytes() == state.origin.as_bytes()) && origins.next().is_none();
+    if !ours {
+        return Err(ApiError::forbidden(
+            "origin_refused",
+            "A stream opened by cookie must come from our own page.",
+        ));
+    }
+    Ok(Access::Granted(claims))
+}

@@ -1,0 +1,55 @@
+//! `GET /healthz` (the process lives) and `GET /readyz` (it can serve). Never limited.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::error::ApiError;
+use super::json;
+
+/// Knows whether the house can serve.
+pub trait Readiness: Send + Sync {
+    /// Ready, or what is missing, in a word for the log and the answer.
+    ///
+    /// # Errors
+    /// What is missing: `starting`, `stopping`, `storage`, …
+    fn ready(&self) -> Result<(), &'static str>;
+}
+
+/// `{"status":"ok"}`.
+#[derive(Serialize, ToSchema)]
+struct Status {
+    /// Always `ok`.
+    status: &'static str,
+}
+
+/// The two routes.
+pub fn router(readiness: Arc<dyn Readiness>) -> Router {
+    Router::new()
+        .route("/healthz", get(get_healthz))
+        .route("/readyz", get(get_readyz))
+        .with_state(readiness)
+}
+
+/// Liveness
+#[utoipa::path(get, path = "/healthz", tag = "Free",
+    responses((status = 200, description = "The process lives.", body = inline(Status))))]
+async fn get_healthz() -> Response {
+    json::ok(&Status { status: "ok" })
+}
+
+/// Readiness
+#[utoipa::path(get, path = "/readyz", tag = "Free",
+    responses((status = 200, description = "Requests are served.", body = inline(Status)),
+        (status = 503, description = "Not now; the code says why.")))]
+async fn get_readyz(State(readiness): State<Arc<dyn Readiness>>) -> Result<Response, ApiError> {
+    match readiness.ready() {
+        Ok(()) => Ok(json::ok(&Status { status: "ok" })),
+        Err(missing) => Err(ApiError::unavailable("not_ready", format!("Not ready: {missing}."), 1)),
+    }
+}

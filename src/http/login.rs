@@ -1,0 +1,157 @@
+//! Login links: `GET /get-auth-link` makes one, `GET /login` shows the page, `POST /login` uses it up and sets the
+//! session cookie, `GET /account` tells the page what to show.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::{BodyExt, Limited};
+use purser_actors::account::LinkCode;
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::kernel::{Entity, View};
+use purser_actors::port::{Clock, Entropy};
+use purser_actors::session::Amr;
+use purser_storage::Store;
+use utoipa::OpenApi;
+
+use super::account::{Holder, active};
+use super::caller::Authenticator;
+use super::error::ApiError;
+use super::json;
+use super::login_page::LoginPage;
+use super::query::Query;
+use crate::checkout::account_refused;
+use crate::identity::credentials::Credentials;
+use crate::identity::doorkeeper::Doorkeeper;
+use crate::identity::login::{LOGIN_CODE_LIFETIME_S, SessionCookies, login_code_hash, login_url, new_login_code};
+use crate::identity::origin::Origin;
+
+/// A form with one code.
+const MAX_FORM_BYTES: usize = 1024;
+/// Cards that the page shows at once; the stream brings what is new.
+const CARDS_SHOWN: usize = 50;
+
+/// What these routes need.
+pub struct Login {
+    /// Keeps codes and sessions.
+    pub engine: Engine,
+    /// For the newest sequence.
+    pub store: Arc<dyn Store>,
+    /// Opens sessions.
+    pub credentials: Arc<Credentials>,
+    /// Writes the cookie.
+    pub cookies: SessionCookies,
+    /// Reads it.
+    pub doorkeeper: Arc<Doorkeeper>,
+    /// Where the page is.
+    pub origin: Origin,
+    /// Now.
+    pub clock: Arc<dyn Clock>,
+    /// For codes.
+    pub entropy: Arc<dyn Entropy>,
+    /// Life of the browser's session, in seconds.
+    pub session_seconds: u64,
+    /// A form must arrive within this.
+    pub body_timeout: Duration,
+    /// The page.
+    pub page: LoginPage,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(get_auth_link))]
+pub struct Api;
+
+/// The routes.
+pub fn router(login: Arc<Login>) -> Router {
+    Router::new()
+        .route("/get-auth-link", get(get_auth_link))
+        .route("/login", get(get_login).post(post_login))
+        .route("/account", get(get_account))
+        .with_state(login)
+}
+
+/// Make a login link for a person
+///
+/// Give `auth_url` to a person unchanged; opening it uses it up.
+#[utoipa::path(get, path = "/get-auth-link", tag = "Identity", security(("bearer" = [])),
+    responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds)."),
+        (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
+async fn get_auth_link(
+    State(login): State<Arc<Login>>,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    Query::parse(query.as_deref(), &[])?;
+    active(&login.engine, &claims).await?;
+    let (code, hash) = new_login_code(&*login.entropy);
+    let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
+    let amr = if claims.by_payment { Amr::Payment } else { Amr::Wallet };
+    let offered = login.engine.offer_link(claims.wallet, LinkCode { hash: hash.0, expires_s }, amr).await;
+    match offered {
+        Ok(()) => {}
+        Err(Denied::Rejected(rejection)) => return Err(account_refused(rejection)),
+        Err(_) => return Err(ApiError::unavailable("unavailable", "The link could not be made. Try again.", 1)),
+    }
+    let body = View::new()
+        .text("auth_url", login_url(&login.origin, &code).expose())
+        .text("user_id", claims.wallet.user_id())
+        .integer("expires_in", LOGIN_CODE_LIFETIME_S);
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+/// Changes nothing, so a link preview uses nothing up (case 47).
+async fn get_login(State(login): State<Arc<Login>>) -> Response {
+    login.page.response(StatusCode::OK)
+}
+
+async fn post_login(State(login): State<Arc<Login>>, body: Body) -> Response {
+    match open_session(&login, body).await {
+        Some(cookie) => {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::SEE_OTHER;
+            let headers = response.headers_mut();
+            headers.insert(header::LOCATION, HeaderValue::from_static("/login"));
+            headers.insert(header::SET_COOKIE, cookie);
+            headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+            json::private(response)
+        }
+        None => super::error::complete(login.page.response(StatusCode::FORBIDDEN)),
+    }
+}
+
+async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
+    let read = Limited::new(body, MAX_FORM_BYTES).collect();
+    let form = tokio::time::timeout(login.body_timeout, read).await.ok()?.ok()?.to_bytes();
+    // The code's alphabet needs no percent-decoding.
+    let code = std::str::from_utf8(&form).ok()?.split('&').find_map(|pair| pair.strip_prefix("code="))?;
+    let hash = login_code_hash(code)?;
+    let session = login.credentials.new_session();
+    login.engine.use_link(hash.0, session).await.ok()?;
+    let cookie = login.cookies.set(session.id, login.clock.now(), login.session_seconds);
+    HeaderValue::from_str(cookie.expose()).ok()
+}
+
+/// What the page shows first; by cookie only.
+async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Result<Response, ApiError> {
+    let cookie = headers.get(header::COOKIE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let claims = login.doorkeeper.authenticate_session(cookie).await?;
+    active(&login.engine, &claims).await?;
+    // Read before the state: what happens in between comes by the stream again rather than never.
+    let seq = login.store.durable_seq();
+    let account = login.engine.account(&claims.wallet).await.map_err(|_| ApiError::internal())?;
+    let account = account.ok_or_else(|| ApiError::not_found("account_unknown", "There is no such account."))?;
+    let cards = login.engine.cards_of(&claims.wallet, None, CARDS_SHOWN).await.map_err(|_| ApiError::internal())?;
+    let cards: Vec<String> = cards.0.iter().map(|(id, card)| card.view(id).to_json()).collect();
+    let mut body = account.view(&claims.wallet).integer("seq", seq).to_json();
+    body.truncate(body.len() - 1);
+    body.push_str(",\"cards\":[");
+    body.push_str(&cards.join(","));
+    body.push_str("]}");
+    Ok(json::private(json::bytes_as_json(body)))
+}

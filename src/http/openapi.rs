@@ -1,0 +1,149 @@
+//! `GET /openapi.json`: generated from the handlers. What depends on settings (prices of paid operations, the
+//! service's address) is added here, from the same tables the handlers use.
+
+use axum::Router;
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+
+use super::json as answer;
+use crate::config::Config;
+use purser_actors::id::Network;
+
+const CHALLENGE: &str = "Without a payment: the challenge (body, PAYMENT-REQUIRED for x402, WWW-Authenticate for MPP); \
+    nothing is charged. With `success: false`: the payment could not settle; nothing is charged.";
+
+/// Operations of this crate's own routes; those of other rooms are merged in by [`document`].
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Purser",
+        description = "Financial products for software agents, paid by x402 or MPP in USDC."
+    ),
+    paths(
+        super::pricing::get_pricing,
+        super::pricing::get_supported_countries,
+        super::version::get_version,
+        super::health::get_healthz,
+        super::health::get_readyz,
+        super::events::get_events,
+        super::events::get_stream,
+    )
+)]
+struct Front;
+
+/// The whole document. `rooms` are the documents of the other areas.
+///
+/// # Errors
+/// Never for documents that utoipa made.
+pub fn document(
+    config: &Config,
+    public_url: &str,
+    rooms: Vec<utoipa::openapi::OpenApi>,
+) -> Result<Value, serde_json::Error> {
+    let mut api = Front::openapi();
+    for room in rooms {
+        api.merge(room);
+    }
+    api.info.version = super::headers::API_VERSION.to_owned();
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    api.components
+        .get_or_insert_default()
+        .add_security_scheme("bearer", bearer);
+    let mut document = serde_json::to_value(&api)?;
+    document["servers"] = json!([{ "url": public_url }]);
+    document["x-service-info"] = json!({ "categories": ["payments", "cards"], "docs": { "homepage": public_url } });
+    for (name, product) in config.products.all() {
+        // Only what a handler documents is an operation; the price list names the rest.
+        let Some(operation) = document["paths"].get_mut(&product.route).and_then(|p| p.get_mut("get")) else {
+            continue;
+        };
+        operation["x-payment-info"] = payment_info(config, name, product);
+        let challenge = json!({ "description": CHALLENGE });
+        if let Some(responses) = operation["responses"].as_object_mut() {
+            responses.entry("402").or_insert(challenge);
+        }
+    }
+    Ok(document)
+}
+
+fn payment_info(config: &Config, name: &str, product: &crate::config::Product) -> Value {
+    let offer = |method: &str, network: Network| {
+        json!({
+            "intent": "charge",
+            "method": method,
+            "amount": null,
+            "currency": "USDC",
+            "description": format!("{name} on {}, paid to {}", network.caip2(), config.payment.pay_to.text(network)),
+        })
+    };
+    json!({
+        "offers": [offer("x402", Network::Base), offer("x402", Network::Solana), offer("evm", Network::Base)],
+        "protocols": [{ "x402": {} }, { "mpp": { "method": "evm", "intent": "charge", "currency": "USDC" } }],
+        "pricingMode": "range",
+        "minPrice": price(product, product.min),
+        "maxPrice": price(product, product.max),
+    })
+}
+
+/// What the caller pays for an amount, as decimal text.
+fn price(product: &crate::config::Product, amount: purser_actors::money::Cents) -> String {
+    product.fee().total(amount).unwrap_or(amount).to_string()
+}
+
+/// The first 12 hex digits of the documents' hash: changes whenever the prose does.
+pub fn docs_version(document: &Value, others: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    // serde_json's maps are ordered by key, so the same document is the same text; the address is not prose.
+    let mut prose = document.clone();
+    prose["servers"] = Value::Null;
+    prose["x-service-info"] = Value::Null;
+    hash.update(prose.to_string());
+    for text in others {
+        hash.update(text);
+    }
+    hex::encode(hash.finalize())[..12].to_owned()
+}
+
+/// The route.
+pub fn router(document: &Value) -> Router {
+    let page: Bytes = document.to_string().into();
+    Router::new().route("/openapi.json", get(move || get_openapi(page.clone())))
+}
+
+async fn get_openapi(page: Bytes) -> Response {
+    answer::bytes_as_json(page)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::config::Sources;
+
+    #[utoipa::path(get, path = "/get-card", responses((status = 200, description = "A card.")))]
+    #[allow(dead_code, reason = "only its documentation is used")]
+    async fn get_card() {}
+
+    #[derive(OpenApi)]
+    #[openapi(paths(get_card))]
+    struct Room;
+
+    // Aim: a paid operation carries its prices and its 402; a free one carries neither.
+    #[test]
+    fn paid_operations_name_their_price() {
+        let config = Config::load(&Sources::default()).unwrap();
+        let document = document(&config, "https://pay.example", vec![Room::openapi()]).unwrap();
+        let card = &document["paths"]["/get-card"]["get"];
+        let info = &card["x-payment-info"];
+        assert_eq!((&info["minPrice"], &info["maxPrice"]), (&"5".into(), &"1000".into()));
+        assert_eq!(info["offers"].as_array().unwrap().len(), 3);
+        assert!(card["responses"]["402"]["description"].is_string() && card["responses"]["200"].is_object());
+        let free = &document["paths"]["/get-pricing"]["get"];
+        assert!(free.get("x-payment-info").is_none() && free["responses"].get("402").is_none());
+    }
+}

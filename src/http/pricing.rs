@@ -1,0 +1,186 @@
+//! `GET /get-pricing` and `GET /get-supported-countries`: written once at start from the product table, which is
+//! also what the paid routes enforce.
+
+use std::collections::BTreeMap;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::json::{self, Number};
+use crate::config::{Config, Countries};
+
+const FEE_NOTE: &str = "Fees are added on top of amount. The recipient or card receives the full amount. The caller pays \
+    amount + max(amount x fee_rate, min_fee), rounded up to the cent, in USDC.";
+
+const COUNTRY_NOTE: &str = "Codes are ISO 3166-1 alpha-2. A request for a country that a product does not serve is refused \
+    before anything is charged.";
+
+/// The fee schedule.
+#[derive(Serialize, ToSchema)]
+struct Pricing<'a> {
+    /// How fees are applied.
+    note: &'a str,
+    /// One entry a paid product.
+    products: Vec<Price<'a>>,
+}
+
+/// A product's price.
+#[derive(Serialize, ToSchema)]
+struct Price<'a> {
+    /// Product identifier.
+    product: &'a str,
+    /// The paid route selling it.
+    route: &'a str,
+    /// Currencies of `amount`; null where the amount is in the product's own currency.
+    amount_currencies: Option<&'a [String]>,
+    /// Smallest accepted `amount`.
+    #[schema(value_type = f64)]
+    min_amount: Number,
+    /// Largest accepted `amount`.
+    #[schema(value_type = f64)]
+    max_amount: Number,
+    /// Fraction of `amount` (0.0025 means 0.25%).
+    #[schema(value_type = f64)]
+    fee_rate: Number,
+    /// Smallest fee, in the amount's currency.
+    #[schema(value_type = f64)]
+    min_fee: Number,
+    /// Product-specific pricing rules.
+    note: Option<&'a str>,
+    /// Whether it can be bought yet.
+    available: bool,
+}
+
+/// Supported countries.
+#[derive(Serialize, ToSchema)]
+struct Supported<'a> {
+    /// How to read this.
+    note: &'a str,
+    /// One entry a product.
+    products: Vec<Places<'a>>,
+}
+
+/// Where one product is served.
+#[derive(Serialize, ToSchema)]
+struct Places<'a> {
+    /// Product identifier.
+    product: &'a str,
+    /// The selling route.
+    route: &'a str,
+    /// ISO 3166-1 alpha-2 codes; null where no fixed list exists.
+    countries: Option<Vec<&'a str>>,
+    /// By currency, for push to card.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    countries_by_currency: BTreeMap<&'a str, Option<&'a [String]>>,
+    /// By payment app, for app payments.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    countries_by_platform: BTreeMap<&'a str, Option<&'a [String]>>,
+    /// Usage note.
+    note: Option<&'a str>,
+    /// Whether it can be bought yet.
+    available: bool,
+}
+
+#[derive(Clone)]
+struct Pages {
+    pricing: Bytes,
+    countries: Bytes,
+}
+
+/// The two routes.
+///
+/// # Errors
+/// Never for settings that were loaded: the tables are text and decimals.
+pub fn router(config: &Config) -> Result<Router, serde_json::Error> {
+    let pages = Pages {
+        pricing: serde_json::to_vec(&pricing(config))?.into(),
+        countries: serde_json::to_vec(&supported(config))?.into(),
+    };
+    Ok(Router::new()
+        .route("/get-pricing", get(get_pricing))
+        .route("/get-supported-countries", get(get_supported_countries))
+        .with_state(pages))
+}
+
+/// Fee schedule
+///
+/// What every paid product costs. Free; needs no authentication.
+#[utoipa::path(get, path = "/get-pricing", tag = "Free",
+    responses((status = 200, description = "The fee schedule.", body = inline(Pricing<'static>))))]
+async fn get_pricing(State(pages): State<Pages>) -> Response {
+    json::bytes_as_json(pages.pricing)
+}
+
+/// Supported countries
+///
+/// Where every product is served. Free; needs no authentication.
+#[utoipa::path(get, path = "/get-supported-countries", tag = "Free",
+    responses((status = 200, description = "Countries by product.", body = inline(Supported<'static>))))]
+async fn get_supported_countries(State(pages): State<Pages>) -> Response {
+    json::bytes_as_json(pages.countries)
+}
+
+fn words(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+fn pricing(config: &Config) -> Pricing<'_> {
+    let products = config.products.all().into_iter().map(|(name, product)| Price {
+        product: name,
+        route: &product.route,
+        amount_currencies: (!product.currencies.is_empty()).then_some(product.currencies.as_slice()),
+        min_amount: product.min.into(),
+        max_amount: product.max.into(),
+        fee_rate: Number(product.fee_rate),
+        min_fee: Number(product.min_fee),
+        note: words(&product.note),
+        available: product.available,
+    });
+    Pricing {
+        note: FEE_NOTE,
+        products: products.collect(),
+    }
+}
+
+fn supported(config: &Config) -> Supported<'_> {
+    let products = config.products.all().into_iter().map(|(name, product)| Places {
+        product: name,
+        route: &product.route,
+        countries: everywhere(product),
+        countries_by_currency: by_key(&product.countries_by_currency),
+        countries_by_platform: by_key(&product.countries_by_platform),
+        note: words(&product.country_note),
+        available: product.available,
+    });
+    Supported {
+        note: COUNTRY_NOTE,
+        products: products.collect(),
+    }
+}
+
+/// The product's countries, or all that its currencies or apps serve together.
+fn everywhere(product: &crate::config::Product) -> Option<Vec<&str>> {
+    let parts = product
+        .countries_by_currency
+        .values()
+        .chain(product.countries_by_platform.values());
+    let mut all: Vec<&str> = Vec::new();
+    for table in std::iter::once(&product.countries).chain(parts) {
+        all.extend(table.codes()?.iter().map(String::as_str));
+    }
+    all.sort_unstable();
+    all.dedup();
+    Some(all)
+}
+
+fn by_key(tables: &BTreeMap<String, Countries>) -> BTreeMap<&str, Option<&[String]>> {
+    tables
+        .iter()
+        .map(|(key, countries)| (key.as_str(), countries.codes()))
+        .collect()
+}

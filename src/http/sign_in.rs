@@ -1,0 +1,218 @@
+//! Identity over HTTP: `GET /auth`, `POST /auth`, the old `POST /refresh`, and the key set.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::Network;
+use purser_actors::kernel::View;
+use purser_actors::port::{Clock, Entropy};
+use purser_actors::session::{Amr, Answer, Command, Rejection, Session};
+use serde::Deserialize;
+use utoipa::{OpenApi, ToSchema};
+
+use super::deprecation::{REFRESH, retiring};
+use super::error::{ApiError, complete};
+use super::json;
+use super::query::Query;
+use crate::checkout::collision;
+use crate::identity::challenge::Challenges;
+use crate::identity::credentials::Credentials;
+use crate::identity::proof::ProofChecker;
+use crate::identity::refresh::{PresentedRefresh, RefreshTokens};
+use crate::identity::refusal::Refusal;
+use crate::payment::header::PAYMENT_REQUIRED;
+
+const SIGN_IN_WITH_X: &str = "sign-in-with-x";
+/// A refresh that loses a race reads again; two clients of one family are already a theft.
+const RACES: usize = 4;
+
+/// What these routes need.
+pub struct SignIn {
+    /// Opens sessions.
+    pub engine: Engine,
+    /// Writes 402 challenges.
+    pub challenges: Challenges,
+    /// Judges proofs.
+    pub checker: ProofChecker,
+    /// Makes tokens.
+    pub credentials: Arc<Credentials>,
+    /// Now.
+    pub clock: Arc<dyn Clock>,
+    /// For nonces.
+    pub entropy: Arc<dyn Entropy>,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(get_auth, post_auth, post_refresh, get_jwks))]
+pub struct Api;
+
+/// The routes.
+pub fn router(state: Arc<SignIn>) -> Router {
+    Router::new()
+        .route("/auth", get(get_auth).post(post_auth))
+        .route("/refresh", retiring(REFRESH, post(post_refresh)))
+        .route("/.well-known/jwks.json", get(get_jwks))
+        .with_state(state)
+}
+
+/// Sign in with a wallet
+///
+/// Free. Without a good `SIGN-IN-WITH-X` header: 402 with a fresh challenge. Payment headers are ignored here.
+#[utoipa::path(get, path = "/auth", tag = "Identity",
+    params(("network" = Option<String>, Query, description = "`base` (default) or `solana`: which network the challenge names first."),
+        ("SIGN-IN-WITH-X" = Option<String>, Header, description = "Base64 of the signed CAIP-122 message.")),
+    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`."),
+        (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again."),
+        (status = 409, description = "Another wallet has this address in lower case.")))]
+async fn get_auth(
+    State(state): State<Arc<SignIn>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["network"])?;
+    let first = match query.word("network", &["base", "solana"])? {
+        "solana" => Network::Solana,
+        _ => Network::Base,
+    };
+    let now = state.clock.now();
+    let mut proofs = headers.get_all(SIGN_IN_WITH_X).iter();
+    let signed = match (proofs.next(), proofs.next()) {
+        (None, _) => return Ok(challenge(&state, first, None)),
+        (Some(_), Some(_)) => return Ok(challenge(&state, first, Some(Refusal::Header("sent more than once")))),
+        (Some(proof), None) => match state.checker.check(proof.as_bytes(), now) {
+            Ok(signed) => signed,
+            Err(refusal) => return Ok(challenge(&state, first, Some(refusal))),
+        },
+    };
+    let session = state.credentials.new_session();
+    // A nonce matters through its last second.
+    let nonce = (signed.nonce.bytes, signed.nonce.expires.seconds() + 1);
+    match state.engine.sign_in(signed.wallet, nonce, session).await {
+        Ok(()) => {}
+        Err(Denied::Used) => return Ok(challenge(&state, first, Some(Refusal::NonceUsed))),
+        Err(Denied::Collision) => return Err(collision()),
+        Err(Denied::Rejected(_) | Denied::Unavailable) => return Err(busy()),
+    }
+    let body = View::new()
+        .object("auth", &state.credentials.make(&signed.wallet, session.id, Amr::Wallet, 0))
+        .text("user_id", signed.wallet.user_id());
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+fn challenge(state: &SignIn, first: Network, refusal: Option<Refusal>) -> Response {
+    let challenge = state.challenges.issue(first, refusal, state.clock.now(), &*state.entropy);
+    let mut response = json::bytes_as_json(challenge.body);
+    *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    if let Ok(value) = HeaderValue::try_from(challenge.header) {
+        headers.insert(HeaderName::from_static(PAYMENT_REQUIRED), value);
+    }
+    complete(response)
+}
+
+/// What `POST /auth` takes.
+#[derive(Deserialize, ToSchema)]
+struct Exchange {
+    /// Must be `refresh_token`.
+    grant_type: Option<serde_json::Value>,
+    /// The newest refresh token.
+    refresh_token: Option<serde_json::Value>,
+}
+
+/// Exchange a refresh token
+///
+/// Each token is good once; store the new one. A lost answer may be asked for again within 30 seconds.
+#[utoipa::path(post, path = "/auth", tag = "Identity", request_body = inline(Exchange),
+    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`."),
+        (status = 400, description = "`grant_type` or `refresh_token` is missing or malformed."),
+        (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`.")))]
+async fn post_auth(State(state): State<Arc<SignIn>>, body: Body) -> Result<Response, ApiError> {
+    exchange(&state, body).await
+}
+
+/// The old form of `POST /auth`
+#[utoipa::path(post, path = "/refresh", tag = "Identity", request_body = inline(Exchange),
+    responses((status = 200, description = "As `POST /auth`. Deprecated."), (status = 400, description = "As `POST /auth`."),
+        (status = 401, description = "As `POST /auth`.")))]
+async fn post_refresh(State(state): State<Arc<SignIn>>, body: Body) -> Result<Response, ApiError> {
+    exchange(&state, body).await
+}
+
+/// The keys that verify id_tokens
+#[utoipa::path(get, path = "/.well-known/jwks.json", tag = "Identity",
+    responses((status = 200, description = "A JWK Set (RFC 7517).")))]
+async fn get_jwks(State(state): State<Arc<SignIn>>) -> Response {
+    json::bytes_as_json(state.credentials.tokens.jwks().to_owned())
+}
+
+async fn exchange(state: &SignIn, body: Body) -> Result<Response, ApiError> {
+    let sent: Exchange = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let text = |name: &'static str, value: Option<serde_json::Value>| match value {
+        Some(serde_json::Value::String(text)) => Ok(text),
+        None => Err(ApiError::parameter("missing_parameter", name, format!("`{name}` is missing."))),
+        Some(_) => Err(ApiError::parameter("invalid_parameter", name, format!("`{name}` must be a string."))),
+    };
+    if text("grant_type", sent.grant_type)? != "refresh_token" {
+        let error = "`grant_type` must be `refresh_token`.";
+        return Err(ApiError::parameter("invalid_parameter", "grant_type", error));
+    }
+    let token = text("refresh_token", sent.refresh_token)?;
+    let presented = RefreshTokens::parse(&token).map_err(|_| invalid())?;
+    for _ in 0..RACES {
+        if let Some(response) = attempt(state, &presented).await? {
+            return Ok(response);
+        }
+    }
+    Err(busy())
+}
+
+/// One try; `None` when the session moved on meanwhile.
+async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<Response>, ApiError> {
+    let read = state.engine.session(&presented.session).await.map_err(|_| ApiError::internal())?;
+    let session: Session = read.ok_or_else(invalid)?;
+    // A made-up token must not be able to revoke anybody's family.
+    if !state.credentials.is_of(presented.session, &session, &presented.hash.0) {
+        return Err(invalid());
+    }
+    let generation = session.generation + 1;
+    let next = state.credentials.refresh_hash(presented.session, generation);
+    let command = Command::Refresh { presented: presented.hash.0, generation, next };
+    let generation = match state.engine.refresh(presented.session, command).await {
+        Ok(Answer::Generation(generation)) => generation,
+        Ok(Answer::ReuseDetected) => return Err(revoked()),
+        Ok(Answer::Done) | Err(Denied::Unavailable | Denied::Collision) => return Err(busy()),
+        Err(Denied::Rejected(Rejection::Stale) | Denied::Used) => return Ok(None),
+        Err(Denied::Rejected(Rejection::Revoked)) => return Err(revoked()),
+        Err(Denied::Rejected(Rejection::Expired)) => return Err(invalid()),
+    };
+    let owner = session.owner;
+    let made = state.credentials.make(&owner, presented.session, session.amr, generation);
+    Ok(Some(json::private(json::bytes_as_json(made.text("user_id", owner.user_id()).to_json()))))
+}
+
+fn invalid() -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, "refresh_token_invalid", "The refresh token is invalid or expired.")
+        .hint("Sign in with GET /auth.")
+}
+
+fn revoked() -> ApiError {
+    ApiError::new(StatusCode::UNAUTHORIZED, "refresh_token_revoked", "The refresh token's session was revoked.")
+        .hint("Sign in with GET /auth.")
+}
+
+fn busy() -> ApiError {
+    ApiError::unavailable("unavailable", "The service could not answer. Try again.", 1)
+}

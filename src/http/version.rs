@@ -1,0 +1,77 @@
+//! `GET /version`: the contract's version and the policy about it, for programs.
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::deprecation::{REFRESH, Retirement};
+use super::headers::API_VERSION;
+use super::json;
+
+/// The version and its policy.
+#[derive(Serialize, ToSchema)]
+struct Version<'a> {
+    /// The contract's version, a date; also in `X-Service-Api-Version`.
+    api_version: &'a str,
+    /// Hash of the documents; also in `X-Service-Docs-Version`.
+    docs_version: &'a str,
+    /// `sandbox` or `production`.
+    mode: &'a str,
+    /// What may change and how it is announced.
+    policy: Policy,
+}
+
+/// What may change and how it is announced.
+#[derive(Serialize, ToSchema)]
+struct Policy {
+    /// Form of `api_version`.
+    version_format: &'static str,
+    /// Changes that leave `api_version` as it is; clients tolerate them.
+    compatible_changes: [&'static str; 3],
+    /// What a breaking change comes with.
+    breaking_changes: &'static str,
+    /// Headers on answers of a route that is being retired.
+    deprecation_headers: [&'static str; 3],
+    /// No blanket notice period: the date of each route is the commitment.
+    notice_period: Option<&'static str>,
+    /// Routes being retired.
+    deprecated_routes: [Retirement; 1],
+}
+
+#[derive(Clone)]
+struct Page(Bytes);
+
+/// The route.
+///
+/// # Errors
+/// Never: the parts are text.
+pub fn router(docs_version: &str, sandbox: bool) -> Result<Router, serde_json::Error> {
+    let version = Version {
+        api_version: API_VERSION,
+        docs_version,
+        mode: if sandbox { "sandbox" } else { "production" },
+        policy: Policy {
+            version_format: "YYYY-MM-DD",
+            compatible_changes: ["new_route", "new_optional_request_field", "new_response_field"],
+            breaking_changes: "new_api_version",
+            deprecation_headers: ["Deprecation", "Sunset", "Link; rel=\"successor-version\""],
+            notice_period: None,
+            deprecated_routes: [REFRESH],
+        },
+    };
+    let page = Page(serde_json::to_vec(&version)?.into());
+    Ok(Router::new().route("/version", get(get_version)).with_state(page))
+}
+
+/// Version of the contract
+///
+/// The same value as the header `X-Service-Api-Version`, with the policy about changes.
+#[utoipa::path(get, path = "/version", tag = "Free",
+    responses((status = 200, description = "Version and policy.", body = inline(Version<'static>))))]
+async fn get_version(State(page): State<Page>) -> Response {
+    json::bytes_as_json(page.0)
+}

@@ -1,0 +1,60 @@
+//! Credentials: an id_token and a refresh token for a session, made when they are asked for and never stored.
+
+use std::sync::Arc;
+
+use purser_actors::id::{SessionId, Wallet};
+use purser_actors::kernel::View;
+use purser_actors::payment::NewSession;
+use purser_actors::port::{Clock, Entropy};
+use purser_actors::session::{Amr, Session};
+
+use super::refresh::RefreshTokens;
+use super::secret::SecretText;
+use super::token::{ID_TOKEN_LIFETIME_S, SignInMethod, Tokens};
+
+/// Makes credentials.
+pub struct Credentials {
+    /// Signs and verifies id_tokens.
+    pub tokens: Arc<Tokens>,
+    /// Derives refresh tokens.
+    pub refresh: RefreshTokens,
+    /// For `iat` and `exp`.
+    pub clock: Arc<dyn Clock>,
+    /// For session and token ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// How long a session can be refreshed, in milliseconds.
+    pub session_life_ms: u64,
+}
+
+impl Credentials {
+    /// A session that does not exist yet: its id, and the hash of the first refresh token.
+    pub fn new_session(&self) -> NewSession {
+        let id = SessionId(self.entropy.random());
+        NewSession { id, first: self.refresh_hash(id, 0), life_ms: self.session_life_ms }
+    }
+
+    /// Hash of the refresh token of a generation.
+    pub fn refresh_hash(&self, session: SessionId, generation: u32) -> [u8; 32] {
+        self.refresh.issue(session, u64::from(generation)).1.0
+    }
+
+    /// Whether a presented hash is one of this session's, of any generation so far: only then may it revoke anything.
+    pub fn is_of(&self, id: SessionId, session: &Session, presented: &[u8; 32]) -> bool {
+        // Newest first: an honest client holds the newest.
+        (0..=session.generation).rev().any(|generation| self.refresh_hash(id, generation) == *presented)
+    }
+
+    /// The three fields of the contract: `id_token`, `refresh_token`, `expires_in` (a string of seconds).
+    pub fn make(&self, wallet: &Wallet, session: SessionId, amr: Amr, generation: u32) -> View {
+        let method = match amr {
+            Amr::Wallet => SignInMethod::Wallet,
+            Amr::Payment => SignInMethod::Payment,
+        };
+        let id_token: SecretText = self.tokens.mint(wallet, session, method, self.clock.now(), &*self.entropy);
+        let (refresh_token, _) = self.refresh.issue(session, u64::from(generation));
+        View::new()
+            .text("id_token", id_token.expose())
+            .text("refresh_token", refresh_token.expose())
+            .text("expires_in", ID_TOKEN_LIFETIME_S)
+    }
+}

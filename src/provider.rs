@@ -1,0 +1,105 @@
+//! Companies that make what is sold: card issuers first. Card numbers live here in plain only inside a `Secret`,
+//! and leave towards the engine sealed.
+
+pub mod sandbox;
+
+use std::sync::Arc;
+
+use purser_actors::id::CardId;
+use purser_actors::money::Cents;
+use purser_actors::port::{BoxFuture, CardIssuer, ErrorKind, Issuance, IssueCard, IssuedCard, PortError};
+
+use crate::secret::Secret;
+use crate::vault::{CardNumber, Vault};
+
+/// What an issuer says of an order, the number still readable.
+#[derive(Debug)]
+pub enum PlainIssuance {
+    /// The card exists.
+    Ready(PlainCard),
+    /// Accepted; ask again with the same key after this time.
+    Pending {
+        /// In milliseconds.
+        retry_after_ms: u64,
+    },
+    /// Definitely refused: no card exists and none will.
+    Declined {
+        /// The issuer's word for it.
+        reason: String,
+    },
+}
+
+/// A card as its issuer delivers it.
+#[derive(Debug)]
+pub struct PlainCard {
+    /// The issuer's name of the card.
+    pub issuer_ref: String,
+    /// 12 to 19 digits.
+    pub number: Secret<String>,
+    /// 1 to 12.
+    pub exp_month: u8,
+    /// Four digits.
+    pub exp_year: u16,
+}
+
+/// An issuer of cards, in plain.
+pub trait Issuer: Send + Sync {
+    /// Orders a card or asks after an order; the key makes them the same call.
+    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<PlainIssuance, PortError>>;
+
+    /// The CVV, fetched through and never kept. `Permanent` for a card that is not this issuer's.
+    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>>;
+
+    /// What can still be spent with the card. `Permanent` for a card that is not this issuer's.
+    fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
+}
+
+/// An issuer as the engine may see it: what comes out is sealed.
+pub struct VaultedIssuer<I> {
+    issuer: Arc<I>,
+    vault: Arc<Vault>,
+}
+
+impl<I: Issuer> VaultedIssuer<I> {
+    /// Seals what `issuer` delivers with the vault's active key.
+    pub const fn new(issuer: Arc<I>, vault: Arc<Vault>) -> Self {
+        Self { issuer, vault }
+    }
+
+    /// Sealing fails only before anything is told to the engine; the order itself is safe at the issuer under its key.
+    fn seal(&self, card: CardId, plain: PlainCard) -> Result<IssuedCard, PortError> {
+        let refused = |message: String| PortError {
+            kind: ErrorKind::Temporary,
+            operation: "issue",
+            message,
+        };
+        let PlainCard {
+            issuer_ref,
+            number,
+            exp_month,
+            exp_year,
+        } = plain;
+        let number = CardNumber::new(number, exp_month, exp_year).map_err(|e| refused(e.to_string()))?;
+        let last4 = number.last4();
+        let sealed = self.vault.seal(card, &number).map_err(|e| refused(e.to_string()))?;
+        Ok(IssuedCard {
+            issuer_ref,
+            last4,
+            exp_month,
+            exp_year,
+            sealed,
+        })
+    }
+}
+
+impl<I: Issuer> CardIssuer for VaultedIssuer<I> {
+    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
+        Box::pin(async move {
+            Ok(match self.issuer.issue(order).await? {
+                PlainIssuance::Ready(card) => Issuance::Ready(self.seal(order.card, card)?),
+                PlainIssuance::Pending { retry_after_ms } => Issuance::Pending { retry_after_ms },
+                PlainIssuance::Declined { reason } => Issuance::Declined { reason },
+            })
+        })
+    }
+}

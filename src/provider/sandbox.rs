@@ -1,0 +1,342 @@
+//! The sandbox's card issuer: idempotent by key, with a file of its own synced before it answers, realistic delays and
+//! documented magic amounts.
+//!
+//! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no
+//! bank has. (The key is not public; the cards are worth nothing all the same.)
+
+mod card;
+pub mod fault;
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::id::{CardId, EffectId};
+use purser_actors::money::Cents;
+use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssueCard, PortError, Timestamp};
+
+use self::fault::{IssuerFault, IssuerFaults, IssuerRule, Magic, magic_of};
+use super::{Issuer, PlainCard, PlainIssuance};
+use crate::sandbox::record_log::{LogError, RecordLog};
+use crate::secret::Secret;
+
+const KIND: [u8; 8] = *b"SBXISS01";
+/// What the engine is told to wait at most before it asks again.
+const RETRY_AT_MOST_MS: u64 = 5_000;
+
+/// How the sandbox issuer behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct IssuerSettings {
+    /// From the order until the card is ready, in milliseconds.
+    pub ready_after_ms: u64,
+    /// The same for the slow magic amount.
+    pub slow_ready_after_ms: u64,
+    /// How long a call takes that times out, in milliseconds.
+    pub timeout_after_ms: u64,
+}
+
+impl Default for IssuerSettings {
+    fn default() -> Self {
+        Self {
+            ready_after_ms: 2_000,
+            slow_ready_after_ms: 10_000,
+            timeout_after_ms: 1_000,
+        }
+    }
+}
+
+/// What the file holds.
+#[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
+struct Ordered {
+    key: EffectId,
+    card: CardId,
+    amount: Cents,
+    at: Timestamp,
+    ready_at: Timestamp,
+    declined: Option<String>,
+    /// Raised until the derived number is nobody else's.
+    attempt: u32,
+}
+
+#[derive(Default)]
+struct Book {
+    orders: HashMap<EffectId, Ordered>,
+    by_ref: HashMap<String, EffectId>,
+    /// Account parts of the numbers given out.
+    numbers: HashSet<u64>,
+    /// Temporary errors that a magic order has had; gone once it is accepted.
+    stumbles: HashMap<EffectId, u32>,
+    /// The issuer's time never runs backwards.
+    now: Timestamp,
+}
+
+impl Book {
+    fn apply(&mut self, order: Ordered) {
+        if order.declined.is_none() {
+            self.numbers.insert(card::account_part(order.key, order.attempt));
+            self.by_ref.insert(card::issuer_ref(order.key), order.key);
+        }
+        self.now = self.now.max(order.at);
+        self.orders.insert(order.key, order);
+    }
+}
+
+/// A simulated issuer.
+pub struct SandboxIssuer {
+    settings: IssuerSettings,
+    clock: Arc<dyn Clock>,
+    book: Mutex<Book>,
+    log: RecordLog,
+    faults: IssuerFaults,
+}
+
+/// The issuer at a glance.
+#[derive(Clone, Debug)]
+pub struct IssuerState {
+    /// Cards made or being made.
+    pub cards: usize,
+    /// Orders refused for good.
+    pub declined: usize,
+    /// Cents loaded on all cards.
+    pub loaded: Cents,
+    /// The faults waiting for a call.
+    pub rules: Vec<IssuerRule>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+/// A new order's outcome under the lock.
+enum Taken {
+    Stumble,
+    Conflict,
+    Old(Ordered),
+    New(Ordered),
+}
+
+impl SandboxIssuer {
+    /// Opens or makes `issuer.cards` in the directory, which must exist.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
+        let mut book = Book::default();
+        let log = RecordLog::open(&directory.join("issuer.cards"), KIND, |bytes| {
+            let (order, used) = bincode::decode_from_slice::<Ordered, _>(bytes, bincode::config::standard())
+                .map_err(|e| e.to_string())?;
+            if used != bytes.len() {
+                return Err("trailing bytes".into());
+            }
+            book.apply(order);
+            Ok(())
+        })?;
+        Ok(Self {
+            settings,
+            clock,
+            book: Mutex::new(book),
+            log,
+            faults: IssuerFaults::default(),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, rule: IssuerRule) {
+        self.faults.add(rule);
+    }
+
+    /// Makes the issuer well again.
+    pub fn clear_faults(&self) {
+        self.faults.clear();
+    }
+
+    /// Totals and faults, durably.
+    ///
+    /// # Errors
+    /// When the issuer's file has stopped.
+    pub async fn state(&self) -> Result<IssuerState, LogError> {
+        let (state, durable) = {
+            let book = self.book.lock();
+            let made = book.orders.values().filter(|o| o.declined.is_none());
+            let loaded = made.clone().fold(0u64, |sum, o| sum.saturating_add(o.amount.get()));
+            let state = IssuerState {
+                cards: book.by_ref.len(),
+                declined: book.orders.len() - book.by_ref.len(),
+                loaded: Cents::new(loaded),
+                rules: self.faults.rules(),
+                faults_injected: self.faults.injected(),
+            };
+            (state, self.log.barrier())
+        };
+        durable.wait().await.map(|()| state)
+    }
+
+    async fn take_order(&self, order: &IssueCard) -> Result<PlainIssuance, PortError> {
+        let fault = self.faults.take();
+        self.before(fault.as_ref()).await?;
+        let magic = magic_of(order.amount);
+        let (taken, now, durable) = {
+            let mut book = self.book.lock();
+            book.now = book.now.max(self.clock.now());
+            let now = book.now;
+            let taken = self.decide(&mut book, order, magic, now);
+            let durable = match &taken {
+                Taken::New(new) => {
+                    book.apply(new.clone());
+                    // Encoding plain data into memory has no failing case.
+                    self.log
+                        .append(bincode::encode_to_vec(new, bincode::config::standard()).unwrap_or_default())
+                }
+                _ => self.log.barrier(),
+            };
+            (taken, now, durable)
+        };
+        durable
+            .wait()
+            .await
+            .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))?;
+        let (known, fresh) = match taken {
+            Taken::Stumble => {
+                return Err(failed(
+                    ErrorKind::Temporary,
+                    "the sandbox issuer is busy (magic amount)",
+                ));
+            }
+            Taken::Conflict => {
+                return Err(failed(
+                    ErrorKind::Permanent,
+                    "this key belongs to an order with another content",
+                ));
+            }
+            Taken::Old(known) => (known, false),
+            Taken::New(known) => (known, true),
+        };
+        if fault == Some(IssuerFault::Timeout) || (fresh && magic == Some(Magic::TimeoutAfterSuccess)) {
+            tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
+            return Err(failed(ErrorKind::Unknown, "no answer in time"));
+        }
+        answer(&known, now)
+    }
+
+    fn decide(&self, book: &mut Book, order: &IssueCard, magic: Option<Magic>, now: Timestamp) -> Taken {
+        if let Some(known) = book.orders.get(&order.key) {
+            let same = known.card == order.card && known.amount == order.amount;
+            return if same {
+                Taken::Old(known.clone())
+            } else {
+                Taken::Conflict
+            };
+        }
+        if magic == Some(Magic::TemporaryTwice) {
+            let stumbles = book.stumbles.entry(order.key).or_default();
+            *stumbles += 1;
+            if *stumbles <= 2 {
+                return Taken::Stumble;
+            }
+            book.stumbles.remove(&order.key);
+        }
+        let delay = match magic {
+            Some(Magic::Slow) => self.settings.slow_ready_after_ms,
+            _ => self.settings.ready_after_ms,
+        };
+        let mut attempt = 0;
+        while book.numbers.contains(&card::account_part(order.key, attempt)) {
+            attempt += 1;
+        }
+        Taken::New(Ordered {
+            key: order.key,
+            card: order.card,
+            amount: order.amount,
+            at: now,
+            ready_at: now.plus_ms(delay),
+            declined: (magic == Some(Magic::Declined)).then(|| "card_program_declined".into()),
+            attempt,
+        })
+    }
+
+    /// What a fault does before the issuer has understood the call.
+    async fn before(&self, fault: Option<&IssuerFault>) -> Result<(), PortError> {
+        match fault {
+            Some(IssuerFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable")),
+            // Nonsense says nothing about what happened behind it.
+            Some(IssuerFault::Garbage) => Err(failed(ErrorKind::Unknown, "the answer is not an issuer's answer")),
+            Some(IssuerFault::Slow { ms }) => {
+                tokio::time::sleep(Duration::from_millis(*ms)).await;
+                Ok(())
+            }
+            Some(IssuerFault::Timeout) | None => Ok(()),
+        }
+    }
+
+    /// A ready card by the issuer's name of it.
+    async fn find(&self, operation: &'static str, issuer_ref: &str) -> Result<Ordered, PortError> {
+        self.before(self.faults.take().as_ref()).await?;
+        let (found, durable) = {
+            let mut book = self.book.lock();
+            book.now = book.now.max(self.clock.now());
+            let known = book.by_ref.get(issuer_ref).and_then(|key| book.orders.get(key));
+            (known.filter(|o| o.ready_at <= book.now).cloned(), self.log.barrier())
+        };
+        durable
+            .wait()
+            .await
+            .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))?;
+        let message = "no such card".into();
+        found.ok_or(PortError {
+            kind: ErrorKind::Permanent,
+            operation,
+            message,
+        })
+    }
+}
+
+impl Issuer for SandboxIssuer {
+    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<PlainIssuance, PortError>> {
+        Box::pin(self.take_order(order))
+    }
+
+    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
+        Box::pin(async move {
+            let known = self.find("cvv", issuer_ref).await?;
+            Ok(card::cvv(known.key))
+        })
+    }
+
+    fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
+        Box::pin(async move {
+            self.find("available_balance", issuer_ref)
+                .await
+                .map(|known| known.amount)
+        })
+    }
+}
+
+fn answer(known: &Ordered, now: Timestamp) -> Result<PlainIssuance, PortError> {
+    if let Some(reason) = &known.declined {
+        return Ok(PlainIssuance::Declined { reason: reason.clone() });
+    }
+    let wait = known.ready_at.0.saturating_sub(now.0);
+    if wait > 0 {
+        return Ok(PlainIssuance::Pending {
+            retry_after_ms: wait.min(RETRY_AT_MOST_MS),
+        });
+    }
+    let (exp_year, exp_month) = card::expiry(known.at);
+    Ok(PlainIssuance::Ready(PlainCard {
+        issuer_ref: card::issuer_ref(known.key),
+        number: card::number(known.key, known.attempt),
+        exp_month,
+        exp_year,
+    }))
+}
+
+fn failed(kind: ErrorKind, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation: "issue",
+        message: message.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

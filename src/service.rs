@@ -1,0 +1,181 @@
+//! Builds the house and runs it: store → engine → edge. The order of the start is the order of trust: nothing serves
+//! before everything behind it is open, verified and has taken up what the last process left.
+
+pub mod parts;
+mod routes;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use purser_actors::engine::{Engine, StartError};
+use purser_storage::{JournalStore, OpenError, Store, StoreError};
+use tokio::net::TcpListener;
+
+use crate::config::{Config, ConfigError};
+use crate::http::front::Front;
+use crate::http::health::Readiness;
+use crate::http::server::{Server, StopHandle};
+use crate::stream::Hub;
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServiceError {
+    /// A setting.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The store.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The store, after it was opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] StartError),
+    /// A file that could not be made or read, or an address that could not be bound.
+    #[error("{what}: {error}")]
+    Io {
+        /// Which.
+        what: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Any other part, in its own words.
+    #[error("{0}: {1}")]
+    Part(&'static str, String),
+}
+
+/// A running service.
+pub struct Service {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// What clients call it.
+    pub public_url: String,
+    /// The engine, for tests and benchmarks.
+    pub engine: Engine,
+    store: Arc<JournalStore>,
+    hub: Arc<Hub>,
+    serving: Arc<AtomicBool>,
+    stop: StopHandle,
+    server: tokio::task::JoinHandle<bool>,
+}
+
+/// Stopping or serving, and a store that has not failed.
+struct Health {
+    serving: Arc<AtomicBool>,
+    store: Arc<JournalStore>,
+}
+
+impl Readiness for Health {
+    fn ready(&self) -> Result<(), &'static str> {
+        if self.store.has_failed() {
+            return Err("storage");
+        }
+        if self.serving.load(Ordering::Acquire) { Ok(()) } else { Err("stopping") }
+    }
+}
+
+impl Service {
+    /// Opens everything and begins to serve.
+    ///
+    /// # Errors
+    /// [`ServiceError`]: what is missing or wrong. Nothing serves then.
+    pub async fn start(config: Config) -> Result<Self, ServiceError> {
+        let config = Arc::new(config);
+        let data = DataDir::create(&config.data_dir)?;
+        let listen = config.server.listen;
+        let listener = TcpListener::bind(listen)
+            .await
+            .map_err(|error| ServiceError::Io { what: format!("cannot listen on {listen}"), error })?;
+        let address = listener
+            .local_addr()
+            .map_err(|error| ServiceError::Io { what: "the listening address".into(), error })?;
+        let public_url = config.server.public_url(address);
+
+        let store = parts::open_store(&config, &data)?;
+        // An acknowledged answer may rest on what a failed disk did not keep: no further word leaves this process.
+        store.on_fatal(Box::new(|what| {
+            tracing::error!(what, "storage failed; the process ends");
+            std::process::abort();
+        }));
+        let as_store: Arc<dyn Store> = store.clone();
+        let world = parts::open_world(&config, &data)?;
+        let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world)).await?;
+        let hub = Hub::new(&config.stream);
+        let serving = Arc::new(AtomicBool::new(true));
+        let health = Arc::new(Health { serving: serving.clone(), store: store.clone() });
+        let house = routes::House {
+            config: config.clone(),
+            data,
+            store: as_store,
+            engine: engine.clone(),
+            hub: hub.clone(),
+            world,
+            public_url: public_url.clone(),
+        };
+        let front: Arc<Front> = Arc::new(routes::front(house, health).await?);
+        let (server, stop) = Server::new(&config, listener, front);
+        let server = tokio::spawn(server.run());
+        Ok(Self { address, public_url, engine, store, hub, serving, stop, server })
+    }
+
+    /// Stops: accepts nothing new, lets paid calls in flight finish, closes streams, writes what is left.
+    /// Returns whether everything in flight finished in time; what did not is taken up at the next start.
+    pub async fn stop(self) -> bool {
+        self.serving.store(false, Ordering::Release);
+        self.hub.stop();
+        self.stop.stop();
+        let drained = self.server.await.unwrap_or(false);
+        self.engine.stop();
+        let store = self.store;
+        // Applying what is left to the snapshots blocks.
+        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        drained && closed.is_ok()
+    }
+}
+
+/// Where everything durable lives, by part.
+pub struct DataDir {
+    root: PathBuf,
+}
+
+impl DataDir {
+    /// Creates the directory for its owner alone.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(root: &std::path::Path) -> Result<Self, ServiceError> {
+        use std::os::unix::fs::DirBuilderExt;
+        let data = Self { root: root.to_owned() };
+        for dir in [data.root.clone(), data.sandbox()] {
+            std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&dir)
+                .map_err(|error| ServiceError::Io { what: format!("cannot create {}", dir.display()), error })?;
+        }
+        Ok(data)
+    }
+
+    /// The engine's store.
+    pub fn store(&self) -> PathBuf {
+        self.root.join("store")
+    }
+
+    /// The pretended world's own files.
+    pub fn sandbox(&self) -> PathBuf {
+        self.root.join("sandbox")
+    }
+
+    /// Keys of identity.
+    pub fn identity_keys(&self) -> PathBuf {
+        self.root.join("identity.keys")
+    }
+
+    /// Keys of the vault.
+    pub fn vault_keys(&self) -> PathBuf {
+        self.root.join("vault.keys")
+    }
+}

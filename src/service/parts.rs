@@ -1,0 +1,173 @@
+//! The parts behind the edge, built from settings.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use purser_actors::account::Caps;
+use purser_actors::engine::{Parts, Settings};
+use purser_actors::kernel::delivery::Retry;
+use purser_actors::kernel::family::Limits;
+use purser_actors::port::{Clock, Entropy};
+use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
+
+use super::{DataDir, ServiceError};
+use crate::checkout::Blockhashes;
+use crate::config::Config;
+use crate::payment::RecentBlockhash;
+use crate::provider::VaultedIssuer;
+use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
+use crate::settlement::sandbox::SandboxSettlement;
+use crate::system::{SystemClock, SystemEntropy};
+use crate::vault::Vault;
+
+/// How often idle entities are looked for.
+const SWEEP_EVERY_MS: u64 = 5_000;
+/// How often the chain is read for a payment whose outcome is not known.
+const WATCH_EVERY_MS: u64 = 1_000;
+/// Failed loads before an entity is quarantined.
+const QUARANTINE_AFTER: u32 = 5;
+/// Tries to prepare or send a payment before it is released or counts as unknown.
+const PREPARE_ATTEMPTS: u32 = 3;
+/// Deliveries of one family that run at once.
+const DELIVERIES_MAX: usize = 20_000;
+
+/// The store's sizes and times from the settings.
+pub fn store_limits(config: &Config) -> StoreLimits {
+    let storage = &config.storage;
+    StoreLimits {
+        segment_bytes: storage.segment_bytes,
+        sled_cache_bytes: storage.cache_bytes,
+        apply_interval_ms: storage.apply_interval_ms,
+        retention_ms: u64::from(storage.retention_days) * 24 * 3_600_000,
+        retention_bytes: storage.retention_bytes,
+        lag_limit_bytes: storage.lag_limit_bytes,
+        ..StoreLimits::sandbox()
+    }
+}
+
+/// Opens the journal and what stands behind it.
+///
+/// # Errors
+/// When it cannot be recovered.
+pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
+    let clock = Arc::new(|| SystemClock.now().0);
+    Ok(JournalStore::open(Options { dir: data.store(), limits: store_limits(config), clock })?)
+}
+
+/// Everything outside the house.
+pub struct World {
+    /// Both chains.
+    pub settlement: Arc<SandboxSettlement>,
+    /// Makes cards.
+    pub issuer: Arc<SandboxIssuer>,
+    /// Seals their numbers.
+    pub vault: Arc<Vault>,
+    /// Now.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// Opens the sandbox's chains and issuer, and the vault.
+///
+/// # Errors
+/// When a file cannot be read or is damaged.
+pub fn open_world(config: &Config, data: &DataDir) -> Result<World, ServiceError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
+    let sandbox = data.sandbox();
+    let settlement = SandboxSettlement::open(&sandbox, config.sandbox.faucet_usdc, clock.clone(), &*entropy)
+        .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?;
+    let settings = IssuerSettings { ready_after_ms: config.sandbox.card_ready_ms, ..IssuerSettings::default() };
+    let issuer = SandboxIssuer::open(&sandbox, settings, clock.clone())
+        .map_err(|e| ServiceError::Part("the sandbox's issuer", e.to_string()))?;
+    let keys = match config.identity.secret_key_file.as_os_str().is_empty() {
+        true => data.vault_keys(),
+        false => config.identity.secret_key_file.clone(),
+    };
+    let vault = Vault::from_file(&keys, config.is_sandbox(), entropy.clone())
+        .map_err(|e| ServiceError::Part("the vault", e.to_string()))?;
+    Ok(World {
+        settlement: Arc::new(settlement),
+        issuer: Arc::new(issuer),
+        vault: Arc::new(vault),
+        clock,
+        entropy,
+    })
+}
+
+/// What the engine is built from.
+pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World) -> Parts {
+    Parts {
+        store,
+        clock: world.clock.clone(),
+        entropy: world.entropy.clone(),
+        settlement: world.settlement.clone(),
+        issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
+        settings: engine_settings(config),
+    }
+}
+
+/// The engine's limits from the settings.
+pub fn engine_settings(config: &Config) -> Settings {
+    let engine = &config.engine;
+    Settings {
+        limits: Limits {
+            resident_max: engine.resident_max,
+            passivate_after_ms: engine.passivate_after_ms,
+            restart_ms: 10,
+            restart_max_ms: 1_000,
+            quarantine_after: QUARANTINE_AFTER,
+        },
+        retry: Retry {
+            running_max: DELIVERIES_MAX,
+            first_ms: engine.backoff_first_ms,
+            longest_ms: engine.backoff_last_ms,
+            attempts_max: engine.max_attempts,
+        },
+        in_flight_max: engine.max_in_flight,
+        in_flight_per_payer_max: engine.max_settlements_per_payer,
+        caps: Caps { cards: config.caps.cards_per_day, sum: config.caps.card_usd_per_day },
+        settle_timeout_ms: engine.settle_timeout_ms,
+        prepare_attempts: PREPARE_ATTEMPTS,
+        watch_every_ms: WATCH_EVERY_MS,
+        issuer_timeout_ms: engine.settle_timeout_ms,
+        sweep_every_ms: SWEEP_EVERY_MS,
+    }
+}
+
+/// The sandbox chain's blockhash, asked for once a slot.
+pub struct SlotBlockhash {
+    settlement: Arc<SandboxSettlement>,
+    clock: Arc<dyn Clock>,
+    kept: Mutex<Option<(u64, Arc<RecentBlockhash>)>>,
+}
+
+/// A slot of the sandbox's Solana.
+const SLOT_MS: u64 = 400;
+
+impl SlotBlockhash {
+    /// Over the running chain.
+    pub fn new(settlement: Arc<SandboxSettlement>, clock: Arc<dyn Clock>) -> Self {
+        Self { settlement, clock, kept: Mutex::default() }
+    }
+}
+
+impl Blockhashes for SlotBlockhash {
+    fn recent(&self) -> Arc<RecentBlockhash> {
+        let slot = self.clock.now().0 / SLOT_MS;
+        let mut kept = self.kept.lock();
+        if let Some((at, hash)) = &*kept
+            && *at == slot
+        {
+            return hash.clone();
+        }
+        let recent = self.settlement.recent_blockhash();
+        let mut bytes = [0; 32];
+        // The chain's own base58 always decodes to 32 bytes.
+        let _ = bs58::decode(&recent.blockhash).onto(&mut bytes);
+        let hash = Arc::new(RecentBlockhash::new(bytes, recent.last_valid_block_height));
+        *kept = Some((slot, hash.clone()));
+        hash
+    }
+}

@@ -1,0 +1,245 @@
+//! The edge: all routes with what each needs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use purser_actors::engine::Engine;
+use purser_actors::id::{Network, Wallet};
+use purser_storage::Store;
+use utoipa::OpenApi;
+
+use super::parts::{SlotBlockhash, World};
+use super::{DataDir, ServiceError};
+use crate::checkout::{Answers, Checkout};
+use crate::config::{Config, Recovery};
+use crate::http::front::{Front, Inside};
+use crate::http::health::Readiness;
+use crate::http::login_page::LoginPage;
+use crate::http::rate::RateLimiter;
+use crate::http::{account, cards, events, health, login, openapi, pricing, sandbox, sign_in, version};
+use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
+use crate::identity::credentials::Credentials;
+use crate::identity::doorkeeper::Doorkeeper;
+use crate::identity::keys::Keys;
+use crate::identity::login::SessionCookies;
+use crate::identity::nonce::Nonces;
+use crate::identity::origin::Origin;
+use crate::identity::proof::ProofChecker;
+use crate::identity::refresh::RefreshTokens;
+use crate::identity::token::Tokens;
+use crate::identity::{IdentityKeys, key_file};
+use crate::payment::evm::{self, checksummed};
+use crate::payment::solana::address::base58;
+use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
+use crate::payment::{BasePayee, SolanaPayee};
+use crate::prices::PriceBook;
+use crate::sandbox::desk::SandboxDesk;
+use crate::sandbox::keys::fee_payer;
+use crate::stream::{Hub, StreamState};
+
+/// Verified tokens kept in memory.
+const TOKENS_REMEMBERED: usize = 100_000;
+
+/// Everything the routes are built from.
+pub(super) struct House {
+    pub(super) config: Arc<Config>,
+    pub(super) data: DataDir,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) engine: Engine,
+    pub(super) hub: Arc<Hub>,
+    pub(super) world: World,
+    pub(super) public_url: String,
+}
+
+/// Who is paid.
+struct Payees {
+    base: Arc<BasePayee>,
+    solana: Arc<SolanaPayee>,
+}
+
+/// Builds the front with every route behind it.
+///
+/// # Errors
+/// When a key file cannot be read or a setting does not fit.
+pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result<Front, ServiceError> {
+    let config = &house.config;
+    let part = |name: &'static str| move |e: String| ServiceError::Part(name, e);
+    let origin = Origin::parse(&house.public_url).map_err(|e| part("server.public_url")(e.to_string()))?;
+    let keys = identity_keys(&house)?;
+    let derived = IdentityKeys::derive(&keys);
+    let issuer = if config.identity.issuer.is_empty() { &house.public_url } else { &config.identity.issuer };
+    let tokens = Arc::new(Tokens::new(&keys, issuer, &config.identity.audience, TOKENS_REMEMBERED));
+    let credentials = Arc::new(Credentials {
+        tokens: tokens.clone(),
+        refresh: RefreshTokens::new(&derived.refresh),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        session_life_ms: config.identity.refresh_token_seconds.saturating_mul(1000),
+    });
+    let cookies = SessionCookies::new(&derived.cookie, &origin);
+    let doorkeeper = Doorkeeper::new(
+        tokens,
+        cookies.clone(),
+        house.world.clock.clone(),
+        house.engine.clone(),
+        house.hub.clone(),
+    )
+    .await?;
+    let doorkeeper = Arc::new(doorkeeper);
+    // First who may listen, then who listens: a revocation reaches the doorkeeper before its event reaches anybody.
+    house.store.subscribe(doorkeeper.clone());
+    house.store.subscribe(house.hub.clone());
+
+    let limiter = Arc::new(RateLimiter::new(&config.limits));
+    let payees = payees(config)?;
+    let nonces = Nonces::new(&derived.nonce, &origin);
+    let sign_in = Arc::new(sign_in::SignIn {
+        engine: house.engine.clone(),
+        challenges: Challenges::new(&origin, &challenge_terms(config, &payees), nonces.clone()),
+        checker: ProofChecker::new(origin.clone(), nonces),
+        credentials: credentials.clone(),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        max_body_bytes: config.server.max_body_bytes,
+        body_timeout: config.server.body_timeout(),
+    });
+    let login = Arc::new(login::Login {
+        engine: house.engine.clone(),
+        store: house.store.clone(),
+        credentials: credentials.clone(),
+        cookies,
+        doorkeeper: doorkeeper.clone(),
+        origin,
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        session_seconds: config.identity.session_seconds,
+        body_timeout: config.server.body_timeout(),
+        page: LoginPage::new(),
+    });
+    let checkout = checkout(&house, payees, limiter.clone(), credentials).await?;
+    let cards = Arc::new(cards::Cards {
+        checkout: Arc::new(checkout),
+        product: config.products.usa_prepaid_card.clone(),
+        engine: house.engine.clone(),
+        vault: house.world.vault.clone(),
+        issuer: house.world.issuer.clone(),
+        payment_token_reads_cards: config.identity.payment_token_reads_cards,
+    });
+    let stream = Arc::new(StreamState {
+        hub: house.hub.clone(),
+        store: house.store.clone(),
+        authenticator: doorkeeper.clone(),
+        gate: doorkeeper.clone(),
+        clock: house.world.clock.clone(),
+        config: config.stream.clone(),
+    });
+    let rooms = vec![cards::Api::openapi(), account::Api::openapi(), sign_in::Api::openapi(), login::Api::openapi()];
+    let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
+    let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
+    let docs_version = openapi::docs_version(&document, &[]);
+    let mut routes = Router::new()
+        .merge(pricing::router(config).map_err(json)?)
+        .merge(version::router(&docs_version, config.is_sandbox()).map_err(json)?)
+        .merge(health::router(readiness))
+        .merge(openapi::router(&document))
+        .merge(sign_in::router(sign_in))
+        .merge(login::router(login))
+        .merge(cards::router(cards))
+        .merge(account::router(Arc::new(account::Accounts { engine: house.engine.clone() })))
+        .merge(events::router(events::EventRoutes { stream, origin: house.public_url.as_str().into() }));
+    if config.is_sandbox() {
+        routes = routes.merge(sandbox_routes(&house));
+    }
+    let inside = Inside {
+        routes,
+        no_head: vec!["/get-card", "/auth", "/get-auth-link"],
+        authenticator: doorkeeper,
+        limiter,
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        docs_version,
+    };
+    Ok(Front::new(config, inside))
+}
+
+fn identity_keys(house: &House) -> Result<Keys, ServiceError> {
+    let config = &house.config;
+    let keys = if config.identity.signing_key_file.as_os_str().is_empty() {
+        let now = house.world.clock.now();
+        key_file::load_or_create(&house.data.identity_keys(), now, &*house.world.entropy)
+    } else {
+        key_file::load(&config.identity.signing_key_file)
+    };
+    keys.map_err(|e| ServiceError::Part("the identity keys", e.to_string()))
+}
+
+async fn checkout(
+    house: &House,
+    payees: Payees,
+    limiter: Arc<RateLimiter>,
+    credentials: Arc<Credentials>,
+) -> Result<Checkout, ServiceError> {
+    let config = &house.config;
+    let seconds = config.payment.max_timeout_seconds;
+    let prices = PriceBook::open(&house.store, &config.products, seconds * 1000, house.world.clock.now())
+        .await
+        .map_err(|e| ServiceError::Part("the price list", e.to_string()))?;
+    Ok(Checkout {
+        engine: house.engine.clone(),
+        clock: house.world.clock.clone(),
+        base: payees.base,
+        solana: payees.solana,
+        blockhashes: Arc::new(SlotBlockhash::new(house.world.settlement.clone(), house.world.clock.clone())),
+        prices: Arc::new(prices),
+        limiter,
+        answers: Answers { credentials: credentials.clone(), public_url: house.public_url.clone() },
+        credentials,
+        recovery: match config.payment.recovery {
+            Recovery::Secp256k1 => evm::Recovery::Libsecp256k1,
+            Recovery::K256 => evm::Recovery::K256,
+        },
+        public_url: house.public_url.clone(),
+        max_timeout_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
+        answer_timeout: Duration::from_millis(config.engine.answer_timeout_ms),
+    })
+}
+
+fn payees(config: &Config) -> Result<Payees, ServiceError> {
+    let pay_to = &config.payment.pay_to;
+    let wrong = |key: &'static str| ServiceError::Part(key, "not an address of that network".into());
+    let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else { return Err(wrong("payment.pay_to.base")) };
+    let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
+        return Err(wrong("payment.pay_to.solana"));
+    };
+    let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or_else(|| wrong("payment.pay_to.solana"))?;
+    Ok(Payees { base: Arc::new(BasePayee::usdc(base)), solana: Arc::new(solana) })
+}
+
+fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
+    ChallengeTerms {
+        base: BaseTerms {
+            asset: checksummed(&BASE_USDC),
+            pay_to: checksummed(&payees.base.pay_to),
+            name: payees.base.name.clone(),
+            version: payees.base.version.clone(),
+        },
+        solana: SolanaTerms {
+            asset: base58(&SOLANA_USDC),
+            pay_to: base58(&payees.solana.pay_to),
+            fee_payer: base58(&payees.solana.fee_payer),
+        },
+        max_timeout_seconds: u32::try_from(config.payment.max_timeout_seconds).unwrap_or(u32::MAX),
+    }
+}
+
+fn sandbox_routes(house: &House) -> Router {
+    let world = &house.world;
+    sandbox::router(Arc::new(sandbox::SandboxRoutes {
+        desk: SandboxDesk::new(world.settlement.clone(), world.issuer.clone()),
+        settlement: world.settlement.clone(),
+        engine: house.engine.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
+}

@@ -1,0 +1,261 @@
+use base64::Engine as _;
+use ed25519_dalek::{Signer as _, SigningKey};
+
+use super::*;
+use crate::settlement::sandbox::svm::{TOKEN_PROGRAM, USDC_MINT, pubkey, token_account};
+use crate::settlement::sandbox::wire::Transaction;
+
+const COMPUTE_BUDGET: &str = "ComputeBudget111111111111111111111111111111";
+const MEMO: &str = "MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr";
+/// A payment by the stock client, co-signed: payer seed 22 × 32, fee payer seed 33 × 32, 5 USDC.
+const STOCK: &str = concat!(
+    "AqQhjHkdyGcqLYnc/rqKgA6wEY9vMvwXNRmONZcUHfhmSL3xnzcu/GSvUoovvMyDCqha+Yx/uqi2fbSbGrt78wqHdcylRiQ3I054JBwQ7jaFMUlM",
+    "vl7HwG8hHw7MpOn39nZBiMImqVMpKcivCam+3NRyYfoDAW42uqOen96ZUrsDgAIBBAgXy3n7K0Eg8rHsZeQZjW4Iso6BP+sB5KQAg5uF4YCAzqCa",
+    "pfR6Z1mAL/lV+NwtKhSlyZ0jvpf4ZBJ/+Tg0VaTwI+1SywetX4szU06fTsSbetmUiHhxRDRG2FeALlR+kKgBdJYC2P3ngAtLKWQ6m4QCPCiAqSS7",
+    "q5xf7UqytvmDswMGRm/lIRcy/+ytunLDm+e8jOW7xfcSayxDmzpAAAAAxvp6877brTo9ZfNqq8l0MbG75MLS9uDkfKYCA0UvXWEFSlNamSkhBk0k",
+    "6HFg2jh8fDW13bySu4HkH6hAQQVEjQbd9uHXZaGT2cvhRs7reawctIXtX1s3kTqM9YV+/wCpd3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3d3",
+    "d3cEBAAFAiBOAAAEAAkDAQAAAAAAAAAHBAIFAwEKDEBLTAAAAAAABgYAIDQyY2RhNDA3NTgwNzFmMjA4MjY2ZWQwODdiOGI4NjM1AA==",
+);
+
+/// What a test may change of an honest payment.
+pub(in crate::settlement::sandbox) struct Draft {
+    pub(in crate::settlement::sandbox) mint: [u8; 32],
+    pub(in crate::settlement::sandbox) source: [u8; 32],
+    pub(in crate::settlement::sandbox) destination: [u8; 32],
+    pub(in crate::settlement::sandbox) amount: u64,
+    pub(in crate::settlement::sandbox) transfers: usize,
+    pub(in crate::settlement::sandbox) extra_program: Option<[u8; 32]>,
+    pub(in crate::settlement::sandbox) memo: String,
+    pub(in crate::settlement::sandbox) blockhash: [u8; 32],
+}
+
+pub(in crate::settlement::sandbox) fn payer() -> SigningKey {
+    SigningKey::from_bytes(&[0x22; 32])
+}
+
+fn treasury_owner() -> [u8; 32] {
+    match treasury(Network::Solana) {
+        Wallet::Solana(owner) => owner,
+        Wallet::Evm(_) => panic!("not a Solana treasury"),
+    }
+}
+
+pub(in crate::settlement::sandbox) fn honest(chains: &SandboxSettlement, amount: u64, memo: &str) -> Draft {
+    let mut blockhash = [0; 32];
+    bs58::decode(chains.recent_blockhash().blockhash)
+        .onto(&mut blockhash)
+        .unwrap();
+    Draft {
+        mint: pubkey(USDC_MINT),
+        source: token_account(&payer().verifying_key().to_bytes()),
+        destination: token_account(&treasury_owner()),
+        amount,
+        transfers: 1,
+        extra_program: None,
+        memo: memo.into(),
+        blockhash,
+    }
+}
+
+/// The wire as the payer sends it: slot 0 empty.
+pub(in crate::settlement::sandbox) fn wire(draft: &Draft) -> Vec<u8> {
+    let keys = [
+        fee_payer(),
+        payer().verifying_key().to_bytes(),
+        draft.source,
+        draft.destination,
+        pubkey(COMPUTE_BUDGET),
+        pubkey(TOKEN_PROGRAM),
+        pubkey(MEMO),
+        draft.mint,
+        draft.extra_program.unwrap_or([7; 32]),
+    ];
+    let mut message = vec![0x80, 2, 1, 5, 9];
+    message.extend(keys.concat());
+    message.extend(draft.blockhash);
+    let extra = u8::from(draft.extra_program.is_some());
+    message.push(3 + u8::try_from(draft.transfers).unwrap() + extra);
+    message.extend([4, 0, 5, 2, 0x20, 0x4e, 0, 0]);
+    message.extend([4, 0, 9, 3, 1, 0, 0, 0, 0, 0, 0, 0]);
+    for _ in 0..draft.transfers {
+        message.extend([5, 4, 2, 7, 3, 1, 10, 12]);
+        message.extend(draft.amount.to_le_bytes());
+        message.push(6);
+    }
+    if extra == 1 {
+        message.extend([8, 0, 0]);
+    }
+    message.extend([6, 0, u8::try_from(draft.memo.len()).unwrap()]);
+    message.extend(draft.memo.as_bytes());
+    message.push(0);
+    let mut wire = vec![2];
+    wire.extend([0; 64]);
+    wire.extend(payer().sign(&message).to_bytes());
+    wire.extend(message);
+    wire
+}
+
+pub(in crate::settlement::sandbox) fn authorization(draft: &Draft) -> Authorization {
+    let transaction = wire(draft);
+    let parsed = Transaction::parse(&transaction).unwrap();
+    Authorization::Solana(SolanaTransfer {
+        transaction,
+        message_hash: svm::message_hash(&parsed),
+        payer: payer().verifying_key().to_bytes(),
+        value: Usdc::from_atomic(draft.amount),
+        blockhash: draft.blockhash,
+    })
+}
+
+async fn received(house: &House) -> u64 {
+    house.chains.balance(&treasury(Network::Solana)).await.unwrap().atomic()
+}
+
+// The stock client's transaction is understood, its signatures hold, and its source is the account that we derive.
+#[test]
+fn a_stock_transaction_is_understood() {
+    let wire = base64::engine::general_purpose::STANDARD.decode(STOCK).unwrap();
+    let transaction = Transaction::parse(&wire).unwrap();
+    assert_eq!(transaction.wire(), wire);
+    assert_eq!(svm::check_signatures(&transaction), Ok(()));
+    let transfer = svm::read_transfer(&transaction).unwrap();
+    assert_eq!(transfer.authority, payer().verifying_key().to_bytes());
+    assert_eq!(transfer.source, token_account(&transfer.authority));
+    assert_eq!(
+        transfer.destination,
+        token_account(&pubkey("4So8kA2BCfQD4zhvfYVqhWiyrXBgRPNRuoicJdh9G36c"))
+    );
+    assert_eq!(transfer.amount.atomic(), 5_000_000);
+    let id = "4HKz5boJka2drfn75bdAaFGQHbMn2RxAfNM8kJFYES8b65zDHorPdFKLDhK24SMmBwxkbfjUiUiLRkNBcXNtgqys";
+    assert_eq!(svm::transaction_id(&transaction), id);
+}
+
+// case_15: no prefix and no single changed byte of a transaction makes the parser fail other than by its error.
+#[test]
+fn case_15_any_bytes_are_parsed_or_refused() {
+    let wire = base64::engine::general_purpose::STANDARD.decode(STOCK).unwrap();
+    for cut in 0..wire.len() {
+        assert!(Transaction::parse(&wire[..cut]).is_err(), "cut at {cut}");
+    }
+    for at in 0..wire.len() {
+        for bit in 0..8 {
+            let mut changed = wire.clone();
+            changed[at] ^= 1 << bit;
+            let signed = Transaction::parse(&changed).is_ok_and(|t| svm::check_signatures(&t).is_ok());
+            assert!(!signed, "bit {bit} of byte {at}");
+        }
+    }
+    assert!(Transaction::parse(&[wire, vec![0]].concat()).is_err(), "trailing byte");
+}
+
+// A payment lands under the id known before it is sent, once however often it is sent, also after a kill.
+#[tokio::test]
+async fn a_prepared_payment_lands_once_under_its_id() {
+    let house = House::new();
+    let payment = authorization(&honest(&house.chains, 5_000_000, "one"));
+    let prepared = house.chains.prepare(&payment).await.unwrap();
+    assert_eq!(house.chains.prepare(&payment).await.unwrap(), prepared);
+    assert_eq!(house.chains.lookup(&payment).await.unwrap(), Lookup::Pending);
+    assert_eq!(
+        settled(house.chains.submit(&payment, &prepared).await),
+        prepared.transaction
+    );
+    let after = house.killed();
+    for house in [&house, &after] {
+        assert_eq!(
+            settled(house.chains.submit(&payment, &prepared).await),
+            prepared.transaction
+        );
+        let landed = Lookup::Landed {
+            transaction: prepared.transaction.clone(),
+        };
+        assert_eq!(house.chains.lookup(&payment).await.unwrap(), landed);
+        assert_eq!(received(house).await, 5_000_000);
+    }
+}
+
+// A transaction can land while its block hash is 150 slots old and is impossible only when that is final.
+#[tokio::test]
+async fn a_payment_dies_with_its_block_hash() {
+    let house = House::new();
+    let early = authorization(&honest(&house.chains, 1, "early"));
+    let late = authorization(&honest(&house.chains, 1, "late"));
+    let prepared = house.chains.prepare(&late).await.unwrap();
+    house.clock.pass(150 * 400);
+    settled(house.pay(&early).await);
+    house.clock.pass(400);
+    assert_eq!(
+        declined(house.chains.submit(&late, &prepared).await),
+        "invalid_exact_svm_transaction_failed"
+    );
+    assert_eq!(house.chains.lookup(&late).await.unwrap(), Lookup::Pending);
+    house.clock.pass(31 * 400);
+    assert_eq!(house.chains.lookup(&late).await.unwrap(), Lookup::Pending);
+    house.clock.pass(400);
+    assert_eq!(house.chains.lookup(&late).await.unwrap(), Lookup::Impossible);
+    assert!(matches!(
+        house.chains.lookup(&early).await.unwrap(),
+        Lookup::Landed { .. }
+    ));
+}
+
+// case_13: two transfers, an unknown program, another mint, a look-alike source or destination: nothing moves.
+#[tokio::test]
+async fn case_13_only_one_plain_usdc_transfer_lands() {
+    let house = House::new();
+    let changes: [fn(&mut Draft); 6] = [
+        |d| d.transfers = 2,
+        |d| d.transfers = 0,
+        |d| d.extra_program = Some([8; 32]),
+        |d| d.mint = [3; 32],
+        |d| d.source = [4; 32],
+        |d| d.destination = [5; 32],
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        let mut draft = honest(&house.chains, 5_000_000, "x");
+        change(&mut draft);
+        let outcome = house.pay(&authorization(&draft)).await;
+        assert_eq!(
+            declined(outcome),
+            "invalid_exact_svm_transaction_failed",
+            "change {number}"
+        );
+    }
+    let rich = authorization(&honest(&house.chains, DEFAULT_GRANT.atomic() + 1, "rich"));
+    assert_eq!(declined(house.pay(&rich).await), "insufficient_funds");
+    assert_eq!(received(&house).await, 0);
+}
+
+// A forged payer signature passes no check of the chain, whatever the caller verified.
+#[tokio::test]
+async fn a_forged_payer_signature_is_refused() {
+    let house = House::new();
+    let Authorization::Solana(mut transfer) = authorization(&honest(&house.chains, 1, "f")) else {
+        panic!("not Solana");
+    };
+    transfer.transaction[70] ^= 1;
+    let forged = Authorization::Solana(transfer);
+    assert_eq!(
+        declined(house.pay(&forged).await),
+        "invalid_exact_svm_payload_signature_invalid"
+    );
+}
+
+// What is not ours to pay for, or not what it says it is, can never be sent.
+#[tokio::test]
+async fn only_our_own_fee_slot_is_signed() {
+    let house = House::new();
+    let Authorization::Solana(good) = authorization(&honest(&house.chains, 1, "f")) else {
+        panic!("not Solana");
+    };
+    let mut other_payer = good.clone();
+    other_payer.transaction[1 + 128 + 5] ^= 1;
+    let mut other_hash = good.clone();
+    other_hash.message_hash[0] ^= 1;
+    let mut no_transaction = good;
+    no_transaction.transaction.truncate(100);
+    for bad in [other_payer, other_hash, no_transaction] {
+        let error = house.chains.prepare(&Authorization::Solana(bad)).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Permanent);
+    }
+}

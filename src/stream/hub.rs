@@ -1,0 +1,328 @@
+//! Where the committer hands over events, and where subscribers wait for them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use dashmap::DashMap;
+use parking_lot::Mutex;
+use purser_actors::id::{SessionId, Wallet};
+use purser_storage::{EventSink, StoredEvent};
+use tokio::sync::Notify;
+
+/// What one subscriber has not taken yet.
+#[derive(Default)]
+struct Live {
+    queue: VecDeque<StoredEvent>,
+    bytes: usize,
+    /// The queue overflowed and was thrown away: the store knows what is missing.
+    lagged: bool,
+}
+
+struct Subscriber {
+    id: u64,
+    session: SessionId,
+    live: Mutex<Live>,
+    wake: Notify,
+    revoked: AtomicBool,
+}
+
+/// What waits for a subscriber.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// Nothing.
+    Nothing,
+    /// Events, in order.
+    Events(Vec<StoredEvent>),
+    /// Events were dropped here: read the store, then take again.
+    Lagged,
+}
+
+/// Fans durable events out to the subscribers of their subject. Publishing costs one look-up an event and never
+/// waits: each subscriber's queue has a lock of its own, held for a push.
+pub struct Hub {
+    by_subject: DashMap<Vec<u8>, Vec<Arc<Subscriber>>>,
+    /// Connections, with or without a credential.
+    seats: AtomicUsize,
+    /// Subscriptions.
+    subscribed: AtomicUsize,
+    next_id: AtomicU64,
+    buffer_bytes: usize,
+    max_connections: usize,
+    max_per_account: usize,
+    stopping: AtomicBool,
+}
+
+/// A subscription is refused: too many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Full {
+    /// Of this account.
+    #[error("too many streams of this account")]
+    Account,
+    /// In all.
+    #[error("too many streams")]
+    Service,
+}
+
+impl Hub {
+    /// With the limits of the settings.
+    pub fn new(config: &crate::config::Stream) -> Arc<Self> {
+        Arc::new(Self {
+            by_subject: DashMap::new(),
+            seats: AtomicUsize::new(0),
+            subscribed: AtomicUsize::new(0),
+            next_id: AtomicU64::new(1),
+            buffer_bytes: config.buffer_bytes,
+            max_connections: config.max_connections,
+            max_per_account: config.max_per_account,
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// A place for one connection, whoever it turns out to be. Taken before the upgrade and kept until the socket is
+    /// gone, so that connections without a credential, and those that are being closed, count too.
+    ///
+    /// # Errors
+    /// [`Full::Service`] at the limit.
+    pub fn seat(self: &Arc<Self>) -> Result<Seat, Full> {
+        let seat = Seat(self.clone());
+        if self.seats.fetch_add(1, Ordering::AcqRel) >= self.max_connections {
+            Err(Full::Service)
+        } else {
+            Ok(seat)
+        }
+    }
+
+    /// Starts collecting events of this wallet's account.
+    ///
+    /// # Errors
+    /// [`Full::Account`] at the limit.
+    pub fn subscribe(self: &Arc<Self>, wallet: Wallet, session: SessionId) -> Result<Subscription, Full> {
+        let subscriber = Arc::new(Subscriber {
+            id: self.next_id.fetch_add(1, Ordering::Relaxed),
+            session,
+            live: Mutex::default(),
+            wake: Notify::new(),
+            revoked: AtomicBool::new(false),
+        });
+        let subject = wallet.key();
+        let mut entry = self.by_subject.entry(subject.clone()).or_default();
+        if entry.len() >= self.max_per_account {
+            return Err(Full::Account);
+        }
+        entry.push(subscriber.clone());
+        self.subscribed.fetch_add(1, Ordering::AcqRel);
+        drop(entry);
+        Ok(Subscription {
+            hub: self.clone(),
+            subject,
+            subscriber,
+        })
+    }
+
+    /// Closes the streams of a session: its refresh family was revoked, or its person signed out.
+    pub fn revoke(&self, session: SessionId) {
+        for entry in &self.by_subject {
+            for subscriber in entry.value().iter().filter(|s| s.session == session) {
+                subscriber.revoked.store(true, Ordering::Release);
+                subscriber.wake.notify_one();
+            }
+        }
+    }
+
+    /// Closes every stream: the service stops.
+    pub fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        for entry in &self.by_subject {
+            entry.value().iter().for_each(|s| s.wake.notify_one());
+        }
+    }
+
+    /// Connections open now.
+    pub fn connections(&self) -> usize {
+        self.seats.load(Ordering::Acquire)
+    }
+
+    /// Subscriptions now.
+    pub fn subscriptions(&self) -> usize {
+        self.subscribed.load(Ordering::Acquire)
+    }
+}
+
+/// See [`Hub::seat`].
+pub struct Seat(Arc<Hub>);
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.seats.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl EventSink for Hub {
+    fn publish(&self, events: &[StoredEvent]) {
+        if self.subscriptions() == 0 {
+            return;
+        }
+        for event in events {
+            let Some(subscribers) = self.by_subject.get(&event.subject[..]) else {
+                continue;
+            };
+            for subscriber in subscribers.iter() {
+                subscriber.push(event, self.buffer_bytes);
+            }
+        }
+    }
+}
+
+impl Subscriber {
+    fn push(&self, event: &StoredEvent, limit: usize) {
+        let mut live = self.live.lock();
+        if !live.lagged {
+            live.bytes += event.payload.len() + size_of::<StoredEvent>();
+            if live.bytes > limit {
+                *live = Live {
+                    lagged: true,
+                    ..Live::default()
+                };
+            } else {
+                live.queue.push_back(event.clone());
+            }
+        }
+        drop(live);
+        self.wake.notify_one();
+    }
+}
+
+/// A registered subscriber; dropping it ends the subscription.
+pub struct Subscription {
+    hub: Arc<Hub>,
+    subject: Vec<u8>,
+    subscriber: Arc<Subscriber>,
+}
+
+impl Subscription {
+    /// The subject whose events these are.
+    pub fn subject(&self) -> &[u8] {
+        &self.subject
+    }
+
+    /// What has come since the last call.
+    pub fn take(&self) -> Taken {
+        let live = std::mem::take(&mut *self.subscriber.live.lock());
+        match live {
+            Live { lagged: true, .. } => Taken::Lagged,
+            Live { queue, .. } if queue.is_empty() => Taken::Nothing,
+            Live { queue, .. } => Taken::Events(queue.into()),
+        }
+    }
+
+    /// Until something has come, the session was revoked or the service stops. May wake early.
+    pub async fn woken(&self) {
+        self.subscriber.wake.notified().await;
+    }
+
+    /// Whether the session was revoked.
+    pub fn is_revoked(&self) -> bool {
+        self.subscriber.revoked.load(Ordering::Acquire)
+    }
+
+    /// Whether the service stops.
+    pub fn is_stopping(&self) -> bool {
+        self.hub.stopping.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        if let dashmap::Entry::Occupied(mut entry) = self.hub.by_subject.entry(std::mem::take(&mut self.subject)) {
+            entry.get_mut().retain(|s| s.id != self.subscriber.id);
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+        }
+        self.hub.subscribed.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::config::{Config, Sources};
+
+    const A: Wallet = Wallet::Evm([1; 20]);
+    const B: Wallet = Wallet::Evm([2; 20]);
+
+    fn hub(buffer_bytes: usize, max_per_account: usize) -> Arc<Hub> {
+        let mut config = Config::load(&Sources::default()).unwrap().stream;
+        config.buffer_bytes = buffer_bytes;
+        config.max_per_account = max_per_account;
+        config.max_connections = 3;
+        Hub::new(&config)
+    }
+
+    fn event(seq: u64, wallet: Wallet) -> StoredEvent {
+        StoredEvent {
+            seq,
+            subject: wallet.key().into(),
+            payload: vec![b'x'; 100].into(),
+        }
+    }
+
+    // Aim: a subscriber gets its account's events and nobody else's, in order.
+    #[test]
+    fn events_reach_their_account_only() {
+        let hub = hub(10_000, 2);
+        let a = hub.subscribe(A, SessionId(1)).unwrap();
+        let b = hub.subscribe(B, SessionId(2)).unwrap();
+        hub.publish(&[event(1, A), event(2, B), event(3, A)]);
+        assert_eq!(a.take(), Taken::Events(vec![event(1, A), event(3, A)]));
+        assert_eq!(b.take(), Taken::Events(vec![event(2, B)]));
+        assert_eq!(a.take(), Taken::Nothing);
+    }
+
+    // Aim (case 64): a queue never grows past its bytes; after an overflow the subscriber is told to read the store.
+    #[test]
+    fn case_64_an_overflowing_queue_is_thrown_away() {
+        let hub = hub(1000, 2);
+        let a = hub.subscribe(A, SessionId(1)).unwrap();
+        for seq in 1..=10_000 {
+            hub.publish(&[event(seq, A)]);
+        }
+        assert_eq!(a.subscriber.live.lock().queue.len(), 0);
+        assert_eq!(a.take(), Taken::Lagged);
+        hub.publish(&[event(10_001, A)]);
+        assert_eq!(a.take(), Taken::Events(vec![event(10_001, A)]));
+    }
+
+    // Aim: the limits of an account and of the service hold, and a closed stream gives its place back.
+    #[test]
+    fn streams_are_limited() {
+        let hub = hub(1000, 2);
+        let first = hub.subscribe(A, SessionId(1)).unwrap();
+        let _second = hub.subscribe(A, SessionId(1)).unwrap();
+        assert_eq!(hub.subscribe(A, SessionId(1)).err(), Some(Full::Account));
+        let _other = hub.subscribe(B, SessionId(2)).unwrap();
+        drop(first);
+        let _again = hub.subscribe(A, SessionId(1)).unwrap();
+        assert_eq!((hub.subscriptions(), hub.by_subject.len()), (3, 2));
+
+        let mut seats: Vec<_> = (0..3).map(|_| hub.seat().ok().unwrap()).collect();
+        assert_eq!(hub.seat().err(), Some(Full::Service));
+        seats.pop();
+        assert!(hub.seat().is_ok());
+        assert_eq!(hub.connections(), 2);
+    }
+
+    // Aim: revoking a session reaches its streams and no others.
+    #[test]
+    fn a_revoked_session_loses_its_streams() {
+        let hub = hub(1000, 2);
+        let (one, other) = (
+            hub.subscribe(A, SessionId(1)).unwrap(),
+            hub.subscribe(A, SessionId(2)).unwrap(),
+        );
+        hub.revoke(SessionId(1));
+        assert_eq!((one.is_revoked(), other.is_revoked()), (true, false));
+    }
+}

@@ -1,0 +1,284 @@
+//! One WebSocket client from its upgrade to its close.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::response::Response;
+use futures_util::{SinkExt, StreamExt};
+use purser_actors::port::Clock;
+use purser_storage::{Seq, Store, StoreError};
+use tokio::time::{Instant, timeout};
+
+use super::close;
+use super::feed::Feed;
+use super::frame::{ClientFrame, Filter, PING, error_frame, event_frame};
+use super::hub::{Hub, Seat};
+use crate::config;
+use crate::http::caller::{Authenticator, Claims, Gate};
+
+/// What every stream needs.
+pub struct StreamState {
+    /// Where live events come from.
+    pub hub: Arc<Hub>,
+    /// Where older events come from.
+    pub store: Arc<dyn Store>,
+    /// Judges the token of a first message.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// Knows frozen accounts.
+    pub gate: Arc<dyn Gate>,
+    /// Wall clock, for the end of tokens.
+    pub clock: Arc<dyn Clock>,
+    /// Times and sizes.
+    pub config: config::Stream,
+}
+
+/// How a client was let in.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// By header or cookie.
+    Granted(Claims),
+    /// Not yet: its first message must hold a token.
+    FirstMessage,
+}
+
+/// Answers the upgrade and serves the client, who keeps the seat to the end.
+pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access, seat: Seat) -> Response {
+    let most = state.config.max_message_bytes;
+    socket
+        .max_message_size(most)
+        .max_frame_size(most)
+        // A frame is written at once or not at all, so that a close can still follow it.
+        .write_buffer_size(0)
+        .max_write_buffer_size(state.config.buffer_bytes.saturating_mul(4).max(1 << 20))
+        .on_upgrade(move |socket| async move {
+            let _seat = seat;
+            let mut client = Client {
+                socket,
+                send_timeout: Duration::from_millis(state.config.send_timeout_ms),
+            };
+            let end = match serve(&mut client, &state, access).await {
+                ControlFlow::Break(end) => end,
+                ControlFlow::Continue(()) => End::Gone,
+            };
+            let grace = Duration::from_millis(state.config.close_grace_ms);
+            client.close(end, grace).await;
+        })
+}
+
+/// Why a stream ends.
+enum End {
+    /// The client left or broke the protocol of WebSocket.
+    Gone,
+    /// We close, with a code and a reason of at most 123 bytes.
+    Close(u16, String),
+}
+
+fn close_with(code: u16, reason: &str) -> End {
+    End::Close(code, reason.to_owned())
+}
+
+enum Step {
+    Feed(Message),
+    Flush,
+}
+
+struct Client {
+    socket: WebSocket,
+    send_timeout: Duration,
+}
+
+impl Client {
+    /// Hands one frame to the client, or finds it too slow. `before` is the cursor without this frame, `after` with
+    /// it: a frame that was accepted still goes out ahead of the close, one that was not never will.
+    async fn send_moving(&mut self, text: String, before: Seq, after: Seq) -> ControlFlow<End> {
+        for (step, cursor) in [(Step::Feed(Message::text(text)), before), (Step::Flush, after)] {
+            let sent = match step {
+                Step::Feed(message) => timeout(self.send_timeout, self.socket.feed(message)).await,
+                Step::Flush => timeout(self.send_timeout, self.socket.flush()).await,
+            };
+            match sent {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return ControlFlow::Break(End::Gone),
+                Err(_) => {
+                    let reason = format!("{{\"cursor\":{cursor}}}");
+                    return ControlFlow::Break(End::Close(close::TOO_SLOW, reason));
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Hands over a frame that is no event.
+    async fn send(&mut self, text: String, cursor: Seq) -> ControlFlow<End> {
+        self.send_moving(text, cursor, cursor).await
+    }
+
+    async fn close(mut self, end: End, grace: Duration) {
+        let End::Close(code, reason) = end else { return };
+        let frame = Message::Close(Some(CloseFrame {
+            code,
+            reason: reason.into(),
+        }));
+        // Waits for the client's own close, so that ours is not lost in a reset.
+        let goodbye = async {
+            if self.socket.send(frame).await.is_ok() {
+                while let Some(Ok(_)) = self.socket.next().await {}
+            }
+        };
+        let _ = timeout(grace, goodbye).await;
+    }
+}
+
+async fn serve(client: &mut Client, state: &StreamState, access: Access) -> ControlFlow<End> {
+    let claims = match access {
+        Access::Granted(claims) => claims,
+        Access::FirstMessage => first_message(client, state).await?,
+    };
+    let subscription = match state.hub.subscribe(claims.wallet, claims.session) {
+        Ok(subscription) => subscription,
+        Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
+    };
+    let feed = Feed::new(
+        state.store.clone(),
+        subscription,
+        state.store.durable_seq(),
+        Filter::default(),
+    );
+    Session {
+        feed,
+        subscribed: false,
+    }
+    .run(client, state, &claims)
+    .await
+}
+
+/// The token must come as the first message, in time.
+async fn first_message(client: &mut Client, state: &StreamState) -> ControlFlow<End, Claims> {
+    let refused = |why: &str| ControlFlow::Break(close_with(close::UNAUTHORIZED, why));
+    let within = Duration::from_millis(state.config.auth_timeout_ms);
+    let message = match timeout(within, client.socket.next()).await {
+        Err(_) => return refused("no token in time"),
+        Ok(None | Some(Err(_))) => return ControlFlow::Break(End::Gone),
+        Ok(Some(Ok(message))) => message,
+    };
+    let frame = message.to_text().ok().and_then(|text| serde_json::from_str(text).ok());
+    let Some(ClientFrame::Auth { token }) = frame else {
+        return refused("the first message must be auth");
+    };
+    match state.authenticator.authenticate(&token) {
+        Ok(claims) if state.gate.frozen_message(claims.wallet).await.is_some() => refused("the account is frozen"),
+        Ok(claims) => ControlFlow::Continue(claims),
+        Err(_) => refused("the token is not good"),
+    }
+}
+
+struct Session {
+    feed: Feed,
+    /// Nothing is sent before the client has said from where.
+    subscribed: bool,
+}
+
+impl Session {
+    async fn run(&mut self, client: &mut Client, state: &StreamState, claims: &Claims) -> ControlFlow<End> {
+        let left_ms = claims.expires_at.0.saturating_sub(state.clock.now().0);
+        let mut expiry = std::pin::pin!(tokio::time::sleep(Duration::from_millis(left_ms)));
+        let ping_every = Duration::from_millis(state.config.ping_interval_ms);
+        let mut ping = tokio::time::interval_at(Instant::now() + ping_every, ping_every);
+        loop {
+            self.check_signals()?;
+            if self.subscribed {
+                // One event a turn: what the client says, and signals, are heard between any two.
+                match self.feed.next().await {
+                    Ok(Some(event)) => {
+                        let text = event_frame(&event);
+                        client.send_moving(text, event.seq.saturating_sub(1), event.seq).await?;
+                        if claims.expires_at <= state.clock.now() {
+                            return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
+                        }
+                        if let Some(message) = futures_util::FutureExt::now_or_never(client.socket.next()) {
+                            self.hear(client, message).await?;
+                        }
+                        continue;
+                    }
+                    Ok(None) => {}
+                    Err(error) => return ControlFlow::Break(of_store(&error)),
+                }
+            }
+            tokio::select! {
+                biased;
+                () = self.feed.subscription().woken() => {}
+                message = client.socket.next() => self.hear(client, message).await?,
+                () = &mut expiry => {
+                    return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
+                }
+                _ = ping.tick() => client.send(PING.to_owned(), self.feed.cursor()).await?,
+            }
+        }
+    }
+
+    fn check_signals(&self) -> ControlFlow<End> {
+        let subscription = self.feed.subscription();
+        if subscription.is_revoked() {
+            return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session was revoked"));
+        }
+        if subscription.is_stopping() {
+            let reason = format!("{{\"cursor\":{}}}", self.feed.cursor());
+            return ControlFlow::Break(End::Close(close::GOING_AWAY, reason));
+        }
+        ControlFlow::Continue(())
+    }
+
+    async fn hear(&mut self, client: &mut Client, message: Option<Result<Message, axum::Error>>) -> ControlFlow<End> {
+        let text = match message {
+            None | Some(Err(_) | Ok(Message::Close(_))) => return ControlFlow::Break(End::Gone),
+            Some(Ok(Message::Ping(_) | Message::Pong(_))) => return ControlFlow::Continue(()),
+            Some(Ok(Message::Binary(_))) => String::new(),
+            Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
+        };
+        let cursor = self.feed.cursor();
+        match serde_json::from_str(&text) {
+            Ok(ClientFrame::Pong {}) => ControlFlow::Continue(()),
+            Ok(ClientFrame::Subscribe { after, types }) => {
+                let Some(filter) = Filter::new(types) else {
+                    return client
+                        .send(
+                            error_frame("types_invalid", "At most 64 names such as card.ready."),
+                            cursor,
+                        )
+                        .await;
+                };
+                self.feed.restart(after.unwrap_or(cursor), filter);
+                self.subscribed = true;
+                ControlFlow::Continue(())
+            }
+            Ok(ClientFrame::Auth { .. }) => {
+                client
+                    .send(
+                        error_frame("already_authenticated", "This stream has its credential."),
+                        cursor,
+                    )
+                    .await
+            }
+            Err(_) => {
+                client
+                    .send(
+                        error_frame("message_invalid", "Not a message this stream understands."),
+                        cursor,
+                    )
+                    .await
+            }
+        }
+    }
+}
+
+fn of_store(error: &StoreError) -> End {
+    match error {
+        StoreError::Expired { oldest } => End::Close(close::EXPIRED_CURSOR, format!("{{\"oldest\":{oldest}}}")),
+        StoreError::Io(_) | StoreError::Damaged(_) => {
+            tracing::error!(%error, "a stream could not read the store");
+            close_with(close::INTERNAL, "events cannot be read")
+        }
+    }
+}

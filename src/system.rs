@@ -1,0 +1,50 @@
+//! The clock and the randomness of the machine: the only two places that ask the operating system.
+
+use std::cell::RefCell;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use purser_actors::port::{Clock, Entropy, Timestamp};
+
+/// The wall clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// The operating system's randomness, fetched a page at a time for each thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemEntropy;
+
+/// Numbers fetched by one system call.
+const PAGE: usize = 64;
+
+thread_local! {
+    static POOL: RefCell<Vec<u128>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Entropy for SystemEntropy {
+    fn random(&self) -> u128 {
+        POOL.with_borrow_mut(|pool| {
+            if pool.is_empty() {
+                let mut bytes = [0; 16 * PAGE];
+                fill(&mut bytes);
+                pool.extend(bytes.as_chunks::<16>().0.iter().map(|b| u128::from_ne_bytes(*b)));
+            }
+            // Never empty here; each number is handed out once.
+            pool.pop().unwrap_or_default()
+        })
+    }
+}
+
+/// Without randomness no id, nonce or key can be made, so the process ends rather than go on with a guess.
+fn fill(bytes: &mut [u8]) {
+    if let Err(error) = getrandom::fill(bytes) {
+        tracing::error!(%error, "the operating system has no randomness");
+        std::process::abort();
+    }
+}

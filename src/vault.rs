@@ -1,0 +1,300 @@
+//! Where card numbers live: sealed records, one a card, that only the keyring opens.
+//!
+//! A record is `version (1) | key id (4) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305. The header before
+//! the nonce and the card's id are authenticated with it, so a record opens for its own card only. The nonce is
+//! random: 192 bits need no counter. CVVs never come here.
+
+mod keyring;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use parking_lot::RwLock;
+use purser_actors::id::CardId;
+use purser_actors::port::Entropy;
+use zeroize::{Zeroize, Zeroizing};
+
+pub use self::keyring::KeyId;
+use self::keyring::{DataKey, Keyring};
+use crate::secret::Secret;
+
+const VERSION: u8 = 1;
+const NONCE: usize = 24;
+const HEADER: usize = 5;
+const TAG: usize = 16;
+
+/// What went wrong with the vault or its keys. No message holds a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum VaultError {
+    /// The record is not one of this vault's, or was changed, or is another card's.
+    #[error("the sealed record cannot be opened: {0}")]
+    Sealed(&'static str),
+    /// The record was sealed under a key that is not on the keyring.
+    #[error("no key {0} on the keyring: start with the keyring that sealed this data")]
+    MissingKey(KeyId),
+    /// Not a card number or expiry.
+    #[error("not a card: {0}")]
+    NotACard(&'static str),
+    /// The keyring file or setting is not one.
+    #[error("keyring: {0}")]
+    Keyring(String),
+    /// The disk failed.
+    #[error("keyring file: {0}")]
+    Io(#[from] std::io::Error),
+    /// The keys come from a setting, so they are changed there.
+    #[error("the keys come from the configuration: change them there")]
+    ManagedElsewhere,
+    /// The active key cannot be removed, nor one that records are still sealed under.
+    #[error("key {0} is still in use")]
+    InUse(KeyId),
+}
+
+/// A card's number with its expiry: what is sealed.
+#[derive(Clone, Debug)]
+pub struct CardNumber {
+    number: Secret<String>,
+    exp_month: u8,
+    exp_year: u16,
+}
+
+impl CardNumber {
+    /// Checks the form: 12 to 19 ASCII digits, a month of 1 to 12, a year of four digits.
+    ///
+    /// # Errors
+    /// [`VaultError::NotACard`].
+    pub fn new(number: Secret<String>, exp_month: u8, exp_year: u16) -> Result<Self, VaultError> {
+        let digits = number.expose_secret();
+        if !(12..=19).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(VaultError::NotACard("number"));
+        }
+        if !(1..=12).contains(&exp_month) || !(1000..=9999).contains(&exp_year) {
+            return Err(VaultError::NotACard("expiry"));
+        }
+        Ok(Self {
+            number,
+            exp_month,
+            exp_year,
+        })
+    }
+
+    /// The whole number.
+    pub const fn number(&self) -> &Secret<String> {
+        &self.number
+    }
+
+    /// 1 to 12.
+    pub const fn exp_month(&self) -> u8 {
+        self.exp_month
+    }
+
+    /// Four digits.
+    pub const fn exp_year(&self) -> u16 {
+        self.exp_year
+    }
+
+    /// The last four digits, which may be shown.
+    pub fn last4(&self) -> String {
+        let digits = self.number.expose_secret();
+        digits
+            .get(digits.len().saturating_sub(4)..)
+            .unwrap_or_default()
+            .to_owned()
+    }
+
+    fn to_plain(&self) -> Zeroizing<Vec<u8>> {
+        let digits = self.number.expose_secret().as_bytes();
+        let mut plain = Zeroizing::new(Vec::with_capacity(3 + digits.len()));
+        plain.push(self.exp_month);
+        plain.extend_from_slice(&self.exp_year.to_be_bytes());
+        plain.extend_from_slice(digits);
+        plain
+    }
+
+    fn from_plain(plain: &[u8]) -> Result<Self, VaultError> {
+        let ([month, y1, y2], digits) = plain.split_first_chunk::<3>().ok_or(VaultError::Sealed("content"))?;
+        let digits = std::str::from_utf8(digits).map_err(|_| VaultError::Sealed("content"))?;
+        Self::new(Secret::new(digits.to_owned()), *month, u16::from_be_bytes([*y1, *y2]))
+    }
+}
+
+/// Seals and opens card numbers.
+#[derive(Debug)]
+pub struct Vault {
+    keyring: RwLock<Keyring>,
+    entropy: RandomSource,
+}
+
+struct RandomSource(Arc<dyn Entropy>);
+
+impl std::fmt::Debug for RandomSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("entropy")
+    }
+}
+
+impl RandomSource {
+    fn bytes(&self) -> Zeroizing<[u8; 32]> {
+        let mut bytes = Zeroizing::new([0; 32]);
+        bytes[..16].copy_from_slice(&self.0.random().to_be_bytes());
+        bytes[16..].copy_from_slice(&self.0.random().to_be_bytes());
+        bytes
+    }
+}
+
+impl Vault {
+    /// Opens the keyring file; makes one with a new key where there is none and `create` allows it. Allow it only
+    /// where no sealed data exists, and [`check`](Self::check) a sealed sample before serving.
+    ///
+    /// # Errors
+    /// When the file is missing and may not be made, is readable by others, is damaged, or the disk fails.
+    pub fn from_file(path: &Path, create: bool, entropy: Arc<dyn Entropy>) -> Result<Self, VaultError> {
+        let entropy = RandomSource(entropy);
+        let keyring = match Keyring::load(path)? {
+            Some(keyring) => keyring,
+            None if create => Keyring::create(path, DataKey::new(&entropy.bytes()))?,
+            None => return Err(VaultError::Keyring(format!("{} does not exist", path.display()))),
+        };
+        Ok(Self {
+            keyring: RwLock::new(keyring),
+            entropy,
+        })
+    }
+
+    /// Takes keys from a setting: 64 hex digits each, separated by commas, the last one active.
+    ///
+    /// # Errors
+    /// [`VaultError::Keyring`] for anything else.
+    pub fn from_setting(keys: &Secret<String>, entropy: Arc<dyn Entropy>) -> Result<Self, VaultError> {
+        let keyring = Keyring::from_setting(keys)?;
+        Ok(Self {
+            keyring: RwLock::new(keyring),
+            entropy: RandomSource(entropy),
+        })
+    }
+
+    /// Seals a card's number under the active key.
+    ///
+    /// # Errors
+    /// [`VaultError::Sealed`] if the cipher refuses, which it does for no input of this size.
+    pub fn seal(&self, card: CardId, number: &CardNumber) -> Result<Vec<u8>, VaultError> {
+        let random = self.entropy.bytes();
+        let keyring = self.keyring.read();
+        let (id, key) = keyring.active();
+        let mut record = Vec::with_capacity(HEADER + NONCE + 22 + TAG);
+        record.push(VERSION);
+        record.extend_from_slice(&id.0);
+        let mut nonce = [0; NONCE];
+        nonce.copy_from_slice(&random[..NONCE]);
+        let aad = associated(&record, card);
+        let plain = number.to_plain();
+        let sealed = cipher(key)
+            .encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &aad })
+            .map_err(|_| VaultError::Sealed("cipher"))?;
+        record.extend_from_slice(&nonce);
+        record.extend_from_slice(&sealed);
+        Ok(record)
+    }
+
+    /// Opens a card's record.
+    ///
+    /// # Errors
+    /// [`VaultError::MissingKey`] when its key is not on the keyring, [`VaultError::Sealed`] when it is damaged or
+    /// another card's.
+    pub fn open(&self, card: CardId, record: &[u8]) -> Result<CardNumber, VaultError> {
+        let id = key_of(record)?;
+        let (header, rest) = record.split_at(HEADER);
+        let (nonce, sealed) = rest
+            .split_first_chunk::<NONCE>()
+            .ok_or(VaultError::Sealed("truncated"))?;
+        let keyring = self.keyring.read();
+        let key = keyring.get(id).ok_or(VaultError::MissingKey(id))?;
+        let aad = associated(header, card);
+        let mut plain = cipher(key)
+            .decrypt(&XNonce::from(*nonce), Payload { msg: sealed, aad: &aad })
+            .map_err(|_| VaultError::Sealed("changed, or another card's"))?;
+        let number = CardNumber::from_plain(&plain);
+        plain.zeroize();
+        number
+    }
+
+    /// To be asked with a stored record before serving: a vault that cannot open its data must not start.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn check(&self, card: CardId, record: &[u8]) -> Result<(), VaultError> {
+        self.open(card, record).map(drop)
+    }
+
+    /// Adds a new key, durably, and seals with it from now on; what older keys sealed still opens.
+    ///
+    /// # Errors
+    /// When the disk fails (nothing has changed then) or the keys come from a setting.
+    pub fn rotate(&self) -> Result<KeyId, VaultError> {
+        let key = DataKey::new(&self.entropy.bytes());
+        self.keyring.write().add(key)
+    }
+
+    /// The key that seals now.
+    pub fn active_key(&self) -> KeyId {
+        self.keyring.read().active().0
+    }
+
+    /// Every key on the ring, oldest first.
+    pub fn keys(&self) -> Vec<KeyId> {
+        self.keyring.read().ids()
+    }
+
+    /// Seals a record again under the active key, for a rotation that lets the old key go. `None` if it already is.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`seal`](Self::seal).
+    pub fn reseal(&self, card: CardId, record: &[u8]) -> Result<Option<Vec<u8>>, VaultError> {
+        if key_of(record)? == self.active_key() {
+            return Ok(None);
+        }
+        self.seal(card, &self.open(card, record)?).map(Some)
+    }
+
+    /// Removes an old key, after looking through `records`: every sealed record that is stored, exports included.
+    ///
+    /// # Errors
+    /// [`VaultError::InUse`] for the active key and for one that a record names; also when a record is no record.
+    pub fn remove_key<'a>(&self, id: KeyId, records: impl IntoIterator<Item = &'a [u8]>) -> Result<(), VaultError> {
+        if keys_in_use(records)?.contains(&id) {
+            return Err(VaultError::InUse(id));
+        }
+        self.keyring.write().remove(id)
+    }
+}
+
+/// The keys that these records are sealed under.
+///
+/// # Errors
+/// [`VaultError::Sealed`] for bytes that are no record of a known version.
+pub fn keys_in_use<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> Result<BTreeSet<KeyId>, VaultError> {
+    records.into_iter().map(key_of).collect()
+}
+
+fn key_of(record: &[u8]) -> Result<KeyId, VaultError> {
+    if record.len() < HEADER + NONCE + TAG {
+        return Err(VaultError::Sealed("truncated"));
+    }
+    match record {
+        [VERSION, a, b, c, d, ..] => Ok(KeyId([*a, *b, *c, *d])),
+        _ => Err(VaultError::Sealed("unknown version")),
+    }
+}
+
+fn associated(header: &[u8], card: CardId) -> Vec<u8> {
+    [b"purser card number".as_slice(), header, &card.0.to_be_bytes()].concat()
+}
+
+fn cipher(key: &DataKey) -> XChaCha20Poly1305 {
+    XChaCha20Poly1305::new(key.expose_key().into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,181 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::*;
+
+const PAN: &str = "4000001234567899";
+const CARD: CardId = CardId(42);
+
+struct Counter(AtomicU64);
+
+impl Entropy for Counter {
+    fn random(&self) -> u128 {
+        u128::from(self.0.fetch_add(1, Ordering::SeqCst)) << 64
+    }
+}
+
+fn entropy(start: u64) -> Arc<dyn Entropy> {
+    Arc::new(Counter(AtomicU64::new(start)))
+}
+
+fn number() -> CardNumber {
+    CardNumber::new(Secret::new(PAN.into()), 7, 2027).unwrap()
+}
+
+fn opens(vault: &Vault, record: &[u8]) -> bool {
+    vault.open(CARD, record).is_ok_and(|n| {
+        n.number().expose_secret() == PAN && (n.exp_month(), n.exp_year(), n.last4().as_str()) == (7, 2027, "7899")
+    })
+}
+
+// A record opens for its own card, with every bit as it was, and for nothing else.
+#[test]
+fn a_record_opens_for_its_own_card_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let vault = Vault::from_file(&dir.path().join("keys"), true, entropy(1)).unwrap();
+    let record = vault.seal(CARD, &number()).unwrap();
+    assert!(opens(&vault, &record));
+    assert!(!record.windows(8).any(|w| PAN.as_bytes().windows(8).any(|p| p == w)));
+    assert_ne!(
+        vault.seal(CARD, &number()).unwrap(),
+        record,
+        "a nonce is never used twice"
+    );
+    assert!(matches!(vault.open(CardId(43), &record), Err(VaultError::Sealed(_))));
+    for at in 0..record.len() {
+        let mut changed = record.clone();
+        changed[at] ^= 1;
+        assert!(vault.open(CARD, &changed).is_err(), "byte {at}");
+        assert!(vault.open(CARD, &record[..at]).is_err(), "cut at {at}");
+    }
+}
+
+// case_71: sealing goes on while the key is rotated, everything stays readable, and across restarts.
+#[test]
+fn case_71_rotation_keeps_everything_readable() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("keys");
+    let vault = Vault::from_file(&path, true, entropy(1)).unwrap();
+    let old = vault.active_key();
+    let first = vault.seal(CARD, &number()).unwrap();
+    std::thread::scope(|scope| {
+        let sealing = scope.spawn(|| {
+            (0..200)
+                .map(|_| vault.seal(CARD, &number()).unwrap())
+                .collect::<Vec<_>>()
+        });
+        for _ in 0..3 {
+            vault.rotate().unwrap();
+        }
+        assert!(sealing.join().unwrap().iter().all(|record| opens(&vault, record)));
+    });
+    assert_ne!(vault.active_key(), old);
+    let again = Vault::from_file(&path, false, entropy(9_000)).unwrap();
+    assert_eq!(again.keys(), vault.keys());
+    assert!(opens(&again, &first));
+    assert_eq!(
+        keys_in_use([again.seal(CARD, &number()).unwrap().as_slice()]).unwrap(),
+        [vault.active_key()].into()
+    );
+}
+
+// case_71: an old key goes only when no record needs it; then its records say which key they miss.
+#[test]
+fn case_71_an_old_key_goes_when_nothing_needs_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let vault = Vault::from_file(&dir.path().join("keys"), true, entropy(1)).unwrap();
+    let old = vault.active_key();
+    let record = vault.seal(CARD, &number()).unwrap();
+    assert!(
+        matches!(vault.remove_key(old, []), Err(VaultError::InUse(id)) if id == old),
+        "active"
+    );
+    vault.rotate().unwrap();
+    assert!(matches!(vault.remove_key(old, [record.as_slice()]), Err(VaultError::InUse(id)) if id == old));
+    assert!(
+        vault.remove_key(old, [b"nonsense".as_slice()]).is_err(),
+        "what cannot be read proves nothing"
+    );
+    let moved = vault.reseal(CARD, &record).unwrap().unwrap();
+    assert!(vault.reseal(CARD, &moved).unwrap().is_none());
+    vault.remove_key(old, [moved.as_slice()]).unwrap();
+    assert!(opens(&vault, &moved));
+    let error = vault.check(CARD, &record).unwrap_err();
+    assert!(matches!(error, VaultError::MissingKey(id) if id == old));
+    assert!(error.to_string().contains(&old.to_string()));
+}
+
+// case_71: another keyring, a missing file, a damaged or readable one: a clear error and no start.
+#[test]
+fn case_71_the_wrong_keyring_does_not_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("keys");
+    assert!(matches!(
+        Vault::from_file(&path, false, entropy(1)),
+        Err(VaultError::Keyring(_))
+    ));
+    assert!(!path.exists(), "nothing is made unasked");
+    let vault = Vault::from_file(&path, true, entropy(1)).unwrap();
+    let record = vault.seal(CARD, &number()).unwrap();
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let other = Vault::from_file(&dir.path().join("other"), true, entropy(77)).unwrap();
+    assert!(matches!(other.check(CARD, &record), Err(VaultError::MissingKey(_))));
+    let whole = std::fs::read(&path).unwrap();
+    for at in 0..whole.len() - 1 {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        std::fs::write(&path, &damaged).unwrap();
+        assert!(Vault::from_file(&path, true, entropy(1)).is_err(), "byte {at}");
+    }
+    std::fs::write(&path, &whole).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    assert!(matches!(
+        Vault::from_file(&path, true, entropy(1)),
+        Err(VaultError::Keyring(_))
+    ));
+}
+
+// Keys from a setting: the last is active, all open, and they are changed where they come from.
+#[test]
+fn keys_may_come_from_a_setting() {
+    let (one, two) = ("11".repeat(32), "22".repeat(32));
+    let vault = |keys: &str| Vault::from_setting(&Secret::new(keys.to_owned()), entropy(1));
+    let record = vault(&one).unwrap().seal(CARD, &number()).unwrap();
+    let both = vault(&format!("{one}, {two}")).unwrap();
+    assert!(opens(&both, &record));
+    assert_ne!(both.active_key(), vault(&one).unwrap().active_key());
+    assert!(matches!(
+        vault(&two).unwrap().check(CARD, &record),
+        Err(VaultError::MissingKey(_))
+    ));
+    assert!(matches!(both.rotate(), Err(VaultError::ManagedElsewhere)));
+    for bad in ["", "11", &format!("{one},"), &format!("{one},{one}"), &"zz".repeat(32)] {
+        let error = vault(bad).unwrap_err();
+        assert!(matches!(error, VaultError::Keyring(_)));
+        assert!(!error.to_string().contains("1111"), "an error shows no key");
+    }
+}
+
+// case_70: neither the vault, nor a number, nor an error shows anything secret.
+#[test]
+fn case_70_nothing_secret_is_printed() {
+    let key = "ab".repeat(32);
+    let vault = Vault::from_setting(&Secret::new(key.clone()), entropy(1)).unwrap();
+    let printed = format!("{vault:?} {:?}", number());
+    assert!(
+        !printed.contains(PAN) && !printed.contains("abab") && !printed.contains("171, 171"),
+        "{printed}"
+    );
+    for (pan, month, year) in [
+        ("4000", 1, 2027),
+        ("40000012345678x9", 1, 2027),
+        (PAN, 13, 2027),
+        (PAN, 0, 2027),
+        (PAN, 1, 27),
+    ] {
+        let error = CardNumber::new(Secret::new(pan.into()), month, year).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("4000"));
+    }
+}

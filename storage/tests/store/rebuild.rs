@@ -1,0 +1,118 @@
+//! Sled thrown away, and backups brought back.
+
+use std::path::{Path, PathBuf};
+
+use purser_storage::{JournalStore, Store, StoreError};
+
+use crate::behaviour::options;
+use crate::suite::{batch, commit, enqueue, event, expired, keys, put, value};
+
+fn files(dir: &Path, suffix: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .filter(|path| path.to_string_lossy().ends_with(suffix))
+        .collect()
+}
+
+fn fill_files(dir: &Path) {
+    let store = JournalStore::open(options(dir)).unwrap();
+    let answers: Vec<_> = (0..500)
+        .map(|i| enqueue(&*store, batch(vec![put(&format!("k{i}"), i, "value")], vec![])))
+        .collect();
+    assert!(answers.iter().all(|a| a.recv().unwrap().is_ok()));
+}
+
+/// Aim: sled can be deleted or ruined at any time; journal and export give it back.
+#[test]
+fn sled_is_rebuilt_when_deleted_or_ruined() {
+    let root = tempfile::tempdir().unwrap();
+    fill_files(root.path());
+    let sled = root.path().join("sled");
+    let ruins: [&dyn Fn(); 4] = [
+        &|| std::fs::remove_dir_all(&sled).unwrap(),
+        &|| std::fs::write(sled.join("db"), b"not sled").unwrap(),
+        &|| std::fs::write(sled.join("conf"), b"not sled").unwrap(),
+        &|| {
+            files(&sled, "")
+                .iter()
+                .filter(|p| p.is_file())
+                .for_each(|p| std::fs::write(p, []).unwrap())
+        },
+    ];
+    for (i, ruin) in ruins.iter().enumerate() {
+        ruin();
+        let store = JournalStore::open(options(root.path())).unwrap();
+        assert_eq!(keys(&*store, "k", None, 1000).len(), 500, "ruin {i}");
+        assert_eq!(value(&*store, "k77"), Some((77, "value".into())), "ruin {i}");
+        if i == 1 {
+            store.export().unwrap();
+        }
+    }
+}
+
+/// Aim: a page table that a kill left half written does not keep sled from opening.
+#[test]
+fn a_left_over_generating_file_is_removed() {
+    let root = tempfile::tempdir().unwrap();
+    fill_files(root.path());
+    let sled = root.path().join("sled");
+    let table = sled.join("snap.00000000FFFFFFFF.generating");
+    std::fs::write(&table, b"torn").unwrap();
+    let store = JournalStore::open(options(root.path())).unwrap();
+    assert!(!table.exists());
+    // It opened what was there instead of making it again.
+    assert!(!root.path().join("sled.broken").exists());
+    assert_eq!(keys(&*store, "k", None, 1000).len(), 500);
+    drop(store);
+    // An empty finished page table is moved away.
+    std::fs::write(sled.join("snap.00000000FFFFFFFF"), b"").unwrap();
+    let store = JournalStore::open(options(root.path())).unwrap();
+    assert_eq!(keys(&*store, "k", None, 1000).len(), 500);
+}
+
+/// Aim: a backup comes back whole in a new place, marked for ever, and no old cursor fits it.
+#[test]
+fn case_66_a_restored_backup_says_so() {
+    let root = tempfile::tempdir().unwrap();
+    let (old, new, file) = (
+        root.path().join("old"),
+        root.path().join("new"),
+        root.path().join("purser.backup"),
+    );
+    fill_files(&old);
+    let store = JournalStore::open(options(&old)).unwrap();
+    assert_eq!(store.backup(&file).unwrap(), 500);
+    assert_eq!(store.restore_mark(), None);
+    commit(&*store, batch(vec![put("lost", 1, "x")], vec![event("s", "lost")])).unwrap();
+    let lost_cursor = store.durable_seq();
+    drop(store);
+    let mark = JournalStore::restore(&file, &new, 1_800_000_000_000).unwrap();
+    assert_eq!(
+        (mark.seq, mark.restored_at_ms, mark.backed_up_at_ms),
+        (500, 1_800_000_000_000, 1_700_000_000_000)
+    );
+    for round in 0..3 {
+        let store = JournalStore::open(options(&new)).unwrap();
+        assert_eq!(store.restore_mark(), Some(mark));
+        assert_eq!(keys(&*store, "k", None, 1000).len(), 500);
+        assert_eq!(value(&*store, "lost"), None);
+        let seq = commit(&*store, batch(vec![], vec![event("s", "new")])).unwrap().seq;
+        assert_eq!(seq, mark.first_seq + round);
+        assert_eq!(expired(&*store, lost_cursor), Some(mark.first_seq));
+        if round == 1 {
+            drop(store);
+            std::fs::remove_dir_all(new.join("sled")).unwrap();
+        }
+    }
+    // Never over something that exists, and never from a damaged file.
+    assert!(matches!(JournalStore::restore(&file, &old, 1), Err(StoreError::Io(_))));
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let other = root.path().join("other");
+    assert!(matches!(
+        JournalStore::restore(&file, &other, 1),
+        Err(StoreError::Damaged(_))
+    ));
+}

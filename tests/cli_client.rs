@@ -1,0 +1,319 @@
+//! The client's commands against a small server that answers by our own challenge and verification.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use clap::Parser as _;
+use purser::cli::{CliError, listen, pay};
+use purser::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
+use purser::payment::{BasePayee, Payee, Terms, decode, payment_header, verify};
+use purser_actors::id::Wallet;
+use purser_actors::money::Usdc;
+use purser_actors::port::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+/// What the server saw, in order.
+#[derive(Clone)]
+struct Server {
+    address: SocketAddr,
+    seen: Arc<Mutex<Vec<String>>>,
+    /// First messages of every stream connection.
+    streams: mpsc::UnboundedSender<(Value, Value)>,
+}
+
+impl Server {
+    async fn start() -> (Self, mpsc::UnboundedReceiver<(Value, Value)>) {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (streams, opened) = mpsc::unbounded_channel();
+        let server = Self {
+            address: listener.local_addr().unwrap(),
+            seen: Arc::default(),
+            streams,
+        };
+        let router = Router::new()
+            .route("/get-card", get(card))
+            .route("/get-payment", get(payment))
+            .route("/get-card-data", get(card_data))
+            .route("/auth", get(auth))
+            .route("/stream", get(stream))
+            .with_state(server.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        (server, opened)
+    }
+
+    fn saw(&self, what: impl Into<String>) -> usize {
+        let what = what.into();
+        let mut seen = self.seen.lock().unwrap();
+        seen.push(what.clone());
+        seen.iter().filter(|earlier| **earlier == what).count()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+fn reply(status: u16, headers: &[(&str, &str)], body: &Value) -> Response {
+    let mut response = Response::builder().status(status);
+    for (name, value) in headers {
+        response = response.header(*name, *value);
+    }
+    response.body(Body::from(body.to_string())).unwrap()
+}
+
+/// 402; then, for one and the same good payment: settlement pending at first, the card afterwards.
+async fn card(State(server): State<Server>, request: Request) -> Response {
+    let payee = Payee::Base(Arc::new(BasePayee::usdc([0xaa; 20])));
+    let terms = [Terms::new(Usdc::from_atomic(5_000_000), 300, payee)];
+    let Some(header) = payment_header(request.headers()).unwrap() else {
+        server.saw("asked");
+        let url = server.url("/get-card?amount=5");
+        let challenge = challenge(&ChallengeParts {
+            resource: Resource {
+                url: &url,
+                description: "A card",
+                mime_type: "application/json",
+            },
+            terms: &terms,
+            error: PAYMENT_REQUIRED_ERROR,
+            code: "payment_required",
+            extensions: None,
+            body_members: None,
+        });
+        let header = String::from_utf8(challenge.header.to_vec()).unwrap();
+        return reply(402, &[("payment-required", &header)], &json!({}));
+    };
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    let now = Timestamp(u64::try_from(now.as_millis()).unwrap());
+    verify(
+        &decode(header).unwrap(),
+        &terms,
+        &[],
+        now,
+        purser::payment::evm::Recovery::K256,
+    )
+    .unwrap();
+    let times = server.saw(format!("paid {}", String::from_utf8_lossy(header)));
+    if times == 1 {
+        let body = json!({"status": "settlement_pending", "status_url": "/get-payment?payment_id=pay_1"});
+        return reply(202, &[("retry-after", "1")], &body);
+    }
+    let auth = json!({"id_token": "good", "refresh_token": "r1", "expires_in": "3600"});
+    reply(
+        200,
+        &[],
+        &json!({"auth": auth, "user_id": "0x0", "card_id": "card_1", "status": "pending"}),
+    )
+}
+
+async fn payment(State(server): State<Server>) -> Response {
+    server.saw("status");
+    reply(200, &[], &json!({"status": "fulfilled", "terminal": true}))
+}
+
+async fn card_data(State(server): State<Server>, request: Request) -> Response {
+    let token = request
+        .headers()
+        .get("authorization")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("none");
+    server.saw(format!(
+        "card data {token} {}",
+        request.uri().query().unwrap_or_default()
+    ));
+    let details = json!({"card_number": "4000001234567899", "cvv": "123"});
+    reply(200, &[], &json!({"status": "ready", "card_details": details}))
+}
+
+/// The sign-in challenge, and tokens for whoever answers it.
+async fn auth(State(server): State<Server>, request: Request) -> Response {
+    let domain = server.address.to_string();
+    if request.headers().contains_key("sign-in-with-x") {
+        server.saw("signed in");
+        let auth = json!({"id_token": "good", "refresh_token": "r1", "expires_in": "3600"});
+        return reply(200, &[], &json!({"auth": auth, "user_id": "0x0"}));
+    }
+    let info = json!({"domain": domain, "uri": server.url("/auth"), "version": "1", "nonce": "0123456789abcdef",
+        "issuedAt": "2026-01-15T10:30:00.000Z", "statement": "Sign in"});
+    let required = json!({"x402Version": 2, "accepts": [], "extensions": {"sign-in-with-x": {"info": info}}});
+    reply(
+        402,
+        &[("payment-required", &STANDARD.encode(required.to_string()))],
+        &json!({}),
+    )
+}
+
+/// Sends event 5 (twice) to the first connection and closes it; stays quiet on the others.
+async fn stream(State(server): State<Server>, upgrade: WebSocketUpgrade) -> Response {
+    upgrade
+        .on_upgrade(move |socket| serve_stream(server, socket))
+        .into_response()
+}
+
+async fn serve_stream(server: Server, mut socket: WebSocket) {
+    let mut next = async || match socket.recv().await {
+        Some(Ok(Message::Text(text))) => serde_json::from_str(&text).unwrap(),
+        other => panic!("expected text, got {other:?}"),
+    };
+    let first: (Value, Value) = (next().await, next().await);
+    let _ = server.streams.send(first);
+    if server.saw("stream") == 1 {
+        let event =
+            json!({"type": "event", "event": {"seq": 5, "type": "card.ready", "data": {"object": {}}}}).to_string();
+        for _ in 0..2 {
+            socket.send(Message::text(event.clone())).await.unwrap();
+        }
+        return;
+    }
+    let _ = socket.recv().await;
+}
+
+#[derive(clap::Parser)]
+struct PayCommand {
+    #[command(flatten)]
+    args: pay::Args,
+}
+
+fn pay_args(folder: &Path, url: &str, more: &[&str]) -> pay::Args {
+    let wallet = folder.join("wallet.json").display().to_string();
+    PayCommand::parse_from([&["pay", url, "--wallet", &wallet][..], more].concat()).args
+}
+
+#[tokio::test]
+async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
+    // Aim: after 202 the client follows the status and sends the very same payment again; it keeps the tokens in a
+    // private file and reads the card with them, without signing in.
+    let (server, _streams) = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    pay::run(pay_args(
+        folder.path(),
+        &server.url("/get-card?amount=5"),
+        &["--json", "--wait"],
+    ))
+    .await
+    .unwrap();
+
+    let seen = server.seen.lock().unwrap().clone();
+    assert_eq!(seen.len(), 5, "{seen:?}");
+    assert_eq!((seen[0].as_str(), seen[2].as_str()), ("asked", "status"));
+    assert!(seen[1].starts_with("paid ") && seen[1] == seen[3], "one payment, twice");
+    assert_eq!(seen[4], "card data Bearer good card_id=card_1");
+    let tokens = folder.path().join("wallet.tokens.json");
+    assert!(
+        std::fs::read_to_string(&tokens)
+            .unwrap()
+            .contains("\"refresh_token\":\"r1\"")
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&tokens).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_signed_above_the_maximum() {
+    // Aim: one cent below the price the client stops after the challenge; bad arguments stop before it.
+    let (server, _streams) = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let url = server.url("/get-card?amount=5");
+    let refused = pay::run(pay_args(folder.path(), &url, &["--max", "4.99"]))
+        .await
+        .unwrap_err();
+    assert!(matches!(refused, CliError::TooExpensive { .. }), "{refused}");
+    let refused = pay::run(pay_args(folder.path(), &url, &["--max", "5e1"]))
+        .await
+        .unwrap_err();
+    assert_eq!(refused.exit_status(), 2);
+    let refused = pay::run(pay_args(folder.path(), "https://localhost/get-card", &[]))
+        .await
+        .unwrap_err();
+    assert!(refused.to_string().contains("TLS"), "{refused}");
+    let not_offered = pay::run(pay_args(folder.path(), &url, &["--network", "solana"]))
+        .await
+        .unwrap_err();
+    assert!(not_offered.to_string().contains("solana"), "{not_offered}");
+    assert_eq!(
+        *server.seen.lock().unwrap(),
+        ["asked", "asked"],
+        "a challenge each for --max 4.99 and solana"
+    );
+}
+
+#[tokio::test]
+async fn listening_signs_in_and_resumes_at_its_cursor() {
+    // Aim: authentication is the first message, the subscription the second; after a lost connection the subscription
+    // begins after the last event.
+    #[derive(clap::Parser)]
+    struct ListenCommand {
+        #[command(flatten)]
+        args: listen::Args,
+    }
+    let (server, mut streams) = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let wallet = folder.path().join("wallet.json").display().to_string();
+    let url = format!("ws://{}", server.address);
+    let args = [
+        "listen",
+        &url,
+        "--wallet",
+        &wallet,
+        "--types",
+        "card.ready,card.failed",
+        "--after",
+        "3",
+        "--json",
+    ];
+    let listening = tokio::spawn(listen::run(ListenCommand::parse_from(args).args));
+
+    let (auth, subscribe) = streams.recv().await.unwrap();
+    assert_eq!(auth, json!({"type": "auth", "token": "good"}));
+    assert_eq!(
+        subscribe,
+        json!({"type": "subscribe", "after": 3, "types": ["card.ready", "card.failed"]})
+    );
+    let (_, subscribe) = streams.recv().await.unwrap();
+    assert_eq!(subscribe["after"], 5);
+    listening.abort();
+    let signed_in = server
+        .seen
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|what| *what == "signed in")
+        .count();
+    assert_eq!(signed_in, 1, "the second connection uses the kept token");
+}
+
+#[test]
+fn each_new_wallet_is_its_own_account() {
+    // Aim: the wallet the client makes is a real account on both chains, different each time.
+    let folder = tempfile::tempdir().unwrap();
+    let run = |name: &str| {
+        let wallet = folder.path().join(name);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let file = purser::cli::WalletArgs {
+            wallet: Some(wallet.clone()),
+        };
+        runtime
+            .block_on(purser::cli::wallet::run(purser::cli::wallet::Args { file, json: true }))
+            .unwrap();
+        purser::wallet::TestWallet::load(&wallet).unwrap().evm_address()
+    };
+    let (first, second) = (run("a.json"), run("b.json"));
+    assert_ne!(first, second);
+    assert!(Wallet::Evm(first).address().parse::<Wallet>().is_ok());
+}

@@ -1,0 +1,16 @@
+//! The edge from outside, over real sockets: what is true of every answer, and the stream. The engine is not here;
+//! routes of the test stand in for it.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
+
+#[path = "http_edge/free_routes.rs"]
+mod free_routes;
+#[path = "http_edge/front.rs"]
+mod front;
+#[path = "http_edge/limits.rs"]
+mod limits;
+#[path = "http_edge/memory.rs"]
+mod memory;
+#[path = "http_edge/stream.rs"]
+mod stream;
+#[path = "http_edge/world.rs"]
+mod world;

@@ -1,0 +1,281 @@
+//! EIP-3009 payments.
+
+use purser::payment::evm::{Recovery, recover};
+use purser::payment::terms::BASE_USDC;
+use purser::payment::{BasePayee, Payee, Terms};
+use purser_actors::id::Network;
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, EvmAuthorization};
+use serde_json::{Value, json};
+
+use crate::seller::{NOW, PAY_TO_BASE, PRICE, base, buyer, offers, pay, terms, verdict, verdict_by};
+
+/// A payment whose signature is right for its fields, whatever they say.
+fn signed(change: impl FnOnce(&mut EvmAuthorization)) -> Value {
+    let mut fields = EvmAuthorization {
+        from: [0; 20],
+        to: PAY_TO_BASE,
+        value: Usdc::from_atomic(PRICE),
+        valid_after: 0,
+        valid_before: NOW + 300,
+        nonce: [9; 32],
+        signature: [0; 65],
+    };
+    change(&mut fields);
+    buyer().sign_transfer(&BasePayee::usdc(PAY_TO_BASE).domain_separator, &mut fields);
+    with(&fields)
+}
+
+fn with(fields: &EvmAuthorization) -> Value {
+    let hex = |bytes: &[u8]| format!("0x{}", hex::encode(bytes));
+    let mut payment = pay(&offers(), Network::Base);
+    payment["payload"] = json!({
+        "authorization": {
+            "from": hex(&fields.from),
+            "to": hex(&fields.to),
+            "value": fields.value.atomic().to_string(),
+            "validAfter": fields.valid_after.to_string(),
+            "validBefore": fields.valid_before.to_string(),
+            "nonce": hex(&fields.nonce),
+        },
+        "signature": hex(&fields.signature),
+    });
+    payment
+}
+
+fn reason(payment: &Value) -> Option<&'static str> {
+    let first = verdict(payment, &offers());
+    assert_eq!(
+        first,
+        verdict_by(payment, &offers(), Recovery::K256),
+        "both libraries say the same"
+    );
+    first.err()
+}
+
+#[test]
+fn case_5_the_amount_and_recipient_are_exact() {
+    // Aim: one unit short or long, or another recipient, is refused although the signature is right.
+    const VALUE: Option<&str> = Some("invalid_exact_evm_payload_authorization_value_mismatch");
+    assert_eq!(reason(&signed(|_| {})), None);
+    assert_eq!(reason(&signed(|f| f.value = Usdc::from_atomic(PRICE - 1))), VALUE);
+    assert_eq!(reason(&signed(|f| f.value = Usdc::from_atomic(PRICE + 1))), VALUE);
+    assert_eq!(
+        reason(&signed(|f| f.to = [0xab; 20])),
+        Some("invalid_exact_evm_recipient_mismatch")
+    );
+    let mut beyond_64_bits = signed(|_| {});
+    beyond_64_bits["payload"]["authorization"]["value"] = json!("18446744073714551616");
+    assert_eq!(reason(&beyond_64_bits), VALUE);
+}
+
+#[test]
+fn case_6_the_time_window_has_edges() {
+    // Aim: each edge of the window, and one second past it.
+    const AFTER: Option<&str> = Some("invalid_exact_evm_payload_authorization_valid_after");
+    const BEFORE: Option<&str> = Some("invalid_exact_evm_payload_authorization_valid_before");
+    let window = |after: u64, before: u64| {
+        reason(&signed(|f| {
+            f.valid_after = after;
+            f.valid_before = before;
+        }))
+    };
+    assert_eq!(window(NOW, NOW + 300), None);
+    assert_eq!(window(NOW + 1, NOW + 300), AFTER);
+    assert_eq!(window(0, NOW + 6), None);
+    assert_eq!(window(0, NOW + 5), BEFORE);
+    assert_eq!(window(0, NOW), BEFORE);
+    assert_eq!(window(0, NOW + 900), None);
+    assert_eq!(window(0, NOW + 901), BEFORE);
+    assert_eq!(window(0, u64::MAX), BEFORE);
+}
+
+#[test]
+fn case_14_only_a_plain_signature_of_the_payer_counts() {
+    // Aim: malleated, foreign, wrapped, truncated signatures and changed fields are refused; v 0/1 is put right.
+    const BAD: Option<&str> = Some("invalid_exact_evm_signature");
+    let good = signed(|_| {});
+    let signature = good["payload"]["signature"].as_str().unwrap().to_owned();
+    let bytes: [u8; 65] = hex::decode(&signature[2..]).unwrap().try_into().unwrap();
+    let replaced = |text: String| {
+        let mut payment = good.clone();
+        payment["payload"]["signature"] = json!(text);
+        reason(&payment)
+    };
+    let hex = |bytes: &[u8]| format!("0x{}", hex::encode(bytes));
+
+    let mut low_v = bytes;
+    low_v[64] -= 27;
+    assert_eq!(replaced(hex(&low_v)), None);
+    let mut payment = good.clone();
+    payment["payload"]["signature"] = json!(hex(&low_v));
+    assert_eq!(
+        verdict(&payment, &offers()),
+        verdict(&good, &offers()),
+        "v is stored as 27 or 28"
+    );
+
+    let mut twin = bytes;
+    twin[32..64].copy_from_slice(&negated(&bytes[32..64]));
+    twin[64] = if bytes[64] == 27 { 28 } else { 27 };
+    assert_eq!(replaced(hex(&twin)), BAD, "high s");
+    let mut other_v = bytes;
+    other_v[64] = 55 - bytes[64];
+    assert_eq!(replaced(hex(&other_v)), BAD, "the other v recovers another key");
+    let mut v_29 = bytes;
+    v_29[64] = 29;
+    assert_eq!(replaced(hex(&v_29)), BAD, "v 29");
+    assert_eq!(replaced(hex(&[0; 65])), BAD, "zeros");
+    assert_eq!(replaced(hex(&bytes[..64])), BAD, "64 bytes");
+    assert_eq!(replaced("0x".to_owned()), BAD, "none");
+    assert_eq!(replaced(format!("0xzz{}", &signature[4..])), BAD, "not hex");
+    assert_eq!(replaced(hex(&[7; 130])), BAD, "a contract wallet's (ERC-1271)");
+    let wrapped = [&[7; 96][..], &[0x64, 0x92].repeat(16)].concat();
+    assert_eq!(replaced(hex(&wrapped)), Some("unsupported_payload_type"), "ERC-6492");
+
+    let foreign = with(&{
+        let mut fields = EvmAuthorization {
+            from: [0; 20],
+            to: PAY_TO_BASE,
+            value: Usdc::from_atomic(PRICE),
+            valid_after: 0,
+            valid_before: NOW + 300,
+            nonce: [9; 32],
+            signature: [0; 65],
+        };
+        buyer().sign_transfer(&BasePayee::usdc(PAY_TO_BASE).domain_separator, &mut fields);
+        fields.from = [0x19; 20];
+        fields
+    });
+    assert_eq!(reason(&foreign), BAD, "somebody else's money");
+}
+
+/// n − s, by hand: the tests' own arithmetic.
+fn negated(s: &[u8]) -> [u8; 32] {
+    let order = hex::decode("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141").unwrap();
+    let mut result = [0; 32];
+    let mut borrow = 0i16;
+    for at in (0..32).rev() {
+        let difference = i16::from(order[at]) - i16::from(s[at]) - borrow;
+        borrow = i16::from(difference < 0);
+        result[at] = difference.rem_euclid(256) as u8;
+    }
+    result
+}
+
+#[test]
+fn case_14_the_signature_binds_chain_token_and_every_field() {
+    // Aim: a signature for another EIP-712 domain is refused, and so is one whose field was changed afterwards.
+    const BAD: Option<&str> = Some("invalid_exact_evm_signature");
+    let domains = [
+        (
+            "chain id",
+            purser::payment::evm::domain_separator("USD Coin", "2", 1, &BASE_USDC),
+        ),
+        (
+            "name",
+            purser::payment::evm::domain_separator("USDC", "2", 8453, &BASE_USDC),
+        ),
+        (
+            "version",
+            purser::payment::evm::domain_separator("USD Coin", "1", 8453, &BASE_USDC),
+        ),
+        (
+            "contract",
+            purser::payment::evm::domain_separator("USD Coin", "2", 8453, &[0x83; 20]),
+        ),
+    ];
+    for (name, domain) in domains {
+        let Ok(Authorization::Evm(mut fields)) = verdict(&signed(|_| {}), &offers()) else {
+            panic!("a good payment")
+        };
+        buyer().sign_transfer(&domain, &mut fields);
+        assert_eq!(reason(&with(&fields)), BAD, "{name}");
+    }
+    let changes: [(&str, Value); 3] = [
+        ("validAfter", json!("1")),
+        ("validBefore", json!((NOW + 299).to_string())),
+        ("nonce", json!(format!("0x{}", "08".repeat(32)))),
+    ];
+    for (field, value) in changes {
+        let mut payment = signed(|_| {});
+        payment["payload"]["authorization"][field] = value;
+        assert_eq!(reason(&payment), BAD, "{field}");
+    }
+}
+
+#[test]
+fn numbers_and_addresses_have_one_form() {
+    // Aim: text that is no decimal number, address or 32-byte nonce is malformed, never zero or truncated.
+    let cases = [
+        ("value", json!("5e6")),
+        ("value", json!("-5000000")),
+        ("value", json!("0x4c4b40")),
+        ("value", json!("")),
+        ("value", json!("٥")),
+        ("value", json!("5".repeat(79))),
+        ("value", json!(5_000_000)),
+        ("validAfter", json!(" 0")),
+        ("validBefore", json!("soon")),
+        ("from", json!("19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A")),
+        ("to", json!("0xaa")),
+        ("nonce", json!("0x00")),
+        ("nonce", json!(null)),
+    ];
+    for (field, value) in cases {
+        let mut payment = signed(|_| {});
+        payment["payload"]["authorization"][field] = value.clone();
+        assert_eq!(reason(&payment), Some("invalid_payload"), "{field} {value}");
+    }
+}
+
+#[test]
+fn case_22_an_earlier_price_is_honoured_and_a_stranger_price_is_not() {
+    // Aim: any offered price may be paid, v2 and v1, and the verdict says which; a price never offered is refused.
+    let old = vec![terms(4_000_000, base())];
+    let both: Vec<Terms> = vec![terms(PRICE, base()), terms(4_000_000, base())];
+    let payment = pay(&old, Network::Base);
+    assert_eq!(
+        verdict(&payment, &both).map(|a| a.value()),
+        Ok(Usdc::from_atomic(4_000_000))
+    );
+    let v1 = json!({"x402Version": 1, "scheme": "exact", "network": "base", "payload": payment["payload"]});
+    assert_eq!(verdict(&v1, &both).map(|a| a.value()), Ok(Usdc::from_atomic(4_000_000)));
+    for payment in [payment, v1] {
+        let reason = Err("invalid_exact_evm_payload_authorization_value_mismatch");
+        assert_eq!(verdict(&payment, &offers()), reason);
+    }
+}
+
+#[test]
+fn both_libraries_recover_the_same_signer() {
+    // Aim: k256 is the oracle. Signatures of many keys, and each of them with one bit flipped at many places, recover
+    // to the same address or to none in both.
+    let Payee::Base(payee) = base() else { panic!("Base") };
+    let mut recovered = 0;
+    for seed in 1..=40u8 {
+        let wallet = purser::wallet::TestWallet::from_bytes(&[seed; 32], &[seed; 32]).unwrap();
+        let digest = purser::payment::evm::keccak(&[&payee.domain_separator[..], &[seed]].concat());
+        let signature = wallet.sign_digest(&digest);
+        assert_eq!(
+            recover(&digest, &signature, Recovery::Libsecp256k1),
+            Some(wallet.evm_address())
+        );
+        for bit in (0..65 * 8).step_by(usize::from(seed)) {
+            let mut mutated = signature;
+            mutated[bit / 8] ^= 1 << (bit % 8);
+            let found = recover(&digest, &mutated, Recovery::Libsecp256k1);
+            assert_eq!(
+                found,
+                recover(&digest, &mutated, Recovery::K256),
+                "seed {seed}, bit {bit}"
+            );
+            assert_ne!(found, Some(wallet.evm_address()), "seed {seed}, bit {bit}");
+            recovered += usize::from(found.is_some());
+        }
+    }
+    assert!(
+        recovered > 100,
+        "the mutations must reach recovery, not only the parser"
+    );
+}

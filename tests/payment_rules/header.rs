@@ -1,0 +1,200 @@
+//! Headers: which one, how large, how broken; and what goes back.
+
+use http::{HeaderMap, HeaderValue};
+use purser::payment::decode::MAX_HEADER_BYTES;
+use purser::payment::receipt::{Failed, Settled, contract_reason};
+use purser::payment::{PaymentError, Reason, decode, payment_header};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::Decline;
+use serde_json::{Value, json};
+
+use crate::seller::{ask, encode, offers, pay};
+
+fn headers(list: &[(&'static str, &str)]) -> HeaderMap {
+    let mut map = HeaderMap::new();
+    for (name, value) in list {
+        map.append(*name, HeaderValue::from_str(value).unwrap());
+    }
+    map
+}
+
+#[test]
+fn case_15_one_request_carries_one_payment() {
+    // Aim: either header serves, two equal ones are one, two different ones and x402 beside MPP are 400.
+    let ambiguous = |list: &[(&'static str, &str)]| match payment_header(&headers(list)) {
+        Err(error @ PaymentError::Ambiguous(_)) => (error.status(), error.code()) == (400, "payment_ambiguous"),
+        _ => false,
+    };
+    let found = |list: &[(&'static str, &str)]| payment_header(&headers(list)).unwrap().map(<[u8]>::to_vec);
+    assert_eq!(found(&[]), None);
+    assert_eq!(found(&[("x-payment", "a")]), Some(b"a".to_vec()));
+    assert_eq!(found(&[("payment-signature", " a ")]), Some(b"a".to_vec()));
+    assert_eq!(
+        found(&[("payment-signature", "a"), ("x-payment", "a")]),
+        Some(b"a".to_vec())
+    );
+    assert_eq!(
+        found(&[("x-payment", "a"), ("authorization", "Bearer t")]),
+        Some(b"a".to_vec())
+    );
+    assert_eq!(found(&[("authorization", "Payment c")]), None);
+    assert!(ambiguous(&[("payment-signature", "a"), ("x-payment", "b")]));
+    assert!(ambiguous(&[("x-payment", "a"), ("x-payment", "b")]));
+    assert!(ambiguous(&[("x-payment", "a"), ("authorization", "payment c")]));
+}
+
+#[test]
+fn case_15_a_broken_header_is_a_clear_refusal() {
+    // Aim: too long, not base64, not JSON, the wrong shape, too deep: refused as malformed before anything is built.
+    let good = pay(&offers(), Network::Base);
+    let without = |field: &str| {
+        let mut payment = good.clone();
+        payment.as_object_mut().unwrap().remove(field);
+        encode(&payment)
+    };
+    let mut odd_extensions = good.clone();
+    odd_extensions["extensions"] = json!(1);
+    let deep = format!("{}{}", "[".repeat(3000), "]".repeat(3000));
+    let cases = [
+        "A".repeat(1024 * 1024),
+        "A".repeat(MAX_HEADER_BYTES + 1),
+        String::new(),
+        "%%%".to_owned(),
+        "a-b/".to_owned(),
+        encode(&json!("text")),
+        encode(&json!({})),
+        without("x402Version"),
+        without("accepted"),
+        without("payload"),
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &deep),
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, good.to_string() + "x"),
+        encode(&json!({"x402Version": 1, "scheme": "exact", "payload": {}})),
+        encode(&odd_extensions),
+        encode(&json!({"x402Version": 2, "accepted": good["accepted"], "payload": {"signature": "0x"}})),
+    ];
+    for header in cases {
+        let refusal = decode(header.as_bytes()).unwrap_err();
+        assert_eq!(refusal.reason, Reason::Malformed, "{} bytes", header.len());
+        assert!(refusal.message.len() < 120, "a refusal does not quote its input");
+        let error = PaymentError::from(refusal);
+        assert_eq!((error.status(), error.code()), (402, "payment_invalid"));
+    }
+}
+
+#[test]
+fn the_challenge_escapes_what_the_caller_wrote() {
+    // Aim: a URL with quotes, backslashes, control characters and non-ASCII stays data, in header and body.
+    let url = "http://localhost/get-card?amount=5&x=\"},{\\\u{1}\n é";
+    let parts = purser::payment::challenge::ChallengeParts {
+        resource: purser::payment::challenge::Resource {
+            url,
+            description: "\"",
+            mime_type: "text/html",
+        },
+        terms: &offers(),
+        error: Reason::EvmValue.as_str(),
+        code: "payment_invalid",
+        extensions: Some("{\"x\":{\"info\":{}}}"),
+        body_members: Some("\"terminal\":false"),
+    };
+    let challenge = purser::payment::challenge::challenge(&parts);
+    let header = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, &challenge.header).unwrap();
+    let header: Value = serde_json::from_slice(&header).unwrap();
+    let body: Value = serde_json::from_slice(&challenge.body).unwrap();
+    assert_eq!(header["resource"]["url"], url);
+    assert_eq!(body["resource"]["url"], url);
+    assert_eq!(body["accepts"][1]["resource"], url);
+    assert_eq!(body["code"], "payment_invalid");
+    assert_eq!(body["terminal"], false);
+    assert_eq!(
+        header["error"],
+        "invalid_exact_evm_payload_authorization_value_mismatch"
+    );
+    assert_eq!(
+        (&header["extensions"], &header["code"]),
+        (&json!({"x": {"info": {}}}), &Value::Null)
+    );
+    assert_eq!(header["accepts"][1]["extra"]["lastValidBlockHeight"], "1000");
+    assert!(header["accepts"][0]["extra"].get("recentBlockhash").is_none());
+    assert!(
+        ask(&offers(), None).header.len() < 1500,
+        "all headers together have 8 KB"
+    );
+}
+
+#[test]
+fn a_receipt_says_what_became_of_the_payment() {
+    // Aim: success and failure carry what every stock parser demands; the failure is the contract's body, told from a
+    // challenge by `success: false` and without `accepts`.
+    let payer: Wallet = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a".parse().unwrap();
+    let read = |bytes: &[u8]| -> Value {
+        let json = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, bytes).unwrap();
+        serde_json::from_slice(&json).unwrap()
+    };
+    let settled = Settled {
+        transaction: "0xabc",
+        network: Network::Base,
+        payer: &payer,
+        amount: Usdc::from_atomic(5_000_000),
+    };
+    let expected = json!({"success": true, "transaction": "0xabc", "network": "eip155:8453",
+        "payer": "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A", "amount": "5000000"});
+    assert_eq!(read(&settled.header()), expected);
+
+    let decline = Decline {
+        reason: "invalid_exact_evm_insufficient_balance".to_owned(),
+        message: "the wallet holds less than the amount".to_owned(),
+    };
+    let failed = Failed {
+        network: Network::Base,
+        payer: &payer,
+        decline: &decline,
+        guidance: Some("Fund the wallet."),
+    };
+    let mut body: Value = serde_json::from_slice(&failed.body()).unwrap();
+    let code = body.as_object_mut().unwrap().remove("code");
+    assert!(
+        body.as_object_mut()
+            .unwrap()
+            .remove("error")
+            .is_some_and(|error| error.is_string())
+    );
+    assert_eq!(code, Some(json!("settlement_failed")));
+    let expected = json!({"success": false, "errorReason": "insufficient_funds",
+        "errorMessage": "the wallet holds less than the amount", "transaction": "", "network": "eip155:8453",
+        "payer": "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A", "x_service_guidance": "Fund the wallet."});
+    assert_eq!(body, expected);
+    assert_eq!(read(&failed.header()), expected);
+}
+
+#[test]
+fn every_spelling_of_a_low_balance_is_the_contracts() {
+    // Aim: clients branch on `insufficient_funds`; a simulation that failed for another cause keeps its own reason.
+    const SVM: &str = "invalid_exact_svm_transaction_simulation_failed";
+    let cases = [
+        ("insufficient_funds", "", "insufficient_funds"),
+        ("invalid_exact_evm_insufficient_balance", "", "insufficient_funds"),
+        (SVM, "custom program error: 0x1", "insufficient_funds"),
+        (SVM, "Error: Insufficient funds", "insufficient_funds"),
+        (SVM, "custom program error: 0x11", SVM),
+        (SVM, "account is frozen", SVM),
+        (
+            "invalid_exact_evm_nonce_already_used",
+            "insufficient funds",
+            "invalid_exact_evm_nonce_already_used",
+        ),
+    ];
+    for (reason, message, expected) in cases {
+        assert_eq!(contract_reason(reason, message), expected, "{reason} {message}");
+    }
+}
+
+#[test]
+fn no_two_reasons_share_a_name() {
+    // Aim: a client that branches on a reason branches on one thing.
+    let mut names: Vec<&str> = Reason::ALL.iter().map(|reason| reason.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Reason::ALL.len());
+}
