@@ -176,7 +176,8 @@ pub const MAX_VALUE_BYTES: usize = 16 * 1024;
 /// Reads see exactly what is durable: never less, never more.
 pub trait Store: Send + Sync + 'static {
     /// Enqueues a batch; returns at once. Batches are committed in the order of the calls. An empty batch
-    /// is a barrier: its [`Done`] runs when everything enqueued before it is durable.
+    /// is a barrier: its [`Done`] runs when everything enqueued before it is durable. A batch of conditions
+    /// only is a barrier too, refused if one of them does not hold.
     fn commit(&self, batch: Batch, done: Done);
 
     /// The row's latest durable value.

@@ -45,7 +45,7 @@ enum Placed {
 struct Group {
     buf: Vec<u8>,
     staged: Staged,
-    outcomes: Vec<(Done, Result<Committed, CommitError>)>,
+    outcomes: VecDeque<(Done, Result<Committed, CommitError>)>,
     events: Vec<(Seq, Event)>,
     frames: Vec<(Seq, u32)>,
     subjects: Vec<(u64, u32)>,
@@ -78,7 +78,8 @@ impl Committer {
         if self.queue.is_empty() {
             engine.take_queued(&mut self.queue);
         }
-        if self.queue.is_empty() {
+        // What is left in the group was there when a callback panicked.
+        if self.queue.is_empty() && self.group.outcomes.is_empty() {
             return false;
         }
         let result = if engine.has_failed() {
@@ -97,9 +98,12 @@ impl Committer {
     fn fail(&mut self, engine: &Engine, error: &StoreError) {
         engine.fail("the journal failed", error);
         engine.take_queued(&mut self.queue);
-        let waiting = self.queue.drain(..).map(|q| q.done);
-        for done in self.group.outcomes.drain(..).map(|(done, _)| done).chain(waiting) {
+        // One by one, so that a callback that panics takes no other with it.
+        while let Some((done, _)) = self.group.outcomes.pop_front() {
             done(Err(CommitError::Stopped));
+        }
+        while let Some(queued) = self.queue.pop_front() {
+            (queued.done)(Err(CommitError::Stopped));
         }
     }
 
@@ -111,13 +115,13 @@ impl Committer {
                 break;
             };
             match self.place(engine, batch, time_ms) {
-                Ok(Placed::Answer(answer)) => self.group.outcomes.push((done, answer)),
+                Ok(Placed::Answer(answer)) => self.group.outcomes.push_back((done, answer)),
                 Ok(Placed::NextGroup(batch)) => {
                     self.queue.push_front(Queued { batch, done });
                     break;
                 }
                 Err(e) => {
-                    self.group.outcomes.push((done, Err(CommitError::Stopped)));
+                    self.group.outcomes.push_back((done, Err(CommitError::Stopped)));
                     return Err(e);
                 }
             }
@@ -276,7 +280,7 @@ impl Committer {
                 sinks.iter().for_each(|sink| sink.publish(&stored));
             }
         }
-        for (done, outcome) in group.outcomes.drain(..) {
+        while let Some((done, outcome)) = group.outcomes.pop_front() {
             done(outcome);
         }
     }

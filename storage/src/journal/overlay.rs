@@ -6,9 +6,10 @@
 //! scans; its keys are put in order when a scan first asks.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashMap, hash_map};
+use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{self, AtomicU64};
 
 use parking_lot::{Mutex, RwLock};
 
@@ -28,6 +29,7 @@ pub(crate) struct Entry {
 pub(crate) type Staged = HashMap<RowKey, Entry, FixedState>;
 
 /// Keys in order, and keys that are new since they were put in order. Some may have left the layer again.
+/// One per first byte of the keys, so that a scan of one table does not pay for the others.
 #[derive(Default)]
 struct Order {
     sorted: BTreeSet<RowKey>,
@@ -37,7 +39,7 @@ struct Order {
 #[derive(Default)]
 struct Layer {
     rows: HashMap<RowKey, Entry, FixedState>,
-    order: Mutex<Order>,
+    order: Mutex<BTreeMap<u8, Order>>,
 }
 
 /// A layer on its way into the snapshots.
@@ -58,6 +60,8 @@ struct Layers {
 #[derive(Default)]
 pub(crate) struct Overlay {
     layers: RwLock<Layers>,
+    /// Bytes of both layers, beside the lock because every admission asks.
+    lag: AtomicU64,
 }
 
 impl Layer {
@@ -72,7 +76,8 @@ impl Layer {
             }
             hash_map::Entry::Vacant(place) => {
                 if !(entry.born && entry.row.is_none()) {
-                    self.order.get_mut().fresh.push(place.key().clone());
+                    let table = self.order.get_mut().entry(table_of(place.key())).or_default();
+                    table.fresh.push(place.key().clone());
                     place.insert(entry);
                 }
             }
@@ -80,11 +85,25 @@ impl Layer {
     }
 }
 
-impl Order {
-    fn arrange(&mut self) -> &BTreeSet<RowKey> {
-        self.sorted.extend(self.fresh.drain(..));
-        &self.sorted
-    }
+fn table_of(key: &[u8]) -> u8 {
+    key.first().copied().unwrap_or(0)
+}
+
+/// Puts the tables that a prefix reaches in order, and gives their keys from `start` on.
+fn arranged<'a>(
+    order: &'a mut BTreeMap<u8, Order>,
+    prefix: &[u8],
+    start: Bound<&'a [u8]>,
+) -> impl Iterator<Item = &'a RowKey> {
+    let tables = if prefix.is_empty() {
+        0..=u8::MAX
+    } else {
+        prefix[0]..=prefix[0]
+    };
+    order.range_mut(tables).flat_map(move |(_, table)| {
+        table.sorted.extend(table.fresh.drain(..));
+        table.sorted.range::<[u8], _>((start, Bound::Unbounded))
+    })
 }
 
 impl Frozen {
@@ -111,6 +130,7 @@ impl Overlay {
 
     /// Takes in a group that has become durable. One lock for the whole group.
     pub(crate) fn insert(&self, staged: &mut Staged, last_seq: Seq, bytes: u64) {
+        self.lag.fetch_add(bytes, atomic::Ordering::Relaxed);
         let mut layers = self.layers.write();
         for (key, entry) in staged.drain() {
             layers.active.absorb(key, entry);
@@ -140,15 +160,10 @@ impl Overlay {
         let empty = Layer::default();
         let below = layers.frozen.as_ref().map_or(&empty, |f| &f.layer);
         let (mut top_order, mut below_order) = (layers.active.order.lock(), below.order.lock());
-        let in_range = (start, Bound::Unbounded);
-        let mut top = top_order
-            .arrange()
-            .range::<[u8], _>(in_range)
+        let mut top = arranged(&mut top_order, prefix, start)
             .filter_map(|key| layers.active.rows.get(key).map(|entry| (key, entry)))
             .peekable();
-        let mut below = below_order
-            .arrange()
-            .range::<[u8], _>(in_range)
+        let mut below = arranged(&mut below_order, prefix, start)
             .filter_map(|key| below.rows.get(key).map(|entry| (key, entry)))
             .peekable();
         let (mut out, mut live) = (Vec::new(), 0);
@@ -180,8 +195,7 @@ impl Overlay {
 
     /// Bytes of journal whose rows the snapshots do not have.
     pub(crate) fn lag_bytes(&self) -> u64 {
-        let layers = self.layers.read();
-        layers.active_bytes + layers.frozen.as_ref().map_or(0, |f| f.bytes)
+        self.lag.load(atomic::Ordering::Relaxed)
     }
 
     /// Bytes in the layer that can be frozen next.
@@ -210,6 +224,9 @@ impl Overlay {
     /// Drops the frozen layer: the snapshots have it durably.
     pub(crate) fn drop_frozen(&self) {
         let frozen = self.layers.write().frozen.take();
+        if let Some(frozen) = &frozen {
+            self.lag.fetch_sub(frozen.bytes, atomic::Ordering::Relaxed);
+        }
         // Freeing many rows takes time: outside the lock.
         drop(frozen);
     }

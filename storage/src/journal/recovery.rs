@@ -61,7 +61,7 @@ pub(crate) fn recover(
     clean(&*disk).map_err(io_error)?;
     let mark = read_mark(&*disk).map_err(store_error)?;
     let export = newest_export(&*disk)?;
-    let (found, mut spare, mut epoch) = find_segments(&*disk)?;
+    let (found, spare, mut epoch) = find_segments(&*disk)?;
     check_links(&found)?;
     let end = match found.last() {
         Some(last) => Some(find_end(last, &mut epoch)?),
@@ -72,23 +72,18 @@ pub(crate) fn recover(
         .map_or(0, |mark| mark.first_seq - 1)
         .max(if found.is_empty() { exported } else { 0 });
     let next_seq = end.map_or(base + 1, |end| end.next_seq);
-    if spare
-        .as_ref()
-        .is_some_and(|(_, file)| file.size().ok() != Some(limits.segment_bytes))
-    {
-        spare = None;
-    }
+    let mut spare = spare.filter(|(_, file)| file.size().ok() == Some(limits.segment_bytes));
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
     let reach = Reach {
         first_seq,
         restored: mark,
     };
     let (snapshots, applied) = open_snapshots(&*disk, source, export, &reach)?;
-    let applied_or_exported = applied.max(exported);
-    if applied_or_exported >= next_seq {
+    let (known, journal) = (applied.max(exported), next_seq - 1);
+    if known > journal {
         return Err(OpenError::JournalBehind {
-            applied: applied_or_exported,
-            journal: next_seq - 1,
+            applied: known,
+            journal,
         });
     }
     let overlay = Overlay::starting_at(applied);
@@ -103,26 +98,9 @@ pub(crate) fn recover(
     let mut segments = load_segments(&*disk, &found, end, verified_from, &mut replay)?;
     let Replay { overlay, applied, .. } = replay;
     let committer = match (segments.last(), end) {
-        (Some(last), Some(end)) => {
-            let previous = found
-                .last()
-                .map_or((0, 0), |f| (f.head.previous_end, f.head.previous_crc));
-            Committer::new(
-                Arc::clone(last),
-                end.offset,
-                end.last_crc,
-                previous,
-                next_seq,
-                epoch + 1,
-            )
-        }
+        (Some(last), Some(end)) => go_on(&found, Arc::clone(last), end, epoch + 1),
         _ => {
-            let (number, file) = match spare.take() {
-                Some(spare) => spare,
-                None => (1, preallocate(&*disk, 1, limits.segment_bytes).map_err(io_error)?),
-            };
-            let size = file.size().map_err(io_error)?;
-            let first = Arc::new(empty_segment(number, next_seq, size, file));
+            let first = first_segment(&*disk, limits, spare.take(), next_seq).map_err(io_error)?;
             segments.push(Arc::clone(&first));
             Committer::new(first, 0, 0, (0, 0), next_seq, epoch + 1)
         }
@@ -140,6 +118,24 @@ pub(crate) fn recover(
         applied,
     };
     Ok((Engine::new(from), mark))
+}
+
+/// Commits continue behind the last frame.
+fn go_on(found: &[Found], last: Arc<Segment>, end: ChainEnd, epoch: u32) -> Committer {
+    let previous = found
+        .last()
+        .map_or((0, 0), |f| (f.head.previous_end, f.head.previous_crc));
+    Committer::new(last, end.offset, end.last_crc, previous, end.next_seq, epoch)
+}
+
+/// The first segment of a journal.
+fn first_segment(disk: &dyn Disk, limits: Limits, spare: Spare, next_seq: Seq) -> io::Result<Arc<Segment>> {
+    let (number, file) = match spare {
+        Some(spare) => spare,
+        None => (1, preallocate(disk, 1, limits.segment_bytes)?),
+    };
+    let size = file.size()?;
+    Ok(Arc::new(empty_segment(number, next_seq, size, file)))
 }
 
 /// Removes what was never finished, and shows that the disk can be written before anything relies on it.

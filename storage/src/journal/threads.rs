@@ -72,7 +72,14 @@ fn join(thread: Option<JoinHandle<()>>) {
 fn commit(engine: &Engine, _stop: &AtomicBool) {
     let mut committer = engine.committer.lock();
     while engine.wait_queued() {
-        while committer.step(engine) {}
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| committer.step(engine))) {
+                Ok(true) => {}
+                Ok(false) => break,
+                // A callback or a sink is wrong. The next step answers everybody who still waits.
+                Err(_) => engine.fail("the committer panicked", &"see the log"),
+            }
+        }
     }
 }
 

@@ -51,7 +51,7 @@ fn sync(number: libc::c_long, fd: libc::c_int) -> libc::c_int {
     };
     let left = SYNCS_LEFT.fetch_sub(1, Ordering::SeqCst);
     // Every other time the sync is still done, and only its return is never seen.
-    if left <= 0 && left % 2 == 0 && COPIES.load(Ordering::SeqCst) % 2 == 0 {
+    if left <= 0 && left % 2 == 0 && COPIES.load(Ordering::SeqCst).is_multiple_of(2) {
         die();
     }
     let result = syscall(number, fd);

@@ -208,3 +208,27 @@ fn limits_are_checked() {
         assert_eq!(opened.is_ok(), good, "{bytes}");
     }
 }
+
+/// Aim: a callback that panics stops the store, and nobody waits for ever.
+#[test]
+fn a_panic_in_a_callback_stops_the_store_and_answers_everybody() {
+    let source = MemorySource::default();
+    let store = JournalStore::open_on(Arc::new(SimDisk::new()), &source, Limits::test(), Arc::new(|| 5), true).unwrap();
+    let answers: Vec<_> = (0..10)
+        .map(|i| {
+            if i == 5 {
+                store.commit(
+                    batch(vec![put("bad", 1, "x")], vec![]),
+                    Box::new(|_| panic!("a wrong callback")),
+                );
+            }
+            enqueue(&*store, batch(vec![put("a", i, "x")], vec![]))
+        })
+        .collect();
+    for answer in answers {
+        let answer = answer.recv();
+        assert!(matches!(answer, Ok(Ok(_) | Err(CommitError::Stopped))), "{answer:?}");
+    }
+    store.close();
+    assert!(store.has_failed());
+}

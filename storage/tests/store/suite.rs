@@ -334,7 +334,7 @@ fn a_row_born_and_deleted_leaves_nothing(store: &dyn Store) {
 /// Aim: a long random history ends in the same rows as a plain map, whatever was applied in between.
 fn random_batches_agree_with_a_map(store: &dyn Store) {
     let mut model: BTreeMap<String, (u64, String)> = BTreeMap::new();
-    let mut state = 0x1234_5678_9ABC_DEFu64;
+    let mut state = 0x0123_4567_89AB_CDEF_u64;
     let mut next = |n: u64| {
         state ^= state << 13;
         state ^= state >> 7;
