@@ -134,13 +134,6 @@ impl Checkout {
             )
             .hint("Send the token of the paying wallet, or none."));
         }
-        let permit = self.engine.admit(&payer).map_err(|full| {
-            ApiError::unavailable(
-                "overloaded",
-                "Too many paid calls are in flight. Nothing was charged.",
-                full.retry_after_s,
-            )
-        })?;
         let request = PayRequest {
             purchase: call.purchase.clone(),
             request: digest(call.route, &call.purchase),
@@ -148,7 +141,7 @@ impl Checkout {
             authorization: authorization.clone(),
         };
         let id = self.engine.payment_id(&authorization);
-        let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request, permit)).await {
+        let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request)).await {
             Err(_) => return Ok(self.answers.pending(id)),
             Ok(Err(PayError::Unknown(id))) => return Ok(self.answers.pending(id)),
             Ok(Err(error)) => return Err(refused(error)),
@@ -253,6 +246,11 @@ fn refused(error: PayError) -> ApiError {
             "This payment was made for another request.",
         )
         .hint("Sign a new payment for this request."),
+        PayError::Overloaded(full) => ApiError::unavailable(
+            "overloaded",
+            "Too many paid calls are in flight. Nothing was charged.",
+            full.retry_after_s,
+        ),
         PayError::Unknown(_) => ApiError::internal(),
     }
 }

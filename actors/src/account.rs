@@ -9,7 +9,7 @@
 
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{EffectId, PaymentId, Wallet};
+use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Share, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
@@ -64,6 +64,21 @@ pub struct Admission {
     pub session: NewSession,
     /// In force now.
     pub caps: Caps,
+}
+
+/// A transfer to our treasury that no payment in the store claims: after a restore, everything since the backup.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Deposit {
+    /// Who sent it.
+    pub from: Wallet,
+    /// How much.
+    pub amount: Usdc,
+    /// The chain's id of it.
+    pub transaction: String,
+}
+
+impl Stored for Deposit {
+    const SCHEMA: u16 = 43;
 }
 
 /// A one-time code for a login link.
@@ -127,6 +142,8 @@ pub enum Command {
         /// Of what.
         cause: CreditCause,
     },
+    /// A transfer that no payment claims: it is the sender's.
+    Import(Deposit),
     /// Make a login link.
     OfferLink {
         /// Its code.
@@ -334,8 +351,32 @@ fn credit(
         .post(&booked, context);
     Ok(match cause {
         CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
-        CreditCause::Card(_) => decision,
+        CreditCause::Card(_) | CreditCause::Deposit(_) => decision,
     })
+}
+
+/// Credits an unclaimed transfer once: the row that says so is the token, here and for the payment that would settle by
+/// the same transfer.
+fn import(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    deposit: &Deposit,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let balance = this.map_or(Usdc::ZERO, |a| a.total_deposits.max(a.balance));
+    balance.plus(deposit.amount).map_err(|_| Rejection::Overflow)?;
+    let network = wallet.network();
+    let id = DepositId::of(network, &deposit.transaction);
+    let booked =
+        Transaction::new(context.now, id).book(Place::Treasury(network), Place::Holder(*wallet), deposit.amount);
+    let decision = born(this, wallet, Decision::answer(()), context);
+    Ok(decision
+        .put_new(table::deposit(id), codec::encode(deposit))
+        .event(Event::Credited {
+            amount: deposit.amount,
+            cause: CreditCause::Deposit(id),
+        })
+        .post(&booked, context))
 }
 
 impl Entity for Account {
@@ -390,6 +431,7 @@ impl Entity for Account {
                 let decision = born(this, wallet, done, context).event(Event::Reserved(share));
                 Ok(decision.then(Work::Readmit { payment, share }, context))
             }
+            (this, Command::Import(deposit)) => import(this, wallet, &deposit, context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (Some(account), Command::Credit { effect, amount, cause }) => {
                 credit(account, effect, amount, cause, context)

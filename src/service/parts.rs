@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use purser_actors::account::Caps;
+use purser_actors::account::{Caps, Deposit};
 use purser_actors::engine::{Parts, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
@@ -118,19 +118,22 @@ async fn open_vault(
     if let Some((key, row)) = sample
         && let Some(id) = key.last_chunk::<16>()
     {
-        vault.check(CardId(u128::from_be_bytes(*id)), &row.value).map_err(failed)?;
+        vault
+            .check(CardId(u128::from_be_bytes(*id)), &row.value)
+            .map_err(failed)?;
     }
     Ok(vault)
 }
 
 /// What the engine is built from.
-pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World) -> Parts {
+pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, deposits: Vec<Deposit>) -> Parts {
     Parts {
         store,
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
         settlement: world.settlement.clone(),
         issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
+        deposits,
         settings: engine_settings(config),
     }
 }

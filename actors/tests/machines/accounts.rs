@@ -118,7 +118,14 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     };
     assert_eq!(refused(readmit), no);
     assert_eq!(refused(Command::OfferLink { code, amr }), no);
-    assert_eq!(refused(Command::UseLink { code: [1; 32], amr, session }), no);
+    assert_eq!(
+        refused(Command::UseLink {
+            code: [1; 32],
+            amr,
+            session
+        }),
+        no
+    );
     let nonce = ([1; 16], 9);
     assert_eq!(refused(Command::SignIn { nonce, session }), Ok(()));
     assert_eq!(
@@ -223,5 +230,31 @@ fn case_26_caps_at_the_top_of_the_integers_do_not_wrap() {
     assert!(
         claim(Some(&account), 1, caps, end).is_ok(),
         "the last day there is is a day"
+    );
+}
+
+#[test]
+fn case_66_an_unclaimed_transfer_is_credited_once_and_settles_nothing_any_more() {
+    // Aim: the row that records the deposit is the token: the import wants it absent, and so does every settlement.
+    use purser_actors::account::Deposit;
+    use purser_actors::id::{DepositId, Network};
+    use purser_actors::kernel::table;
+    use purser_storage::Condition;
+    let deposit = Deposit {
+        from: WALLET,
+        amount: Usdc::from_atomic(7),
+        transaction: "0xabc".into(),
+    };
+    let decision = Account::decide(None, &WALLET, Command::Import(deposit), &at(NOW)).unwrap();
+    let row = table::deposit(DepositId::of(Network::Base, "0xabc"));
+    assert!(decision.conditions().contains(&Condition::Absent(row)));
+    let born = decision
+        .events()
+        .iter()
+        .try_fold(None, |state, event| Account::apply(state, &WALLET, event).map(Some));
+    let account = born.unwrap().unwrap();
+    assert_eq!(
+        (account.balance, account.total_deposits),
+        (Usdc::from_atomic(7), Usdc::from_atomic(7))
     );
 }
