@@ -107,7 +107,7 @@ impl Service {
             std::process::abort();
         }));
         let as_store: Arc<dyn Store> = store.clone();
-        let world = parts::open_world(&config, &data)?;
+        let world = parts::open_world(&config, &data, &*as_store).await?;
         let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world)).await?;
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));

@@ -1,6 +1,8 @@
 //! An account: one wallet, what it may do, and the money we owe it.
 //!
-//!     - --first sign-in or payment--> active <--operator--> frozen
+//! ```text
+//! - --first sign-in or payment--> active <--operator--> frozen
+//! ```
 //!
 //! Every purchase begins here: the claim checks whatever can refuse it, reserves its share of the daily caps and opens
 //! the payment, in one batch. A reservation is freed by a proven refusal only, never by time.

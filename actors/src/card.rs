@@ -1,8 +1,10 @@
 //! A prepaid card: ordered at the issuer once its payment has settled.
 //!
-//!     pending --issuer--> ready --holder or issuer--> CLOSED
-//!        |                  `------six months-------> EXPIRED
-//!        `--issuer's definite refusal--> FAILED, the whole charge credited to the payer's balance
+//! ```text
+//! pending --issuer--> ready --holder or issuer--> CLOSED
+//!    |                  `------six months-------> EXPIRED
+//!    `--issuer's definite refusal--> FAILED, the whole charge credited to the payer's balance
+//! ```
 //!
 //! A time-out of the issuer is never a refusal: the order stands, under the same idempotency key, until the issuer says
 //! yes or no.

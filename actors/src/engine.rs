@@ -3,6 +3,7 @@
 mod holder;
 mod paying;
 mod reading;
+mod turn;
 mod work;
 
 use std::sync::Arc;
@@ -100,6 +101,7 @@ struct Inner {
     secret: [u8; 32],
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
+    turns: turn::Turns,
     root: ActorCell,
 }
 
@@ -142,6 +144,7 @@ impl Engine {
             secret,
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
+            turns: turn::Turns::default(),
             root: root.clone(),
         };
         let worker = work::Desk {

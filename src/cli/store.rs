@@ -69,9 +69,9 @@ fn failed(error: impl std::fmt::Display) -> CliError {
 pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let (store, data) = open(&config)?;
-    let world = parts::open_world(&config, &data).map_err(failed)?;
-    let chain = transfers(&world).await?;
     let as_store: Arc<dyn Store> = store.clone();
+    let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
+    let chain = transfers(&world).await?;
     let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
     drop(as_store);
     store.close();

@@ -2,6 +2,7 @@
 
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
@@ -171,6 +172,13 @@ impl Engine {
 
     /// One claim; `false` if somebody else was first.
     async fn claim(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<bool, PayError> {
+        let turn = Turn::take(&self.0.turns, id).await;
+        if turn.waited {
+            let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unknown(id))?;
+            if known.is_some() {
+                return Ok(false);
+            }
+        }
         if self.collides(&payer).await.map_err(|_| PayError::Unknown(id))? {
             return Err(PayError::Collision);
         }

@@ -79,7 +79,7 @@ async fn a_replay_waits_for_the_disk_too() {
             tokio::spawn(async move { engine.pay(request, permit).await })
         })
         .collect();
-    eventually("all three claim", async || world.store.queued() >= 3).await;
+    eventually("one of them claims", async || world.store.queued() == 1).await;
     assert!(calls.iter().all(|call| !call.is_finished()));
     assert!(world.history().is_empty());
     world.store.release();

@@ -132,15 +132,15 @@ async fn case_47_a_login_link_opens_once_and_in_time() {
     world.engine.offer_link(evm(1), code(1), Amr::Payment).await.unwrap();
     world.engine.offer_link(evm(1), code(2), Amr::Wallet).await.unwrap();
     let one = session();
-    let grant = world.engine.use_link(code(1), one).await.unwrap();
+    let grant = world.engine.use_link([1; 32], one).await.unwrap();
     assert_eq!((grant.wallet, grant.amr), (evm(1), Amr::Payment));
     assert_eq!(world.engine.session(&one.id).await.unwrap().unwrap().amr, Amr::Payment);
-    for used_or_unknown in [code(1), code(3)] {
+    for used_or_unknown in [[1; 32], [3; 32]] {
         let denied = world.engine.use_link(used_or_unknown, session()).await;
         assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
     }
     world.clock.advance(900_000);
-    let denied = world.engine.use_link(code(2), session()).await;
+    let denied = world.engine.use_link([2; 32], session()).await;
     assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
 }
 

@@ -68,6 +68,49 @@ async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each() {
+    // Aim: doubles of one payment refuse batches of the others on their way; none of the others suffers for it.
+    let mut settings = fast();
+    settings.in_flight_per_payer_max = 256;
+    let world = World::with(settings).await;
+    let calls: Vec<_> = (0..160)
+        .map(|n| {
+            let (engine, request) = (world.engine.clone(), card_for(evm(1), n / 4));
+            let permit = engine.admit(&evm(1)).unwrap();
+            tokio::spawn(async move { engine.pay(request, permit).await })
+        })
+        .collect();
+    // A disk that takes its time: batches pile up behind each flush.
+    let disk = tokio::spawn({
+        let store = world.store.clone();
+        async move {
+            loop {
+                store.hold();
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                store.release();
+                while store.queued() > 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    });
+    let mut won = 0;
+    for call in calls {
+        let paid = in_time("a call", call).await.unwrap().unwrap();
+        bought(&paid);
+        won += usize::from(paid.won);
+    }
+    disk.abort();
+    // Only now is it certain that nobody holds the store again.
+    assert!(disk.await.unwrap_err().is_cancelled());
+    world.store.release();
+    world.quiet().await;
+    assert_eq!((won, world.cards().len()), (40, 40));
+    assert_eq!((world.chain.transfers(), world.chain.submissions()), (40, 40));
+    assert_eq!(world.issuer.cards(), 40);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_02_a_replay_gets_the_same_product_and_does_not_win() {
     // Aim: the answer to a payment never changes, not even by a restart.
     let world = World::new().await;

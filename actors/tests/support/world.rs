@@ -42,7 +42,7 @@ pub(crate) const fn fast() -> Settings {
         in_flight_per_payer_max: 128,
         caps: Caps {
             cards: 200,
-            sum: Cents::new(20_000_00),
+            sum: Cents::new(2_000_000),
         },
         settle_timeout_ms: 120_000,
         prepare_attempts: 3,
