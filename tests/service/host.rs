@@ -138,6 +138,17 @@ impl Host {
     }
 }
 
+impl Host {
+    /// Starts the service and kills it after a while, wherever it is then.
+    pub(crate) fn start_and_kill(&self, after: Duration) {
+        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"], &self.data());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(after);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
 /// Standard output and error of a command, for messages.
 pub(crate) fn text(output: &Output) -> String {
     let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));

@@ -7,5 +7,8 @@
 
 mod agent;
 mod cases_replay;
+mod crash;
+mod crash_books;
+mod crash_traffic;
 mod host;
 mod wire;
