@@ -118,7 +118,9 @@ async fn open_vault(
     if let Some((key, row)) = sample
         && let Some(id) = key.last_chunk::<16>()
     {
-        vault.check(CardId(u128::from_be_bytes(*id)), &row.value).map_err(failed)?;
+        vault
+            .check(CardId(u128::from_be_bytes(*id)), &row.value)
+            .map_err(failed)?;
     }
     Ok(vault)
 }

@@ -118,7 +118,14 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     };
     assert_eq!(refused(readmit), no);
     assert_eq!(refused(Command::OfferLink { code, amr }), no);
-    assert_eq!(refused(Command::UseLink { code: [1; 32], amr, session }), no);
+    assert_eq!(
+        refused(Command::UseLink {
+            code: [1; 32],
+            amr,
+            session
+        }),
+        no
+    );
     let nonce = ([1; 16], 9);
     assert_eq!(refused(Command::SignIn { nonce, session }), Ok(()));
     assert_eq!(
