@@ -44,25 +44,26 @@ impl Payment {
         let decision = Decision::answer(Answer::Done)
             .completes(effect)
             .requires_absent(deposit)
-            .event(Event::Settled(transaction, context.now))
-            .post(&received, context);
+            .event(Event::Settled(transaction, context.now));
         if matches!(self.status, Status::Declined(..)) {
             let credit = Work::Credit {
                 account: self.payer(),
                 amount: self.price(),
                 cause: CreditCause::Payment(*id),
             };
-            return Ok(decision.then(credit, context));
+            return Ok(decision.post(&received, context).then(credit, context));
         }
-        self.fulfil(id, decision, context)
+        self.fulfil(id, decision, received, context)
             .map_err(|_| Rejection::OutOfOrder(self.status()))
     }
 
-    /// The one place that knows how each purchase becomes a product.
+    /// The one place that knows how each purchase becomes a product. What was received and what is owed for it are one
+    /// ledger transaction.
     fn fulfil(
         &self,
         id: &PaymentId,
         decision: Decision<Self>,
+        received: Transaction,
         context: &Context,
     ) -> Result<Decision<Self>, OutOfOrder> {
         let (owner, session) = (self.payer(), self.claim.session);
@@ -80,7 +81,7 @@ impl Payment {
                 Ok(decision
                     .event(Event::Fulfilled(Product::Card(card), context.now))
                     .open(Card::order(card, owner, *id, amount, self.price(), context)?)
-                    .post(&card::posting(&card, amount, self.price(), context.now), context)
+                    .post(&card::book(received, amount, self.price()), context)
                     .put(table::owned_one(&owner, Kind::Card, context.now, card.0), Vec::new())
                     .then(Work::IssueCard(card), context))
             }
