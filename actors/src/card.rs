@@ -188,7 +188,9 @@ impl Card {
 /// What fulfilment adds to the books: the amount is owed to the issuer, the rest of the charge is our fee.
 pub(crate) fn book(received: Transaction, amount: Cents, charged: Usdc) -> Transaction {
     let (amount, fee) = split(amount, charged);
-    received.book(Place::Suspense, Place::CardIssuer, amount).book(Place::Suspense, Place::Fees, fee)
+    received
+        .book(Place::Suspense, Place::CardIssuer, amount)
+        .book(Place::Suspense, Place::Fees, fee)
 }
 
 /// Amount and fee of a charge. The charge is never below the amount, so nothing is lost in the clamp.

@@ -27,8 +27,9 @@ impl Payment {
         }
         match self.status {
             Status::Released => Ok(Decision::answer(Answer::Readmit)),
-            // The watch that is open ends itself when it finds the payment settling.
+            // It is being sent again: nothing to watch until the chain has answered.
             Status::Declined(..) => Ok(Decision::answer(Answer::Wait)
+                .completes(watch(id))
                 .event(Event::Resumed(context.now))
                 .then(Work::Settle(*id), context)),
             _ => Ok(Decision::answer(Answer::Wait)),
@@ -116,6 +117,11 @@ impl Payment {
     }
 }
 
+/// A payment is watched by one effect at most, so its id needs no drawing.
+const fn watch(payment: &PaymentId) -> EffectId {
+    EffectId(payment.0)
+}
+
 fn never_landed() -> Decline {
     Decline {
         reason: "settlement_expired".into(),
@@ -173,11 +179,11 @@ impl Entity for Payment {
             (Status::Settling(_), Command::Declined { effect, decline }) => Ok(done
                 .completes(effect)
                 .event(Event::Declined(decline, now))
-                .then(Work::Watch(*id), context)),
+                .then_as(watch(id), Work::Watch(*id), context)),
             (Status::Settling(_), Command::Lost { effect }) => Ok(done
                 .completes(effect)
                 .event(Event::Lost(now))
-                .then(Work::Watch(*id), context)),
+                .then_as(watch(id), Work::Watch(*id), context)),
             (Status::Unknown(_) | Status::Declined(..), Command::Seen { effect, lookup }) => {
                 payment.seen(id, effect, lookup, context)
             }
