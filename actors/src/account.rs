@@ -65,6 +65,21 @@ pub struct Admission {
     pub caps: Caps,
 }
 
+/// A transfer to our treasury that no payment in the store claims: after a restore, everything since the backup.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Deposit {
+    /// Who sent it.
+    pub from: Wallet,
+    /// How much.
+    pub amount: Usdc,
+    /// The chain's id of it.
+    pub transaction: String,
+}
+
+impl Stored for Deposit {
+    const SCHEMA: u16 = 43;
+}
+
 /// A one-time code for a login link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCode {
@@ -126,6 +141,8 @@ pub enum Command {
         /// Of what.
         cause: CreditCause,
     },
+    /// A transfer that no payment claims: it is the sender's.
+    Import(Deposit),
     /// Make a login link.
     OfferLink {
         /// Its code.

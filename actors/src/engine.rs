@@ -13,11 +13,11 @@ use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, co
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::account::{self, Account, LinkGrant};
+use crate::account::{self, Account, Deposit, LinkGrant};
 use crate::card::Card;
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry};
 use crate::kernel::family::{Ground, Limits, StartEffects};
-use crate::kernel::{Effect, Family, Kind, table};
+use crate::kernel::{Effect, Family, Kind, Refusal, table};
 use crate::payment::Payment;
 use crate::port::{CardIssuer, Clock, Entropy, Settlement};
 use crate::session::Session;
@@ -40,6 +40,9 @@ pub struct Parts {
     pub settlement: Arc<dyn Settlement>,
     /// Makes cards.
     pub issuer: Arc<dyn CardIssuer>,
+    /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
+    /// not know. Empty but after a restore.
+    pub deposits: Vec<Deposit>,
     /// Limits and pauses.
     pub settings: Settings,
 }
@@ -81,6 +84,9 @@ pub enum StartError {
     /// The store refused the first commit.
     #[error("the store refused a commit: {0}")]
     Commit(CommitError),
+    /// An unclaimed transfer could not be credited.
+    #[error("the unclaimed transfer {0} could not be credited")]
+    Deposit(String),
     /// The actor runtime is stopping.
     #[error("actors cannot be started: {0}")]
     Actors(String),
@@ -117,6 +123,7 @@ impl Engine {
             entropy,
             settlement,
             issuer,
+            deposits,
             settings,
         } = parts;
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
@@ -151,6 +158,7 @@ impl Engine {
             accounts: inner.accounts.clone(),
             payments: inner.payments.clone(),
             cards: inner.cards.clone(),
+            store: store.clone(),
             settlement,
             issuer,
             settings,
@@ -167,9 +175,23 @@ impl Engine {
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
+        engine.import(deposits).await?;
         engine.take_up(&*deliveries).await?;
         engine.keep_house();
         Ok(engine)
+    }
+
+    /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.
+    async fn import(&self, deposits: Vec<Deposit>) -> Result<(), StartError> {
+        for deposit in deposits {
+            let (wallet, transaction) = (deposit.from, deposit.transaction.clone());
+            match self.0.accounts.ask(wallet, account::Command::Import(deposit)).await {
+                Ok(()) => tracing::warn!(%wallet, transaction, "an unclaimed transfer was credited"),
+                Err(Refusal::Conflict) => {}
+                Err(_) => return Err(StartError::Deposit(transaction)),
+            }
+        }
+        Ok(())
     }
 
     /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:

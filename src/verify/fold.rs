@@ -99,6 +99,7 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
             let cause = match cause {
                 CreditCause::Payment(id) => id.to_string(),
                 CreditCause::Card(id) => id.to_string(),
+                CreditCause::Deposit(id) => id.to_string(),
             };
             history.credits.entry(cause).or_default().push(amount.atomic());
             keep(trail, record);

@@ -2,8 +2,8 @@
 
 use purser_storage::codec;
 
-use super::{Account, Admission, Caps, Command, Event, LinkGrant, Rejection};
-use crate::id::{EffectId, Wallet};
+use super::{Account, Admission, Caps, Command, Deposit, Event, LinkGrant, Rejection};
+use crate::id::{DepositId, EffectId, Wallet};
 use crate::kernel::effect::{CreditCause, Share, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
@@ -111,8 +111,32 @@ fn credit(
         .post(&booked, context);
     Ok(match cause {
         CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
-        CreditCause::Card(_) => decision,
+        CreditCause::Card(_) | CreditCause::Deposit(_) => decision,
     })
+}
+
+/// Credits an unclaimed transfer once: the row that says so is the token, here and for the payment that would settle by
+/// the same transfer.
+fn import(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    deposit: &Deposit,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let most = this.map_or(Usdc::ZERO, |a| a.total_deposits.max(a.balance));
+    most.plus(deposit.amount).map_err(|_| Rejection::Overflow)?;
+    let network = wallet.network();
+    let id = DepositId::of(network, &deposit.transaction);
+    let booked =
+        Transaction::new(context.now, id).book(Place::Treasury(network), Place::Holder(*wallet), deposit.amount);
+    let decision = born(this, wallet, Decision::answer(()), context);
+    Ok(decision
+        .put_new(table::deposit(id), codec::encode(deposit))
+        .event(Event::Credited {
+            amount: deposit.amount,
+            cause: CreditCause::Deposit(id),
+        })
+        .post(&booked, context))
 }
 
 impl Entity for Account {
@@ -167,6 +191,7 @@ impl Entity for Account {
                 let decision = born(this, wallet, done, context).event(Event::Reserved(share));
                 Ok(decision.then(Work::Readmit { payment, share }, context))
             }
+            (this, Command::Import(deposit)) => import(this, wallet, &deposit, context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (Some(account), Command::Credit { effect, amount, cause }) => {
                 credit(account, effect, amount, cause, context)
