@@ -119,16 +119,12 @@ mod tests {
     async fn case_72_only_a_code_gets_into_the_form() {
         use http_body_util::BodyExt as _;
         let page = LoginPage::new();
-        let text = async |query| {
+        let text = async |query: Option<&str>| {
             let body = page.offering(query).into_body().collect().await.unwrap().to_bytes();
             String::from_utf8(body.to_vec()).unwrap()
         };
-        let code = "AAECAwQFBgcICQoLDA0ODw";
-        assert!(
-            text(Some(&format!("code={code}")))
-                .await
-                .contains(&format!("id=\"code\" value=\"{code}\""))
-        );
+        let filled = text(Some("code=AAECAwQFBgcICQoLDA0ODw")).await;
+        assert!(filled.contains("id=\"code\" value=\"AAECAwQFBgcICQoLDA0ODw\""));
         assert!(page.body.contains(NO_CODE));
         for other in [
             None,
