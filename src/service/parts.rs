@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use purser_actors::account::Caps;
+use purser_actors::account::{Caps, Deposit};
 use purser_actors::engine::{Parts, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
@@ -126,13 +126,14 @@ async fn open_vault(
 }
 
 /// What the engine is built from.
-pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World) -> Parts {
+pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, deposits: Vec<Deposit>) -> Parts {
     Parts {
         store,
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
         settlement: world.settlement.clone(),
         issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
+        deposits,
         settings: engine_settings(config),
     }
 }

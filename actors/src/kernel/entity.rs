@@ -217,6 +217,13 @@ impl<E: Entity> Decision<E> {
         self.put(key, value)
     }
 
+    /// The batch holds only if there is no such row.
+    #[must_use]
+    pub fn requires_absent(mut self, key: RowKey) -> Self {
+        self.conditions.push(Condition::Absent(key));
+        self
+    }
+
     /// Removes a row that must exist.
     #[must_use]
     pub fn take(mut self, key: RowKey) -> Self {

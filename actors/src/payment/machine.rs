@@ -2,7 +2,7 @@
 
 use super::{Answer, Claim, Command, Event, Outcome, Payment, Product, Purchase, Rejection, Status};
 use crate::card::{self, Card};
-use crate::id::{CardId, EffectId, PaymentId, Wallet};
+use crate::id::{CardId, DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
@@ -39,8 +39,11 @@ impl Payment {
     fn settled(&self, id: &PaymentId, effect: EffectId, transaction: String, context: &Context) -> Decided {
         let treasury = Place::Treasury(self.claim.authorization.network());
         let received = Transaction::new(context.now, id).book(treasury, Place::Suspense, self.price());
+        // A transfer that was credited as a deposit buys nothing any more.
+        let deposit = table::deposit(DepositId::of(self.claim.authorization.network(), &transaction));
         let decision = Decision::answer(Answer::Done)
             .completes(effect)
+            .requires_absent(deposit)
             .event(Event::Settled(transaction, context.now))
             .post(&received, context);
         if matches!(self.status, Status::Declined(..)) {

@@ -184,8 +184,7 @@ async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
         .fate(&request.authorization, crate::support::ports::Fate::Waits);
     let call = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
-        let permit = engine.admit(&evm(1)).unwrap();
-        async move { engine.pay(request, permit).await }
+        async move { engine.pay(request).await }
     });
     eventually("it is on its way", async || world.chain.at_gate() == 1).await;
     world.engine.set_frozen(evm(1), Some("too late".into())).await.unwrap();

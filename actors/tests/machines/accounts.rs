@@ -232,3 +232,29 @@ fn case_26_caps_at_the_top_of_the_integers_do_not_wrap() {
         "the last day there is is a day"
     );
 }
+
+#[test]
+fn case_66_an_unclaimed_transfer_is_credited_once_and_settles_nothing_any_more() {
+    // Aim: the row that records the deposit is the token: the import wants it absent, and so does every settlement.
+    use purser_actors::account::Deposit;
+    use purser_actors::id::{DepositId, Network};
+    use purser_actors::kernel::table;
+    use purser_storage::Condition;
+    let deposit = Deposit {
+        from: WALLET,
+        amount: Usdc::from_atomic(7),
+        transaction: "0xabc".into(),
+    };
+    let decision = Account::decide(None, &WALLET, Command::Import(deposit), &at(NOW)).unwrap();
+    let row = table::deposit(DepositId::of(Network::Base, "0xabc"));
+    assert!(decision.conditions().contains(&Condition::Absent(row)));
+    let born = decision
+        .events()
+        .iter()
+        .try_fold(None, |state, event| Account::apply(state, &WALLET, event).map(Some));
+    let account = born.unwrap().unwrap();
+    assert_eq!(
+        (account.balance, account.total_deposits),
+        (Usdc::from_atomic(7), Usdc::from_atomic(7))
+    );
+}
