@@ -109,11 +109,10 @@ impl Service {
         }));
         let as_store: Arc<dyn Store> = store.clone();
         let world = parts::open_world(&config, &data, &*as_store).await?;
-        let deposits = match store.restore_mark() {
-            None => Vec::new(),
-            Some(_) => restore::unclaimed(&*as_store, &world).await?,
-        };
+        let mark = store.restore_mark();
+        let deposits = restore::due(&*as_store, mark, &world).await?;
         let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, deposits)).await?;
+        restore::done(&*as_store, mark).await?;
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
         let health = Arc::new(Health {

@@ -77,6 +77,8 @@ pub struct ChainTransfer {
     pub from: Wallet,
     /// How much, atomic USDC.
     pub atomic: u64,
+    /// When the chain took it, in milliseconds since the epoch.
+    pub at_ms: u64,
 }
 
 /// Everything stored, decoded.

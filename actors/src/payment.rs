@@ -129,6 +129,8 @@ pub enum Command {
     Present {
         /// Digest of the request.
         request: [u8; 32],
+        /// Whether it may be sent again if it was declined: the caller has room, and the account is not frozen.
+        again: bool,
     },
     /// The bytes to send are ready.
     Prepared(Prepared),
@@ -168,6 +170,13 @@ pub enum Command {
         /// The effect that says so.
         effect: EffectId,
     },
+    /// The chain has it, and after a restore the account was credited with it.
+    Deposited {
+        /// The effect that saw it.
+        effect: EffectId,
+        /// The transaction.
+        transaction: String,
+    },
     /// The account has admitted it again after a release.
     Readmitted {
         /// The effect that says so.
@@ -200,6 +209,8 @@ pub enum Event {
     Fulfilled(Product, Timestamp),
     /// The account holds the credit.
     Credited(Timestamp),
+    /// The account was credited with the transfer itself, after a restore.
+    Deposited(String, Timestamp),
     /// Can never land.
     Refused(Timestamp),
 }

@@ -35,8 +35,10 @@ pub struct Session {
     pub amr: Amr,
     /// Since when.
     pub created_at: Timestamp,
-    /// Refreshing ends here.
+    /// Refreshing ends here, unless it is used before.
     pub expires_at: Timestamp,
+    /// How long it lives without use, in milliseconds.
+    life_ms: u64,
     /// How often it was refreshed.
     pub generation: u32,
     current: [u8; 32],
@@ -82,8 +84,8 @@ pub enum Event {
         amr: Amr,
         /// When.
         at: Timestamp,
-        /// Refreshing ends here.
-        expires_at: Timestamp,
+        /// How long it lives without use, in milliseconds.
+        life_ms: u64,
         /// Hash of the first token.
         first: [u8; 32],
     },
@@ -148,7 +150,7 @@ impl Session {
                 owner,
                 amr,
                 at,
-                expires_at: at.plus_ms(life_ms),
+                life_ms,
                 first,
             },
             context,
@@ -223,14 +225,15 @@ impl Entity for Session {
                     owner,
                     amr,
                     at,
-                    expires_at,
+                    life_ms,
                     first,
                 },
             ) => Ok(Self {
                 owner: *owner,
                 amr: *amr,
                 created_at: *at,
-                expires_at: *expires_at,
+                expires_at: at.plus_ms(*life_ms),
+                life_ms: *life_ms,
                 generation: 0,
                 current: *first,
                 previous: None,
@@ -243,6 +246,7 @@ impl Entity for Session {
                 previous: Some(s.current),
                 current: *next,
                 rotated_at: *at,
+                expires_at: at.plus_ms(s.life_ms),
                 ..s
             }),
             (Some(s), Event::Revoked(why)) if s.is_active() => Ok(Self {

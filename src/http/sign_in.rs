@@ -201,10 +201,10 @@ async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<
         .map_err(|_| ApiError::internal())?;
     let session: Session = read.ok_or_else(invalid)?;
     // A made-up token must not be able to revoke anybody's family.
-    if !state.credentials.is_of(presented.session, &session, &presented.hash.0) {
+    if !state.credentials.is_of(presented, &session) {
         return Err(invalid());
     }
-    let generation = session.generation + 1;
+    let generation = session.generation.saturating_add(1);
     let next = state.credentials.refresh_hash(presented.session, generation);
     let command = Command::Refresh {
         presented: presented.hash.0,

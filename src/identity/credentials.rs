@@ -8,7 +8,7 @@ use purser_actors::payment::NewSession;
 use purser_actors::port::{Clock, Entropy};
 use purser_actors::session::{Amr, Session};
 
-use super::refresh::RefreshTokens;
+use super::refresh::{PresentedRefresh, RefreshTokens};
 use super::secret::SecretText;
 use super::token::{ID_TOKEN_LIFETIME_S, SignInMethod, Tokens};
 
@@ -39,15 +39,14 @@ impl Credentials {
 
     /// Hash of the refresh token of a generation.
     pub fn refresh_hash(&self, session: SessionId, generation: u32) -> [u8; 32] {
-        self.refresh.issue(session, u64::from(generation)).1.0
+        self.refresh.issue(session, generation).1.0
     }
 
-    /// Whether a presented hash is one of this session's, of any generation so far: only then may it revoke anything.
-    pub fn is_of(&self, id: SessionId, session: &Session, presented: &[u8; 32]) -> bool {
-        // Newest first: an honest client holds the newest.
-        (0..=session.generation)
-            .rev()
-            .any(|generation| self.refresh_hash(id, generation) == *presented)
+    /// Whether a presented token is one that this session was really given, now or before: only then may it revoke
+    /// anything. One computation, however old the session is.
+    pub fn is_of(&self, presented: &PresentedRefresh, session: &Session) -> bool {
+        presented.generation <= session.generation
+            && self.refresh_hash(presented.session, presented.generation) == presented.hash.0
     }
 
     /// The three fields of the contract: `id_token`, `refresh_token`, `expires_in` (a string of seconds).
@@ -59,7 +58,7 @@ impl Credentials {
         let id_token: SecretText = self
             .tokens
             .mint(wallet, session, method, self.clock.now(), &*self.entropy);
-        let (refresh_token, _) = self.refresh.issue(session, u64::from(generation));
+        let (refresh_token, _) = self.refresh.issue(session, generation);
         View::new()
             .text("id_token", id_token.expose())
             .text("refresh_token", refresh_token.expose())

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use super::secret::{Key32, MacKey, SecretText};
 
 const PREFIX: &str = "rt_";
-/// `rt_`, 32 hex digits, a dot, 43 characters of base64url.
-const LENGTH: usize = 3 + 32 + 1 + 43;
+/// `rt_`, 32 hex digits of the session, 8 of the generation, a dot, 43 characters of base64url.
+const LENGTH: usize = 3 + 32 + 8 + 1 + 43;
 
 /// SHA-256 of a refresh token's secret: what the session stores and compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +23,8 @@ pub struct RefreshHash(pub [u8; 32]);
 pub struct PresentedRefresh {
     /// The session it names.
     pub session: SessionId,
+    /// The generation it names; worth nothing until the secret has been computed again for it.
+    pub generation: u32,
     /// The hash of the secret it carries.
     pub hash: RefreshHash,
 }
@@ -45,11 +47,12 @@ impl RefreshTokens {
     }
 
     /// The token of a session's generation and the hash to store. The same arguments give the same token.
-    pub fn issue(&self, session: SessionId, generation: u64) -> (SecretText, RefreshHash) {
+    pub fn issue(&self, session: SessionId, generation: u32) -> (SecretText, RefreshHash) {
         let secret = Key32::new(self.mac.tag(&[&session.0.to_be_bytes(), &generation.to_be_bytes()]));
         let mut text = String::with_capacity(LENGTH);
         text.push_str(PREFIX);
         text.push_str(&hex::encode(session.0.to_be_bytes()));
+        text.push_str(&hex::encode(generation.to_be_bytes()));
         text.push('.');
         URL_SAFE_NO_PAD.encode_string(secret.expose(), &mut text);
         (SecretText::new(text), hash(secret.expose()))
@@ -57,20 +60,27 @@ impl RefreshTokens {
 
     /// Reads a token strictly: one text for one token. Whether the secret is right, the session's hashes tell.
     pub fn parse(text: &str) -> Result<PresentedRefresh, MalformedRefreshToken> {
-        let (session, secret) = text
+        let (names, secret) = text
             .strip_prefix(PREFIX)
             .and_then(|rest| rest.split_once('.'))
             .ok_or(MalformedRefreshToken)?;
         if text.len() != LENGTH {
             return Err(MalformedRefreshToken);
         }
+        let (session, generation) = names.split_at_checked(32).ok_or(MalformedRefreshToken)?;
         let session = format!("{}{session}", SessionId::PREFIX)
             .parse()
             .map_err(|_| MalformedRefreshToken)?;
+        let lower = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        if generation.len() != 8 || !generation.bytes().all(lower) {
+            return Err(MalformedRefreshToken);
+        }
+        let generation = u32::from_str_radix(generation, 16).map_err(|_| MalformedRefreshToken)?;
         let mut bytes = [0; 32];
         match URL_SAFE_NO_PAD.decode_slice(secret, &mut bytes) {
             Ok(32) => Ok(PresentedRefresh {
                 session,
+                generation,
                 hash: hash(&bytes),
             }),
             _ => Err(MalformedRefreshToken),
@@ -102,6 +112,7 @@ mod tests {
             presented,
             PresentedRefresh {
                 session: SessionId(7),
+                generation: 3,
                 hash: stored
             }
         );

@@ -11,26 +11,66 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Usdc;
 use purser_actors::payment::Payment;
-use purser_storage::{Store, codec};
+use purser_storage::{Batch, CommitError, RestoreMark, Store, Write, codec};
+use tokio::sync::oneshot;
 
 use super::ServiceError;
 use super::parts::World;
 use crate::sandbox::keys::treasury;
 use crate::verify::ChainTransfer;
 
-/// Rows and transfers read at once.
-const PAGE: usize = 1_000;
+/// Where it is written down that the deposits of a restore were credited.
+const DONE: &str = "restore-credited";
 
-/// Every transfer to our treasury that no payment in the store claims.
+/// What is still to be credited after a restore: nothing without one, and nothing once it was done.
 ///
 /// # Errors
 /// When the store or the chain cannot be read.
-pub async fn unclaimed(store: &dyn Store, world: &World) -> Result<Vec<Deposit>, ServiceError> {
+pub async fn due(
+    store: &dyn Store,
+    mark: Option<RestoreMark>,
+    world: &World,
+) -> Result<Vec<Deposit>, ServiceError> {
+    let Some(mark) = mark else { return Ok(Vec::new()) };
+    let done = store.read(&table::meta(DONE)).await?;
+    if done.is_some_and(|row| *row.value == mark.restored_at_ms.to_be_bytes()) {
+        return Ok(Vec::new());
+    }
+    unclaimed(store, world, mark.restored_at_ms).await
+}
+
+/// Writes down that they were.
+///
+/// # Errors
+/// When the store refuses.
+pub async fn done(store: &dyn Store, mark: Option<RestoreMark>) -> Result<(), ServiceError> {
+    let Some(mark) = mark else { return Ok(()) };
+    let (key, value) = (table::meta(DONE), mark.restored_at_ms.to_be_bytes().to_vec());
+    let batch = Batch { writes: vec![Write::Put { key, revision: 0, value }], ..Batch::default() };
+    let (told, committed) = oneshot::channel();
+    store.commit(batch, Box::new(move |result| drop(told.send(result))));
+    let committed = committed.await.unwrap_or(Err(CommitError::Stopped));
+    committed.map(drop).map_err(|e| ServiceError::Part("the restore mark", e.to_string()))
+}
+
+/// Rows and transfers read at once.
+const PAGE: usize = 1_000;
+
+/// Every transfer to our treasury up to the moment of the restore that no payment in the store claims. What came later
+/// belongs to payments that this store knows.
+///
+/// # Errors
+/// When the store or the chain cannot be read.
+async fn unclaimed(
+    store: &dyn Store,
+    world: &World,
+    restored_at_ms: u64,
+) -> Result<Vec<Deposit>, ServiceError> {
     let known = claimed(store).await?;
     let transfers = received(world).await?;
     Ok(transfers
         .into_iter()
-        .filter(|t| !known.contains(&t.transaction))
+        .filter(|t| t.at_ms <= restored_at_ms && !known.contains(&t.transaction))
         .map(|t| Deposit {
             from: t.from,
             amount: Usdc::from_atomic(t.atomic),
@@ -82,6 +122,7 @@ pub async fn received(world: &World) -> Result<Vec<ChainTransfer>, ServiceError>
                     transaction: seen.id,
                     from,
                     atomic: seen.amount,
+                    at_ms: seen.at,
                 });
             }
         }

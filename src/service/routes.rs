@@ -108,7 +108,7 @@ pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result
     }
     let inside = Inside {
         routes,
-        no_head: vec!["/get-card", "/auth", "/get-auth-link"],
+        no_head: vec!["/get-card", "/get-card-data", "/auth", "/get-auth-link"],
         authenticator: entrance.doorkeeper,
         limiter,
         clock: house.world.clock.clone(),

@@ -133,6 +133,10 @@ fn payment_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> 
             "fulfilled"
         }
         payment::Event::Credited(_) => "credited",
+        payment::Event::Deposited(transaction, _) => {
+            trail.transaction = Some(transaction);
+            "credited"
+        }
         payment::Event::Refused(_) => "refused",
     };
     trail.status = status.into();

@@ -46,11 +46,14 @@ fn credit_cause(work: &Work) -> Option<String> {
 }
 
 fn payments(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
+    let deposits: BTreeSet<&str> = contents.deposits.iter().map(|d| d.transaction.as_str()).collect();
     for (id, (payment, _)) in &contents.payments {
         let name = id.to_string();
         let paid = i128::from(payment.claim.authorization.value().atomic());
         let received = books.received.get(&name).copied().unwrap_or(0);
-        let landed = payment.transaction().is_some();
+        // A transfer that was credited as a deposit is booked and credited there, under its own name.
+        let as_deposit = payment.transaction().is_some_and(|t| deposits.contains(t));
+        let landed = payment.transaction().is_some() && !as_deposit;
         if received != if landed { paid } else { 0 } {
             report.find(
                 "payment.received",
@@ -62,6 +65,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
         let products = contents.cards.values().filter(|(c, _)| c.payment == *id).count();
         let (want_products, want_credits) = match &payment.status {
             Status::Fulfilled { .. } => (1, 0),
+            Status::Credited { .. } if as_deposit => (0, 0),
             Status::Credited { .. } => (0, paid),
             Status::Settled { .. } if under_way.contains(&name) => (0, 0),
             // The credit is booked and the payment is being told.

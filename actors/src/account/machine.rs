@@ -23,7 +23,8 @@ fn admit(this: Option<&Account>, purchase: &Purchase, caps: Caps, context: &Cont
     if let Some(message) = this.and_then(|a| a.frozen.clone()) {
         return Err(Rejection::Frozen { message });
     }
-    let day = day_of(context.now);
+    // A clock that steps back over midnight must not open yesterday's budget again.
+    let day = day_of(context.now).max(this.map_or(0, |a| a.day));
     let (cards, spent) = this.map_or((0, Cents::ZERO), |a| a.used(day));
     if cards >= caps.cards {
         return Err(Rejection::CardsPerDay { cap: caps.cards });

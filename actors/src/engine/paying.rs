@@ -8,7 +8,7 @@ use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::Refusal;
 use crate::money::Cents;
-use crate::payment::{self, NewSession, Outcome, Purchase, Rejection, Status};
+use crate::payment::{self, NewSession, Outcome, Payment, Purchase, Rejection, Status};
 use crate::port::Authorization;
 
 /// A purchase with its verified payment.
@@ -94,6 +94,8 @@ pub enum PayError {
     AlreadyUsed,
     /// There is no room now.
     Overloaded(Overloaded),
+    /// The engine cannot answer now; nothing was claimed.
+    Unavailable,
     /// The engine cannot answer now; the payment may be claimed.
     Unknown(PaymentId),
 }
@@ -149,41 +151,53 @@ impl Engine {
 
     async fn claim_or_join(&self, payment: PaymentId, request: PayRequest) -> Result<Paid, PayError> {
         let payer = request.authorization.payer();
-        let unknown = PayError::Unknown(payment);
         for _ in 0..RACES {
-            let known = self.0.payments.read(&payment).await.map_err(|_| unknown.clone())?;
-            let (permit, above) = if known.is_none() {
-                match self.claim(payment, payer, &request).await? {
+            let known = self.0.payments.read(&payment).await.map_err(|_| PayError::Unavailable)?;
+            let (won, permit, above) = match known {
+                None => match self.claim(payment, payer, &request).await? {
                     None => continue,
-                    Some(permit) => (Some(permit), 0),
-                }
-            } else {
-                match self.join(payment, payer, &request).await? {
-                    None => continue,
-                    Some(above) => (None, above),
+                    Some(permit) => (true, Some(permit), 0),
+                },
+                Some((known, _)) => {
+                    let permit = self.room_to_settle_again(&known).await?;
+                    match self.join(payment, payer, &request, permit.is_some()).await? {
+                        None => continue,
+                        Some(above) => (false, permit, above),
+                    }
                 }
             };
-            let outcome = self.0.payments.outcome(payment, above).await.map_err(|_| unknown)?;
-            return Ok(Paid {
-                payment,
-                won: permit.is_some(),
-                outcome,
-            });
+            let outcome = self.0.payments.outcome(payment, above).await;
+            drop(permit);
+            let outcome = outcome.map_err(|_| PayError::Unknown(payment))?;
+            return Ok(Paid { payment, won, outcome });
         }
-        Err(unknown)
+        Err(PayError::Unavailable)
+    }
+
+    /// A payment that was declined or released settles once more when it is presented: that takes room like a claim, and
+    /// a frozen account gets none. Any other is joined as it is.
+    async fn room_to_settle_again(&self, known: &Payment) -> Result<Option<Permit>, PayError> {
+        if !matches!(known.status, Status::Declined(..) | Status::Released) {
+            return Ok(None);
+        }
+        let account = self.account(&known.payer()).await.map_err(|_| PayError::Unavailable)?;
+        if let Some(message) = account.and_then(|a| a.frozen) {
+            return Err(PayError::Frozen { message });
+        }
+        self.admit(&known.payer()).map(Some).map_err(PayError::Overloaded)
     }
 
     /// One claim, with the room it takes; `None` if somebody else was first.
     async fn claim(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<Permit>, PayError> {
         let turn = Turn::take(&self.0.turns, id).await;
         if turn.waited {
-            let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unknown(id))?;
+            let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unavailable)?;
             if known.is_some() {
                 return Ok(None);
             }
         }
         let permit = self.admit(&payer).map_err(PayError::Overloaded)?;
-        if self.collides(&payer).await.map_err(|_| PayError::Unknown(id))? {
+        if self.collides(&payer).await.map_err(|_| PayError::Unavailable)? {
             return Err(PayError::Collision);
         }
         let PayRequest {
@@ -214,7 +228,13 @@ impl Engine {
     }
 
     /// Joins a payment that is known: the revision above which its outcome counts, or `None` to look again.
-    async fn join(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<u64>, PayError> {
+    async fn join(
+        &self,
+        id: PaymentId,
+        payer: Wallet,
+        request: &PayRequest,
+        again: bool,
+    ) -> Result<Option<u64>, PayError> {
         match self
             .0
             .payments
@@ -222,6 +242,7 @@ impl Engine {
                 id,
                 payment::Command::Present {
                     request: request.request,
+                    again,
                 },
             )
             .await
@@ -230,7 +251,8 @@ impl Engine {
             Ok(payment::Answer::Readmit) => self.readmit(id, payer, request).await,
             Err(Refusal::Rejected(Rejection::OtherRequest)) => Err(PayError::AlreadyUsed),
             Err(Refusal::Conflict | Refusal::Missing | Refusal::Rejected(_)) => Ok(None),
-            Err(Refusal::Unknown | Refusal::Quarantined) => Err(PayError::Unknown(id)),
+            Err(Refusal::Quarantined) => Err(PayError::Unavailable),
+            Err(Refusal::Unknown) => Err(PayError::Unknown(id)),
         }
     }
 
@@ -259,6 +281,7 @@ fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
         Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
         Refusal::Rejected(account::Rejection::CardsPerDay { cap }) => PayError::CardsPerDay { cap },
         Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
+        Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
         _ => PayError::Unknown(id),
     }
 }

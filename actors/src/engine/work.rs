@@ -5,7 +5,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_storage::Store;
+use purser_storage::{Store, codec};
 
 use super::Settings;
 use crate::account::{self, Account};
@@ -102,10 +102,7 @@ impl Desk {
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
             Ok(Submitted::Settled { transaction }) if self.is_deposit(&payment, &transaction).await? => {
-                payment::Command::Declined {
-                    effect: effect_id,
-                    decline: credited_already(),
-                }
+                payment::Command::Deposited { effect: effect_id, transaction }
             }
             Ok(Submitted::Settled { transaction }) => payment::Command::Settled {
                 effect: effect_id,
@@ -134,6 +131,14 @@ impl Desk {
         tell(&self.payments, id, command).await
     }
 
+    /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
+    async fn is_open(&self, effect: &Effect) -> Result<bool, Failure> {
+        let row = self.store.read(&table::effect(effect.id)).await;
+        let Some(row) = row.map_err(|e| Failure::temporary(e.to_string()))? else { return Ok(false) };
+        let stored: Effect = codec::decode(&row.value).map_err(|e| Failure::temporary(e.to_string()))?;
+        Ok(stored.created_at == effect.created_at)
+    }
+
     /// Whether the transfer was credited to its sender when an older backup was restored.
     async fn is_deposit(&self, payment: &Payment, transaction: &str) -> Result<bool, Failure> {
         let id = DepositId::of(payment.claim.authorization.network(), transaction);
@@ -147,9 +152,9 @@ impl Desk {
 
     /// Reads the chain until the payment has landed or never can.
     async fn watch(&self, effect: &Effect, id: PaymentId) -> Done {
-        let open = self.store.read(&table::effect(effect.id)).await;
-        if open.map_err(|e| Failure::temporary(e.to_string()))?.is_none() {
-            // The payment was sent again meanwhile, which ended this watch.
+        if !self.is_open(effect).await? {
+            // The payment was sent again meanwhile, which ended this watch; if it was declined again, a younger one is
+            // on its way.
             return Ok(());
         }
         let payment = self.payment(id).await?;
@@ -160,7 +165,8 @@ impl Desk {
             {
                 Ok(Lookup::Pending) | Err(_) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
                 Ok(Lookup::Landed { transaction }) if self.is_deposit(&payment, &transaction).await? => {
-                    Lookup::Impossible
+                    let command = payment::Command::Deposited { effect: effect.id, transaction };
+                    return tell(&self.payments, id, command).await;
                 }
                 Ok(lookup) => lookup,
             }
@@ -214,13 +220,6 @@ impl Desk {
         operation: &'static str,
     ) -> Result<T, PortError> {
         within(Duration::from_millis(self.settings.settle_timeout_ms), call, operation).await
-    }
-}
-
-fn credited_already() -> Decline {
-    Decline {
-        reason: "payment_already_credited".into(),
-        message: "this transfer was credited to the account balance when the service was restored".into(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use purser_storage::{Batch, CommitError, Condition, Store};
+use purser_storage::{Batch, CommitError, Condition, Store, codec};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 
 use crate::kernel::effect::{Effect, Failure};
@@ -253,7 +253,9 @@ impl Actor for Delivery {
     async fn post_start(&self, myself: ActorRef<()>, effect: &mut Effect) -> Result<(), ActorProcessingErr> {
         self.worker.run(effect).await?;
         // A worker that reports success and leaves the row would lose the effect until the next start.
-        if self.store.read(&table::effect(effect.id)).await?.is_some() {
+        let row = self.store.read(&table::effect(effect.id)).await?;
+        let open: Option<Effect> = row.map(|row| codec::decode(&row.value)).transpose()?;
+        if open.is_some_and(|open| open.created_at == effect.created_at) {
             return Err(Failure::temporary("the try ended and the effect is still open").into());
         }
         myself.stop(None);

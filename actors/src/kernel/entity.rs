@@ -232,6 +232,13 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// The batch holds only if there is such a row.
+    #[must_use]
+    pub fn requires_present(mut self, key: RowKey) -> Self {
+        self.conditions.push(Condition::Present(key));
+        self
+    }
+
     /// Removes a row that must exist.
     #[must_use]
     pub fn take(mut self, key: RowKey) -> Self {

@@ -21,14 +21,14 @@ impl Payment {
         Opening::of::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
     }
 
-    fn present(&self, id: &PaymentId, request: [u8; 32], context: &Context) -> Decided {
+    fn present(&self, id: &PaymentId, request: [u8; 32], again: bool, context: &Context) -> Decided {
         if request != self.claim.request {
             return Err(Rejection::OtherRequest);
         }
         match self.status {
             Status::Released => Ok(Decision::answer(Answer::Readmit)),
             // It is being sent again: nothing to watch until the chain has answered.
-            Status::Declined(..) => Ok(Decision::answer(Answer::Wait)
+            Status::Declined(..) if again => Ok(Decision::answer(Answer::Wait)
                 .completes(watch(id))
                 .event(Event::Resumed(context.now))
                 .then(Work::Settle(*id), context)),
@@ -56,6 +56,20 @@ impl Payment {
         }
         self.fulfil(id, decision, received, context)
             .map_err(|_| Rejection::OutOfOrder(self.status()))
+    }
+
+    /// On chain, and credited to the payer when an older backup was restored: that was its end, though nobody knew.
+    fn deposited(&self, effect: EffectId, transaction: String, context: &Context) -> Decision<Self> {
+        let deposit = table::deposit(DepositId::of(self.claim.authorization.network(), &transaction));
+        let free = Work::FreeShare {
+            account: self.payer(),
+            share: self.claim.share,
+        };
+        Decision::answer(Answer::Done)
+            .completes(effect)
+            .requires_present(deposit)
+            .event(Event::Deposited(transaction, context.now))
+            .then(free, context)
     }
 
     /// The one place that knows how each purchase becomes a product. What was received and what is owed for it are one
@@ -144,6 +158,9 @@ impl Entity for Payment {
         ("declined", "presented again", "settling"),
         ("declined", "chain shows it", "settled"),
         ("declined", "it can never land", "refused"),
+        ("settling", "credited after a restore", "credited"),
+        ("unknown", "credited after a restore", "credited"),
+        ("declined", "credited after a restore", "credited"),
         ("settled", "the product exists", "fulfilled"),
         ("settled", "the balance holds it", "credited"),
     ];
@@ -162,7 +179,7 @@ impl Entity for Payment {
         let done = Decision::answer(Answer::Done);
         let now = context.now;
         match (&payment.status, command) {
-            (_, Command::Present { request }) => payment.present(id, request, context),
+            (_, Command::Present { request, again }) => payment.present(id, request, again, context),
             (Status::Claimed, Command::Prepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
             (Status::Claimed, Command::Unsendable { effect }) => {
                 Ok(done.completes(effect).event(Event::Released(now)).then(
@@ -189,6 +206,10 @@ impl Entity for Payment {
             }
             // A watch that finds its payment moved on has nothing left to watch.
             (_, Command::Seen { effect, .. }) => Ok(done.completes(effect)),
+            (
+                Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
+                Command::Deposited { effect, transaction },
+            ) => Ok(payment.deposited(effect, transaction, context)),
             (Status::Settled { .. }, Command::Credited { effect }) => {
                 Ok(done.completes(effect).event(Event::Credited(now)))
             }
@@ -250,6 +271,10 @@ impl Entity for Payment {
                 },
                 *at,
             )),
+            (Status::Settling(_) | Status::Unknown(_) | Status::Declined(..), Event::Deposited(transaction, at)) => {
+                let transaction = transaction.clone();
+                Ok(payment.moved(Status::Credited { transaction }, *at))
+            }
             (Status::Settled { transaction }, Event::Credited(at)) => {
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }

@@ -28,7 +28,7 @@ impl Payment {
             Event::Released(_) => Some("released"),
             Event::Settled(..) => Some("settled"),
             Event::Fulfilled(..) => Some("fulfilled"),
-            Event::Credited(_) => Some("credited"),
+            Event::Credited(_) | Event::Deposited(..) => Some("credited"),
             Event::Refused(_) => Some("refused"),
         }
     }

@@ -9,7 +9,6 @@ use purser_actors::kernel::Entity;
 use purser_actors::kernel::effect::CreditCause;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment, Product};
-use purser_actors::port::Timestamp;
 use purser_actors::session::{self, Amr, Revoked, Session};
 
 use crate::sample::{
@@ -54,6 +53,7 @@ fn payment_events() -> Vec<payment::Event> {
         Event::Settled(transaction(), NOW),
         Event::Fulfilled(Product::Card(CARD), NOW),
         Event::Credited(NOW),
+        Event::Deposited("tx".into(), NOW),
         Event::Refused(NOW),
     ]
 }
@@ -100,7 +100,7 @@ fn session_events() -> Vec<session::Event> {
             owner: WALLET,
             amr: Amr::Wallet,
             at: NOW,
-            expires_at: Timestamp(NOW.0 + 1_000),
+            life_ms: 1_000,
             first: [1; 32],
         },
         Event::Refreshed { next: [2; 32], at: NOW },
