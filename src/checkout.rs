@@ -276,9 +276,11 @@ fn refused(error: PayError) -> ApiError {
             "Too many paid calls are in flight. Nothing was charged.",
             full.retry_after_s,
         ),
-        PayError::Unavailable => {
-            ApiError::unavailable("unavailable", "The service could not take the payment. Nothing was charged.", 2)
-        }
+        PayError::Unavailable => ApiError::unavailable(
+            "unavailable",
+            "The service could not take the payment. Nothing was charged.",
+            2,
+        ),
         PayError::Unknown(_) => ApiError::internal(),
     }
 }

@@ -65,6 +65,7 @@ pub struct Service {
 
 /// Stopping or serving, and a store that has not failed.
 struct Health {
+    engine: Engine,
     serving: Arc<AtomicBool>,
     store: Arc<JournalStore>,
 }
@@ -73,6 +74,9 @@ impl Readiness for Health {
     fn ready(&self) -> Result<(), &'static str> {
         if self.store.has_failed() {
             return Err("storage");
+        }
+        if !self.engine.is_sound() {
+            return Err("engine");
         }
         if self.serving.load(Ordering::Acquire) {
             Ok(())
@@ -116,6 +120,7 @@ impl Service {
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
         let health = Arc::new(Health {
+            engine: engine.clone(),
             serving: serving.clone(),
             store: store.clone(),
         });

@@ -11,7 +11,7 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, PaymentId, Wallet};
+use crate::id::{EffectId, PaymentId, SessionId, Wallet};
 use crate::kernel::effect::{CreditCause, Share};
 use crate::money::{Cents, Usdc};
 use crate::payment::{NewSession, Purchase};
@@ -98,6 +98,8 @@ pub struct LinkGrant {
     pub amr: Amr,
     /// Worthless from this second on.
     pub expires_s: u64,
+    /// The session that made it: the link dies with it.
+    pub maker: SessionId,
 }
 
 impl Stored for LinkGrant {
@@ -149,6 +151,8 @@ pub enum Command {
         code: LinkCode,
         /// Of the session that asks.
         amr: Amr,
+        /// The session that asks.
+        maker: SessionId,
     },
     /// Use a login link.
     UseLink {

@@ -7,9 +7,10 @@ mod turn;
 mod work;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, codec};
+use purser_storage::{Batch, CommitError, Condition, Row, Store, StoreError, Write, codec};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::{Semaphore, oneshot};
 
@@ -108,6 +109,8 @@ struct Inner {
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
     turns: turn::Turns,
+    /// Whether every supervisor lives.
+    sound: Arc<AtomicBool>,
     root: ActorCell,
 }
 
@@ -128,7 +131,8 @@ impl Engine {
         } = parts;
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
         let secret = claim_secret(&store, &entropy).await?;
-        let (root, _) = Actor::spawn(None, Root, ()).await.map_err(actors)?;
+        let sound = Arc::new(AtomicBool::new(true));
+        let (root, _) = Actor::spawn(None, Root(sound.clone()), ()).await.map_err(actors)?;
         let root = root.get_cell();
         let deliveries = Arc::new(Deliveries::default());
         let effects: Arc<dyn StartEffects> = deliveries.clone();
@@ -152,6 +156,7 @@ impl Engine {
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
             turns: turn::Turns::default(),
+            sound,
             root: root.clone(),
         };
         let worker = work::Desk {
@@ -236,6 +241,11 @@ impl Engine {
         });
     }
 
+    /// Whether every supervisor lives. If not, what was claimed waits for the next start, and nothing new should come.
+    pub fn is_sound(&self) -> bool {
+        self.0.sound.load(Ordering::Acquire)
+    }
+
     /// Stops every actor. What is durable stays, what is not done is taken up at the next start.
     pub fn stop(&self) {
         self.0.root.stop(Some("the service stops".into()));
@@ -249,28 +259,40 @@ impl Inner {
         const PAGE: usize = 500;
         let now_s = self.clock.now().seconds();
         for name in [table::NONCE, table::LINK, table::REVOKED] {
-            let page = self.store.scan(&[name], None, PAGE).await?;
-            let expired = page.into_iter().filter(|(key, row)| {
-                let expiry = if name == table::LINK {
-                    codec::decode(&row.value).ok().map(|grant: LinkGrant| grant.expires_s)
-                } else {
-                    key.get(1..)
-                        .and_then(|k| k.first_chunk())
-                        .map(|b| u64::from_be_bytes(*b))
-                };
-                expiry.is_some_and(|e| e < now_s)
-            });
-            let writes: Vec<_> = expired.map(|(key, _)| Write::Delete { key }).collect();
-            if !writes.is_empty() {
-                let batch = Batch {
-                    writes,
-                    ..Batch::default()
-                };
-                self.store.commit(batch, Box::new(|_| {}));
+            let mut after = None;
+            loop {
+                let page = self.store.scan(&[name], after.as_deref(), PAGE).await?;
+                after = page.last().map(|(key, _)| key.clone());
+                let full = page.len() == PAGE;
+                let (old, young): (Vec<_>, Vec<_>) = page
+                    .into_iter()
+                    .partition(|(key, row)| expiry(name, key, row).is_some_and(|e| e < now_s));
+                let writes: Vec<_> = old.into_iter().map(|(key, _)| Write::Delete { key }).collect();
+                if !writes.is_empty() {
+                    let batch = Batch {
+                        writes,
+                        ..Batch::default()
+                    };
+                    self.store.commit(batch, Box::new(|_| {}));
+                }
+                // Keys that begin with the expiry are in its order: behind the first young one all are young.
+                if !full || (name != table::LINK && !young.is_empty()) {
+                    break;
+                }
             }
         }
         Ok(())
     }
+}
+
+/// The second after which a row is worthless.
+fn expiry(name: u8, key: &[u8], row: &Row) -> Option<u64> {
+    if name == table::LINK {
+        return codec::decode(&row.value).ok().map(|grant: LinkGrant| grant.expires_s);
+    }
+    key.get(1..)
+        .and_then(|k| k.first_chunk())
+        .map(|b| u64::from_be_bytes(*b))
 }
 
 /// The key that payment ids are made with, made once for the life of the store.
@@ -305,7 +327,7 @@ async fn claim_secret(store: &Arc<dyn Store>, entropy: &Arc<dyn Entropy>) -> Res
 
 /// The top of the tree. A family's supervisor that dies takes the process's trust with it: that is logged as an error
 /// and its entities answer `Unknown` until a restart.
-struct Root;
+struct Root(Arc<AtomicBool>);
 
 impl Actor for Root {
     type Msg = ();
@@ -323,7 +345,8 @@ impl Actor for Root {
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
         if let SupervisionEvent::ActorFailed(cell, error) = event {
-            tracing::error!(actor = %cell.get_id(), %error, "a supervisor died");
+            self.0.store(false, Ordering::Release);
+            tracing::error!(actor = %cell.get_id(), %error, "a supervisor died; the service is not ready any more");
         }
         Ok(())
     }

@@ -3,6 +3,8 @@
 use purser_actors::id::Network;
 use rust_decimal::Decimal;
 
+use crate::sandbox::keys::treasury;
+
 use super::{Config, ConfigError, Countries, Product, ProviderKind};
 
 type Checked = Result<(), ConfigError>;
@@ -38,10 +40,24 @@ pub(super) fn check(config: &Config) -> Checked {
     }
     codes("service.countries", &config.service.countries)?;
     if config.is_sandbox() {
-        Ok(())
+        sandbox(config)
     } else {
         production(config)
     }
+}
+
+const PAY_TO: [(&str, Network); 2] = [
+    ("payment.pay_to.base", Network::Base),
+    ("payment.pay_to.solana", Network::Solana),
+];
+
+/// The sandbox's chains pay the sandbox's treasury; another address would take payments that nobody could account for.
+fn sandbox(config: &Config) -> Checked {
+    for (key, network) in PAY_TO {
+        let ours = config.payment.pay_to.wallet(network) == Some(treasury(network));
+        require(ours, key, "the sandbox is paid at its own treasury; leave the default")?;
+    }
+    Ok(())
 }
 
 fn server(config: &Config) -> Checked {
@@ -178,23 +194,15 @@ fn codes(key: &'static str, list: &[String]) -> Checked {
 
 /// What only the sandbox may have.
 fn production(config: &Config) -> Checked {
-    let defaults: toml::Table = super::DEFAULTS
-        .parse()
-        .map_err(|e: toml::de::Error| ConfigError::Value(e.message().to_owned()))?;
-    let sandbox_address = |network: &str| defaults["payment"]["pay_to"][network].as_str().map(str::to_owned);
     let needs = "production needs your own";
-    let base = Some(&config.payment.pay_to.base) == sandbox_address("base").as_ref();
-    require(
-        !base,
-        "payment.pay_to.base",
-        &format!("{needs}; the default is the sandbox's treasury"),
-    )?;
-    let solana = Some(&config.payment.pay_to.solana) == sandbox_address("solana").as_ref();
-    require(
-        !solana,
-        "payment.pay_to.solana",
-        &format!("{needs}; the default is the sandbox's treasury"),
-    )?;
+    for (key, network) in PAY_TO {
+        let published = config.payment.pay_to.wallet(network) == Some(treasury(network));
+        require(
+            !published,
+            key,
+            &format!("{needs}; this is the sandbox's treasury, whose key is public"),
+        )?;
+    }
     let identity = &config.identity;
     require(
         !identity.signing_key_file.as_os_str().is_empty(),

@@ -64,6 +64,9 @@ pub trait Authenticator: Send + Sync {
 
 /// Knows which accounts are frozen. Reads the latest durable state.
 pub trait Gate: Send + Sync {
+    /// Whether a session was revoked.
+    fn is_revoked(&self, session: SessionId) -> bool;
+
     /// The operator's message, if the account is frozen.
     fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>>;
 }

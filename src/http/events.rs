@@ -95,11 +95,14 @@ async fn page(
     };
     let mut looked = 0;
     loop {
-        let read = stream
-            .store
-            .events(found.next_after, SCAN_PAGE, Some(&subject))
-            .await
-            .map_err(|e| of_store(&e))?;
+        let read = match stream.store.events(found.next_after, SCAN_PAGE, Some(&subject)).await {
+            // "From the beginning" is from the oldest that is kept.
+            Err(StoreError::Expired { oldest }) if found.next_after == 0 => {
+                found.next_after = oldest.saturating_sub(1);
+                continue;
+            }
+            read => read.map_err(|e| of_store(&e))?,
+        };
         for event in &read {
             // One more than asked for exists: that is all `has_more` needs to know.
             if found.events.len() == limit || looked == SCAN_LIMIT {

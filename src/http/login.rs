@@ -101,6 +101,7 @@ async fn get_auth_link(
                 expires_s,
             },
             amr,
+            claims.session,
         )
         .await;
     match offered {

@@ -5,13 +5,13 @@
 
 use std::sync::Arc;
 
-use dashmap::DashSet;
+use dashmap::DashMap;
 use purser_actors::engine::Engine;
 use purser_actors::id::{SessionId, Wallet};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::record::Record;
 use purser_actors::port::{BoxFuture, Clock, Timestamp};
-use purser_actors::session::Amr;
+use purser_actors::session::{Amr, ID_TOKEN_MAX_S};
 use purser_storage::{EventSink, StoreError, StoredEvent};
 
 use super::login::SessionCookies;
@@ -26,7 +26,8 @@ pub struct Doorkeeper {
     clock: Arc<dyn Clock>,
     engine: Engine,
     hub: Arc<Hub>,
-    revoked: DashSet<SessionId>,
+    /// Revoked sessions, each until no id_token of it can be alive.
+    revoked: DashMap<SessionId, u64>,
 }
 
 impl Doorkeeper {
@@ -41,7 +42,13 @@ impl Doorkeeper {
         engine: Engine,
         hub: Arc<Hub>,
     ) -> Result<Self, StoreError> {
-        let revoked = engine.revoked_sessions().await?.into_iter().collect();
+        let until_s = clock.now().seconds() + ID_TOKEN_MAX_S;
+        let revoked = engine
+            .revoked_sessions()
+            .await?
+            .into_iter()
+            .map(|id| (id, until_s))
+            .collect();
         Ok(Self {
             tokens,
             cookies,
@@ -53,10 +60,18 @@ impl Doorkeeper {
     }
 
     fn alive(&self, claims: Claims) -> Result<Claims, TokenError> {
-        if self.revoked.contains(&claims.session) {
+        if self.revoked.contains_key(&claims.session) {
             Err(TokenError::Revoked)
         } else {
             Ok(claims)
+        }
+    }
+
+    /// Drops revocations that no living token could meet, once in many.
+    fn forget_old(&self) {
+        if self.revoked.len() % 1_024 == 1_023 {
+            let now_s = self.clock.now().seconds();
+            self.revoked.retain(|_, until_s| *until_s >= now_s);
         }
     }
 
@@ -108,6 +123,10 @@ impl Authenticator for Doorkeeper {
 }
 
 impl Gate for Doorkeeper {
+    fn is_revoked(&self, session: SessionId) -> bool {
+        self.revoked.contains_key(&session)
+    }
+
     fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
             match self.engine.account(&wallet).await {
@@ -122,14 +141,18 @@ impl Gate for Doorkeeper {
 impl EventSink for Doorkeeper {
     fn publish(&self, events: &[StoredEvent]) {
         for event in events {
-            if let Ok(record) = Record::read(&event.payload)
-                && record.kind == Kind::Session as u8
-                && record.status == "revoked"
-                && let Ok(id) = <[u8; 16]>::try_from(record.id.as_slice())
-            {
-                let session = SessionId(u128::from_be_bytes(id));
-                self.revoked.insert(session);
-                self.hub.revoke(session);
+            let Ok(record) = Record::read(&event.payload) else {
+                continue;
+            };
+            if record.kind == Kind::Session as u8 && record.status == "revoked" {
+                if let Ok(id) = <[u8; 16]>::try_from(record.id.as_slice()) {
+                    let session = SessionId(u128::from_be_bytes(id));
+                    self.forget_old();
+                    self.revoked.insert(session, record.at.seconds() + ID_TOKEN_MAX_S);
+                    self.hub.revoke(&record.owner, Some(session));
+                }
+            } else if record.kind == Kind::Account as u8 && record.status == "frozen" {
+                self.hub.revoke(&record.owner, None);
             }
         }
     }

@@ -26,11 +26,7 @@ const DONE: &str = "restore-credited";
 ///
 /// # Errors
 /// When the store or the chain cannot be read.
-pub async fn due(
-    store: &dyn Store,
-    mark: Option<RestoreMark>,
-    world: &World,
-) -> Result<Vec<Deposit>, ServiceError> {
+pub async fn due(store: &dyn Store, mark: Option<RestoreMark>, world: &World) -> Result<Vec<Deposit>, ServiceError> {
     let Some(mark) = mark else { return Ok(Vec::new()) };
     let done = store.read(&table::meta(DONE)).await?;
     if done.is_some_and(|row| *row.value == mark.restored_at_ms.to_be_bytes()) {
@@ -46,11 +42,20 @@ pub async fn due(
 pub async fn done(store: &dyn Store, mark: Option<RestoreMark>) -> Result<(), ServiceError> {
     let Some(mark) = mark else { return Ok(()) };
     let (key, value) = (table::meta(DONE), mark.restored_at_ms.to_be_bytes().to_vec());
-    let batch = Batch { writes: vec![Write::Put { key, revision: 0, value }], ..Batch::default() };
+    let batch = Batch {
+        writes: vec![Write::Put {
+            key,
+            revision: 0,
+            value,
+        }],
+        ..Batch::default()
+    };
     let (told, committed) = oneshot::channel();
     store.commit(batch, Box::new(move |result| drop(told.send(result))));
     let committed = committed.await.unwrap_or(Err(CommitError::Stopped));
-    committed.map(drop).map_err(|e| ServiceError::Part("the restore mark", e.to_string()))
+    committed
+        .map(drop)
+        .map_err(|e| ServiceError::Part("the restore mark", e.to_string()))
 }
 
 /// Rows and transfers read at once.
@@ -61,11 +66,7 @@ const PAGE: usize = 1_000;
 ///
 /// # Errors
 /// When the store or the chain cannot be read.
-async fn unclaimed(
-    store: &dyn Store,
-    world: &World,
-    restored_at_ms: u64,
-) -> Result<Vec<Deposit>, ServiceError> {
+async fn unclaimed(store: &dyn Store, world: &World, restored_at_ms: u64) -> Result<Vec<Deposit>, ServiceError> {
     let known = claimed(store).await?;
     let transfers = received(world).await?;
     Ok(transfers

@@ -71,10 +71,18 @@ impl Feed {
                 }
             }
             if self.behind {
-                let page = self
+                let read = self
                     .store
                     .events(self.cursor, PAGE, Some(self.subscription.subject()))
-                    .await?;
+                    .await;
+                let page = match read {
+                    // "From the beginning" is from the oldest that is kept.
+                    Err(StoreError::Expired { oldest }) if self.cursor == 0 => {
+                        self.cursor = oldest.saturating_sub(1);
+                        continue;
+                    }
+                    read => read?,
+                };
                 self.behind = page.len() == PAGE;
                 self.ready = page.into();
                 continue;

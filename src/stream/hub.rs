@@ -120,13 +120,15 @@ impl Hub {
         })
     }
 
-    /// Closes the streams of a session: its refresh family was revoked, or its person signed out.
-    pub fn revoke(&self, session: SessionId) {
-        for entry in &self.by_subject {
-            for subscriber in entry.value().iter().filter(|s| s.session == session) {
-                subscriber.revoked.store(true, Ordering::Release);
-                subscriber.wake.notify_one();
-            }
+    /// Closes the streams of an account's session: its refresh family was revoked, or its person signed out. Without a
+    /// session, all streams of the account: it was frozen.
+    pub fn revoke(&self, wallet: &Wallet, session: Option<SessionId>) {
+        let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
+            return;
+        };
+        for subscriber in subscribers.iter().filter(|s| session.is_none_or(|id| s.session == id)) {
+            subscriber.revoked.store(true, Ordering::Release);
+            subscriber.wake.notify_one();
         }
     }
 
@@ -322,7 +324,7 @@ mod tests {
             hub.subscribe(A, SessionId(1)).unwrap(),
             hub.subscribe(A, SessionId(2)).unwrap(),
         );
-        hub.revoke(SessionId(1));
+        hub.revoke(&A, Some(SessionId(1)));
         assert_eq!((one.is_revoked(), other.is_revoked()), (true, false));
     }
 }

@@ -140,6 +140,10 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
         Ok(subscription) => subscription,
         Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
     };
+    // A revocation or a freeze before this line found no subscription to close; one after it does.
+    if state.gate.is_revoked(claims.session) || state.gate.frozen_message(claims.wallet).await.is_some() {
+        return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
+    }
     let feed = Feed::new(
         state.store.clone(),
         subscription,

@@ -86,6 +86,10 @@ impl Authenticator for Names {
 struct OneFrozen;
 
 impl Gate for OneFrozen {
+    fn is_revoked(&self, _: SessionId) -> bool {
+        false
+    }
+
     fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move { (wallet == FROZEN).then(|| "Please write to us.".to_owned()) })
     }

@@ -205,11 +205,12 @@ impl Entity for Account {
             ) => Err(Rejection::Frozen {
                 message: message.clone(),
             }),
-            (Some(_), Command::OfferLink { code, amr }) => {
+            (Some(_), Command::OfferLink { code, amr, maker }) => {
                 let grant = LinkGrant {
                     wallet: *wallet,
                     amr,
                     expires_s: code.expires_s,
+                    maker,
                 };
                 Ok(done.put_new(table::link(&code.hash), codec::encode(&grant)))
             }

@@ -81,20 +81,32 @@ impl Engine {
     ///
     /// # Errors
     /// When the account is frozen.
-    pub async fn offer_link(&self, wallet: Wallet, code: LinkCode, amr: Amr) -> Result<(), Denied<account::Rejection>> {
-        self.ask_again(wallet, account::Command::OfferLink { code, amr }).await
+    pub async fn offer_link(
+        &self,
+        wallet: Wallet,
+        code: LinkCode,
+        amr: Amr,
+        maker: SessionId,
+    ) -> Result<(), Denied<account::Rejection>> {
+        self.ask_again(wallet, account::Command::OfferLink { code, amr, maker })
+            .await
     }
 
     /// Uses a login link's code up and opens a session.
     ///
     /// # Errors
-    /// [`Denied::Used`] when the code is unknown, used or too old.
+    /// [`Denied::Used`] when the code is unknown, used or too old, or the session that made it has ended.
     pub async fn use_link(&self, code: [u8; 32], session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
         for _ in 0..RACES {
             let row = self.0.store.read(&table::link(&code)).await;
             let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
             let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
             if grant.expires_s <= self.0.clock.now().seconds() {
+                return Err(Denied::Used);
+            }
+            // A link made by a thief ends with the session it was made by.
+            let maker = self.session(&grant.maker).await.map_err(|_| Denied::Unavailable)?;
+            if !maker.is_some_and(|session| session.is_active()) {
                 return Err(Denied::Used);
             }
             let command = account::Command::UseLink {

@@ -108,7 +108,7 @@ impl Engine {
     pub fn admit(&self, payer: &Wallet) -> Result<Permit, Overloaded> {
         let full = Overloaded { retry_after_s: 1 };
         let headroom = self.0.store.headroom();
-        if headroom.lag_bytes >= headroom.lag_limit_bytes {
+        if headroom.lag_bytes >= headroom.lag_limit_bytes || !self.is_sound() {
             return Err(full);
         }
         let room = self.0.permits.clone().try_acquire_owned().map_err(|_| full)?;
@@ -152,7 +152,12 @@ impl Engine {
     async fn claim_or_join(&self, payment: PaymentId, request: PayRequest) -> Result<Paid, PayError> {
         let payer = request.authorization.payer();
         for _ in 0..RACES {
-            let known = self.0.payments.read(&payment).await.map_err(|_| PayError::Unavailable)?;
+            let known = self
+                .0
+                .payments
+                .read(&payment)
+                .await
+                .map_err(|_| PayError::Unavailable)?;
             let (won, permit, above) = match known {
                 None => match self.claim(payment, payer, &request).await? {
                     None => continue,

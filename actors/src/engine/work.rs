@@ -102,7 +102,10 @@ impl Desk {
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
             Ok(Submitted::Settled { transaction }) if self.is_deposit(&payment, &transaction).await? => {
-                payment::Command::Deposited { effect: effect_id, transaction }
+                payment::Command::Deposited {
+                    effect: effect_id,
+                    transaction,
+                }
             }
             Ok(Submitted::Settled { transaction }) => payment::Command::Settled {
                 effect: effect_id,
@@ -134,7 +137,9 @@ impl Desk {
     /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
     async fn is_open(&self, effect: &Effect) -> Result<bool, Failure> {
         let row = self.store.read(&table::effect(effect.id)).await;
-        let Some(row) = row.map_err(|e| Failure::temporary(e.to_string()))? else { return Ok(false) };
+        let Some(row) = row.map_err(|e| Failure::temporary(e.to_string()))? else {
+            return Ok(false);
+        };
         let stored: Effect = codec::decode(&row.value).map_err(|e| Failure::temporary(e.to_string()))?;
         Ok(stored.created_at == effect.created_at)
     }
@@ -165,7 +170,10 @@ impl Desk {
             {
                 Ok(Lookup::Pending) | Err(_) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
                 Ok(Lookup::Landed { transaction }) if self.is_deposit(&payment, &transaction).await? => {
-                    let command = payment::Command::Deposited { effect: effect.id, transaction };
+                    let command = payment::Command::Deposited {
+                        effect: effect.id,
+                        transaction,
+                    };
                     return tell(&self.payments, id, command).await;
                 }
                 Ok(lookup) => lookup,

@@ -4,6 +4,7 @@ use purser_actors::account::LinkCode;
 use purser_actors::engine::{Denied, PayError};
 use purser_actors::id::Wallet;
 use purser_actors::session::Amr;
+use purser_actors::session::Command;
 
 use crate::support::world::{World, bought, card_for, evm, session};
 use crate::support::{NOON_MS, eventually, in_time};
@@ -120,17 +121,19 @@ async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
 async fn case_47_a_login_link_opens_once_and_in_time() {
     // Aim: the code lets in once, with no more rights than it was made with, and not after its time.
     let world = World::new().await;
-    world
-        .engine
-        .sign_in(evm(1), ([1; 16], LATER_S), session())
-        .await
-        .unwrap();
+    let maker = session();
+    world.engine.sign_in(evm(1), ([1; 16], LATER_S), maker).await.unwrap();
     let code = |hash| LinkCode {
         hash: [hash; 32],
         expires_s: LATER_S,
     };
-    world.engine.offer_link(evm(1), code(1), Amr::Payment).await.unwrap();
-    world.engine.offer_link(evm(1), code(2), Amr::Wallet).await.unwrap();
+    for (hash, amr) in [(1, Amr::Payment), (2, Amr::Wallet), (4, Amr::Wallet)] {
+        world
+            .engine
+            .offer_link(evm(1), code(hash), amr, maker.id)
+            .await
+            .unwrap();
+    }
     let one = session();
     let grant = world.engine.use_link([1; 32], one).await.unwrap();
     assert_eq!((grant.wallet, grant.amr), (evm(1), Amr::Payment));
@@ -139,6 +142,10 @@ async fn case_47_a_login_link_opens_once_and_in_time() {
         let denied = world.engine.use_link(used_or_unknown, session()).await;
         assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
     }
+    // A link dies with the session that made it.
+    world.engine.refresh(maker.id, Command::Revoke).await.unwrap();
+    let denied = world.engine.use_link([4; 32], session()).await;
+    assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
     world.clock.advance(900_000);
     let denied = world.engine.use_link([2; 32], session()).await;
     assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
@@ -165,7 +172,7 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
         hash: [1; 32],
         expires_s: LATER_S,
     };
-    let denied = world.engine.offer_link(evm(1), code, Amr::Wallet).await;
+    let denied = world.engine.offer_link(evm(1), code, Amr::Wallet, session().id).await;
     assert!(matches!(denied, Err(Denied::Rejected(_))), "{denied:?}");
     // A wallet that we have never seen can be frozen beforehand.
     world.engine.set_frozen(evm(2), Some("call us".into())).await.unwrap();

@@ -338,3 +338,27 @@ async fn envelopes_are_valid_json_in_the_order_of_the_store() {
         ]
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_49_a_declined_payment_of_a_frozen_account_is_not_sent_again() {
+    // Aim: presenting again is a settlement like any other: it needs an account that is not frozen, and room.
+    let mut settings = fast();
+    settings.in_flight_per_payer_max = 1;
+    let world = World::with(settings).await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Declined);
+    assert!(matches!(
+        world.pay(&request).await.unwrap().outcome,
+        Outcome::Declined(_)
+    ));
+    let before = world.chain.submissions();
+    world.engine.set_frozen(evm(1), Some("call us".into())).await.unwrap();
+    assert!(matches!(world.pay(&request).await, Err(PayError::Frozen { .. })));
+    world.engine.set_frozen(evm(1), None).await.unwrap();
+    let room = world.engine.admit(&evm(1)).unwrap();
+    assert!(matches!(world.pay(&request).await, Err(PayError::Overloaded(_))));
+    assert_eq!(world.chain.submissions(), before);
+    drop(room);
+    world.pay(&request).await.unwrap();
+    assert!(world.chain.submissions() > before);
+}

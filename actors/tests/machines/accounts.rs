@@ -117,7 +117,14 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
         caps: CAPS,
     };
     assert_eq!(refused(readmit), no);
-    assert_eq!(refused(Command::OfferLink { code, amr }), no);
+    assert_eq!(
+        refused(Command::OfferLink {
+            code,
+            amr,
+            maker: purser_actors::id::SessionId(1)
+        }),
+        no
+    );
     assert_eq!(
         refused(Command::UseLink {
             code: [1; 32],

@@ -141,7 +141,13 @@ impl House {
     fn present(&mut self, n: u8) {
         let id = PaymentId(u128::from(n));
         let released = self.payments[&id.0].status == payment::Status::Released;
-        self.payment(id, payment::Command::Present { request: [5; 32], again: true });
+        self.payment(
+            id,
+            payment::Command::Present {
+                request: [5; 32],
+                again: true,
+            },
+        );
         if released {
             let purchase = self.payments[&id.0].claim.purchase.clone();
             self.account(account::Command::Readmit {

@@ -31,8 +31,14 @@ pub(crate) fn command(name: &str) -> Command {
     let effect = EFFECT;
     let seen = |lookup| Command::Seen { effect, lookup };
     match name {
-        "present" => Command::Present { request: [5; 32], again: true },
-        "present_other" => Command::Present { request: [6; 32], again: true },
+        "present" => Command::Present {
+            request: [5; 32],
+            again: true,
+        },
+        "present_other" => Command::Present {
+            request: [6; 32],
+            again: true,
+        },
         "prepared" => Command::Prepared(prepared()),
         "unsendable" => Command::Unsendable { effect },
         "settled" => Command::Settled {
