@@ -98,8 +98,6 @@ pub enum Recovery {
 #[serde(deny_unknown_fields)]
 pub struct Payment {
     pub max_timeout_seconds: u64,
-    pub validity_slack_seconds: u64,
-    pub min_validity_seconds: u64,
     pub recovery: Recovery,
     pub pay_to: PayTo,
 }
@@ -148,13 +146,8 @@ pub struct Provider {
 pub struct Identity {
     pub issuer: String,
     pub audience: String,
-    pub id_token_seconds: u64,
     pub refresh_token_seconds: u64,
-    pub refresh_grace_seconds: u64,
-    pub login_code_seconds: u64,
     pub session_seconds: u64,
-    pub sign_in_seconds: u64,
-    pub clock_skew_seconds: u64,
     pub signing_key_file: PathBuf,
     pub secret_key_file: PathBuf,
     pub payment_token_reads_cards: bool,

@@ -61,7 +61,11 @@ async fn kill_loop() {
         all.credits += totals.credits;
         done += now;
     }
-    eprintln!("kill loop: {all:?} in {:?}; states when killed: {:?}", started.elapsed(), tally.0);
+    eprintln!(
+        "kill loop: {all:?} in {:?}; states when killed: {:?}",
+        started.elapsed(),
+        tally.0
+    );
     assert!(all.cards > 0 && all.transfers == all.cards + all.credits);
     if kills >= 60 {
         for state in OPEN_STATES {
@@ -121,7 +125,11 @@ async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
 async fn busy(crowd: &Crowd) {
     let started = Instant::now();
     while crowd.in_flight() < IN_FLIGHT {
-        assert!(started.elapsed() < PATIENCE, "only {} calls in flight", crowd.in_flight());
+        assert!(
+            started.elapsed() < PATIENCE,
+            "only {} calls in flight",
+            crowd.in_flight()
+        );
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }

@@ -36,10 +36,14 @@ impl Subscriber {
 
     /// Listens from its cursor until the connection breaks.
     pub(crate) async fn listen(self, url: String) {
-        let mut request = format!("{}/stream", url.replace("http://", "ws://")).into_client_request().unwrap();
+        let mut request = format!("{}/stream", url.replace("http://", "ws://"))
+            .into_client_request()
+            .unwrap();
         let bearer = format!("Bearer {}", self.token).parse().unwrap();
         request.headers_mut().insert("authorization", bearer);
-        let Ok((mut socket, _)) = tokio_tungstenite::connect_async(request).await else { return };
+        let Ok((mut socket, _)) = tokio_tungstenite::connect_async(request).await else {
+            return;
+        };
         let subscribe = json!({"type": "subscribe", "after": self.cursor()}).to_string();
         if socket.send(Message::text(subscribe)).await.is_err() {
             return;
@@ -75,7 +79,10 @@ pub(crate) async fn settle_accounts(crowd: &Crowd, service: &Service, subscriber
         let listening = tokio::spawn(subscriber.clone().listen(service.url.clone()));
         let kept = site.events(&subscriber.token, 0).await;
         let last = kept.last().map_or(0, |event| event["seq"].as_u64().unwrap());
-        until("the subscriber to catch up", async || (subscriber.cursor() >= last).then_some(())).await;
+        until("the subscriber to catch up", async || {
+            (subscriber.cursor() >= last).then_some(())
+        })
+        .await;
         listening.abort();
         let mut seen = subscriber.seen.lock().unwrap().clone();
         seen.retain(|event| event["seq"].as_u64().unwrap() <= last);
@@ -93,7 +100,10 @@ async fn resolve(crowd: &Crowd, site: &Site<'_>) {
         let landed: BTreeSet<String> = keys(&site.transfers().await);
         let open: Vec<_> = {
             let memory = crowd.memory.lock().unwrap();
-            let open = memory.sent.iter().filter(|(key, sent)| sent.end.is_none() && landed.contains(*key));
+            let open = memory
+                .sent
+                .iter()
+                .filter(|(key, sent)| sent.end.is_none() && landed.contains(*key));
             open.map(|(key, sent)| (key.clone(), sent.clone())).collect()
         };
         for chunk in open.chunks(32) {
@@ -109,7 +119,9 @@ async fn resolve(crowd: &Crowd, site: &Site<'_>) {
 }
 
 fn keys(transfers: &[Value]) -> BTreeSet<String> {
-    let keys = transfers.iter().map(|t| t["nonce_or_message"].as_str().unwrap().to_owned());
+    let keys = transfers
+        .iter()
+        .map(|t| t["nonce_or_message"].as_str().unwrap().to_owned());
     keys.collect()
 }
 
@@ -154,7 +166,11 @@ async fn compare(crowd: &Crowd, site: &Site<'_>) -> Totals {
     until("the issuer to have made every card and no other", async || {
         let issuer = site.get("/sandbox", &[]).await.body["issuer"].clone();
         let made = issuer["cards"].as_u64().unwrap() + issuer["declined"].as_u64().unwrap();
-        assert!(made <= totals.cards as u64, "the issuer made {made} cards, sold were {}", totals.cards);
+        assert!(
+            made <= totals.cards as u64,
+            "the issuer made {made} cards, sold were {}",
+            totals.cards
+        );
         (made == totals.cards as u64).then_some(())
     })
     .await;

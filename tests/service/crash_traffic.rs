@@ -19,7 +19,14 @@ pub(crate) const AGENTS: usize = 96;
 const AMOUNTS: [&str; 8] = ["5", "25", "6.66", "8.88", "9.99", "13.04", "13.05", "13.07"];
 
 /// What the chain does to an agent's payments in one life of the service.
-const FAULTS: [&str; 6] = ["unreachable", "lose_answer", "decline", "fail_then_land", "slow", "preempt"];
+const FAULTS: [&str; 6] = [
+    "unreachable",
+    "lose_answer",
+    "decline",
+    "fail_then_land",
+    "slow",
+    "preempt",
+];
 
 /// Agents from here on live with a fault; those with `fail_then_land` never send a payment twice, so that it is the
 /// chain alone that tells.
@@ -108,7 +115,10 @@ impl Memory {
         };
         if contradicts {
             let before = &sent.end;
-            self.problems.push(format!("{key}: after {before:?} came {} {}", answer.status, answer.text));
+            self.problems.push(format!(
+                "{key}: after {before:?} came {} {}",
+                answer.status, answer.text
+            ));
         }
         if let Some(token) = answer.body.pointer("/auth/id_token") {
             if sent.won {
@@ -134,7 +144,13 @@ pub(crate) struct Crowd {
 
 impl Crowd {
     pub(crate) fn new(seed: u64) -> Arc<Self> {
-        let network = |n: usize| if n.is_multiple_of(2) { Network::Base } else { Network::Solana };
+        let network = |n: usize| {
+            if n.is_multiple_of(2) {
+                Network::Base
+            } else {
+                Network::Solana
+            }
+        };
         Arc::new(Self {
             // The first two are watched by subscribers and shared by eight buyers each.
             agents: (0..AGENTS).map(|n| Agent::seeded(network(n), seed, n)).collect(),
@@ -186,8 +202,12 @@ impl Crowd {
         let challenges = Arc::new(challenges);
         let client = client();
         let tasks = (0..AGENTS).map(|n| {
-            let (crowd, challenges, client, url) =
-                (Arc::clone(self), Arc::clone(&challenges), client.clone(), service.url.clone());
+            let (crowd, challenges, client, url) = (
+                Arc::clone(self),
+                Arc::clone(&challenges),
+                client.clone(),
+                service.url.clone(),
+            );
             let agent = if n < 16 { n % 2 } else { n };
             let dice = Dice::new(self.seed, life * 1000 + n as u64);
             tokio::spawn(async move {
@@ -248,7 +268,11 @@ impl Buyer {
             return None;
         }
         let memory = self.crowd.memory.lock().unwrap();
-        let reach = if self.dice.below(2) == 0 { 100 } else { memory.order.len() };
+        let reach = if self.dice.below(2) == 0 {
+            100
+        } else {
+            memory.order.len()
+        };
         let back = self.dice.below(reach.clamp(1, memory.order.len().max(1)));
         let key = memory.order.get(memory.order.len().checked_sub(back + 1)?)?;
         (!Crowd::is_patient(memory.sent[key].agent)).then(|| key.clone())
