@@ -64,11 +64,30 @@ async fn case_47_the_link_opens_the_account_once() {
         assert!(requested.as_str().unwrap().starts_with(&purser.url("/")), "{requested}");
     }
 
+    chromium.tell(json!({"do": "back"}));
+    let before = chromium.tell(json!({"do": "where"}));
+    assert!(!before["url"].as_str().unwrap().contains("code="), "{before}");
+
     chromium.tell(json!({"do": "forget"}));
     chromium.open(&link);
     chromium.wait("#sign-in-note", REFUSED);
     assert!(chromium.text("#account").is_empty());
     assert_eq!(chromium.tell(json!({"do": "where"}))["url"], purser.url("/login"));
+}
+
+#[tokio::test]
+async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
+    // Aim: without scripts the page waits for a person's click, and the click signs the browser in.
+    let Some(mut chromium) = Chromium::start() else { return };
+    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    let bought = buy(&purser, folder.path(), "5");
+    chromium.tell(json!({"do": "scripts", "on": false}));
+    chromium.open(&login_link(&purser, folder.path()).await);
+    chromium.tell(json!({"do": "press", "selector": "#form button"}));
+    assert_eq!(chromium.tell(json!({"do": "where"}))["url"], purser.url("/login"));
+    chromium.tell(json!({"do": "scripts", "on": true}));
+    chromium.open(&purser.url("/login"));
+    chromium.wait("#cards", bought["card_id"].as_str().unwrap());
 }
 
 #[tokio::test]

@@ -185,10 +185,10 @@ impl Card {
     }
 }
 
-/// What fulfilment posts: the amount is owed to the issuer, the rest of the charge is our fee.
-pub(crate) fn posting(id: &CardId, amount: Cents, charged: Usdc, at: Timestamp) -> Transaction {
+/// What fulfilment adds to the books: the amount is owed to the issuer, the rest of the charge is our fee.
+pub(crate) fn book(received: Transaction, amount: Cents, charged: Usdc) -> Transaction {
     let (amount, fee) = split(amount, charged);
-    Transaction::new(at, id)
+    received
         .book(Place::Suspense, Place::CardIssuer, amount)
         .book(Place::Suspense, Place::Fees, fee)
 }

@@ -5,6 +5,9 @@
 //   {"do":"text","selector":S}           the visible text of every element of S
 //   {"do":"where"}                       the page's address and what it loaded from elsewhere
 //   {"do":"shoot","path":P}              writes a picture of the whole page
+//   {"do":"back"}                        one page back in the history
+//   {"do":"press","selector":S}          clicks, and waits for the page that this leads to
+//   {"do":"scripts","on":false}          whether pages may run scripts
 //   {"do":"forget"}                      a fresh browser profile: no cookies, no history
 import { createInterface } from 'node:readline'
 import puppeteer from 'puppeteer-core'
@@ -41,6 +44,15 @@ const commands = {
   async text({ selector }) {
     const seen = (all) => all.filter((e) => e.checkVisibility()).map((e) => e.innerText)
     return { text: await page.$$eval(selector, seen) }
+  },
+  async back() {
+    await page.goBack()
+  },
+  async press({ selector }) {
+    await Promise.all([page.waitForNavigation(), page.click(selector)])
+  },
+  async scripts({ on }) {
+    await page.setJavaScriptEnabled(on)
   },
   async where() {
     return { url: page.url(), requested }

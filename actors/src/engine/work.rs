@@ -147,6 +147,11 @@ impl Desk {
 
     /// Reads the chain until the payment has landed or never can.
     async fn watch(&self, effect: &Effect, id: PaymentId) -> Done {
+        let open = self.store.read(&table::effect(effect.id)).await;
+        if open.map_err(|e| Failure::temporary(e.to_string()))?.is_none() {
+            // The payment was sent again meanwhile, which ended this watch.
+            return Ok(());
+        }
         let payment = self.payment(id).await?;
         let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
             match self

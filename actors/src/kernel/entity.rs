@@ -184,6 +184,14 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// Adds durable work under an id of the caller's choice, of which only one can be open.
+    #[must_use]
+    pub fn then_as(mut self, id: crate::id::EffectId, work: Work, context: &Context) -> Self {
+        self.conditions.push(Condition::Absent(table::effect(id)));
+        self.effects.push(Effect::new(id, work, context.now));
+        self
+    }
+
     /// Ends an effect: the batch holds only if the effect is still open.
     #[must_use]
     pub fn completes(mut self, effect: crate::id::EffectId) -> Self {

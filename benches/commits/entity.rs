@@ -1,0 +1,179 @@
+//! The smallest entity that is honest: it decides, its state has the size of a real snapshot, and each accepted command
+//! is one durable batch of a snapshot and an event.
+
+use std::fmt;
+use std::sync::Arc;
+
+use purser::system::{SystemClock, SystemEntropy};
+use purser_actors::id::Wallet;
+use purser_actors::kernel::entity::{EntityId, Move};
+use purser_actors::kernel::family::{Ground, Limits, StartEffects};
+use purser_actors::kernel::{Context, Decision, Effect, Entity, Family, Kind, OutOfOrder, View};
+use purser_storage::Store;
+use purser_storage::codec::{self, Stored};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
+
+use crate::Fault;
+
+/// One of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Number(pub(crate) u64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tally {}", self.0)
+    }
+}
+
+impl EntityId for Number {
+    fn key(&self) -> Vec<u8> {
+        self.0.to_be_bytes().to_vec()
+    }
+}
+
+/// Counts.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(crate) struct Tally {
+    total: u64,
+    // A payment's snapshot has 400 to 700 bytes.
+    ballast: Vec<u8>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(crate) struct Counted {
+    by: u64,
+}
+
+impl Stored for Tally {
+    const SCHEMA: u16 = 61_001;
+}
+
+impl Stored for Counted {
+    const SCHEMA: u16 = 61_002;
+}
+
+const BALLAST_BYTES: usize = 440;
+
+impl Entity for Tally {
+    const KIND: Kind = Kind::Account;
+    const MOVES: &'static [Move] = &[("-", "first count", "counting")];
+    const SELF_BORN: bool = true;
+
+    type Id = Number;
+    type Command = u64;
+    type Event = Counted;
+    type Answer = u64;
+    type Rejection = ();
+    type Outcome = ();
+
+    fn decide(this: Option<&Self>, _: &Number, by: u64, _: &Context) -> Result<Decision<Self>, ()> {
+        let total = this.map_or(0, |t| t.total).checked_add(by).ok_or(())?;
+        Ok(Decision::answer(total).event(Counted { by }))
+    }
+
+    fn apply(this: Option<Self>, id: &Number, event: &Counted) -> Result<Self, OutOfOrder> {
+        let mut tally = this.unwrap_or_else(|| Self {
+            total: 0,
+            ballast: (0..BALLAST_BYTES).map(|n| (n as u64 ^ id.0) as u8).collect(),
+        });
+        tally.total += event.by;
+        Ok(tally)
+    }
+
+    fn status(&self) -> &'static str {
+        "counting"
+    }
+
+    fn owner(&self) -> Wallet {
+        Wallet::Evm([7; 20])
+    }
+
+    fn announces(_: &Counted) -> Option<&'static str> {
+        None
+    }
+
+    fn view(&self, _: &Number) -> View {
+        View::new().integer("total", self.total)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}
+
+struct NoEffects;
+
+impl StartEffects for NoEffects {
+    fn start(&self, _: Effect) {}
+}
+
+struct Root;
+
+impl Actor for Root {
+    type Msg = ();
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<()>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        _: ActorRef<()>,
+        _: SupervisionEvent,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        Ok(())
+    }
+}
+
+/// A family of tallies on a store, none of which ever goes to rest.
+pub(crate) async fn family(store: Arc<dyn Store>) -> Result<(Family<Tally>, ActorCell), Fault> {
+    let (root, _) = Actor::spawn(None, Root, ()).await?;
+    let ground = Ground {
+        store,
+        clock: Arc::new(SystemClock),
+        entropy: Arc::new(SystemEntropy),
+        effects: Arc::new(NoEffects),
+        runtime: tokio::runtime::Handle::current(),
+        limits: Limits {
+            resident_max: 1_000_000,
+            passivate_after_ms: 3_600_000,
+            restart_ms: 10,
+            restart_max_ms: 1_000,
+            quarantine_after: 5,
+        },
+    };
+    Ok((Family::start(ground, root.get_cell()).await?, root.get_cell()))
+}
+
+/// Snapshot and event of a tally that counted once, encoded.
+pub(crate) fn sample() -> (Vec<u8>, Vec<u8>) {
+    let counted = Counted { by: 1 };
+    let tally = Tally::apply(None, &Number(0), &counted);
+    (tally.map(|t| codec::encode(&t)).unwrap_or_default(), codec::encode(&counted))
+}
+
+/// The ceiling of the shell: an actor that answers at once.
+pub(crate) struct Echo;
+
+/// What it is asked.
+pub(crate) struct Ask(pub(crate) tokio::sync::oneshot::Sender<u64>);
+
+impl Actor for Echo {
+    type Msg = Ask;
+    type State = u64;
+    type Arguments = ();
+
+    async fn pre_start(&self, _: ActorRef<Ask>, (): ()) -> Result<u64, ActorProcessingErr> {
+        Ok(0)
+    }
+
+    async fn handle(&self, _: ActorRef<Ask>, Ask(reply): Ask, total: &mut u64) -> Result<(), ActorProcessingErr> {
+        *total += 1;
+        let _ = reply.send(*total);
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Instructions of one paid call and of one command, counted by valgrind's callgrind. The same number comes out on a
+//! busy machine, so these are the figures to compare between commits. Each is the difference of two runs, so start and
+//! stop cancel out. valgrind knows no SHA instructions: hashes count as software.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use purser_storage::Limits;
+use tokio::runtime::Builder;
+
+use crate::commits::{Number, family, open_journal};
+use crate::web::driver::{self, Work};
+use crate::web::process::Service;
+use crate::web::shop::Shop;
+use crate::{Fault, place};
+
+/// Few and many; both after the same warm-up.
+const COMMANDS: (u64, u64) = (500, 2_500);
+const PAID_CALLS: (usize, usize) = (50, 250);
+const READS: (usize, usize) = (100, 600);
+
+/// Counts and prints.
+pub(crate) fn run() -> Result<(), Fault> {
+    println!("\ninstructions (callgrind)");
+    let version = Command::new("valgrind").arg("--version").stdout(Stdio::null()).status();
+    if !version.is_ok_and(|status| status.success()) {
+        println!("  not counted: this needs valgrind in the PATH");
+        return Ok(());
+    }
+    let dir = place::directory()?;
+    let per = |counts: (u64, u64), totals: (u64, u64)| (totals.1 - totals.0) / (counts.1 - counts.0);
+    let commands = (count_commands(dir.path(), COMMANDS.0)?, count_commands(dir.path(), COMMANDS.1)?);
+    println!("  a command through the shell, durable {:>12}", per(COMMANDS, commands));
+    let reads = (count_web(dir.path(), 0, READS.0)?, count_web(dir.path(), 0, READS.1)?);
+    let counts = (READS.0 as u64, READS.1 as u64);
+    println!("  an authenticated read                {:>12}", per(counts, reads));
+    let paid = (count_web(dir.path(), PAID_CALLS.0, 0)?, count_web(dir.path(), PAID_CALLS.1, 0)?);
+    let counts = (PAID_CALLS.0 as u64, PAID_CALLS.1 as u64);
+    println!("  a paid call until its card is ready  {:>12}", per(counts, paid));
+    Ok(())
+}
+
+/// Where callgrind writes, and the argument that says so.
+fn output(dir: &Path, name: &str) -> (std::path::PathBuf, String) {
+    let path = dir.join(name);
+    let argument = format!("--callgrind-out-file={}", path.display());
+    (path, argument)
+}
+
+fn total(path: &Path) -> Result<u64, Fault> {
+    let text = std::fs::read_to_string(path)?;
+    let line = text.lines().rev().find_map(|l| l.strip_prefix("totals: ").or(l.strip_prefix("summary: ")));
+    Ok(line.ok_or("callgrind wrote no total")?.trim().parse()?)
+}
+
+fn count_commands(dir: &Path, count: u64) -> Result<u64, Fault> {
+    let (path, argument) = output(dir, &format!("commands.{count}"));
+    let status = Command::new("valgrind")
+        .args(["--quiet", "--tool=callgrind", &argument])
+        .arg(std::env::current_exe()?)
+        .args(["part", "commands", &count.to_string()])
+        .status()?;
+    if status.success() { total(&path) } else { Err("the commands failed".into()) }
+}
+
+/// The part that is counted: so many commands, one after the other, over 64 actors.
+pub(crate) fn commands(count: u64) -> Result<(), Fault> {
+    let dir = place::directory()?;
+    let store = open_journal(dir.path().join("store"), Limits::sandbox())?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (tallies, root) = family(store.clone()).await?;
+        for n in 0..count {
+            tallies.ask(Number(n % 64), 1).await.map_err(|refusal| format!("{refusal:?}"))?;
+        }
+        root.stop(None);
+        Ok::<_, Fault>(())
+    })?;
+    store.close();
+    Ok(())
+}
+
+/// Paid calls and reads of one client, one after the other.
+fn count_web(dir: &Path, paid: usize, reads: usize) -> Result<u64, Fault> {
+    let own = tempfile::tempdir_in(dir)?;
+    let (path, argument) = output(own.path(), "service");
+    let service = Service::start(own.path(), &["valgrind", "--quiet", "--tool=callgrind", &argument])?;
+    let client = Builder::new_current_thread().enable_all().build()?;
+    client.block_on(async {
+        let shop = Shop::open(service.address, 1).await?;
+        let told = shop.told();
+        let payments = shop.sign(paid).await?;
+        driver::drive(service.address, driver::spread(&payments, 1), 200).await?;
+        let read = shop.balance_requests(1).swap_remove(0);
+        driver::drive(service.address, vec![Work::Each(vec![read; reads])], 200).await?;
+        shop.until(|now| now.ready >= told.ready + paid as u64).await
+    })?;
+    drop(client);
+    service.stop()?;
+    if let Some(kept) = std::env::var_os("PURSER_BENCH_KEEP") {
+        // For callgrind_annotate.
+        std::fs::copy(&path, Path::new(&kept).join(format!("callgrind.paid{paid}.reads{reads}")))?;
+    }
+    total(&path)
+}

@@ -1,0 +1,77 @@
+//! What Purser costs, each figure beside a ceiling that was measured in the same run.
+//!
+//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web idle instructions` picks rooms, `--short`
+//! makes the rounds short (for development: its figures are noise). Nothing here asserts a time: a bench that fails,
+//! fails because an answer was wrong. README.md beside this file says what each row means and keeps the last results.
+
+// These are figures of time, not of money; and printing them is what a bench is for.
+#![allow(clippy::float_arithmetic, clippy::print_stdout)]
+
+mod callers;
+mod commits;
+mod figures;
+mod idle;
+mod instructions;
+mod place;
+mod web;
+
+/// Whatever went wrong; a bench has nobody to handle it.
+pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
+
+/// How long and how often.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    /// Rounds of each row; the median counts.
+    pub(crate) rounds: usize,
+    /// Length of a timed round, in milliseconds.
+    pub(crate) round_ms: u64,
+    /// Paid calls in a round.
+    pub(crate) paid_calls: usize,
+    /// Accounts that lie idle on disk.
+    pub(crate) idle_accounts: u64,
+}
+
+const FULL: Plan = Plan {
+    rounds: 7,
+    round_ms: 1_500,
+    paid_calls: 6_000,
+    idle_accounts: 1_000_000,
+};
+
+const SHORT: Plan = Plan {
+    rounds: 3,
+    round_ms: 300,
+    paid_calls: 600,
+    idle_accounts: 20_000,
+};
+
+fn main() -> Result<(), Fault> {
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let named: Vec<&str> = args.iter().map(String::as_str).filter(|a| !a.starts_with("--")).collect();
+    match named.as_slice() {
+        // This program again, as a part of a measurement in a process of its own.
+        ["part", "stub"] => return web::stub::serve(),
+        ["part", "commands", count] => return instructions::commands(count.parse()?),
+        _ => {}
+    }
+    let mut plan = if args.iter().any(|a| a == "--short") { SHORT } else { FULL };
+    if let Some(rounds) = args.iter().find_map(|a| a.strip_prefix("--rounds=")) {
+        plan.rounds = rounds.parse()?;
+    }
+    let wanted = |room: &str| named.is_empty() || named.contains(&room);
+    println!("{}", place::machine());
+    if wanted("commits") {
+        commits::run(plan)?;
+    }
+    if wanted("web") {
+        web::run(plan)?;
+    }
+    if wanted("idle") {
+        idle::run(plan)?;
+    }
+    if wanted("instructions") {
+        instructions::run()?;
+    }
+    println!("{}", place::load());
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What the service is measured against: axum with the service's own headers and sizes. The paid one also does
+//! everything that a paid call cannot do without: decode, verify, mint credentials.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use purser::config::{Config, Sources};
+use purser::identity::IdentityKeys;
+use purser::identity::credentials::Credentials;
+use purser::identity::keys::Keys;
+use purser::identity::refresh::RefreshTokens;
+use purser::identity::token::Tokens;
+use purser::payment::evm::Recovery;
+use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, payment_header, verify};
+use purser::sandbox::keys::fee_payer;
+use purser::system::{SystemClock, SystemEntropy};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Clock;
+use purser_actors::session::Amr;
+
+use super::process::Constant;
+use super::shop::CENTS;
+use crate::Fault;
+
+struct Page {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+struct Till {
+    page: Page,
+    /// The body behind the credentials.
+    rest: String,
+    terms: Vec<Terms>,
+    credentials: Credentials,
+}
+
+/// Reads its answer from standard input, says where it listens, and serves until it is killed.
+pub(crate) fn serve() -> Result<(), Fault> {
+    let mut spec = String::new();
+    std::io::stdin().read_to_string(&mut spec)?;
+    let spec: Constant = serde_json::from_str(&spec)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        println!("{}", listener.local_addr()?);
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        axum::serve(listener, router(&spec)?).await?;
+        Ok(())
+    })
+}
+
+fn router(spec: &Constant) -> Result<Router, Fault> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &spec.headers {
+        headers.append(HeaderName::from_bytes(name.as_bytes())?, HeaderValue::from_str(value)?);
+    }
+    let page = Page {
+        status: StatusCode::from_u16(spec.status)?,
+        headers,
+        body: Bytes::from(spec.body.clone()),
+    };
+    Ok(if spec.paid {
+        let till = Till::new(page, &spec.body)?;
+        Router::new().route(&spec.path, get(paid)).with_state(Arc::new(till))
+    } else {
+        Router::new().route(&spec.path, get(constant)).with_state(Arc::new(page))
+    })
+}
+
+impl Page {
+    fn answer(&self, body: Bytes) -> Response {
+        let mut response = Response::new(body.into());
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.headers.clone();
+        response
+    }
+}
+
+async fn constant(State(page): State<Arc<Page>>) -> Response {
+    page.answer(page.body.clone())
+}
+
+impl Till {
+    fn new(page: Page, body: &str) -> Result<Self, Fault> {
+        // `{"auth":{…},"user_id":…`: the credentials are the first object.
+        let end = body.find('}').ok_or("the service's answer holds no credentials")?;
+        let config = Config::load(&Sources::default())?;
+        let pay_to = &config.payment.pay_to;
+        let (Some(Wallet::Evm(base)), Some(Wallet::Solana(solana))) =
+            (pay_to.wallet(Network::Base), pay_to.wallet(Network::Solana))
+        else {
+            return Err("the defaults name no payee".into());
+        };
+        let amount = Usdc::from_cents(Cents::new(CENTS))?;
+        let seconds = u32::try_from(config.payment.max_timeout_seconds)?;
+        let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or("no token account")?;
+        let terms = [Payee::Base(Arc::new(BasePayee::usdc(base))), Payee::Solana(Arc::new(solana))];
+        let keys = Keys::generate(SystemClock.now(), &SystemEntropy);
+        let derived = IdentityKeys::derive(&keys);
+        Ok(Self {
+            page,
+            rest: body[end + 1..].to_owned(),
+            terms: terms.map(|payee| Terms::new(amount, seconds, payee)).into(),
+            credentials: Credentials {
+                tokens: Arc::new(Tokens::new(&keys, "http://127.0.0.1:8402", "purser", 1)),
+                refresh: RefreshTokens::new(&derived.refresh),
+                clock: Arc::new(SystemClock),
+                entropy: Arc::new(SystemEntropy),
+                session_life_ms: 1,
+            },
+        })
+    }
+}
+
+async fn paid(State(till): State<Arc<Till>>, headers: HeaderMap) -> Response {
+    let verified = payment_header(&headers).ok().flatten().and_then(|header| {
+        let payment = decode(header).ok()?;
+        verify(&payment, &till.terms, &[], SystemClock.now(), Recovery::Libsecp256k1).ok()
+    });
+    let Some(verified) = verified else {
+        let mut refused = Response::new("the stub refuses this payment".into());
+        *refused.status_mut() = StatusCode::PAYMENT_REQUIRED;
+        return refused;
+    };
+    let session = till.credentials.new_session();
+    let payer = verified.authorization.payer();
+    let auth = till.credentials.make(&payer, session.id, Amr::Payment, 0);
+    let body = format!("{{\"auth\":{}{}", auth.to_json(), till.rest);
+    till.page.answer(Bytes::from(body))
+}
