@@ -1,4 +1,16 @@
 //! Purser: a server that sells financial products to software agents, paid call by call in USDC.
+//!
+//! Everything that faces the network is here; what is sold and paid is decided in [`purser_actors`], what is durable lies
+//! in [`purser_storage`].
+//!
+//! - A request: [`http`] (sockets, the front, routes) → [`checkout`] for a paid one, with [`prices`] and [`payment`] →
+//!   the engine → [`stream`] for whoever watches.
+//! - Who asks: [`identity`]. Card numbers: [`vault`].
+//! - The engine's ports: [`settlement`] (chains), [`provider`] (card issuers), [`system`] (time and chance); [`sandbox`] is
+//!   what their pretended sides share.
+//! - The process: [`config`], [`service`], [`cli`]; [`wallet`] pays as a client would; [`verify`] proves the books.
+//!
+//! `ARCHITECTURE.md` follows one paid call through these rooms.
 
 pub mod checkout;
 pub mod cli;

@@ -2,8 +2,11 @@
 //!
 //! Every account, payment, card and session is an entity: a pure state machine (`decide`, `apply`) that one generic
 //! actor, the shell, runs and makes durable. What an entity wants of the outside or of another entity is an effect: a
-//! durable row that a supervised delivery works off. See [`kernel`] for the machinery and the entity modules for the
-//! rules.
+//! durable row that a supervised delivery works off.
+//!
+//! [`kernel`] is the machinery and knows no product. [`account`], [`payment`], [`card`] and [`session`] are the rules.
+//! [`engine`] is the handle that the edge holds. [`port`] names what is needed of the outside; [`ledger`], [`money`] and
+//! [`id`] are the words that all of them use.
 
 pub mod account;
 pub mod card;

@@ -1,6 +1,7 @@
 //! The parts behind the edge, built from settings.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::account::{Caps, Deposit};
@@ -83,7 +84,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let sandbox = data.sandbox();
     let settlement = SandboxSettlement::open(&sandbox, config.sandbox.faucet_usdc, clock.clone(), &*entropy)
-        .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?;
+        .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
+        .taking(Duration::from_millis(config.sandbox.settle_ms));
     let settings = IssuerSettings {
         ready_after_ms: config.sandbox.card_ready_ms,
         ..IssuerSettings::default()

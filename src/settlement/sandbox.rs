@@ -16,6 +16,7 @@ mod wire;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ed25519_dalek::Signer as _;
 use purser_actors::id::{Network, Wallet};
@@ -39,6 +40,8 @@ pub const DEFAULT_GRANT: Usdc = Usdc::from_atomic(10_000_000_000);
 pub struct SandboxSettlement {
     base: Arc<Chain>,
     solana: Arc<Chain>,
+    /// How long a submission takes before the chain looks at it.
+    settle: Duration,
 }
 
 /// A recent block hash for a Solana challenge.
@@ -63,7 +66,15 @@ impl SandboxSettlement {
         Ok(Self {
             base: open("base.chain", Network::Base)?,
             solana: open("solana.chain", Network::Solana)?,
+            settle: Duration::ZERO,
         })
+    }
+
+    /// Takes so long over each settlement, as a real chain takes its time.
+    #[must_use]
+    pub const fn taking(mut self, settle: Duration) -> Self {
+        self.settle = settle;
+        self
     }
 
     const fn chain(&self, network: Network) -> &Arc<Chain> {
@@ -87,6 +98,7 @@ impl SandboxSettlement {
             Authorization::Evm(evm) => evm::check_signature(evm).map(|()| evm_intent(evm)),
             Authorization::Solana(_) => solana_intent(&prepared.bytes),
         };
+        tokio::time::sleep(self.settle).await;
         match intent {
             Ok(intent) => Arc::clone(self.chain(authorization.network())).submit(intent).await,
             Err(decline) => Ok(Submitted::Declined(decline)),

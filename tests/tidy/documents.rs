@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::tree::{File, ROOT, files, none};
+use crate::tree::{File, ROOT, files, lines_with, none};
 
 // Aim: every setting is explained where it stands; a group of lines may share a comment, products share one list.
 #[test]
@@ -89,4 +89,67 @@ fn every_error_code_is_documented() {
         }
     }
     none(&found, "error codes");
+}
+
+// Aim: a setting that nothing reads would be a lie to whoever sets it.
+#[test]
+fn every_setting_is_read() {
+    let files = files();
+    let product: Vec<&File> = files.iter().filter(|f| f.is_product()).collect();
+    let text = fs::read_to_string(Path::new(ROOT).join("config.toml")).unwrap();
+    let before_products = text.split("# Products.").next().unwrap();
+    let keys = before_products
+        .lines()
+        .filter_map(|l| l.split_once(" = ").map(|(key, _)| key));
+    let mut found = Vec::new();
+    for key in keys.filter(|k| !k.starts_with(['#', ' '])) {
+        let field = format!(".{key}");
+        if !product.iter().any(|f| !lines_with(f.code(), &[&field]).is_empty()) {
+            found.push(format!("config.toml: nothing reads `{key}`"));
+        }
+    }
+    none(&found, "settings without effect");
+}
+
+// Aim: each guarantee in the map names tests that exist.
+#[test]
+fn the_tests_that_the_map_names_exist() {
+    let document = fs::read_to_string(Path::new(ROOT).join("ARCHITECTURE.md")).unwrap();
+    let files = files();
+    let section = document.split("## What the engine guarantees").nth(1).unwrap();
+    let section = section.split("\n## ").next().unwrap();
+    let named = section
+        .lines()
+        .filter(|l| l.starts_with("| "))
+        .filter_map(|l| l.rsplit('|').nth(1));
+    let names = named.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let (mut found, mut seen) = (Vec::new(), 0);
+    for name in names {
+        seen += 1;
+        if !files
+            .iter()
+            .any(|f| f.is_rust() && f.text.contains(&format!("fn {name}(")))
+        {
+            found.push(format!("ARCHITECTURE.md: there is no test `{name}`"));
+        }
+    }
+    assert!(seen > 20, "the list of guarantees was not found");
+    none(&found, "tests");
+}
+
+// Aim: a path that the map mentions is there.
+#[test]
+fn the_paths_that_the_map_names_exist() {
+    let mut found = Vec::new();
+    for name in ["ARCHITECTURE.md", "README.md"] {
+        let document = fs::read_to_string(Path::new(ROOT).join(name)).unwrap();
+        let quoted = document.split('`').skip(1).step_by(2);
+        let below = ["src/", "actors/", "storage/", "tests/", "benches/", "docs/"];
+        for path in quoted.filter(|q| below.iter().any(|b| q.starts_with(b)) && !q.contains([' ', '*', '{', '…'])) {
+            if !Path::new(ROOT).join(path.split("::").next().unwrap()).exists() {
+                found.push(format!("{name}: there is no `{path}`"));
+            }
+        }
+    }
+    none(&found, "paths");
 }
