@@ -6,9 +6,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod agent;
+mod cases_access;
 mod cases_faults;
+mod cases_life;
 mod cases_payment;
 mod cases_replay;
+mod cases_secrets;
 mod crash;
 mod crash_books;
 mod crash_traffic;
