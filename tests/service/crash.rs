@@ -80,6 +80,8 @@ async fn kill_loop() {
 async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
     let host = Host::new()
         .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "40")
+        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "500")
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "2000")
         .with("RUST_LOG", "error");
     let crowd = Crowd::new(seed);
     let mut dice = Dice::new(seed, u64::MAX);
