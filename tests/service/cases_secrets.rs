@@ -71,8 +71,20 @@ async fn visit(site: &Site<'_>, network: Network) -> Visit {
 
     // Refusals of everything that carries a secret.
     let changed = refresh.replace("rt_", "rt-");
-    visit.hear(site.post("/auth", &json!({"grant_type": "refresh_token", "refresh_token": changed})).await);
-    visit.hear(site.post("/auth", &json!({"grant_type": "refresh_token", "refresh_token": format!("{second}x")})).await);
+    visit.hear(
+        site.post(
+            "/auth",
+            &json!({"grant_type": "refresh_token", "refresh_token": changed}),
+        )
+        .await,
+    );
+    visit.hear(
+        site.post(
+            "/auth",
+            &json!({"grant_type": "refresh_token", "refresh_token": format!("{second}x")}),
+        )
+        .await,
+    );
     visit.hear(
         site.post("/auth", &json!({"grant_type": second, "refresh_token": 7}))
             .await,
@@ -218,7 +230,11 @@ async fn case_72_card_details_are_the_owners_and_only_when_ready() {
 
     let echoed = site.get("/get-card?%C2%9B31m%E2%80%AE%3Cb%3E=1", &[]).await;
     assert_eq!(echoed.status, 400);
-    assert!(!echoed.text.contains(['\u{9b}', '\u{202e}', '<']), "{}", echoed.text.escape_debug());
+    assert!(
+        !echoed.text.contains(['\u{9b}', '\u{202e}', '<']),
+        "{}",
+        echoed.text.escape_debug()
+    );
 
     let nasty = "\u{1b}[2J<script>alert(1)</script>\u{202e}\r\nX-Evil: 1";
     site.freeze(&agent.address(), Some(nasty)).await;

@@ -8,10 +8,12 @@
 mod agent;
 mod cases_access;
 mod cases_faults;
+mod cases_forged;
 mod cases_life;
 mod cases_payment;
 mod cases_replay;
 mod cases_secrets;
+mod cases_steps;
 mod crash;
 mod crash_books;
 mod crash_traffic;
