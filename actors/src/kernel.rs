@@ -15,4 +15,4 @@ pub use context::Context;
 pub use effect::{Effect, Failure};
 pub use entity::{Decision, Entity, Kind, Opening, OutOfOrder, Refusal};
 pub use family::Family;
-pub use view::View;
+pub use view::{View, inert};

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, terminal};
 use crate::config::{Config, Sources};
@@ -65,13 +65,15 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     log();
     quiet_panics();
     let config = args.settings()?;
+    // Listened to before anybody can know that we run: a signal during the start is not lost and kills nothing.
+    let stop = StopSignals::new()?;
     let sandbox = config.is_sandbox();
     let data = config.data_dir.display().to_string();
     let service = Service::start(config)
         .await
         .map_err(|e| CliError::Connection(e.to_string()))?;
     greet(&service, sandbox, &data)?;
-    stop_signal().await?;
+    stop.wait().await;
     tracing::info!("stopping: nothing new is accepted, calls in flight finish");
     if service.stop().await {
         tracing::info!("stopped");
@@ -116,18 +118,31 @@ fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn stop_signal() -> Result<(), CliError> {
-    let on = |kind| {
-        signal(kind).map_err(|source| CliError::Io {
-            what: "signals".into(),
-            source,
+/// SIGTERM and SIGINT.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn new() -> Result<Self, CliError> {
+        let on = |kind| {
+            signal(kind).map_err(|source| CliError::Io {
+                what: "signals".into(),
+                source,
+            })
+        };
+        Ok(Self {
+            terminate: on(SignalKind::terminate())?,
+            interrupt: on(SignalKind::interrupt())?,
         })
-    };
-    let (mut terminate, mut interrupt) = (on(SignalKind::terminate())?, on(SignalKind::interrupt())?);
-    tokio::select! {
-        biased;
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
     }
-    Ok(())
+
+    async fn wait(mut self) {
+        tokio::select! {
+            biased;
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use purser_actors::kernel::inert;
 use serde::Serialize;
 
 use super::caller::RequestId;
@@ -190,8 +191,9 @@ impl ApiError {
             request_id,
             retry_after_seconds: self.retry_after_seconds,
         };
-        // Strings and numbers always serialise; an empty body is what is left if that ever changes.
-        serde_json::to_vec(&fields).unwrap_or_default()
+        // Strings and numbers always serialise; an empty body is what is left if that ever changes. What the caller sent
+        // may be quoted in it.
+        inert(serde_json::to_string(&fields).unwrap_or_default()).into_bytes()
     }
 
     /// The answer: body and headers of its own (`Retry-After`, `Allow`, no caching).

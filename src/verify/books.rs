@@ -1,6 +1,6 @@
 //! The ledger, summed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
@@ -18,6 +18,12 @@ pub(super) struct Books {
     pub(super) received: BTreeMap<String, i128>,
     /// Credited to holders, by cause.
     pub(super) credited: BTreeMap<String, i128>,
+    /// Owed to the card issuer, by cause.
+    pub(super) owed: BTreeMap<String, i128>,
+    /// Earned, by cause.
+    pub(super) earned: BTreeMap<String, i128>,
+    /// Everything that ever was a cause.
+    pub(super) causes: BTreeSet<String>,
 }
 
 pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<Books, StoreError> {
@@ -41,6 +47,7 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
         if transaction.postings.iter().any(|p| p.atomic == 0) {
             report.find("ledger.empty_posting", &transaction.cause, "a posting of zero");
         }
+        books.causes.insert(transaction.cause.clone());
         for posting in &transaction.postings {
             *report.balances.entry(place_name(&posting.place)).or_default() += posting.atomic;
             match posting.place {
@@ -51,7 +58,10 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
                 Place::Treasury(_) => {
                     *books.received.entry(transaction.cause.clone()).or_default() += posting.atomic;
                 }
-                Place::Suspense | Place::CardIssuer | Place::Fees => {}
+                Place::CardIssuer => *books.owed.entry(transaction.cause.clone()).or_default() -= posting.atomic,
+                Place::Fees => *books.earned.entry(transaction.cause.clone()).or_default() -= posting.atomic,
+                // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
+                Place::Suspense => {}
             }
         }
     })

@@ -10,6 +10,9 @@ use super::books::Books;
 use super::fold::History;
 use super::{ChainTransfer, Contents, Report};
 
+/// USDC has six decimals, money on a card two.
+const ATOMIC_PER_CENT: i128 = 10_000;
+
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
         Status::Claimed => "claimed",
@@ -28,6 +31,7 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
     let under_way: BTreeSet<String> = contents.effects.iter().filter_map(|e| credit_cause(&e.work)).collect();
     payments(contents, history, books, &under_way, report);
     cards(contents, history, books, &under_way, report);
+    causes(contents, books, report);
     owners(contents, report);
 }
 
@@ -137,6 +141,17 @@ fn cards(contents: &Contents, history: &History, books: &Books, under_way: &BTre
         if credited != want {
             report.find("card.credit", &name, format!("{credited} credited, expected {want}"));
         }
+        let loaded = i128::from(card.amount.get()) * ATOMIC_PER_CENT;
+        let (owed, earned) = match card.status {
+            card::Status::Failed { .. } => (0, 0),
+            _ => (loaded, i128::from(card.charged.atomic()) - loaded),
+        };
+        let booked = |by: &BTreeMap<String, i128>| by.get(&name).copied().unwrap_or(0);
+        let (has_owed, has_earned) = (booked(&books.owed), booked(&books.earned));
+        if (has_owed, has_earned) != (owed, earned) {
+            let detail = format!("{has_owed} owed and {has_earned} earned, expected {owed} and {earned}");
+            report.find("card.posting", &name, detail);
+        }
         if card.status == card::Status::Pending && !ordered.contains(id) {
             report.find("card.orphan", &name, "pending, and no order is under way");
         }
@@ -144,6 +159,28 @@ fn cards(contents: &Contents, history: &History, books: &Books, under_way: &BTre
             Some((p, _)) if matches!(p.status, Status::Fulfilled { product: Product::Card(c), .. } if c == *id) => {}
             _ => report.find("card.payment", &name, format!("{} did not buy it", card.payment)),
         }
+    }
+}
+
+/// Money moves for payments and cards only, and only those move what is theirs.
+fn causes(contents: &Contents, books: &Books, report: &mut Report) {
+    let cards: BTreeSet<String> = contents.cards.keys().map(ToString::to_string).collect();
+    let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
+    for cause in &books.causes {
+        if !cards.contains(cause) && !payments.contains(cause) {
+            report.find("ledger.cause", cause, "there is no such payment or card");
+        }
+    }
+    for cause in books
+        .owed
+        .keys()
+        .chain(books.earned.keys())
+        .filter(|c| !cards.contains(*c))
+    {
+        report.find("ledger.cause", cause, "only a card owes the issuer and earns a fee");
+    }
+    for cause in books.received.keys().filter(|c| !payments.contains(*c)) {
+        report.find("ledger.cause", cause, "only a payment is received");
     }
 }
 

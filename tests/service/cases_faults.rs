@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use purser_actors::id::Network;
-use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_replay::landed;
@@ -15,7 +13,7 @@ use super::wire::{Answer, Site, until};
 const CARD: &str = "/get-card?amount=5";
 
 /// Sends the payment again until it has an end.
-async fn finally(site: &Site<'_>, path: &str, payment: &str) -> Answer {
+pub(crate) async fn finally(site: &Site<'_>, path: &str, payment: &str) -> Answer {
     until("the payment to have its end", async || {
         let answer = Agent::pay(site, path, payment).await;
         (answer.status == 200).then_some(answer)
@@ -192,80 +190,6 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn case_12_a_kill_at_every_step_leaves_one_product() {
-    // Aim: killed while it prepares, while the chain thinks, after an answer was lost, and after the card was ordered:
-    // the next process ends each payment with one card, whether or not anybody asks.
-    let host = Host::new();
-    let agents = [0, 1, 2, 3].map(|n| Agent::new(Network::ALL[n % 2]));
-    let service = host.start();
-    let site = Site::of(&service);
-    let faults = [
-        Some(json!({"fault": "unreachable", "times": 0})),
-        Some(json!({"fault": "slow", "ms": 600_000})),
-        Some(json!({"fault": "lose_answer"})),
-        None,
-    ];
-    let mut payments = Vec::new();
-    for (agent, fault) in agents.iter().zip(faults) {
-        if let Some(mut fault) = fault {
-            fault["wallet"] = json!(agent.address());
-            site.chain_fault(fault).await;
-        }
-        payments.push(agent.payment(&site, "/get-card?amount=7.77").await);
-    }
-    let waiting: Vec<_> = payments[..2]
-        .iter()
-        .map(|payment| {
-            let request = site
-                .request("GET", "/get-card?amount=7.77")
-                .header("payment-signature", payment);
-            tokio::spawn(request.send())
-        })
-        .collect();
-    assert_eq!(
-        Agent::pay(&site, "/get-card?amount=7.77", &payments[2]).await.status,
-        202
-    );
-    assert_eq!(
-        Agent::pay(&site, "/get-card?amount=7.77", &payments[3]).await.status,
-        200
-    );
-    until("both calls to have met the chain", async || {
-        let state = site.get("/sandbox", &[]).await.body;
-        let met = state["chains"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|c| c["faults_injected"].as_u64().unwrap());
-        (met.collect::<Vec<_>>().iter().all(|met| *met >= 1)).then_some(())
-    })
-    .await;
-    service.kill();
-    for call in waiting {
-        assert!(call.await.unwrap().is_err());
-    }
-    let report = host.assert_books();
-    assert_eq!(report["payments"]["fulfilled"], 1, "{report}");
-    let service = host.start();
-    let site = Site::of(&service);
-    // Nobody sends anything again: what was under way goes on by itself.
-    until("every transfer to land", async || {
-        (site.transfers().await.len() == 4).then_some(())
-    })
-    .await;
-    let mut cards = Vec::new();
-    for payment in &payments {
-        cards.push(finally(&site, "/get-card?amount=7.77", payment).await.card().to_owned());
-        assert_eq!(landed(&site, payment).await, 1);
-    }
-    cards.sort();
-    cards.dedup();
-    assert_eq!(cards.len(), 4);
-    service.stop();
-    assert_eq!(host.assert_books()["entities"]["cards"], 4);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn case_20_one_payers_slow_flood_leaves_room_for_others() {
     // Aim: one payer's payments hang at the chain. Beyond its share it gets 503 with Retry-After and no claim; others buy.
     let host = Host::new()
@@ -306,21 +230,19 @@ async fn case_68_beyond_capacity_is_told_and_forgotten() {
     let site = Site::of(&service);
     site.chain_fault(json!({"fault": "hold"})).await;
     let challenge = Agent::challenge(&site, CARD).await;
-    let agents: Vec<Agent> = (0..8).map(|_| Agent::new(Network::Base)).collect();
-    let admitted = agents.iter().map(|agent| {
+    let crowd: Vec<Agent> = (0..12).map(|_| Agent::new(Network::Base)).collect();
+    let calls = crowd.iter().map(|agent| {
         let request = site
             .request("GET", CARD)
             .header("payment-signature", agent.sign(&challenge));
         tokio::spawn(super::wire::send(request))
     });
-    let admitted: Vec<_> = admitted.collect();
-    let agent = Agent::new(Network::Base);
-    let payment = agent.sign(&challenge);
+    let calls: Vec<_> = calls.collect();
     until("the house to be full", async || {
-        let answer = tokio::time::timeout(Duration::from_millis(500), Agent::pay(&site, CARD, &payment)).await;
-        answer.is_ok_and(|a| a.code() == "overloaded").then_some(())
+        (calls.iter().filter(|call| call.is_finished()).count() == 4).then_some(())
     })
     .await;
+    let agent = Agent::new(Network::Base);
     let mut before = 0;
     for round in 0..10 {
         let crowd: Vec<String> = (0..50).map(|_| agent.sign(&challenge)).collect();
@@ -339,10 +261,12 @@ async fn case_68_beyond_capacity_is_told_and_forgotten() {
         service.resident()
     );
     site.chain_fault(json!({"fault": "clear"})).await;
-    for call in admitted {
-        let answer = call.await.unwrap().unwrap();
-        assert!(answer.status == 200 || answer.code() == "overloaded", "{}", answer.text);
+    let mut statuses = Vec::new();
+    for call in calls {
+        statuses.push(call.await.unwrap().unwrap().status);
     }
+    statuses.sort_unstable();
+    assert_eq!(statuses, [[200; 8].as_slice(), &[503; 4]].concat());
     assert_eq!(finally(&site, CARD, &agent.sign(&challenge)).await.status, 200);
     service.stop();
     host.assert_books();
@@ -397,54 +321,4 @@ async fn case_69_a_graceful_stop_finishes_what_is_paid() {
         assert_eq!(again.card(), card);
         assert!(again.body.get("auth").is_none());
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn case_12_a_client_that_leaves_at_any_step_changes_nothing() {
-    // Aim: the connection breaks in the middle of the request, right after it, while the chain thinks, in the middle of
-    // the answer. Whoever comes back with the same payment gets the one card of it.
-    let host = Host::new();
-    let service = host.start();
-    let site = Site::of(&service);
-    for network in Network::ALL {
-        let agent = Agent::new(network);
-        site.chain_fault(json!({"fault": "slow", "ms": 100, "times": 0, "wallet": agent.address()}))
-            .await;
-        let mut cards = Vec::new();
-        for step in 0..8 {
-            let payment = agent.payment(&site, CARD).await;
-            let request = format!(
-                "GET {CARD} HTTP/1.1\r\nhost: {}\r\npayment-signature: {payment}\r\n\r\n",
-                service.authority()
-            );
-            let mut socket = TcpStream::connect(service.authority()).await.unwrap();
-            let sent = match step {
-                0 => 10,
-                1 => request.len() / 2,
-                2 => request.len() - 1,
-                _ => request.len(),
-            };
-            socket.write_all(&request.as_bytes()[..sent]).await.unwrap();
-            match step {
-                4 => tokio::time::sleep(Duration::from_millis(30)).await,
-                5 => tokio::time::sleep(Duration::from_millis(90)).await,
-                6 => drop(socket.read_u8().await),
-                7 => drop(socket.read_exact(&mut [0; 300]).await),
-                _ => {}
-            }
-            drop(socket);
-            let card = finally(&site, CARD, &payment).await;
-            assert_eq!(landed(&site, &payment).await, 1, "step {step}");
-            cards.push(card.card().to_owned());
-        }
-        cards.sort();
-        cards.dedup();
-        assert_eq!(cards.len(), 8);
-    }
-    service.stop();
-    let report = host.assert_books();
-    assert_eq!(
-        (&report["entities"]["cards"], &report["payments"]["fulfilled"]),
-        (&Value::from(16), &Value::from(16))
-    );
 }

@@ -80,12 +80,16 @@ async fn kill_loop() {
 async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
     let host = Host::new()
         .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "40")
+        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "500")
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "2000")
         .with("RUST_LOG", "error");
     let crowd = Crowd::new(seed);
     let mut dice = Dice::new(seed, u64::MAX);
     let mut subscribers: Vec<Subscriber> = Vec::new();
     for life in 0..kills {
+        let start = Instant::now();
         let service = host.start();
+        let start = start.elapsed();
         if subscribers.is_empty() {
             let site = Site::of(&service);
             for agent in &crowd.agents[..2] {
@@ -111,7 +115,8 @@ async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
         tally.count(&host);
         if dice.below(2) == 0 {
             // A kill while the last kill is being recovered from: what waited is under way and nobody is served yet.
-            host.start_and_kill(Duration::from_millis(dice.below(120) as u64));
+            let percent = 40 + u32::try_from(dice.below(100)).unwrap();
+            host.start_and_kill(start * percent / 100);
             tally.count(&host);
         }
     }

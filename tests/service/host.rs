@@ -111,14 +111,44 @@ impl Host {
 
     /// As [`Host::start`]; what the process said if it ended instead.
     pub(crate) fn try_start(&self) -> Result<Service, String> {
+        self.start_at("127.0.0.1:0")
+    }
+
+    /// Starts on an address while the settings name another as the public one, which the greeting then tells.
+    pub(crate) fn start_behind(&self, public: &str) -> Service {
+        let free = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let started = self.start_at(&free.to_string());
+        let mut service = started.unwrap_or_else(|output| panic!("the service did not start: {output}"));
+        assert_eq!(service.url, public);
+        service.url = format!("http://{free}");
+        service
+    }
+
+    /// Starts with a limit on the size of every file, in KiB: what is beyond it fails as on a full disk.
+    pub(crate) fn start_with_files_up_to(&self, kib: usize) -> Service {
+        let plain = self.command(&["serve", "--listen", "127.0.0.1:0"], &self.data());
+        let mut limited = Command::new("bash");
+        let script = format!("trap '' XFSZ; ulimit -f {kib}; exec \"$@\"");
+        limited
+            .args(["-c", &script, "limited"])
+            .arg(plain.get_program())
+            .args(plain.get_args());
+        limited.env_clear().envs(&self.env).env("PATH", "/usr/bin:/bin");
+        let started = self.spawn(limited);
+        started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
+    }
+
+    fn start_at(&self, listen: &str) -> Result<Service, String> {
+        self.spawn(self.command(&["serve", "--listen", listen], &self.data()))
+    }
+
+    fn spawn(&self, mut command: Command) -> Result<Service, String> {
         let log = File::options().create(true).append(true).open(self.log()).unwrap();
         let before = self.logged().len();
-        let mut child = self
-            .command(&["serve", "--listen", "127.0.0.1:0"], &self.data())
-            .stdout(Stdio::piped())
-            .stderr(log)
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut greeting = String::new();
         lines.read_line(&mut greeting).unwrap();
@@ -129,6 +159,7 @@ impl Host {
             Some(url) => Ok(Service {
                 url: url.to_owned(),
                 child,
+                log: self.log(),
             }),
             None => {
                 let status = child.wait().unwrap();
@@ -159,6 +190,7 @@ pub(crate) fn text(output: &Output) -> String {
 pub(crate) struct Service {
     pub(crate) url: String,
     child: Child,
+    log: PathBuf,
 }
 
 impl Service {
@@ -195,7 +227,9 @@ impl Service {
     /// Stops gracefully and waits for the end.
     pub(crate) fn stop(self) {
         self.terminate();
-        assert!(self.wait(), "the service ended with an error");
+        let log = self.log.clone();
+        let said = || std::fs::read_to_string(&log).unwrap_or_default();
+        assert!(self.wait(), "the service ended with an error: {}", said());
     }
 
     /// Resident memory in bytes.

@@ -6,9 +6,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod agent;
+mod cases_access;
 mod cases_faults;
+mod cases_forged;
+mod cases_life;
 mod cases_payment;
 mod cases_replay;
+mod cases_secrets;
+mod cases_steps;
 mod crash;
 mod crash_books;
 mod crash_traffic;

@@ -104,6 +104,25 @@ const fn is_live(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// JSON text of any serializer with every live character escaped. Outside of strings JSON has none but white space, and
+/// inside of them serializers escape C0 controls themselves.
+pub fn inert(json: String) -> String {
+    let live = |c: char| c >= ' ' && is_live(c);
+    if !json.contains(live) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if live(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// A JSON string literal; everything that could end it or is live is escaped.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);

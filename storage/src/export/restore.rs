@@ -9,6 +9,7 @@ use crate::journal::{u32_at, u64_at};
 use crate::{Seq, StoreError};
 
 const NAME: &str = "restore.mark";
+const TEMPORARY: &str = "restore.tmp";
 const MAGIC: &[u8; 8] = b"PURSERR1";
 const LEN: usize = 8 + 4 * 8 + 4;
 /// Sequences left out between a backup and what follows it, so that a cursor from after the backup is never
@@ -48,10 +49,21 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
     if std::fs::read_dir(dir).map_err(io)?.next().is_some() {
         return Err(StoreError::Io(format!("{} is not empty", dir.display())));
     }
-    let mark = copy(&*from, &disk, now_ms)?;
-    write_mark(&disk, &mark)?;
+    let made = fill(&*from, &disk, now_ms);
+    if made.is_err() {
+        // A refused backup must not be in the way of a good one.
+        for name in [TEMPORARY, NAME] {
+            let _ = disk.remove(name);
+        }
+    }
+    made
+}
+
+fn fill(from: &dyn DiskFile, disk: &FileDisk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+    let mark = copy(from, disk, now_ms)?;
+    write_mark(disk, &mark)?;
     // The export gets its name last: until then the directory is not a store.
-    disk.rename("restore.tmp", &export_name(mark.seq)).map_err(io)?;
+    disk.rename(TEMPORARY, &export_name(mark.seq)).map_err(io)?;
     disk.sync_dir().map_err(io)?;
     Ok(mark)
 }
@@ -59,7 +71,7 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
 fn copy(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
     let mut reader = ExportReader::open(from)?;
     let (seq, backed_up_at_ms) = (reader.seq, reader.time_ms);
-    let file = disk.create("restore.tmp").map_err(io)?;
+    let file = disk.create(TEMPORARY).map_err(io)?;
     let mut writer = ExportWriter::new(&*file, seq, backed_up_at_ms)?;
     while let Some((key, row)) = reader.next()? {
         writer.row(&key, &row)?;

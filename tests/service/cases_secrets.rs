@@ -1,0 +1,252 @@
+//! What nobody but its owner may ever see, and what is seen by the owner only as the contract says.
+
+use std::path::Path;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::agent::Agent;
+use super::host::Host;
+use super::wire::{Answer, Site, send, until};
+
+const CARD: &str = "/get-card?amount=5";
+
+/// Everything secret that came out of one agent's visit, and every text that may tell nothing of it.
+#[derive(Default)]
+struct Visit {
+    secrets: Vec<(&'static str, String)>,
+    told: Vec<String>,
+}
+
+impl Visit {
+    fn secret(&mut self, name: &'static str, value: &Value) -> String {
+        let text = value.as_str().unwrap_or_else(|| panic!("no {name}")).to_owned();
+        assert!(text.len() >= 16, "{name} is too short to search for");
+        self.secrets.push((name, text.clone()));
+        text
+    }
+
+    fn hear(&mut self, answer: Answer) -> Answer {
+        self.told.push(format!("{:?} {}", answer.headers, answer.text));
+        answer
+    }
+}
+
+async fn details(site: &Site<'_>, token: &str, card: &str) -> Value {
+    until("the card", async || {
+        let read = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
+        read.body.get("card_details").cloned()
+    })
+    .await
+}
+
+/// One agent does everything that shows or takes a secret.
+async fn visit(site: &Site<'_>, network: Network) -> Visit {
+    let mut visit = Visit::default();
+    let agent = Agent::new(network);
+    let bought = agent.buy(site, CARD).await;
+    let token = visit.secret("id_token", &bought.body["auth"]["id_token"]);
+    let refresh = visit.secret("refresh_token", &bought.body["auth"]["refresh_token"]);
+    let body = json!({"grant_type": "refresh_token", "refresh_token": refresh});
+    let next = site.post("/auth", &body).await;
+    visit.secret("id_token", &next.body["id_token"]);
+    let second = visit.secret("refresh_token", &next.body["refresh_token"]);
+    let signed_in = agent.sign_in(site).await;
+    let own = visit.secret("id_token", &signed_in.body["auth"]["id_token"]);
+    visit.secret("refresh_token", &signed_in.body["auth"]["refresh_token"]);
+    let shown = details(site, &own, bought.card()).await;
+    visit.secret("card number", &shown["card_number"]);
+    let link = site.get_as(&own, "/get-auth-link").await;
+    let url = link.str("auth_url").unwrap();
+    let code = visit.secret("login code", &json!(url.split_once("code=").unwrap().1));
+    visit.hear(site.get(&format!("/login?code={code}"), &[]).await);
+    let open = send(site.request("POST", "/login").body(format!("code={code}")))
+        .await
+        .unwrap();
+    let cookie = open.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    visit.secret("cookie", &json!(cookie.split_once('=').unwrap().1));
+    visit.hear(site.get("/account", &[("cookie", &cookie)]).await);
+
+    // Refusals of everything that carries a secret.
+    let changed = refresh.replace("rt_", "rt-");
+    visit.hear(
+        site.post(
+            "/auth",
+            &json!({"grant_type": "refresh_token", "refresh_token": changed}),
+        )
+        .await,
+    );
+    visit.hear(
+        site.post(
+            "/auth",
+            &json!({"grant_type": "refresh_token", "refresh_token": format!("{second}x")}),
+        )
+        .await,
+    );
+    visit.hear(
+        site.post("/auth", &json!({"grant_type": second, "refresh_token": 7}))
+            .await,
+    );
+    visit.hear(
+        send(site.request("POST", "/login").body(format!("code={code}")))
+            .await
+            .unwrap(),
+    );
+    visit.hear(site.get_as(&own, &format!("/events?after={token}")).await);
+    visit.hear(site.get_as(&format!("{own}x"), "/events").await);
+    visit.hear(site.get_as(&own, "/get-card-data").await);
+    visit.hear(site.get_as(&own, "/get-account-balance").await);
+    visit.hear(Agent::pay(site, CARD, &token).await);
+    visit.hear(site.get("/auth", &[("sign-in-with-x", &own)]).await);
+    let events = site.events(&own, 0).await;
+    assert!(events.iter().any(|e| e["type"] == "card.ready"));
+    visit.told.extend(events.iter().map(ToString::to_string));
+    visit.told.push(listen(site, &own).await);
+    visit
+}
+
+/// The first frame of the stream, with the token in a message.
+async fn listen(site: &Site<'_>, token: &str) -> String {
+    let url = format!("ws://{}/stream", site.service.authority());
+    let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
+    for frame in [
+        json!({"type": "auth", "token": token}),
+        json!({"type": "subscribe", "after": 0}),
+    ] {
+        socket.send(Message::text(frame.to_string())).await.unwrap();
+    }
+    socket.next().await.unwrap().unwrap().into_text().unwrap().to_string()
+}
+
+/// Every file below a folder.
+fn files(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, found);
+        } else {
+            found.push((path.display().to_string(), std::fs::read(&path).unwrap()));
+        }
+    }
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_70_no_secret_is_told_or_kept_in_clear() {
+    // Aim: at the most talkative log level, through purchases, sign-ins, refusals, a stream and a stop: no card number,
+    // token, code, cookie or key in any log line, event, refusal or file of the data directory.
+    let host = Host::new().with("RUST_LOG", "trace");
+    let service = host.start();
+    let site = Site::of(&service);
+    let mut visits = Vec::new();
+    for network in Network::ALL {
+        visits.push(visit(&site, network).await);
+    }
+    drop(site);
+    service.stop();
+    let log = host.logged();
+    assert!(
+        log.contains("TRACE") && log.contains("get-card"),
+        "the log tells nothing at all"
+    );
+    let verified = host.run(&["verify"]);
+    let mut kept = Vec::new();
+    files(&host.data(), &mut kept);
+    let (keys, kept): (Vec<_>, Vec<_>) = kept.into_iter().partition(|(name, _)| name.ends_with(".keys"));
+    assert!(keys.len() == 2 && kept.len() > 3, "{}", kept.len());
+    let mut secrets: Vec<(&str, String)> = Vec::new();
+    for (_, bytes) in &keys {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        let words = text
+            .split_whitespace()
+            .filter(|word| word.len() >= 43)
+            .map(str::to_owned);
+        secrets.extend(words.map(|word| ("key", word)));
+    }
+    assert!(secrets.len() >= 2, "no key was recognised in the key files");
+    for visit in &visits {
+        secrets.extend(visit.secrets.iter().cloned());
+    }
+    for (name, secret) in &secrets {
+        assert!(!log.contains(secret.as_str()), "a log line holds a {name}");
+        assert!(!contains(&verified.stdout, secret), "verify prints a {name}");
+        for told in visits.iter().flat_map(|visit| &visit.told) {
+            assert!(!told.contains(secret.as_str()), "a {name} in {told}");
+        }
+        for (file, bytes) in &kept {
+            assert!(!contains(bytes, secret), "{file} holds a {name} in clear");
+        }
+    }
+    for text in visits.iter().flat_map(|visit| &visit.told).chain([&log]) {
+        assert!(!text.to_ascii_lowercase().contains("cvv"), "a CVV is spoken of");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_72_card_details_are_the_owners_and_only_when_ready() {
+    // Aim: pending: no details; ready: to the owner alone, never cached, noted as an event before it is shown, absent
+    // from the list. Control characters and markup in a text of ours come out inert.
+    let host = Host::new().with("PURSER_SANDBOX__CARD_READY_MS", "1500");
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let bought = agent.buy(&site, CARD).await;
+    let token = agent.token(&site).await;
+    let path = format!("/get-card-data?card_id={}", bought.card());
+    let early = site.get_as(&token, &path).await;
+    assert_eq!(early.status, 200);
+    assert_eq!(
+        early.body.get("card_details").is_none(),
+        early.str("status") == Some("pending"),
+        "{}",
+        early.text
+    );
+    let viewed = async || {
+        let events = site.events(&token, 0).await;
+        events.iter().filter(|e| e["type"] == "card.details_viewed").count()
+    };
+    let before = viewed().await;
+    until("the card", async || {
+        let list = site.get_as(&token, "/get-card-data").await;
+        (list.body["cards"][0]["status"] == "ready").then_some(())
+    })
+    .await;
+    let shown = site.get_as(&token, &path).await;
+    assert_eq!(shown.header("cache-control"), Some("private, no-store"));
+    let number = shown.body["card_details"]["card_number"].as_str().unwrap().to_owned();
+    assert!(shown.body["card_details"]["cvv"].is_string());
+    assert_eq!(viewed().await, before + 1);
+    let list = site.get_as(&token, "/get-card-data").await;
+    assert!(!list.text.contains(&number) && !list.text.contains("card_details") && !list.text.contains("cvv"));
+    let stranger = Agent::new(Network::Base).token(&site).await;
+    let refused = site.get_as(&stranger, &path).await;
+    assert!(refused.status == 403 && !refused.text.contains(&number));
+    assert_eq!(viewed().await, before + 1, "a refusal is no view");
+
+    let echoed = site.get("/get-card?%C2%9B31m%E2%80%AE%3Cb%3E=1", &[]).await;
+    assert_eq!(echoed.status, 400);
+    assert!(
+        !echoed.text.contains(['\u{9b}', '\u{202e}', '<']),
+        "{}",
+        echoed.text.escape_debug()
+    );
+
+    let nasty = "\u{1b}[2J<script>alert(1)</script>\u{202e}\r\nX-Evil: 1";
+    site.freeze(&agent.address(), Some(nasty)).await;
+    let frozen = site.get_as(&token, &path).await;
+    assert_eq!((frozen.status, frozen.header("x-evil")), (403, None));
+    assert!(frozen.header("content-type").unwrap().contains("json"));
+    assert!(
+        !frozen.text.chars().any(|c| c.is_control() || c == '\u{202e}'),
+        "{}",
+        frozen.text.escape_debug()
+    );
+    drop(site);
+    service.stop();
+    assert!(!host.logged().contains('\u{202e}') && !host.logged().contains("\u{1b}[2J"));
+}
