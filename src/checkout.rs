@@ -14,7 +14,7 @@ use http::HeaderMap;
 use purser_actors::account;
 use purser_actors::engine::{Engine, PayError, PayRequest};
 use purser_actors::money::Usdc;
-use purser_actors::payment::{Outcome, Purchase};
+use purser_actors::payment::{Outcome, Purchase, Status};
 use purser_actors::port::{Authorization, Clock};
 use sha2::{Digest, Sha256};
 
@@ -26,7 +26,8 @@ use crate::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource
 use crate::payment::evm::Recovery;
 use crate::payment::header::has_mpp_credential;
 use crate::payment::{
-    BasePayee, Payee, PaymentError, RecentBlockhash, SolanaPayee, Terms, decode, payment_header, verify,
+    BasePayee, Payee, PaymentError, RecentBlockhash, Refusal, SolanaPayee, Terms, decode, payment_header, verify,
+    verify_for_replay,
 };
 use crate::prices::PriceBook;
 
@@ -107,16 +108,40 @@ impl Checkout {
             }
             Err(error) => return Err(ambiguous(&error)),
         };
-        let now = self.clock.now();
-        let verified = decode(header).and_then(|payment| verify(&payment, &terms, &[], now, self.recovery));
-        let authorization = match verified {
-            Ok(verified) => verified.authorization,
+        match self.authorized(header, &terms).await {
+            Ok(authorization) => self.pay(call, authorization).await,
             Err(refusal) => {
                 tracing::debug!(reason = refusal.reason.as_str(), message = %refusal.message, "a payment was refused");
-                return Ok(self.challenge(&call, current, refusal.reason.as_str(), "payment_invalid"));
+                Ok(self.challenge(&call, current, refusal.reason.as_str(), "payment_invalid"))
             }
+        }
+    }
+
+    /// The payment, if it fits a quote, or if it is good in itself and its money is under way or here already: who
+    /// paid gets what was bought, however long ago the quote or the authorization ended.
+    async fn authorized(&self, header: &[u8], terms: &[Terms]) -> Result<Authorization, Refusal> {
+        let payment = decode(header)?;
+        let refusal = match verify(&payment, terms, &[], self.clock.now(), self.recovery) {
+            Ok(verified) => return Ok(verified.authorization),
+            Err(refusal) => refusal,
         };
-        self.pay(call, authorization).await
+        let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
+        let Some(authorization) = verify_for_replay(&payment, &payees, self.recovery) else {
+            return Err(refusal);
+        };
+        let id = self.engine.payment_id(&authorization);
+        match self.engine.payment(&id).await {
+            // What was refused or given back would be a new claim, and that needs a quote.
+            Ok(Some(known))
+                if !matches!(
+                    known.status,
+                    Status::Declined(..) | Status::Refused(_) | Status::Released
+                ) =>
+            {
+                Ok(authorization)
+            }
+            _ => Err(refusal),
+        }
     }
 
     async fn pay(&self, call: Call<'_>, authorization: Authorization) -> Result<Response, ApiError> {
@@ -134,13 +159,6 @@ impl Checkout {
             )
             .hint("Send the token of the paying wallet, or none."));
         }
-        let permit = self.engine.admit(&payer).map_err(|full| {
-            ApiError::unavailable(
-                "overloaded",
-                "Too many paid calls are in flight. Nothing was charged.",
-                full.retry_after_s,
-            )
-        })?;
         let request = PayRequest {
             purchase: call.purchase.clone(),
             request: digest(call.route, &call.purchase),
@@ -148,7 +166,7 @@ impl Checkout {
             authorization: authorization.clone(),
         };
         let id = self.engine.payment_id(&authorization);
-        let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request, permit)).await {
+        let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request)).await {
             Err(_) => return Ok(self.answers.pending(id)),
             Ok(Err(PayError::Unknown(id))) => return Ok(self.answers.pending(id)),
             Ok(Err(error)) => return Err(refused(error)),
@@ -253,6 +271,11 @@ fn refused(error: PayError) -> ApiError {
             "This payment was made for another request.",
         )
         .hint("Sign a new payment for this request."),
+        PayError::Overloaded(full) => ApiError::unavailable(
+            "overloaded",
+            "Too many paid calls are in flight. Nothing was charged.",
+            full.retry_after_s,
+        ),
         PayError::Unknown(_) => ApiError::internal(),
     }
 }

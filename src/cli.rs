@@ -4,7 +4,6 @@
 //! signed before its price is known to be within `--max`.
 
 pub mod listen;
-mod machine;
 pub mod pay;
 mod remote;
 pub mod serve;

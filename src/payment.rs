@@ -26,4 +26,4 @@ pub use decode::{Payment, decode};
 pub use header::payment_header;
 pub use refusal::{PaymentError, Reason, Refusal};
 pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms};
-pub use verify::{Verified, verify};
+pub use verify::{Verified, verify, verify_for_replay};

@@ -2,6 +2,7 @@
 //! before everything behind it is open, verified and has taken up what the last process left.
 
 pub mod parts;
+pub mod restore;
 mod routes;
 
 use std::net::SocketAddr;
@@ -107,8 +108,12 @@ impl Service {
             std::process::abort();
         }));
         let as_store: Arc<dyn Store> = store.clone();
-        let world = parts::open_world(&config, &data)?;
-        let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world)).await?;
+        let world = parts::open_world(&config, &data, &*as_store).await?;
+        let deposits = match store.restore_mark() {
+            None => Vec::new(),
+            Some(_) => restore::unclaimed(&*as_store, &world).await?,
+        };
+        let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, deposits)).await?;
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
         let health = Arc::new(Health {

@@ -11,7 +11,7 @@ mod outcomes;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use purser_actors::account::Account;
+use purser_actors::account::{Account, Deposit};
 use purser_actors::card::Card;
 use purser_actors::id::{CardId, PaymentId, SessionId, Wallet};
 use purser_actors::kernel::{Effect, Kind, table};
@@ -87,6 +87,7 @@ pub(crate) struct Contents {
     pub(crate) cards: BTreeMap<CardId, (Card, u64)>,
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
     pub(crate) effects: Vec<Effect>,
+    pub(crate) deposits: Vec<Deposit>,
 }
 
 /// Proves the store, and the chain's list against it if one is given.
@@ -176,6 +177,12 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
     each_row(store, &[table::EFFECT], |key, row| {
         if let Some((effect, _)) = take(row, &hex::encode(key), report) {
             contents.effects.push(effect);
+        }
+    })
+    .await?;
+    each_row(store, &[table::DEPOSIT], |key, row| {
+        if let Some((deposit, _)) = take(row, &hex::encode(key), report) {
+            contents.deposits.push(deposit);
         }
     })
     .await?;

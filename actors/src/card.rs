@@ -1,8 +1,10 @@
 //! A prepaid card: ordered at the issuer once its payment has settled.
 //!
-//!     pending --issuer--> ready --holder or issuer--> CLOSED
-//!        |                  `------six months-------> EXPIRED
-//!        `--issuer's definite refusal--> FAILED, the whole charge credited to the payer's balance
+//! ```text
+//! pending --issuer--> ready --holder or issuer--> CLOSED
+//!    |                  `------six months-------> EXPIRED
+//!    `--issuer's definite refusal--> FAILED, the whole charge credited to the payer's balance
+//! ```
 //!
 //! A time-out of the issuer is never a refusal: the order stands, under the same idempotency key, until the issuer says
 //! yes or no.
@@ -183,10 +185,10 @@ impl Card {
     }
 }
 
-/// What fulfilment posts: the amount is owed to the issuer, the rest of the charge is our fee.
-pub(crate) fn posting(id: &CardId, amount: Cents, charged: Usdc, at: Timestamp) -> Transaction {
+/// What fulfilment adds to the books: the amount is owed to the issuer, the rest of the charge is our fee.
+pub(crate) fn book(received: Transaction, amount: Cents, charged: Usdc) -> Transaction {
     let (amount, fee) = split(amount, charged);
-    Transaction::new(at, id)
+    received
         .book(Place::Suspense, Place::CardIssuer, amount)
         .book(Place::Suspense, Place::Fees, fee)
 }

@@ -1,7 +1,9 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod holder;
 mod paying;
 mod reading;
+mod turn;
 mod work;
 
 use std::sync::Arc;
@@ -11,17 +13,20 @@ use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, co
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::account::{self, Account, LinkCode, LinkGrant};
-use crate::card::{self, Card};
-use crate::id::{CardId, SessionId, Wallet};
+use crate::account::{self, Account, Deposit, LinkGrant};
+use crate::card::Card;
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry};
 use crate::kernel::family::{Ground, Limits, StartEffects};
 use crate::kernel::{Effect, Family, Kind, Refusal, table};
-use crate::payment::{NewSession, Payment};
+use crate::payment::Payment;
 use crate::port::{CardIssuer, Clock, Entropy, Settlement};
-use crate::session::{self, Amr, Session};
+use crate::session::Session;
 
+pub use holder::Denied;
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
+
+/// Tries before giving up; each is a lost race, or a batch behind one that was refused.
+const RACES: usize = 8;
 
 /// What the engine is built from.
 pub struct Parts {
@@ -35,6 +40,9 @@ pub struct Parts {
     pub settlement: Arc<dyn Settlement>,
     /// Makes cards.
     pub issuer: Arc<dyn CardIssuer>,
+    /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
+    /// not know. Empty but after a restore.
+    pub deposits: Vec<Deposit>,
     /// Limits and pauses.
     pub settings: Settings,
 }
@@ -76,6 +84,9 @@ pub enum StartError {
     /// The store refused the first commit.
     #[error("the store refused a commit: {0}")]
     Commit(CommitError),
+    /// An unclaimed transfer could not be credited.
+    #[error("the unclaimed transfer {0} could not be credited")]
+    Deposit(String),
     /// The actor runtime is stopping.
     #[error("actors cannot be started: {0}")]
     Actors(String),
@@ -96,6 +107,7 @@ struct Inner {
     secret: [u8; 32],
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
+    turns: turn::Turns,
     root: ActorCell,
 }
 
@@ -111,6 +123,7 @@ impl Engine {
             entropy,
             settlement,
             issuer,
+            deposits,
             settings,
         } = parts;
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
@@ -138,12 +151,14 @@ impl Engine {
             secret,
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
+            turns: turn::Turns::default(),
             root: root.clone(),
         };
         let worker = work::Desk {
             accounts: inner.accounts.clone(),
             payments: inner.payments.clone(),
             cards: inner.cards.clone(),
+            store: store.clone(),
             settlement,
             issuer,
             settings,
@@ -160,9 +175,23 @@ impl Engine {
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
+        engine.import(deposits).await?;
         engine.take_up(&*deliveries).await?;
         engine.keep_house();
         Ok(engine)
+    }
+
+    /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.
+    async fn import(&self, deposits: Vec<Deposit>) -> Result<(), StartError> {
+        for deposit in deposits {
+            let (wallet, transaction) = (deposit.from, deposit.transaction.clone());
+            match self.0.accounts.ask(wallet, account::Command::Import(deposit)).await {
+                Ok(()) => tracing::warn!(%wallet, transaction, "an unclaimed transfer was credited"),
+                Err(Refusal::Conflict) => {}
+                Err(_) => return Err(StartError::Deposit(transaction)),
+            }
+        }
+        Ok(())
     }
 
     /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:
@@ -297,159 +326,5 @@ impl Actor for Root {
             tracing::error!(actor = %cell.get_id(), %error, "a supervisor died");
         }
         Ok(())
-    }
-}
-
-/// Tries before giving up; each is a lost race, or a batch behind one that was refused.
-const RACES: usize = 8;
-
-/// Why an identity or account operation did not happen.
-#[derive(Debug)]
-pub enum Denied<R> {
-    /// The entity refused.
-    Rejected(R),
-    /// Another wallet has this address in lower case.
-    Collision,
-    /// Used before, or not there.
-    Used,
-    /// Ask again later.
-    Unavailable,
-}
-
-impl<R> From<Refusal<R>> for Denied<R> {
-    fn from(refusal: Refusal<R>) -> Self {
-        match refusal {
-            Refusal::Rejected(r) => Self::Rejected(r),
-            Refusal::Conflict | Refusal::Missing => Self::Used,
-            Refusal::Unknown | Refusal::Quarantined => Self::Unavailable,
-        }
-    }
-}
-
-impl Engine {
-    /// Signs a wallet in: its nonce is used up, its account exists, its session is open.
-    ///
-    /// # Errors
-    /// [`Denied::Used`] when the nonce was used before, [`Denied::Collision`] for a look-alike Solana address.
-    pub async fn sign_in(
-        &self,
-        wallet: Wallet,
-        nonce: ([u8; 16], u64),
-        session: NewSession,
-    ) -> Result<(), Denied<account::Rejection>> {
-        let used = table::nonce(nonce.1, &nonce.0);
-        for _ in 0..RACES {
-            if self.collides(&wallet).await.map_err(|_| Denied::Unavailable)? {
-                return Err(Denied::Collision);
-            }
-            if self.exists(&used).await? {
-                return Err(Denied::Used);
-            }
-            let command = account::Command::SignIn { nonce, session };
-            match self.0.accounts.ask(wallet, command).await {
-                Err(Refusal::Conflict) => {}
-                told => return Ok(told?),
-            }
-        }
-        Err(Denied::Unavailable)
-    }
-
-    async fn exists<R>(&self, key: &[u8]) -> Result<bool, Denied<R>> {
-        let row = self.0.store.read(key).await.map_err(|_| Denied::Unavailable)?;
-        Ok(row.is_some())
-    }
-
-    /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.
-    async fn ask_again(&self, wallet: Wallet, command: account::Command) -> Result<(), Denied<account::Rejection>> {
-        for _ in 0..RACES {
-            match self.0.accounts.ask(wallet, command.clone()).await {
-                Err(Refusal::Conflict) => {}
-                told => return Ok(told?),
-            }
-        }
-        Err(Denied::Unavailable)
-    }
-
-    /// Makes a login link's code valid.
-    ///
-    /// # Errors
-    /// When the account is frozen.
-    pub async fn offer_link(&self, wallet: Wallet, code: LinkCode, amr: Amr) -> Result<(), Denied<account::Rejection>> {
-        self.ask_again(wallet, account::Command::OfferLink { code, amr }).await
-    }
-
-    /// Uses a login link's code up and opens a session.
-    ///
-    /// # Errors
-    /// [`Denied::Used`] when the code is unknown, used or too old.
-    pub async fn use_link(&self, code: [u8; 32], session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
-        for _ in 0..RACES {
-            let row = self.0.store.read(&table::link(&code)).await;
-            let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
-            let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
-            if grant.expires_s <= self.0.clock.now().seconds() {
-                return Err(Denied::Used);
-            }
-            let command = account::Command::UseLink {
-                code,
-                amr: grant.amr,
-                session,
-            };
-            match self.0.accounts.ask(grant.wallet, command).await {
-                Err(Refusal::Conflict) => {}
-                told => return Ok(told.map(|()| grant)?),
-            }
-        }
-        Err(Denied::Unavailable)
-    }
-
-    /// Exchanges a refresh token, by its hash.
-    ///
-    /// # Errors
-    /// When the session has ended or was refreshed since the caller read it.
-    pub async fn refresh(
-        &self,
-        session: SessionId,
-        command: session::Command,
-    ) -> Result<session::Answer, Denied<session::Rejection>> {
-        Ok(self.0.sessions.ask(session, command).await?)
-    }
-
-    /// Sessions whose id_tokens must no longer count, though some could still be alive.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn revoked_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
-        let rows = self.0.store.scan(&[table::REVOKED], None, usize::MAX).await?;
-        let id = |key: &[u8]| key.last_chunk::<16>().map(|b| SessionId(u128::from_be_bytes(*b)));
-        Ok(rows.iter().filter_map(|(key, _)| id(key)).collect())
-    }
-
-    /// Freezes or unfreezes an account.
-    ///
-    /// # Errors
-    /// When the engine cannot answer.
-    pub async fn set_frozen(&self, wallet: Wallet, message: Option<String>) -> Result<(), Denied<account::Rejection>> {
-        let command = match message {
-            Some(message) => account::Command::Freeze { message },
-            None => account::Command::Unfreeze,
-        };
-        self.ask_again(wallet, command).await
-    }
-
-    /// Writes down that the owner is shown a card's number.
-    ///
-    /// # Errors
-    /// When the card is not ready.
-    pub async fn reveal(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
-        Ok(self.0.cards.ask(card, card::Command::Reveal).await?)
-    }
-
-    /// Closes a card.
-    ///
-    /// # Errors
-    /// When the card is not ready.
-    pub async fn close_card(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
-        Ok(self.0.cards.ask(card, card::Command::Close).await?)
     }
 }

@@ -68,6 +68,25 @@ id!(
     EffectId, "eff_"
 );
 
+id!(
+    /// A transfer to our treasury that no payment claims, credited to whoever sent it.
+    DepositId, "dep_"
+);
+
+impl DepositId {
+    /// Of a transaction on a network: the same transaction always has the same id.
+    pub fn of(network: Network, transaction: &str) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(network.caip2());
+        hash.update([0]);
+        hash.update(transaction);
+        let hash = hash.finalize();
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash[..16]);
+        Self(u128::from_be_bytes(first))
+    }
+}
+
 /// The two networks the service is paid on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
 pub enum Network {

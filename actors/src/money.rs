@@ -125,6 +125,9 @@ impl Cents {
     /// [`AmountError::OutOfRange`] when negative or too large.
     pub fn ceil_to_cent(dollars: Decimal) -> Result<Self, AmountError> {
         use rust_decimal::prelude::ToPrimitive;
+        if dollars < Decimal::ZERO {
+            return Err(AmountError::OutOfRange);
+        }
         let cents = dollars
             .checked_mul(Decimal::ONE_HUNDRED)
             .ok_or(AmountError::OutOfRange)?;

@@ -1,12 +1,14 @@
 //! A payment: one signed authorization and what becomes of it.
 //!
-//!     claimed --prepared--> settling --chain says yes--> settled + FULFILLED (one batch)
-//!        |                     |----chain says no---> declined --presented again--> settling
-//!        |                     `----no answer-------> unknown --chain shows it--> settled + FULFILLED
-//!        |                                               `--it never can land--> declined
-//!        |                                            declined --chain shows it--> settled --credit--> CREDITED
-//!        |                                            declined --it never can land--> REFUSED
-//!        `--could not be sent--> released --presented again--> claimed
+//! ```text
+//! claimed --prepared--> settling --chain says yes--> settled + FULFILLED (one batch)
+//!    |                     |----chain says no---> declined --presented again--> settling
+//!    |                     `----no answer-------> unknown --chain shows it--> settled + FULFILLED
+//!    |                                               `--it never can land--> declined
+//!    |                                            declined --chain shows it--> settled --credit--> CREDITED
+//!    |                                            declined --it never can land--> REFUSED
+//!    `--could not be sent--> released --presented again--> claimed
+//! ```
 //!
 //! Nothing is sent before `settling` is durable, with the bytes that will be sent. A settled payment has exactly one
 //! end: the product it was claimed for, or, when it lands after its caller was told of a refusal, a credit.

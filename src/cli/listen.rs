@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::machine::MachineEntropy;
 use super::remote::{Remote, parse_url};
 use super::session::Session;
 use super::{CliError, NetworkArg, WalletArgs, terminal};
+use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
 /// Follow your account's events live
@@ -77,7 +77,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     // Signing in goes over HTTP, whichever way the address was given. Both are plain schemes, so this cannot fail.
     let _ = server.set_scheme("http");
     let path = args.file.path()?;
-    let (wallet, _) = TestWallet::load_or_create(&path, &MachineEntropy::seed()?)?;
+    let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     let session = Session::new(&path, &wallet, Network::from(args.network));
     let cursor = Cursor {
         after: args.after,

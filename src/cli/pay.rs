@@ -11,11 +11,11 @@ use purser_actors::port::Clock as _;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-use super::machine::{MachineClock, MachineEntropy};
 use super::remote::{Answer, Remote, at, parse_url};
 use super::session::{Session, payment_required};
 use super::{CliError, NetworkArg, WalletArgs, terminal};
 use crate::payment::header::PAYMENT_SIGNATURE;
+use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
 use crate::wallet::payment::Circumstances;
 
@@ -63,7 +63,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .and_then(Usdc::from_cents)
         .map_err(|error| CliError::Usage(format!("--max {}: {error}", args.max)))?;
     let path = args.file.path()?;
-    let (wallet, made) = TestWallet::load_or_create(&path, &MachineEntropy::seed()?)?;
+    let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     if made {
         terminal::progress(&format!("made a new test wallet in {}", path.display()));
     }
@@ -113,9 +113,9 @@ fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Resu
         network.name(),
         wallet.address(network)
     ));
-    let entropy = MachineEntropy::seed()?;
+    let entropy = SystemEntropy;
     let circumstances = Circumstances {
-        now: MachineClock.now(),
+        now: SystemClock.now(),
         entropy: &entropy,
         blockhash: None,
     };

@@ -63,6 +63,7 @@ impl Args {
 /// When the service cannot start.
 pub async fn run(args: Args) -> Result<(), CliError> {
     log();
+    quiet_panics();
     let config = args.settings()?;
     let sandbox = config.is_sandbox();
     let data = config.data_dir.display().to_string();
@@ -89,6 +90,14 @@ fn log() {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .try_init();
+}
+
+/// A panic is logged by its place alone: its message may hold what it stumbled over.
+fn quiet_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "a panic");
+    }));
 }
 
 fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use super::machine::MachineClock;
 use super::remote::{Answer, Remote, at, authority};
 use super::{CliError, terminal};
+use crate::system::SystemClock;
 use crate::wallet::keys::private_file;
 use crate::wallet::{PaymentRequired, TestWallet, WalletError};
 
@@ -61,7 +61,7 @@ impl<'a> Session<'a> {
     pub(super) async fn id_token(&self, remote: &Remote, server: &Url) -> Result<Zeroizing<String>, CliError> {
         let stored = self.load()?.remove(&self.key(server));
         if let Some(tokens) = stored {
-            if tokens.expires_at > MachineClock.now().seconds() + SPARE_SECONDS {
+            if tokens.expires_at > SystemClock.now().seconds() + SPARE_SECONDS {
                 return Ok(Zeroizing::new(tokens.id_token.clone()));
             }
             let body = json!({"grant_type": "refresh_token", "refresh_token": tokens.refresh_token.as_str()});
@@ -156,7 +156,7 @@ impl Tokens {
         let text = |field: &str| auth.get(field)?.as_str().map(str::to_owned);
         let expires_in = auth.get("expires_in")?;
         let expires_in: u64 = expires_in.as_u64().or_else(|| expires_in.as_str()?.parse().ok())?;
-        let Timestamp(now_ms) = MachineClock.now();
+        let Timestamp(now_ms) = SystemClock.now();
         Some(Self {
             id_token: text("id_token")?,
             refresh_token: text("refresh_token")?,

@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use purser_actors::id::{Network, Wallet};
 use purser_actors::port::Clock as _;
 use purser_storage::{JournalStore, Store};
 
 use super::serve;
 use super::{CliError, terminal};
 use crate::config::Config;
-use crate::sandbox::keys::treasury;
+use crate::service::restore::received;
 use crate::service::{DataDir, parts};
 use crate::system::SystemClock;
-use crate::verify::{ChainTransfer, Report};
+use crate::verify::Report;
 
 /// Prove the books: postings, snapshots, events, outcomes and the sandbox chain's own list. Exit status 1 if anything differs
 #[derive(Clone, Debug, clap::Args)]
@@ -69,9 +68,9 @@ fn failed(error: impl std::fmt::Display) -> CliError {
 pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let (store, data) = open(&config)?;
-    let world = parts::open_world(&config, &data).map_err(failed)?;
-    let chain = transfers(&world).await?;
     let as_store: Arc<dyn Store> = store.clone();
+    let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
+    let chain = received(&world).await.map_err(failed)?;
     let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
     drop(as_store);
     store.close();
@@ -84,30 +83,6 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
         0 => Ok(()),
         n => Err(CliError::Connection(format!("the books are not right: {n} findings"))),
     }
-}
-
-/// What the sandbox's chains say was paid to us and stayed.
-async fn transfers(world: &parts::World) -> Result<Vec<ChainTransfer>, CliError> {
-    const PAGE: usize = 1_000;
-    let mut all = Vec::new();
-    for network in Network::ALL {
-        let ours = treasury(network).address();
-        let mut after = 0;
-        loop {
-            let page = world.settlement.transfers(network, after, PAGE).await.map_err(failed)?;
-            let Some(last) = page.last() else { break };
-            after = last.position;
-            for seen in page.into_iter().filter(|t| t.to == ours && !t.dropped) {
-                let from: Wallet = seen.from.parse().map_err(failed)?;
-                all.push(ChainTransfer {
-                    transaction: seen.id,
-                    from,
-                    atomic: seen.amount,
-                });
-            }
-        }
-    }
-    Ok(all)
 }
 
 fn print(report: &Report) -> Result<(), CliError> {

@@ -3,8 +3,8 @@
 use purser_actors::id::Network;
 use serde_json::json;
 
-use super::machine::MachineEntropy;
 use super::{CliError, WalletArgs, terminal};
+use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
 /// Show your test wallet's addresses on Base and Solana; make it if there is none
@@ -25,7 +25,7 @@ pub struct Args {
 // Async like its sisters, so that all commands run the same way.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
-    let (wallet, made) = TestWallet::load_or_create(&path, &MachineEntropy::seed()?)?;
+    let (wallet, made) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     if made {
         terminal::progress(&format!(
             "made a new test wallet in {}; keep only small amounts in it",

@@ -96,10 +96,9 @@ fn payment_apps_are_the_operators_to_name() {
     assert_eq!(names, ["zelda"]);
 }
 
-// Aim: whatever is wrong, the message names the setting, and a slip of the hand gets the right name.
-#[test]
-fn a_mistake_is_named() {
-    for (sources, words) in [
+/// In a file, each with what must be said of it.
+fn slips_in_a_file() -> Vec<(Sources, &'static str)> {
+    vec![
         (
             file("[server]\nlisen = \"x\""),
             "my.toml: there is no setting `server.lisen`; did you mean `listen`?",
@@ -129,6 +128,12 @@ fn a_mistake_is_named() {
             file("[products.bank_payment]\nmin = \"60000\""),
             "bank_payment: min must be",
         ),
+    ]
+}
+
+/// In the environment and in values with a form of their own; no words: it is ignored.
+fn slips_in_names_and_addresses() -> Vec<(Sources, &'static str)> {
+    vec![
         (file("= 1"), "my.toml is not valid TOML"),
         (
             env("PURSER_SERVER__PORT", "1"),
@@ -160,7 +165,13 @@ fn a_mistake_is_named() {
             file("[payment.pay_to]\nbase = \"0x12\""),
             "`payment.pay_to.base`: is not an address",
         ),
-    ] {
+    ]
+}
+
+// Aim: whatever is wrong, the message names the setting, and a slip of the hand gets the right name.
+#[test]
+fn a_mistake_is_named() {
+    for (sources, words) in slips_in_a_file().into_iter().chain(slips_in_names_and_addresses()) {
         match Config::load(&sources) {
             Ok(_) => assert!(words.is_empty(), "accepted, expected {words}"),
             Err(error) => {

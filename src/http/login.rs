@@ -122,8 +122,8 @@ async fn get_auth_link(
 }
 
 /// Changes nothing, so a link preview uses nothing up (case 47).
-async fn get_login(State(login): State<Arc<Login>>) -> Response {
-    login.page.response(StatusCode::OK)
+async fn get_login(State(login): State<Arc<Login>>, RawQuery(query): RawQuery) -> Response {
+    login.page.offering(query.as_deref())
 }
 
 async fn post_login(State(login): State<Arc<Login>>, body: Body) -> Response {

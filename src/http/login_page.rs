@@ -2,25 +2,27 @@
 //!
 //! `GET` shows the page and changes nothing (a link preview runs no script); the page's script posts the code at
 //! once, and a button does it where scripts are off. Everything is embedded, nothing is fetched from elsewhere, and
-//! names of others reach the page only as text.
+//! names of others reach the page only as text: of what a request says, only a code in its own alphabet gets into it.
 
-use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, StatusCode, header};
 use sha2::{Digest, Sha256};
 
+use crate::identity::login::login_code_hash;
+
 const HTML: &str = include_str!("pages/login.html");
 const SCRIPT: &str = include_str!("pages/login.js");
 const STYLE: &str = include_str!("pages/login.css");
+/// Where the form keeps the code.
+const NO_CODE: &str = "name=\"code\" id=\"code\" value=\"\"";
 
 /// The page, ready to send.
 #[derive(Clone)]
 pub struct LoginPage {
-    body: bytes::Bytes,
+    body: String,
     policy: HeaderValue,
 }
 
@@ -36,15 +38,29 @@ impl LoginPage {
             hash(STYLE)
         );
         let policy = HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
-        Self {
-            body: body.into(),
-            policy,
+        Self { body, policy }
+    }
+
+    /// The page with its form filled for the code in this query. Whatever has not a code's form is left out.
+    pub fn offering(&self, query: Option<&str>) -> Response {
+        let mut pairs = query.unwrap_or_default().split('&');
+        let code = pairs.find_map(|pair| pair.strip_prefix("code="));
+        match code.filter(|code| login_code_hash(code).is_some()) {
+            Some(code) => {
+                let filled = format!("name=\"code\" id=\"code\" value=\"{code}\"");
+                self.with(StatusCode::OK, self.body.replace(NO_CODE, &filled))
+            }
+            None => self.response(StatusCode::OK),
         }
     }
 
-    /// The page with any status; the same bytes whatever was asked for, so nothing can be injected into it.
+    /// The page with any status; the same bytes whatever was asked for.
     pub fn response(&self, status: StatusCode) -> Response {
-        let mut response = Response::new(Body::from(self.body.clone()));
+        self.with(status, self.body.clone())
+    }
+
+    fn with(&self, status: StatusCode, body: String) -> Response {
+        let mut response = Response::new(Body::from(body));
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(
@@ -58,11 +74,6 @@ impl LoginPage {
         headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
         response
     }
-}
-
-/// `GET /login`, which consumes nothing. `POST /login` belongs to whoever redeems codes.
-pub fn router(page: LoginPage) -> Router {
-    Router::new().route("/login", get(move || async move { page.response(StatusCode::OK) }))
 }
 
 impl Default for LoginPage {
@@ -80,7 +91,7 @@ mod tests {
     #[test]
     fn case_72_the_page_is_closed_and_inert() {
         let page = LoginPage::new();
-        let text = std::str::from_utf8(&page.body).unwrap();
+        let text = &page.body;
         assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("src="));
         for dangerous in [
             "innerHTML",
@@ -101,5 +112,28 @@ mod tests {
                 .unwrap()
                 .starts_with("default-src 'none'; script-src 'sha256-")
         );
+    }
+
+    // Aim: the form without a script carries the link's code; anything else in the query never gets into the page.
+    #[tokio::test]
+    async fn case_72_only_a_code_gets_into_the_form() {
+        use http_body_util::BodyExt as _;
+        let page = LoginPage::new();
+        let text = async |query: Option<&str>| {
+            let body = page.offering(query).into_body().collect().await.unwrap().to_bytes();
+            String::from_utf8(body.to_vec()).unwrap()
+        };
+        let filled = text(Some("code=AAECAwQFBgcICQoLDA0ODw")).await;
+        assert!(filled.contains("id=\"code\" value=\"AAECAwQFBgcICQoLDA0ODw\""));
+        assert!(page.body.contains(NO_CODE));
+        for other in [
+            None,
+            Some("code="),
+            Some("code=\"><script>alert(1)</script>"),
+            Some("code=AAECAwQFBgcICQoLDA0O\">"),
+            Some("other=AAECAwQFBgcICQoLDA0ODw"),
+        ] {
+            assert_eq!(text(other).await, page.body, "{other:?}");
+        }
     }
 }

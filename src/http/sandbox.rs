@@ -58,7 +58,7 @@ impl From<DeskError> for ApiError {
         match error {
             DeskError::Invalid { param, .. } => {
                 let text = error.to_string();
-                Self::parameter("invalid_parameter", param, text)
+                Self::parameter("parameter_invalid", param, text)
             }
             DeskError::Stopped(_) => Self::unavailable("sandbox_stopped", "The sandbox has stopped.", 1),
         }
@@ -72,7 +72,7 @@ impl SandboxRoutes {
 }
 
 fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
-    let Query(query) = query.map_err(|e| ApiError::parameter("invalid_parameter", "query", e.body_text()))?;
+    let Query(query) = query.map_err(|e| ApiError::parameter("parameter_invalid", "query", e.body_text()))?;
     Ok(query)
 }
 
@@ -126,7 +126,7 @@ async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, Api
     let wallet: Wallet = request
         .wallet
         .parse()
-        .map_err(|_| ApiError::parameter("invalid_parameter", "wallet", "not an address"))?;
+        .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", "not an address"))?;
     let frozen = request.message.is_some();
     sandbox
         .engine

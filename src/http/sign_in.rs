@@ -168,19 +168,19 @@ async fn exchange(state: &SignIn, body: Body) -> Result<Response, ApiError> {
     let text = |name: &'static str, value: Option<serde_json::Value>| match value {
         Some(serde_json::Value::String(text)) => Ok(text),
         None => Err(ApiError::parameter(
-            "missing_parameter",
+            "parameter_missing",
             name,
             format!("`{name}` is missing."),
         )),
         Some(_) => Err(ApiError::parameter(
-            "invalid_parameter",
+            "parameter_invalid",
             name,
             format!("`{name}` must be a string."),
         )),
     };
     if text("grant_type", sent.grant_type)? != "refresh_token" {
         let error = "`grant_type` must be `refresh_token`.";
-        return Err(ApiError::parameter("invalid_parameter", "grant_type", error));
+        return Err(ApiError::parameter("parameter_invalid", "grant_type", error));
     }
     let token = text("refresh_token", sent.refresh_token)?;
     let presented = RefreshTokens::parse(&token).map_err(|_| invalid())?;

@@ -4,7 +4,7 @@
 
 use k256::ecdsa::{RecoveryId, Signature, VerifyingKey};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, EvmAuthorization};
+use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
 use sha3::{Digest, Keccak256};
 
 use super::decode::EvmPayload;
@@ -109,6 +109,16 @@ pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) 
             "the signature was not made by `from` over these fields",
         )),
     }
+}
+
+/// What the payment itself says it moves, and the last moment at which it could have been claimed. `None` when it says
+/// nothing readable.
+pub fn own_amount_and_moment(payload: &EvmPayload) -> Option<(Usdc, Timestamp)> {
+    let number = |text: &str| decimal(text).ok().flatten();
+    let fields = &payload.authorization;
+    let last = number(&fields.valid_before)?.checked_sub(MIN_LIFE_SECONDS)?;
+    let now = Timestamp(last.checked_mul(1000)?);
+    Some((Usdc::from_atomic(number(&fields.value)?), now))
 }
 
 /// Numbers above 64 bits come as `None`: they are beyond every limit here.

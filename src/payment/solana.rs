@@ -63,6 +63,15 @@ pub fn verify(wire: &[u8], demand: &SolanaDemand<'_>) -> Result<Authorization, R
     }))
 }
 
+/// What the transaction itself moves. `None` when it is not shaped like a payment.
+pub fn own_amount(wire: &[u8]) -> Option<Usdc> {
+    let transaction = Transaction::parse(wire).ok()?;
+    match transaction.instructions.get(2)?.data {
+        [TRANSFER_CHECKED, amount @ .., _] => Some(Usdc::from_atomic(u64::from_le_bytes(amount.try_into().ok()?))),
+        _ => None,
+    }
+}
+
 /// Two signers, ours first; nobody twice; and our fee payer in no instruction.
 fn check_accounts(transaction: &Transaction<'_>, fee_payer: &Pubkey) -> Result<(), Refusal> {
     if transaction.keys.first() != Some(fee_payer) {

@@ -51,6 +51,26 @@ pub fn verify(
     ))
 }
 
+/// Judges a payment at its own price and within its own life: everything but whether it fits a quote of now. Only good
+/// for joining a claim that exists already, whose price and time were judged when it was made.
+pub fn verify_for_replay(payment: &Payment, payees: &[Payee], recovery: Recovery) -> Option<Authorization> {
+    let (amount, now) = match &payment.payload {
+        Payload::Evm(payload) => evm::own_amount_and_moment(payload)?,
+        Payload::Solana(wire) => (solana::own_amount(wire)?, Timestamp(0)),
+        Payload::Unsupported(_) => return None,
+    };
+    let max_timeout_seconds = match &payment.chosen {
+        Chosen::V2(accepted) => u32::try_from(accepted.max_timeout_seconds).ok()?,
+        Chosen::V1(_) => 0,
+    };
+    let terms: Vec<Terms> = payees
+        .iter()
+        .map(|payee| Terms::new(amount, max_timeout_seconds, payee.clone()))
+        .collect();
+    let verified = verify(payment, &terms, &[], now, recovery).ok()?;
+    Some(verified.authorization)
+}
+
 /// How far a payment got with an offer; the furthest one's reason is the useful one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Progress {

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use purser_actors::account::Caps;
+use purser_actors::account::{Caps, Deposit};
 use purser_actors::engine::{Parts, Settings};
+use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
+use purser_actors::kernel::table;
 use purser_actors::port::{Clock, Entropy};
 use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
 
@@ -75,8 +77,8 @@ pub struct World {
 /// Opens the sandbox's chains and issuer, and the vault.
 ///
 /// # Errors
-/// When a file cannot be read or is damaged.
-pub fn open_world(config: &Config, data: &DataDir) -> Result<World, ServiceError> {
+/// When a file cannot be read or is damaged, or when the vault's key does not open what the store holds.
+pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> Result<World, ServiceError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let sandbox = data.sandbox();
@@ -88,12 +90,7 @@ pub fn open_world(config: &Config, data: &DataDir) -> Result<World, ServiceError
     };
     let issuer = SandboxIssuer::open(&sandbox, settings, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's issuer", e.to_string()))?;
-    let keys = match config.identity.secret_key_file.as_os_str().is_empty() {
-        true => data.vault_keys(),
-        false => config.identity.secret_key_file.clone(),
-    };
-    let vault = Vault::from_file(&keys, config.is_sandbox(), entropy.clone())
-        .map_err(|e| ServiceError::Part("the vault", e.to_string()))?;
+    let vault = open_vault(config, data, store, entropy.clone()).await?;
     Ok(World {
         settlement: Arc::new(settlement),
         issuer: Arc::new(issuer),
@@ -103,14 +100,40 @@ pub fn open_world(config: &Config, data: &DataDir) -> Result<World, ServiceError
     })
 }
 
+/// The vault, with a new key only where nothing is sealed yet: numbers without their key must stop the start, not be
+/// found unreadable by their owner.
+async fn open_vault(
+    config: &Config,
+    data: &DataDir,
+    store: &dyn Store,
+    entropy: Arc<dyn Entropy>,
+) -> Result<Vault, ServiceError> {
+    let failed = |e: crate::vault::VaultError| ServiceError::Part("the vault", e.to_string());
+    let keys = match config.identity.secret_key_file.as_os_str().is_empty() {
+        true => data.vault_keys(),
+        false => config.identity.secret_key_file.clone(),
+    };
+    let sample = store.scan(&[table::VAULT], None, 1).await?.pop();
+    let vault = Vault::from_file(&keys, sample.is_none(), entropy).map_err(failed)?;
+    if let Some((key, row)) = sample
+        && let Some(id) = key.last_chunk::<16>()
+    {
+        vault
+            .check(CardId(u128::from_be_bytes(*id)), &row.value)
+            .map_err(failed)?;
+    }
+    Ok(vault)
+}
+
 /// What the engine is built from.
-pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World) -> Parts {
+pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, deposits: Vec<Deposit>) -> Parts {
     Parts {
         store,
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
         settlement: world.settlement.clone(),
         issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
+        deposits,
         settings: engine_settings(config),
     }
 }

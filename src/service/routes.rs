@@ -58,86 +58,30 @@ struct Payees {
     solana: Arc<SolanaPayee>,
 }
 
+/// Who may come in, and what they come in with.
+struct Entrance {
+    origin: Origin,
+    credentials: Arc<Credentials>,
+    cookies: SessionCookies,
+    doorkeeper: Arc<Doorkeeper>,
+    nonces: Nonces,
+}
+
 /// Builds the front with every route behind it.
 ///
 /// # Errors
 /// When a key file cannot be read or a setting does not fit.
 pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result<Front, ServiceError> {
     let config = &house.config;
-    let part = |name: &'static str| move |e: String| ServiceError::Part(name, e);
-    let origin = Origin::parse(&house.public_url).map_err(|e| part("server.public_url")(e.to_string()))?;
-    let keys = identity_keys(&house)?;
-    let derived = IdentityKeys::derive(&keys);
-    let issuer = if config.identity.issuer.is_empty() {
-        &house.public_url
-    } else {
-        &config.identity.issuer
-    };
-    let tokens = Arc::new(Tokens::new(&keys, issuer, &config.identity.audience, TOKENS_REMEMBERED));
-    let credentials = Arc::new(Credentials {
-        tokens: tokens.clone(),
-        refresh: RefreshTokens::new(&derived.refresh),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
-        session_life_ms: config.identity.refresh_token_seconds.saturating_mul(1000),
-    });
-    let cookies = SessionCookies::new(&derived.cookie, &origin);
-    let doorkeeper = Doorkeeper::new(
-        tokens,
-        cookies.clone(),
-        house.world.clock.clone(),
-        house.engine.clone(),
-        house.hub.clone(),
-    )
-    .await?;
-    let doorkeeper = Arc::new(doorkeeper);
+    let entrance = entrance(&house).await?;
     // First who may listen, then who listens: a revocation reaches the doorkeeper before its event reaches anybody.
-    house.store.subscribe(doorkeeper.clone());
+    house.store.subscribe(entrance.doorkeeper.clone());
     house.store.subscribe(house.hub.clone());
 
     let limiter = Arc::new(RateLimiter::new(&config.limits));
     let payees = payees(config)?;
-    let nonces = Nonces::new(&derived.nonce, &origin);
-    let sign_in = Arc::new(sign_in::SignIn {
-        engine: house.engine.clone(),
-        challenges: Challenges::new(&origin, &challenge_terms(config, &payees), nonces.clone()),
-        checker: ProofChecker::new(origin.clone(), nonces),
-        credentials: credentials.clone(),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
-        max_body_bytes: config.server.max_body_bytes,
-        body_timeout: config.server.body_timeout(),
-    });
-    let login = Arc::new(login::Login {
-        engine: house.engine.clone(),
-        store: house.store.clone(),
-        credentials: credentials.clone(),
-        cookies,
-        doorkeeper: doorkeeper.clone(),
-        origin,
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
-        session_seconds: config.identity.session_seconds,
-        body_timeout: config.server.body_timeout(),
-        page: LoginPage::new(),
-    });
-    let checkout = checkout(&house, payees, limiter.clone(), credentials).await?;
-    let cards = Arc::new(cards::Cards {
-        checkout: Arc::new(checkout),
-        product: config.products.usa_prepaid_card.clone(),
-        engine: house.engine.clone(),
-        vault: house.world.vault.clone(),
-        issuer: house.world.issuer.clone(),
-        payment_token_reads_cards: config.identity.payment_token_reads_cards,
-    });
-    let stream = Arc::new(StreamState {
-        hub: house.hub.clone(),
-        store: house.store.clone(),
-        authenticator: doorkeeper.clone(),
-        gate: doorkeeper.clone(),
-        clock: house.world.clock.clone(),
-        config: config.stream.clone(),
-    });
+    let sign_in = sign_in_routes(&house, &entrance, &payees);
+    let checkout = checkout(&house, payees, limiter.clone(), entrance.credentials.clone()).await?;
     let rooms = vec![
         cards::Api::openapi(),
         account::Api::openapi(),
@@ -152,29 +96,119 @@ pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result
         .merge(version::router(&docs_version, config.is_sandbox()).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
-        .merge(sign_in::router(sign_in))
-        .merge(login::router(login))
-        .merge(cards::router(cards))
+        .merge(sign_in)
+        .merge(login_routes(&house, &entrance))
+        .merge(card_routes(&house, checkout))
         .merge(account::router(Arc::new(account::Accounts {
             engine: house.engine.clone(),
         })))
-        .merge(events::router(events::EventRoutes {
-            stream,
-            origin: house.public_url.as_str().into(),
-        }));
+        .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
         routes = routes.merge(sandbox_routes(&house));
     }
     let inside = Inside {
         routes,
         no_head: vec!["/get-card", "/auth", "/get-auth-link"],
-        authenticator: doorkeeper,
+        authenticator: entrance.doorkeeper,
         limiter,
         clock: house.world.clock.clone(),
         entropy: house.world.entropy.clone(),
         docs_version,
     };
     Ok(Front::new(config, inside))
+}
+
+async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
+    let config = &house.config.identity;
+    let origin =
+        Origin::parse(&house.public_url).map_err(|e| ServiceError::Part("server.public_url", e.to_string()))?;
+    let keys = identity_keys(house)?;
+    let derived = IdentityKeys::derive(&keys);
+    let issuer = if config.issuer.is_empty() {
+        &house.public_url
+    } else {
+        &config.issuer
+    };
+    let tokens = Arc::new(Tokens::new(&keys, issuer, &config.audience, TOKENS_REMEMBERED));
+    let credentials = Arc::new(Credentials {
+        tokens: tokens.clone(),
+        refresh: RefreshTokens::new(&derived.refresh),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        session_life_ms: config.refresh_token_seconds.saturating_mul(1000),
+    });
+    let cookies = SessionCookies::new(&derived.cookie, &origin);
+    let doorkeeper = Doorkeeper::new(
+        tokens,
+        cookies.clone(),
+        house.world.clock.clone(),
+        house.engine.clone(),
+        house.hub.clone(),
+    )
+    .await?;
+    Ok(Entrance {
+        credentials,
+        cookies,
+        doorkeeper: Arc::new(doorkeeper),
+        nonces: Nonces::new(&derived.nonce, &origin),
+        origin,
+    })
+}
+
+fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router {
+    let Entrance { origin, nonces, .. } = entrance;
+    let terms = challenge_terms(&house.config, payees);
+    sign_in::router(Arc::new(sign_in::SignIn {
+        engine: house.engine.clone(),
+        challenges: Challenges::new(origin, &terms, nonces.clone()),
+        checker: ProofChecker::new(origin.clone(), nonces.clone()),
+        credentials: entrance.credentials.clone(),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
+}
+
+fn login_routes(house: &House, entrance: &Entrance) -> Router {
+    login::router(Arc::new(login::Login {
+        engine: house.engine.clone(),
+        store: house.store.clone(),
+        credentials: entrance.credentials.clone(),
+        cookies: entrance.cookies.clone(),
+        doorkeeper: entrance.doorkeeper.clone(),
+        origin: entrance.origin.clone(),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        session_seconds: house.config.identity.session_seconds,
+        body_timeout: house.config.server.body_timeout(),
+        page: LoginPage::new(),
+    }))
+}
+
+fn card_routes(house: &House, checkout: Checkout) -> Router {
+    cards::router(Arc::new(cards::Cards {
+        checkout: Arc::new(checkout),
+        product: house.config.products.usa_prepaid_card.clone(),
+        engine: house.engine.clone(),
+        vault: house.world.vault.clone(),
+        issuer: house.world.issuer.clone(),
+        payment_token_reads_cards: house.config.identity.payment_token_reads_cards,
+    }))
+}
+
+fn event_routes(house: &House, doorkeeper: &Arc<Doorkeeper>) -> Router {
+    events::router(events::EventRoutes {
+        stream: Arc::new(StreamState {
+            hub: house.hub.clone(),
+            store: house.store.clone(),
+            authenticator: doorkeeper.clone(),
+            gate: doorkeeper.clone(),
+            clock: house.world.clock.clone(),
+            config: house.config.stream.clone(),
+        }),
+        origin: house.public_url.as_str().into(),
+    })
 }
 
 fn identity_keys(house: &House) -> Result<Keys, ServiceError> {

@@ -99,6 +99,7 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
             let cause = match cause {
                 CreditCause::Payment(id) => id.to_string(),
                 CreditCause::Card(id) => id.to_string(),
+                CreditCause::Deposit(id) => id.to_string(),
             };
             history.credits.entry(cause).or_default().push(amount.atomic());
             keep(trail, record);
@@ -168,73 +169,10 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
         complete: history.complete,
         report,
     };
-    for (wallet, (account, revision)) in &contents.accounts {
-        let status = if account.frozen.is_some() { "frozen" } else { "active" };
-        let money = format!("{}/{}", account.balance.atomic(), account.total_deposits.atomic());
-        let folded = |t: &Trail| format!("{}/{}", t.balance, t.credits);
-        seen.hold(
-            Kind::Account,
-            &wallet.key(),
-            &wallet.address(),
-            *revision,
-            status,
-            &money,
-            folded,
-        );
-    }
-    for (id, (payment, revision)) in &contents.payments {
-        let product = match &payment.status {
-            payment::Status::Fulfilled {
-                product: payment::Product::Card(card),
-                ..
-            } => Some(card.to_string()),
-            _ => None,
-        };
-        let end = format!("{:?}/{product:?}", payment.transaction());
-        let folded = |t: &Trail| format!("{:?}/{:?}", t.transaction.as_deref(), t.product);
-        let status = super::outcomes::name_of(&payment.status);
-        seen.hold(
-            Kind::Payment,
-            &id.0.to_be_bytes(),
-            &id.to_string(),
-            *revision,
-            status,
-            &end,
-            folded,
-        );
-    }
-    for (id, (card, revision)) in &contents.cards {
-        let status = match card.status {
-            card::Status::Pending => "pending",
-            card::Status::Ready(_) => "ready",
-            card::Status::Failed { .. } => "failed",
-            card::Status::Closed(_) => "closed",
-            card::Status::Expired(_) => "expired",
-        };
-        seen.hold(
-            Kind::Card,
-            &id.0.to_be_bytes(),
-            &id.to_string(),
-            *revision,
-            status,
-            "",
-            |_| String::new(),
-        );
-    }
-    for (id, (session, revision)) in &contents.sessions {
-        let status = if session.revoked.is_some() { "revoked" } else { "active" };
-        let generation = session.generation.to_string();
-        let folded = |t: &Trail| t.generation.to_string();
-        seen.hold(
-            Kind::Session,
-            &id.0.to_be_bytes(),
-            &id.to_string(),
-            *revision,
-            status,
-            &generation,
-            folded,
-        );
-    }
+    seen.accounts(contents);
+    seen.payments(contents);
+    seen.cards(contents);
+    seen.sessions(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.cards.len() + contents.sessions.len();
     if trails.len() > known {
         report.find(
@@ -252,6 +190,85 @@ struct Snapshots<'a> {
 }
 
 impl Snapshots<'_> {
+    fn accounts(&mut self, contents: &Contents) {
+        for (wallet, (account, revision)) in &contents.accounts {
+            let status = if account.frozen.is_some() { "frozen" } else { "active" };
+            let money = format!("{}/{}", account.balance.atomic(), account.total_deposits.atomic());
+            let folded = |t: &Trail| format!("{}/{}", t.balance, t.credits);
+            self.hold(
+                Kind::Account,
+                &wallet.key(),
+                &wallet.address(),
+                *revision,
+                status,
+                &money,
+                folded,
+            );
+        }
+    }
+
+    fn payments(&mut self, contents: &Contents) {
+        for (id, (payment, revision)) in &contents.payments {
+            let product = match &payment.status {
+                payment::Status::Fulfilled {
+                    product: payment::Product::Card(card),
+                    ..
+                } => Some(card.to_string()),
+                _ => None,
+            };
+            let end = format!("{:?}/{product:?}", payment.transaction());
+            let folded = |t: &Trail| format!("{:?}/{:?}", t.transaction.as_deref(), t.product);
+            let status = super::outcomes::name_of(&payment.status);
+            self.hold(
+                Kind::Payment,
+                &id.0.to_be_bytes(),
+                &id.to_string(),
+                *revision,
+                status,
+                &end,
+                folded,
+            );
+        }
+    }
+
+    fn cards(&mut self, contents: &Contents) {
+        for (id, (card, revision)) in &contents.cards {
+            let status = match card.status {
+                card::Status::Pending => "pending",
+                card::Status::Ready(_) => "ready",
+                card::Status::Failed { .. } => "failed",
+                card::Status::Closed(_) => "closed",
+                card::Status::Expired(_) => "expired",
+            };
+            self.hold(
+                Kind::Card,
+                &id.0.to_be_bytes(),
+                &id.to_string(),
+                *revision,
+                status,
+                "",
+                |_| String::new(),
+            );
+        }
+    }
+
+    fn sessions(&mut self, contents: &Contents) {
+        for (id, (session, revision)) in &contents.sessions {
+            let status = if session.revoked.is_some() { "revoked" } else { "active" };
+            let generation = session.generation.to_string();
+            let folded = |t: &Trail| t.generation.to_string();
+            self.hold(
+                Kind::Session,
+                &id.0.to_be_bytes(),
+                &id.to_string(),
+                *revision,
+                status,
+                &generation,
+                folded,
+            );
+        }
+    }
+
     /// One snapshot against its trail: revision, status, and whatever else the fold can know. Only a trail that begins
     /// at the beginning knows sums.
     #[allow(

@@ -201,5 +201,22 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
             Some(_) => {}
         }
     }
+    for deposit in &contents.deposits {
+        if let Some(other) = claimed.insert(&deposit.transaction, "a deposit".into()) {
+            report.find(
+                "chain.shared",
+                &deposit.transaction,
+                format!("claimed by {other} and as a deposit"),
+            );
+        }
+        match transfers.get(deposit.transaction.as_str()) {
+            Some(t) if t.atomic == deposit.amount.atomic() && t.from == deposit.from => {}
+            _ => report.find(
+                "chain.deposit",
+                &deposit.transaction,
+                "credited, and the chain does not show it so",
+            ),
+        }
+    }
     report.unclaimed_transfers = transfers.keys().filter(|t| !claimed.contains_key(**t)).count();
 }

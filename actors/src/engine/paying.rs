@@ -2,6 +2,7 @@
 
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
@@ -23,7 +24,7 @@ pub struct PayRequest {
     pub session: NewSession,
 }
 
-/// Room for one paid call, taken before the claim and kept until the answer.
+/// Room for one paid call, taken before the claim and kept until the payment has come to something.
 #[derive(Debug)]
 pub struct Permit {
     _room: OwnedSemaphorePermit,
@@ -91,6 +92,8 @@ pub enum PayError {
     },
     /// The payment is claimed for another request.
     AlreadyUsed,
+    /// There is no room now.
+    Overloaded(Overloaded),
     /// The engine cannot answer now; the payment may be claimed.
     Unknown(PaymentId),
 }
@@ -130,47 +133,56 @@ impl Engine {
     }
 
     /// Claims the payment and waits for what becomes of it. Dropping the future changes nothing: from the claim on,
-    /// durable effects drive the payment.
+    /// durable effects drive the payment, and its permit is kept until it has come to something. A payment that is
+    /// claimed already is joined; that needs no room, since it settles nothing.
     ///
     /// # Errors
-    /// [`PayError`]: nothing was claimed by this call.
-    pub async fn pay(&self, request: PayRequest, permit: Permit) -> Result<Paid, PayError> {
-        let id = self.payment_id(&request.authorization);
+    /// [`PayError`]: nothing was claimed by this call, unless it is [`PayError::Unknown`].
+    pub async fn pay(&self, request: PayRequest) -> Result<Paid, PayError> {
+        let payment = self.payment_id(&request.authorization);
+        let engine = self.clone();
+        // A task of its own: the permit is kept for as long as the settlement is in flight, not for as long as somebody
+        // listens.
+        let call = tokio::spawn(async move { engine.claim_or_join(payment, request).await });
+        call.await.unwrap_or(Err(PayError::Unknown(payment)))
+    }
+
+    async fn claim_or_join(&self, payment: PaymentId, request: PayRequest) -> Result<Paid, PayError> {
         let payer = request.authorization.payer();
-        let mut won = false;
+        let unknown = PayError::Unknown(payment);
         for _ in 0..RACES {
-            let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unknown(id))?;
-            let above = match known {
-                None => match self.claim(id, payer, &request).await? {
-                    false => continue,
-                    true => {
-                        won = true;
-                        0
-                    }
-                },
-                Some(_) => match self.join(id, payer, &request).await? {
+            let known = self.0.payments.read(&payment).await.map_err(|_| unknown.clone())?;
+            let (permit, above) = if known.is_none() {
+                match self.claim(payment, payer, &request).await? {
                     None => continue,
-                    Some(above) => above,
-                },
+                    Some(permit) => (Some(permit), 0),
+                }
+            } else {
+                match self.join(payment, payer, &request).await? {
+                    None => continue,
+                    Some(above) => (None, above),
+                }
             };
-            let outcome = self
-                .0
-                .payments
-                .outcome(id, above)
-                .await
-                .map_err(|_| PayError::Unknown(id))?;
-            drop(permit);
+            let outcome = self.0.payments.outcome(payment, above).await.map_err(|_| unknown)?;
             return Ok(Paid {
-                payment: id,
-                won,
+                payment,
+                won: permit.is_some(),
                 outcome,
             });
         }
-        Err(PayError::Unknown(id))
+        Err(unknown)
     }
 
-    /// One claim; `false` if somebody else was first.
-    async fn claim(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<bool, PayError> {
+    /// One claim, with the room it takes; `None` if somebody else was first.
+    async fn claim(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<Permit>, PayError> {
+        let turn = Turn::take(&self.0.turns, id).await;
+        if turn.waited {
+            let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unknown(id))?;
+            if known.is_some() {
+                return Ok(None);
+            }
+        }
+        let permit = self.admit(&payer).map_err(PayError::Overloaded)?;
         if self.collides(&payer).await.map_err(|_| PayError::Unknown(id))? {
             return Err(PayError::Collision);
         }
@@ -195,8 +207,8 @@ impl Engine {
             .ask(payer, account::Command::Claim(Box::new(admission)))
             .await
         {
-            Ok(()) => Ok(true),
-            Err(Refusal::Conflict) => Ok(false),
+            Ok(()) => Ok(Some(permit)),
+            Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => Err(refused(id, refusal)),
         }
     }

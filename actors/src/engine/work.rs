@@ -5,14 +5,16 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_storage::Store;
+
 use super::Settings;
 use crate::account::{self, Account};
 use crate::card::{self, Card};
-use crate::id::{CardId, PaymentId};
+use crate::id::{CardId, DepositId, PaymentId};
 use crate::kernel::delivery::Worker;
 use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
-use crate::kernel::{Effect, Entity, Failure, Family};
+use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
 use crate::port::{
     BoxFuture, CardIssuer, Decline, ErrorKind, Issuance, IssueCard, Lookup, PortError, Settlement, Submitted,
@@ -23,6 +25,7 @@ pub(super) struct Desk {
     pub(super) accounts: Family<Account>,
     pub(super) payments: Family<Payment>,
     pub(super) cards: Family<Card>,
+    pub(super) store: Arc<dyn Store>,
     pub(super) settlement: Arc<dyn Settlement>,
     pub(super) issuer: Arc<dyn CardIssuer>,
     pub(super) settings: Settings,
@@ -98,6 +101,12 @@ impl Desk {
         let submitted = self.settlement.submit(&payment.claim.authorization, prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
+            Ok(Submitted::Settled { transaction }) if self.is_deposit(&payment, &transaction).await? => {
+                payment::Command::Declined {
+                    effect: effect_id,
+                    decline: credited_already(),
+                }
+            }
             Ok(Submitted::Settled { transaction }) => payment::Command::Settled {
                 effect: effect_id,
                 transaction,
@@ -125,12 +134,24 @@ impl Desk {
         tell(&self.payments, id, command).await
     }
 
+    /// Whether the transfer was credited to its sender when an older backup was restored.
+    async fn is_deposit(&self, payment: &Payment, transaction: &str) -> Result<bool, Failure> {
+        let id = DepositId::of(payment.claim.authorization.network(), transaction);
+        let row = self.store.read(&table::deposit(id)).await;
+        Ok(row.map_err(|e| Failure::temporary(e.to_string()))?.is_some())
+    }
+
     fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {
         error.kind == ErrorKind::Permanent || effect.attempts + 1 >= self.settings.prepare_attempts
     }
 
     /// Reads the chain until the payment has landed or never can.
     async fn watch(&self, effect: &Effect, id: PaymentId) -> Done {
+        let open = self.store.read(&table::effect(effect.id)).await;
+        if open.map_err(|e| Failure::temporary(e.to_string()))?.is_none() {
+            // The payment was sent again meanwhile, which ended this watch.
+            return Ok(());
+        }
         let payment = self.payment(id).await?;
         let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
             match self
@@ -138,6 +159,9 @@ impl Desk {
                 .await
             {
                 Ok(Lookup::Pending) | Err(_) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
+                Ok(Lookup::Landed { transaction }) if self.is_deposit(&payment, &transaction).await? => {
+                    Lookup::Impossible
+                }
                 Ok(lookup) => lookup,
             }
         } else {
@@ -190,6 +214,13 @@ impl Desk {
         operation: &'static str,
     ) -> Result<T, PortError> {
         within(Duration::from_millis(self.settings.settle_timeout_ms), call, operation).await
+    }
+}
+
+fn credited_already() -> Decline {
+    Decline {
+        reason: "payment_already_credited".into(),
+        message: "this transfer was credited to the account balance when the service was restored".into(),
     }
 }
 

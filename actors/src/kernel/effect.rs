@@ -6,7 +6,7 @@
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{CardId, EffectId, PaymentId, Wallet};
+use crate::id::{CardId, DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::{ErrorKind, PortError, Timestamp};
@@ -54,6 +54,8 @@ pub enum CreditCause {
     Payment(PaymentId),
     /// A card that the issuer refused.
     Card(CardId),
+    /// A transfer that no payment claims.
+    Deposit(DepositId),
 }
 
 impl CreditCause {
@@ -62,6 +64,7 @@ impl CreditCause {
         match self {
             Self::Payment(id) => id.to_string(),
             Self::Card(id) => id.to_string(),
+            Self::Deposit(id) => id.to_string(),
         }
     }
 }

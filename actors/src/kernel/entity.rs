@@ -184,6 +184,14 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// Adds durable work under an id of the caller's choice, of which only one can be open.
+    #[must_use]
+    pub fn then_as(mut self, id: crate::id::EffectId, work: Work, context: &Context) -> Self {
+        self.conditions.push(Condition::Absent(table::effect(id)));
+        self.effects.push(Effect::new(id, work, context.now));
+        self
+    }
+
     /// Ends an effect: the batch holds only if the effect is still open.
     #[must_use]
     pub fn completes(mut self, effect: crate::id::EffectId) -> Self {
@@ -215,6 +223,13 @@ impl<E: Entity> Decision<E> {
     pub fn put_new(mut self, key: RowKey, value: Vec<u8>) -> Self {
         self.conditions.push(Condition::Absent(key.clone()));
         self.put(key, value)
+    }
+
+    /// The batch holds only if there is no such row.
+    #[must_use]
+    pub fn requires_absent(mut self, key: RowKey) -> Self {
+        self.conditions.push(Condition::Absent(key));
+        self
     }
 
     /// Removes a row that must exist.

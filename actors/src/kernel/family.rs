@@ -4,19 +4,22 @@
 //! answered; behind one that died, the slot stays until a barrier has passed the commit queue. So loading a snapshot
 //! always reads the predecessor's last word.
 
+mod guardian;
+
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use parking_lot::Mutex;
 use purser_storage::{Batch, Store, codec};
-use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, MessagingErr, SupervisionEvent};
+use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use self::guardian::{Guardian, Ward};
 use crate::kernel::entity::{Entity, EntityId, Refusal};
 use crate::kernel::shell::{Loaded, Message, Shell, Waiter};
 use crate::kernel::{Effect, table};
@@ -377,47 +380,5 @@ impl<E: Entity> FamilyCore<E> {
 fn refuse<E: Entity>(message: Message<E>, refusal: Refusal<E::Rejection>) {
     if let Message::Do { reply, .. } = message {
         drop(reply.send(Err(refusal)));
-    }
-}
-
-/// The supervisor of a family's shells: its act is the restart.
-struct Guardian<E: Entity>(std::marker::PhantomData<fn() -> E>);
-
-/// Whom a guardian watches over. Set once, when the family is complete.
-type Ward<E> = Arc<OnceLock<Arc<FamilyCore<E>>>>;
-
-impl<E: Entity> Guardian<E> {
-    async fn spawn(root: ActorCell, ward: Ward<E>) -> Result<ActorCell, ractor::SpawnErr> {
-        let name = format!("{}s", E::KIND.name());
-        // The name is for people; two engines in one process (tests) may both want it.
-        tracing::debug!(name, "a family starts");
-        let (actor, _) = Actor::spawn_linked(None, Self(std::marker::PhantomData), ward, root).await?;
-        Ok(actor.get_cell())
-    }
-}
-
-impl<E: Entity> Actor for Guardian<E> {
-    type Msg = ();
-    type State = Ward<E>;
-    type Arguments = Ward<E>;
-
-    async fn pre_start(&self, _: ActorRef<()>, ward: Ward<E>) -> Result<Ward<E>, ActorProcessingErr> {
-        Ok(ward)
-    }
-
-    /// ractor's default stops the supervisor when a child ends; this one outlives them all.
-    async fn handle_supervisor_evt(
-        &self,
-        _: ActorRef<()>,
-        event: SupervisionEvent,
-        ward: &mut Ward<E>,
-    ) -> Result<(), ActorProcessingErr> {
-        let Some(core) = ward.get() else { return Ok(()) };
-        match event {
-            SupervisionEvent::ActorTerminated(cell, ..) => core.gone(cell.get_id(), None),
-            SupervisionEvent::ActorFailed(cell, error) => core.gone(cell.get_id(), Some(&error.to_string())),
-            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
-        }
-        Ok(())
     }
 }

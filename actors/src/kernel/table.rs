@@ -2,7 +2,7 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, EffectId, SessionId, Wallet};
+use crate::id::{CardId, DepositId, EffectId, SessionId, Wallet};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -22,6 +22,8 @@ pub const LINK: u8 = b'g';
 pub const USER: u8 = b'u';
 /// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
 pub const REVOKED: u8 = b'r';
+/// Transfers credited as unclaimed deposits: none of them settles a payment any more.
+pub const DEPOSIT: u8 = b'd';
 /// Sealed card numbers.
 pub const VAULT: u8 = b'v';
 /// Facts about the store itself.
@@ -69,6 +71,11 @@ pub fn link(code_hash: &[u8; 32]) -> RowKey {
 /// A revoked session, with the second from which no id_token of it lives.
 pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
     key(&[&[REVOKED], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
+}
+
+/// A transfer that was credited as an unclaimed deposit.
+pub fn deposit(id: DepositId) -> RowKey {
+    key(&[&[DEPOSIT], &id.0.to_be_bytes()])
 }
 
 /// A lowercased address.

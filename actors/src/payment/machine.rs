@@ -2,7 +2,7 @@
 
 use super::{Answer, Claim, Command, Event, Outcome, Payment, Product, Purchase, Rejection, Status};
 use crate::card::{self, Card};
-use crate::id::{CardId, EffectId, PaymentId, Wallet};
+use crate::id::{CardId, DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
@@ -27,8 +27,9 @@ impl Payment {
         }
         match self.status {
             Status::Released => Ok(Decision::answer(Answer::Readmit)),
-            // The watch that is open ends itself when it finds the payment settling.
+            // It is being sent again: nothing to watch until the chain has answered.
             Status::Declined(..) => Ok(Decision::answer(Answer::Wait)
+                .completes(watch(id))
                 .event(Event::Resumed(context.now))
                 .then(Work::Settle(*id), context)),
             _ => Ok(Decision::answer(Answer::Wait)),
@@ -39,27 +40,31 @@ impl Payment {
     fn settled(&self, id: &PaymentId, effect: EffectId, transaction: String, context: &Context) -> Decided {
         let treasury = Place::Treasury(self.claim.authorization.network());
         let received = Transaction::new(context.now, id).book(treasury, Place::Suspense, self.price());
+        // A transfer that was credited as a deposit buys nothing any more.
+        let deposit = table::deposit(DepositId::of(self.claim.authorization.network(), &transaction));
         let decision = Decision::answer(Answer::Done)
             .completes(effect)
-            .event(Event::Settled(transaction, context.now))
-            .post(&received, context);
+            .requires_absent(deposit)
+            .event(Event::Settled(transaction, context.now));
         if matches!(self.status, Status::Declined(..)) {
             let credit = Work::Credit {
                 account: self.payer(),
                 amount: self.price(),
                 cause: CreditCause::Payment(*id),
             };
-            return Ok(decision.then(credit, context));
+            return Ok(decision.post(&received, context).then(credit, context));
         }
-        self.fulfil(id, decision, context)
+        self.fulfil(id, decision, received, context)
             .map_err(|_| Rejection::OutOfOrder(self.status()))
     }
 
-    /// The one place that knows how each purchase becomes a product.
+    /// The one place that knows how each purchase becomes a product. What was received and what is owed for it are one
+    /// ledger transaction.
     fn fulfil(
         &self,
         id: &PaymentId,
         decision: Decision<Self>,
+        received: Transaction,
         context: &Context,
     ) -> Result<Decision<Self>, OutOfOrder> {
         let (owner, session) = (self.payer(), self.claim.session);
@@ -77,7 +82,7 @@ impl Payment {
                 Ok(decision
                     .event(Event::Fulfilled(Product::Card(card), context.now))
                     .open(Card::order(card, owner, *id, amount, self.price(), context)?)
-                    .post(&card::posting(&card, amount, self.price(), context.now), context)
+                    .post(&card::book(received, amount, self.price()), context)
                     .put(table::owned_one(&owner, Kind::Card, context.now, card.0), Vec::new())
                     .then(Work::IssueCard(card), context))
             }
@@ -110,6 +115,11 @@ impl Payment {
             ..self
         }
     }
+}
+
+/// A payment is watched by one effect at most, so its id needs no drawing.
+const fn watch(payment: &PaymentId) -> EffectId {
+    EffectId(payment.0)
 }
 
 fn never_landed() -> Decline {
@@ -169,11 +179,11 @@ impl Entity for Payment {
             (Status::Settling(_), Command::Declined { effect, decline }) => Ok(done
                 .completes(effect)
                 .event(Event::Declined(decline, now))
-                .then(Work::Watch(*id), context)),
+                .then_as(watch(id), Work::Watch(*id), context)),
             (Status::Settling(_), Command::Lost { effect }) => Ok(done
                 .completes(effect)
                 .event(Event::Lost(now))
-                .then(Work::Watch(*id), context)),
+                .then_as(watch(id), Work::Watch(*id), context)),
             (Status::Unknown(_) | Status::Declined(..), Command::Seen { effect, lookup }) => {
                 payment.seen(id, effect, lookup, context)
             }

@@ -50,10 +50,19 @@ async fn case_68_a_store_that_lags_takes_nothing_new_and_finishes_what_it_took()
     let world = World::new().await;
     let request = card_for(evm(1), 1);
     world.store.set_lag(999);
-    let permit = world.engine.admit(&evm(1)).unwrap();
+    drop(world.engine.admit(&evm(1)).unwrap());
+    world.store.hold_after(1, true);
+    let call = tokio::spawn({
+        let (engine, request) = (world.engine.clone(), request.clone());
+        async move { engine.pay(request).await }
+    });
+    eventually("the claim is made", async || world.store.is_starving()).await;
     world.store.set_lag(1_000);
     assert_eq!(world.engine.admit(&evm(2)).unwrap_err(), FULL);
-    world.engine.pay(request.clone(), permit).await.unwrap();
+    let refused = world.engine.pay(card_for(evm(2), 1)).await.unwrap_err();
+    assert_eq!(refused, PayError::Overloaded(FULL));
+    world.store.release();
+    call.await.unwrap().unwrap();
     world.quiet().await;
     world.assert_one_card(&request);
     world.store.set_lag(0);
@@ -75,11 +84,7 @@ async fn case_68_room_comes_back_whatever_the_call_came_to() {
         other.request = [8; 32];
         assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
     }
-    drop(
-        world
-            .engine
-            .pay(card_for(evm(1), 4), world.engine.admit(&evm(1)).unwrap()),
-    );
+    drop(world.engine.pay(card_for(evm(1), 4)));
     eventually("the room is free", async || world.engine.census().permits_free == 1).await;
     drop(world.engine.admit(&evm(1)).unwrap());
 }
@@ -93,8 +98,7 @@ async fn daily_caps_hold_at_once_and_open_the_next_day() {
     let calls: Vec<_> = (0..10)
         .map(|n| {
             let (engine, request) = (world.engine.clone(), card_for(evm(1), n));
-            let permit = engine.admit(&evm(1)).unwrap();
-            tokio::spawn(async move { engine.pay(request, permit).await })
+            tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
     let mut cards = 0;

@@ -17,10 +17,9 @@ async fn one_product_after_a_cut(fate: Fate, last_is_answered: bool) {
         let request = card_for(evm(1), 1);
         world.chain.fate(&request.authorization, fate);
         world.store.hold_after(after, last_is_answered);
-        let permit = world.engine.admit(&evm(1)).unwrap();
         let call = tokio::spawn({
             let (engine, request) = (world.engine.clone(), request.clone());
-            async move { engine.pay(request, permit).await }
+            async move { engine.pay(request).await }
         });
         let mut through = false;
         eventually("the cut or the end", async || {
@@ -88,15 +87,10 @@ async fn case_12_a_caller_who_goes_away_at_any_step_changes_nothing() {
     // Aim: from the claim on nobody needs the caller. Before the first poll nothing is claimed; after it, all goes on.
     let world = World::new().await;
     let untouched = card_for(evm(2), 1);
-    drop(
-        world
-            .engine
-            .pay(untouched.clone(), world.engine.admit(&evm(2)).unwrap()),
-    );
+    drop(world.engine.pay(untouched.clone()));
     for (nonce, times) in (1..=12).enumerate() {
         let request = card_for(evm(1), nonce as u8);
-        let permit = world.engine.admit(&evm(1)).unwrap();
-        poll_and_drop(world.engine.pay(request.clone(), permit), times).await;
+        poll_and_drop(world.engine.pay(request.clone()), times).await;
         eventually("the card is made", async || world.issuer.cards() > nonce).await;
     }
     world.quiet().await;
@@ -108,25 +102,24 @@ async fn case_12_a_caller_who_goes_away_at_any_step_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_12_a_caller_who_goes_away_while_the_chain_thinks_can_come_back() {
-    // Aim: the permit is free at once, the payment goes on, and the same payment joins it.
+    // Aim: the room stays taken while the settlement is in flight (case 20), the payment goes on, and the same payment
+    // joins it without room of its own.
     let world = World::new().await;
     let request = card_for(evm(1), 1);
     world.chain.fate(&request.authorization, Fate::Waits);
     let free = world.engine.census().permits_free;
     let call = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
-        let permit = engine.admit(&evm(1)).unwrap();
-        async move { engine.pay(request, permit).await }
+        async move { engine.pay(request).await }
     });
     eventually("it is on its way", async || world.chain.at_gate() == 1).await;
     assert_eq!(world.engine.census().permits_free, free - 1);
     call.abort();
-    eventually("the permit is free", async || {
-        world.engine.census().permits_free == free
-    })
-    .await;
+    assert!(call.await.unwrap_err().is_cancelled());
+    assert_eq!(world.engine.census().permits_free, free - 1);
     world.chain.open_gate();
     bought(&world.pay(&request).await.unwrap());
     world.quiet().await;
+    eventually("the room is free", async || world.engine.census().permits_free == free).await;
     world.assert_one_card(&request);
 }

@@ -120,8 +120,7 @@ async fn more_effects_than_may_run_wait_their_turn() {
         .map(|request| {
             world.chain.fate(&request.authorization, Fate::Waits);
             let (engine, request) = (world.engine.clone(), request.clone());
-            let permit = engine.admit(&evm(1)).unwrap();
-            tokio::spawn(async move { engine.pay(request, permit).await })
+            tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
     eventually("two are at the chain", async || world.chain.at_gate() == 2).await;

@@ -75,11 +75,10 @@ async fn a_replay_waits_for_the_disk_too() {
     let calls: Vec<_> = (0..3)
         .map(|_| {
             let (engine, request) = (world.engine.clone(), request.clone());
-            let permit = engine.admit(&evm(1)).unwrap();
-            tokio::spawn(async move { engine.pay(request, permit).await })
+            tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
-    eventually("all three claim", async || world.store.queued() >= 3).await;
+    eventually("one of them claims", async || world.store.queued() == 1).await;
     assert!(calls.iter().all(|call| !call.is_finished()));
     assert!(world.history().is_empty());
     world.store.release();

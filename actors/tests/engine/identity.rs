@@ -132,15 +132,15 @@ async fn case_47_a_login_link_opens_once_and_in_time() {
     world.engine.offer_link(evm(1), code(1), Amr::Payment).await.unwrap();
     world.engine.offer_link(evm(1), code(2), Amr::Wallet).await.unwrap();
     let one = session();
-    let grant = world.engine.use_link(code(1), one).await.unwrap();
+    let grant = world.engine.use_link([1; 32], one).await.unwrap();
     assert_eq!((grant.wallet, grant.amr), (evm(1), Amr::Payment));
     assert_eq!(world.engine.session(&one.id).await.unwrap().unwrap().amr, Amr::Payment);
-    for used_or_unknown in [code(1), code(3)] {
+    for used_or_unknown in [[1; 32], [3; 32]] {
         let denied = world.engine.use_link(used_or_unknown, session()).await;
         assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
     }
     world.clock.advance(900_000);
-    let denied = world.engine.use_link(code(2), session()).await;
+    let denied = world.engine.use_link([2; 32], session()).await;
     assert!(matches!(denied, Err(Denied::Used)), "{denied:?}");
 }
 
@@ -184,8 +184,7 @@ async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
         .fate(&request.authorization, crate::support::ports::Fate::Waits);
     let call = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
-        let permit = engine.admit(&evm(1)).unwrap();
-        async move { engine.pay(request, permit).await }
+        async move { engine.pay(request).await }
     });
     eventually("it is on its way", async || world.chain.at_gate() == 1).await;
     world.engine.set_frozen(evm(1), Some("too late".into())).await.unwrap();

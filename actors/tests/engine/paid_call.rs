@@ -45,12 +45,11 @@ async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
     let engine = &world.engine;
     let calls: Vec<_> = (0..100)
         .map(|_| {
-            let permit = engine.admit(&evm(1)).unwrap();
             // Every caller would like a session of its own.
             let mut request = request.clone();
             request.session = session();
             let engine = engine.clone();
-            tokio::spawn(async move { engine.pay(request, permit).await })
+            tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
     let mut told = Vec::new();
@@ -65,6 +64,48 @@ async fn case_01_a_payment_sent_a_hundred_times_at_once_buys_once() {
     world.quiet().await;
     world.assert_one_card(&request);
     assert_eq!(world.chain.submissions(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_01_many_payments_of_one_wallet_each_sent_often_buy_one_card_each() {
+    // Aim: doubles of one payment refuse batches of the others on their way; none of the others suffers for it.
+    let mut settings = fast();
+    settings.in_flight_per_payer_max = 256;
+    let world = World::with(settings).await;
+    let calls: Vec<_> = (0..160)
+        .map(|n| {
+            let (engine, request) = (world.engine.clone(), card_for(evm(1), n / 4));
+            tokio::spawn(async move { engine.pay(request).await })
+        })
+        .collect();
+    // A disk that takes its time: batches pile up behind each flush.
+    let disk = tokio::spawn({
+        let store = world.store.clone();
+        async move {
+            loop {
+                store.hold();
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                store.release();
+                while store.queued() > 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    });
+    let mut won = 0;
+    for call in calls {
+        let paid = in_time("a call", call).await.unwrap().unwrap();
+        bought(&paid);
+        won += usize::from(paid.won);
+    }
+    disk.abort();
+    // Only now is it certain that nobody holds the store again.
+    assert!(disk.await.unwrap_err().is_cancelled());
+    world.store.release();
+    world.quiet().await;
+    assert_eq!((won, world.cards().len()), (40, 40));
+    assert_eq!((world.chain.transfers(), world.chain.submissions()), (40, 40));
+    assert_eq!(world.issuer.cards(), 40);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -94,8 +135,7 @@ async fn case_03_a_payment_is_bound_to_its_first_request() {
     world.chain.fate(&request.authorization, Fate::Waits);
     let first = tokio::spawn({
         let (engine, request) = (world.engine.clone(), request.clone());
-        let permit = engine.admit(&evm(1)).unwrap();
-        async move { engine.pay(request, permit).await }
+        async move { engine.pay(request).await }
     });
     eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
     assert_eq!(world.pay(&other).await.unwrap_err(), PayError::AlreadyUsed);
@@ -197,8 +237,7 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
     let calls: Vec<_> = (0..10)
         .map(|_| {
             let (engine, request) = (world.engine.clone(), request.clone());
-            let permit = engine.admit(&evm(1)).unwrap();
-            tokio::spawn(async move { engine.pay(request, permit).await })
+            tokio::spawn(async move { engine.pay(request).await })
         })
         .collect();
     for call in calls {

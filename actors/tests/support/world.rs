@@ -42,7 +42,7 @@ pub(crate) const fn fast() -> Settings {
         in_flight_per_payer_max: 128,
         caps: Caps {
             cards: 200,
-            sum: Cents::new(20_000_00),
+            sum: Cents::new(2_000_000),
         },
         settle_timeout_ms: 120_000,
         prepare_attempts: 3,
@@ -89,6 +89,7 @@ impl World {
             entropy: Arc::new(Seeded::new(STARTS.fetch_add(1, Ordering::SeqCst))),
             settlement: chain.clone(),
             issuer: issuer.clone(),
+            deposits: Vec::new(),
             settings,
         });
         Self {
@@ -109,11 +110,7 @@ impl World {
     }
 
     pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {
-        let permit = self
-            .engine
-            .admit(&request.authorization.payer())
-            .expect("there is room");
-        super::in_time("a paid call", self.engine.pay(request.clone(), permit)).await
+        super::in_time("a paid call", self.engine.pay(request.clone())).await
     }
 
     /// Pays, as a client does: again as long as the engine cannot say.

@@ -1,19 +1,43 @@
 "use strict";
 (() => {
   const at = (id) => document.getElementById(id);
-  const shown = new Map();
+  const cards = new Map();
+  // So many of the service's last events are looked through for ours when the page opens.
+  const LOOK_BACK = 2000;
+  const SHOWN = 200;
   let cursor = null;
+  let known = 0;
   let wait = 500;
+  let loading = null;
+  let stale = false;
 
   // Text only: nothing that comes from the service can become markup.
-  const line = (...parts) => {
-    const li = document.createElement("li");
-    for (const part of parts) {
-      const span = document.createElement("span");
-      span.textContent = part === undefined || part === null ? "" : String(part);
-      li.append(span);
-    }
-    return li;
+  const piece = (name, text) => {
+    const span = document.createElement("span");
+    span.className = name;
+    span.textContent = text === undefined || text === null ? "" : String(text);
+    return span;
+  };
+
+  const usd = (amount) => {
+    const number = Number(amount);
+    return (Number.isFinite(number) ? number.toFixed(2) : String(amount)) + " USD";
+  };
+
+  const tone = (status) => {
+    if (["ready", "settled", "fulfilled", "credited", "opened", "live"].includes(status)) return "good";
+    return ["failed", "declined", "refused", "signed out", "frozen"].includes(status) ? "bad" : "wait";
+  };
+
+  const clock = (time) => {
+    const moment = new Date(time);
+    return Number.isNaN(moment.getTime()) ? String(time) : moment.toLocaleTimeString();
+  };
+
+  const say = (status) => {
+    at("live").textContent = status;
+    at("live").className = tone(status);
+    at("live").hidden = false;
   };
 
   const json = async (path) => {
@@ -24,25 +48,72 @@
 
   const drawCard = (card) => {
     if (!card || !card.card_id) return;
-    const li = line(card.card_id, card.usd_amount === undefined ? "" : card.usd_amount + " USD", card.status);
-    const old = shown.get(card.card_id);
-    if (old) old.replaceWith(li); else at("cards").prepend(li);
-    shown.set(card.card_id, li);
+    const old = cards.get(card.card_id);
+    // An answer that was under way may be older than an event that overtook it.
+    if (old && old.card.last_updated_at > card.last_updated_at) return;
+    const li = document.createElement("li");
+    li.dataset.status = card.status;
+    const what = piece("what", card.last4 ? "•••• " + card.last4 : "Card");
+    what.append(piece("id", card.card_id));
+    li.append(what, piece("what", usd(card.usd_amount)), piece("state " + tone(card.status), card.status));
+    if (old) {
+      old.li.replaceWith(li);
+    } else {
+      // Newest first.
+      const later = [...cards.values()].filter((other) => other.card.created_at < card.created_at);
+      later.sort((a, b) => (a.card.created_at < b.card.created_at ? 1 : -1));
+      at("cards").insertBefore(li, later.length ? later[0].li : null);
+    }
+    cards.set(card.card_id, { card, li });
+    at("no-cards").hidden = true;
   };
 
-  const load = async () => {
+  const loadOnce = async () => {
     const account = await json("/account");
     at("user").textContent = account.user_id;
-    at("balance").textContent = account.balance;
+    at("balance").textContent = usd(account.balance);
+    at("held").textContent = Number(account.held) ? usd(account.held) + " of it held ·" : "";
     for (const card of account.cards || []) drawCard(card);
-    if (cursor === null) cursor = account.seq === undefined ? 0 : account.seq;
+    known = Math.max(known, account.seq || 0);
+    if (cursor === null) cursor = Math.max(0, known - LOOK_BACK);
+  };
+
+  // One at a time, and once more if something happened meanwhile: a burst of events asks twice, not a hundred times.
+  const load = () => {
+    stale = true;
+    loading = loading || (async () => {
+      try {
+        while (stale) {
+          stale = false;
+          await loadOnce();
+        }
+      } finally {
+        loading = null;
+      }
+    })();
+    return loading;
+  };
+
+  const about = (object) => {
+    if (!object) return "";
+    if (object.balance !== undefined) return "balance " + usd(object.balance);
+    const amount = object.usd_amount === undefined ? object.amount : object.usd_amount;
+    const id = object.card_id || object.payment_id || "";
+    return amount === undefined ? id : usd(amount).replace("USD", object.asset || "USD") + " · " + id;
   };
 
   const happened = (event) => {
     cursor = event.seq;
-    at("events").prepend(line(event.created_at, event.type));
-    while (at("events").childElementCount > 200) at("events").lastElementChild.remove();
     const object = event.data && event.data.object;
+    const li = document.createElement("li");
+    const status = event.type.slice(event.type.lastIndexOf(".") + 1);
+    li.append(piece("when", clock(event.created_at)), piece("type " + tone(status), event.type));
+    li.append(piece("about id", about(object)));
+    at("events").prepend(li);
+    while (at("events").childElementCount > SHOWN) at("events").lastElementChild.remove();
+    at("no-events").hidden = true;
+    // What the account already contains is listed and changes nothing.
+    if (event.seq <= known) return;
     if (event.type.startsWith("card.")) drawCard(object);
     else load().catch(() => {});
   };
@@ -52,7 +123,7 @@
     const socket = new WebSocket(scheme + "//" + location.host + "/stream");
     socket.onopen = () => {
       wait = 500;
-      at("live").textContent = "live";
+      say("live");
       socket.send(JSON.stringify({ type: "subscribe", after: cursor === null ? 0 : cursor }));
     };
     socket.onmessage = (message) => {
@@ -61,9 +132,10 @@
       if (frame.type === "ping") socket.send(JSON.stringify({ type: "pong" }));
     };
     socket.onclose = (end) => {
-      if (end.code === 4001) { at("live").textContent = "signed out"; return; }
-      if (end.code === 4010) cursor = null;
-      at("live").textContent = "reconnecting";
+      if (end.code === 4001) { say("signed out"); return; }
+      // The events after our place are no longer kept: go on with what comes next.
+      if (end.code === 4010) cursor = known;
+      say("reconnecting");
       wait = Math.min(wait * 2, 30000);
       setTimeout(() => load().then(listen, listen), wait);
     };
@@ -73,6 +145,7 @@
     await load();
     at("sign-in").hidden = true;
     at("account").hidden = false;
+    say("connecting");
     listen();
   };
 

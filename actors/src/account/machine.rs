@@ -1,0 +1,301 @@
+//! The account's state machine.
+
+use purser_storage::codec;
+
+use super::{Account, Admission, Caps, Command, Deposit, Event, LinkGrant, Rejection};
+use crate::id::{DepositId, EffectId, Wallet};
+use crate::kernel::effect::{CreditCause, Share, Work};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use crate::ledger::{Place, Transaction};
+use crate::money::{Cents, Usdc};
+use crate::payment::{Claim, NewSession, Payment, Purchase};
+use crate::port::Timestamp;
+use crate::session::{Amr, Session};
+
+fn day_of(at: Timestamp) -> u32 {
+    // Fits until the year 11,761,191.
+    u32::try_from(at.seconds() / 86_400).unwrap_or(u32::MAX)
+}
+
+/// Everything that can refuse a purchase and that only the account knows.
+fn admit(this: Option<&Account>, purchase: &Purchase, caps: Caps, context: &Context) -> Result<Share, Rejection> {
+    if let Some(message) = this.and_then(|a| a.frozen.clone()) {
+        return Err(Rejection::Frozen { message });
+    }
+    let day = day_of(context.now);
+    let (cards, spent) = this.map_or((0, Cents::ZERO), |a| a.used(day));
+    if cards >= caps.cards {
+        return Err(Rejection::CardsPerDay { cap: caps.cards });
+    }
+    let cents = purchase.capped();
+    if spent.plus(cents).map_err(|_| Rejection::Overflow)? > caps.sum {
+        return Err(Rejection::SumPerDay { cap: caps.sum });
+    }
+    Ok(Share { day, cents })
+}
+
+/// An account comes into being with the first thing it does. A Solana address also takes its lowercased form, which
+/// another address may already have: then the batch is refused.
+fn born(this: Option<&Account>, wallet: &Wallet, decision: Decision<Account>, context: &Context) -> Decision<Account> {
+    if this.is_some() {
+        return decision;
+    }
+    let decision = decision.event(Event::Opened(context.now));
+    match wallet {
+        Wallet::Evm(_) => decision,
+        Wallet::Solana(_) => decision.put_new(table::user(&wallet.user_id()), wallet.key()),
+    }
+}
+
+fn opened(
+    decision: Decision<Account>,
+    wallet: &Wallet,
+    amr: Amr,
+    session: NewSession,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let opening = Session::open(session.id, *wallet, amr, session.first, session.life_ms, context);
+    Ok(decision.open(opening.map_err(|_| Rejection::Nothing)?))
+}
+
+fn claim(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    admission: Admission,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let share = admit(this, &admission.purchase, admission.caps, context)?;
+    let Admission {
+        payment,
+        authorization,
+        purchase,
+        request,
+        session,
+        ..
+    } = admission;
+    let claim = Claim {
+        authorization,
+        purchase,
+        request,
+        session,
+        share,
+        at: context.now,
+    };
+    let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::Nothing)?;
+    let decision = born(this, wallet, Decision::answer(()), context);
+    Ok(decision
+        .event(Event::Reserved(share))
+        .open(opening)
+        .then(Work::Settle(payment), context))
+}
+
+fn credit(
+    account: &Account,
+    effect: EffectId,
+    amount: Usdc,
+    cause: CreditCause,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    // Checked here so that `apply` cannot fail: the sum of all USDC fits many times over.
+    account
+        .balance
+        .plus(amount)
+        .and_then(|_| account.total_deposits.plus(amount))
+        .map_err(|_| Rejection::Overflow)?;
+    let booked =
+        Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Holder(account.wallet), amount);
+    let decision = Decision::answer(())
+        .completes(effect)
+        .event(Event::Credited { amount, cause })
+        .post(&booked, context);
+    Ok(match cause {
+        CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
+        CreditCause::Card(_) | CreditCause::Deposit(_) => decision,
+    })
+}
+
+/// Credits an unclaimed transfer once: the row that says so is the token, here and for the payment that would settle by
+/// the same transfer.
+fn import(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    deposit: &Deposit,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let most = this.map_or(Usdc::ZERO, |a| a.total_deposits.max(a.balance));
+    most.plus(deposit.amount).map_err(|_| Rejection::Overflow)?;
+    let network = wallet.network();
+    let id = DepositId::of(network, &deposit.transaction);
+    let booked =
+        Transaction::new(context.now, id).book(Place::Treasury(network), Place::Holder(*wallet), deposit.amount);
+    let decision = born(this, wallet, Decision::answer(()), context);
+    Ok(decision
+        .put_new(table::deposit(id), codec::encode(deposit))
+        .event(Event::Credited {
+            amount: deposit.amount,
+            cause: CreditCause::Deposit(id),
+        })
+        .post(&booked, context))
+}
+
+impl Entity for Account {
+    const KIND: Kind = Kind::Account;
+    const MOVES: &'static [Move] = &[
+        ("-", "first sign-in or payment", "active"),
+        ("active", "operator freezes", "frozen"),
+        ("frozen", "operator unfreezes", "active"),
+    ];
+    const SELF_BORN: bool = true;
+
+    type Id = Wallet;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Rejection;
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        wallet: &Wallet,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let done = Decision::answer(());
+        match (this, command) {
+            (
+                this,
+                Command::SignIn {
+                    nonce: (nonce, expires_s),
+                    session,
+                },
+            ) => {
+                let decision = born(
+                    this,
+                    wallet,
+                    done.put_new(table::nonce(expires_s, &nonce), Vec::new()),
+                    context,
+                );
+                opened(decision, wallet, Amr::Wallet, session, context)
+            }
+            (this, Command::Claim(admission)) => claim(this, wallet, *admission, context),
+            (
+                this,
+                Command::Readmit {
+                    payment,
+                    purchase,
+                    caps,
+                },
+            ) => {
+                let share = admit(this, &purchase, caps, context)?;
+                let decision = born(this, wallet, done, context).event(Event::Reserved(share));
+                Ok(decision.then(Work::Readmit { payment, share }, context))
+            }
+            (this, Command::Import(deposit)) => import(this, wallet, &deposit, context),
+            (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
+            (Some(account), Command::Credit { effect, amount, cause }) => {
+                credit(account, effect, amount, cause, context)
+            }
+            (
+                Some(Self {
+                    frozen: Some(message), ..
+                }),
+                Command::OfferLink { .. } | Command::UseLink { .. },
+            ) => Err(Rejection::Frozen {
+                message: message.clone(),
+            }),
+            (Some(_), Command::OfferLink { code, amr }) => {
+                let grant = LinkGrant {
+                    wallet: *wallet,
+                    amr,
+                    expires_s: code.expires_s,
+                };
+                Ok(done.put_new(table::link(&code.hash), codec::encode(&grant)))
+            }
+            (Some(_), Command::UseLink { code, amr, session }) => {
+                let decision = done.take(table::link(&code));
+                opened(decision, wallet, amr, session, context)
+            }
+            (this, Command::Freeze { message }) => match this.and_then(|a| a.frozen.as_ref()) {
+                Some(_) => Ok(done),
+                None => Ok(born(this, wallet, done, context).event(Event::Frozen(message))),
+            },
+            (Some(Self { frozen: Some(_), .. }), Command::Unfreeze) => Ok(done.event(Event::Unfrozen)),
+            (_, Command::Unfreeze) => Ok(done),
+            (None, _) => Err(Rejection::Nothing),
+        }
+    }
+
+    fn apply(this: Option<Self>, wallet: &Wallet, event: &Event) -> Result<Self, OutOfOrder> {
+        let status = this.as_ref().map_or("-", Self::status);
+        let broken = || OutOfOrder::new(status, event);
+        match (this, event) {
+            (None, Event::Opened(at)) => Ok(Self::new(*wallet, *at)),
+            (Some(a), Event::Reserved(share)) => {
+                let (cards, spent) = a.used(share.day);
+                let spent = spent.plus(share.cents).map_err(|_| broken())?;
+                let cards = cards.checked_add(1).ok_or_else(broken)?;
+                Ok(Self {
+                    day: share.day,
+                    cards,
+                    spent,
+                    ..a
+                })
+            }
+            // A share of a day that is over needs no giving back.
+            (Some(a), Event::Freed(share)) if share.day != a.day => Ok(a),
+            (Some(a), Event::Freed(share)) => {
+                let spent = Cents::new(a.spent.get().saturating_sub(share.cents.get()));
+                Ok(Self {
+                    cards: a.cards.saturating_sub(1),
+                    spent,
+                    ..a
+                })
+            }
+            (Some(a), Event::Credited { amount, .. }) => Ok(Self {
+                balance: a.balance.plus(*amount).map_err(|_| broken())?,
+                total_deposits: a.total_deposits.plus(*amount).map_err(|_| broken())?,
+                ..a
+            }),
+            (Some(a), Event::Frozen(message)) => Ok(Self {
+                frozen: Some(message.clone()),
+                ..a
+            }),
+            (Some(a), Event::Unfrozen) => Ok(Self { frozen: None, ..a }),
+            (_, _) => Err(broken()),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        if self.frozen.is_some() { "frozen" } else { "active" }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.wallet
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        match event {
+            Event::Opened(_) => Some("opened"),
+            Event::Reserved(_) | Event::Freed(_) => None,
+            Event::Credited { .. } => Some("balance.credited"),
+            Event::Frozen(_) => Some("frozen"),
+            Event::Unfrozen => Some("unfrozen"),
+        }
+    }
+
+    fn view(&self, _: &Wallet) -> View {
+        View::new()
+            .text("user_id", self.wallet.user_id())
+            .text("status", self.status())
+            .number("balance", self.balance.decimal())
+            .number("available", self.available().decimal())
+            .number("held", self.held.decimal())
+            .number("total_deposits", self.total_deposits.decimal())
+            .time("created_at", self.created_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

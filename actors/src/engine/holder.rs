@@ -1,0 +1,162 @@
+//! What a wallet may do besides paying: sign in, hand itself a login link, refresh, look at a card, close it.
+
+use purser_storage::{StoreError, codec};
+
+use super::{Engine, RACES};
+use crate::account::{self, LinkCode, LinkGrant};
+use crate::card;
+use crate::id::{CardId, SessionId, Wallet};
+use crate::kernel::{Refusal, table};
+use crate::payment::NewSession;
+use crate::session::{self, Amr};
+
+/// Why an identity or account operation did not happen.
+#[derive(Debug)]
+pub enum Denied<R> {
+    /// The entity refused.
+    Rejected(R),
+    /// Another wallet has this address in lower case.
+    Collision,
+    /// Used before, or not there.
+    Used,
+    /// Ask again later.
+    Unavailable,
+}
+
+impl<R> From<Refusal<R>> for Denied<R> {
+    fn from(refusal: Refusal<R>) -> Self {
+        match refusal {
+            Refusal::Rejected(r) => Self::Rejected(r),
+            Refusal::Conflict | Refusal::Missing => Self::Used,
+            Refusal::Unknown | Refusal::Quarantined => Self::Unavailable,
+        }
+    }
+}
+
+impl Engine {
+    /// Signs a wallet in: its nonce is used up, its account exists, its session is open.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when the nonce was used before, [`Denied::Collision`] for a look-alike Solana address.
+    pub async fn sign_in(
+        &self,
+        wallet: Wallet,
+        nonce: ([u8; 16], u64),
+        session: NewSession,
+    ) -> Result<(), Denied<account::Rejection>> {
+        let used = table::nonce(nonce.1, &nonce.0);
+        for _ in 0..RACES {
+            if self.collides(&wallet).await.map_err(|_| Denied::Unavailable)? {
+                return Err(Denied::Collision);
+            }
+            if self.exists(&used).await? {
+                return Err(Denied::Used);
+            }
+            let command = account::Command::SignIn { nonce, session };
+            match self.0.accounts.ask(wallet, command).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+        }
+        Err(Denied::Unavailable)
+    }
+
+    async fn exists<R>(&self, key: &[u8]) -> Result<bool, Denied<R>> {
+        let row = self.0.store.read(key).await.map_err(|_| Denied::Unavailable)?;
+        Ok(row.is_some())
+    }
+
+    /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.
+    async fn ask_again(&self, wallet: Wallet, command: account::Command) -> Result<(), Denied<account::Rejection>> {
+        for _ in 0..RACES {
+            match self.0.accounts.ask(wallet, command.clone()).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+        }
+        Err(Denied::Unavailable)
+    }
+
+    /// Makes a login link's code valid.
+    ///
+    /// # Errors
+    /// When the account is frozen.
+    pub async fn offer_link(&self, wallet: Wallet, code: LinkCode, amr: Amr) -> Result<(), Denied<account::Rejection>> {
+        self.ask_again(wallet, account::Command::OfferLink { code, amr }).await
+    }
+
+    /// Uses a login link's code up and opens a session.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when the code is unknown, used or too old.
+    pub async fn use_link(&self, code: [u8; 32], session: NewSession) -> Result<LinkGrant, Denied<account::Rejection>> {
+        for _ in 0..RACES {
+            let row = self.0.store.read(&table::link(&code)).await;
+            let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
+            let grant: LinkGrant = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
+            if grant.expires_s <= self.0.clock.now().seconds() {
+                return Err(Denied::Used);
+            }
+            let command = account::Command::UseLink {
+                code,
+                amr: grant.amr,
+                session,
+            };
+            match self.0.accounts.ask(grant.wallet, command).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told.map(|()| grant)?),
+            }
+        }
+        Err(Denied::Unavailable)
+    }
+
+    /// Exchanges a refresh token, by its hash.
+    ///
+    /// # Errors
+    /// When the session has ended or was refreshed since the caller read it.
+    pub async fn refresh(
+        &self,
+        session: SessionId,
+        command: session::Command,
+    ) -> Result<session::Answer, Denied<session::Rejection>> {
+        Ok(self.0.sessions.ask(session, command).await?)
+    }
+
+    /// Sessions whose id_tokens must no longer count, though some could still be alive.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn revoked_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let rows = self.0.store.scan(&[table::REVOKED], None, usize::MAX).await?;
+        let id = |key: &[u8]| key.last_chunk::<16>().map(|b| SessionId(u128::from_be_bytes(*b)));
+        Ok(rows.iter().filter_map(|(key, _)| id(key)).collect())
+    }
+
+    /// Freezes or unfreezes an account.
+    ///
+    /// # Errors
+    /// When the engine cannot answer.
+    pub async fn set_frozen(&self, wallet: Wallet, message: Option<String>) -> Result<(), Denied<account::Rejection>> {
+        let command = match message {
+            Some(message) => account::Command::Freeze { message },
+            None => account::Command::Unfreeze,
+        };
+        self.ask_again(wallet, command).await
+    }
+
+    /// Writes down that the owner is shown a card's number.
+    ///
+    /// # Errors
+    /// When the card is not ready.
+    pub async fn reveal(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
+        Ok(self.0.cards.ask(card, card::Command::Reveal).await?)
+    }
+
+    /// Closes a card.
+    ///
+    /// # Errors
+    /// When the card is not ready.
+    pub async fn close_card(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
+        Ok(self.0.cards.ask(card, card::Command::Close).await?)
+    }
+}

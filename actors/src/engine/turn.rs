@@ -1,0 +1,53 @@
+//! One claim of a payment at a time within this process.
+//!
+//! The store decides who claims a payment; a second claim sent at the same moment only loses, and takes with it whatever
+//! its account had decided behind it. So the same payment waits here for the first claim's answer and then joins.
+
+use std::sync::Arc;
+
+use dashmap::DashMap;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+use crate::id::PaymentId;
+
+/// The payments that are being claimed now.
+pub(super) type Turns = Arc<DashMap<PaymentId, Arc<Mutex<()>>>>;
+
+/// The right to claim a payment; the next in line has it when this is dropped.
+pub(super) struct Turn {
+    turns: Turns,
+    payment: PaymentId,
+    guard: Option<OwnedMutexGuard<()>>,
+    /// Whether somebody else had it before: then the payment may be known by now.
+    pub(super) waited: bool,
+}
+
+impl Turn {
+    pub(super) async fn take(turns: &Turns, payment: PaymentId) -> Self {
+        let line = turns.entry(payment).or_default().clone();
+        // From here on the entry is removed by the drop, even if the caller goes away while it waits.
+        let mut turn = Self {
+            turns: turns.clone(),
+            payment,
+            guard: None,
+            waited: false,
+        };
+        turn.guard = match line.clone().try_lock_owned() {
+            Ok(guard) => Some(guard),
+            Err(_) => {
+                turn.waited = true;
+                Some(line.lock_owned().await)
+            }
+        };
+        turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.guard = None;
+        // Whoever waits holds the line too; the last one out removes it.
+        self.turns
+            .remove_if(&self.payment, |_, line| Arc::strong_count(line) == 1);
+    }
+}

@@ -1,0 +1,260 @@
+//! The account: caps to the cent and the day, freezing, credits at the edge of the integers.
+
+use purser_actors::account::{Account, Caps, Command, Event, Rejection};
+use purser_actors::kernel::effect::CreditCause;
+use purser_actors::kernel::{Decision, Entity};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Timestamp;
+
+use crate::sample::{
+    CARD, DAY, DAY_MS, EFFECT, NOW, PAYMENT, SHARE, WALLET, accounts, admission, at, five_dollar_card, fold, happened,
+    work,
+};
+
+const CAPS: Caps = Caps {
+    cards: 3,
+    sum: Cents::new(10_000),
+};
+
+fn claim(account: Option<&Account>, cents: u64, caps: Caps, now: Timestamp) -> Result<Decision<Account>, Rejection> {
+    Account::decide(
+        account,
+        &WALLET,
+        Command::Claim(admission(Cents::new(cents), caps)),
+        &at(now),
+    )
+}
+
+/// The account after buying cards of these amounts.
+fn after(amounts: &[u64], now: Timestamp) -> Account {
+    let mut account = accounts().remove(0);
+    for cents in amounts {
+        let decision = claim(Some(&account), *cents, CAPS, now).unwrap();
+        account = fold(Some(account), &WALLET, decision.events());
+    }
+    account
+}
+
+#[test]
+fn a_first_claim_opens_account_and_payment_and_orders_the_settlement() {
+    // Aim: one batch holds the account, its reserved share, the payment and the work.
+    let decision = claim(None, 5_00, CAPS, NOW).unwrap();
+    assert_eq!(happened(&decision), "Opened+Reserved");
+    assert_eq!(work(&decision), ["settle"]);
+    assert_eq!(decision.openings().len(), 1);
+    let later = claim(Some(&accounts()[0]), 5_00, CAPS, NOW).unwrap();
+    assert_eq!(happened(&later), "Reserved");
+}
+
+#[test]
+fn caps_hold_at_the_edge_and_one_unit_beyond() {
+    // Aim: what was bought today, what is asked for, and what comes of it.
+    let cards = Err(Rejection::CardsPerDay { cap: 3 });
+    let sum = Err(Rejection::SumPerDay { cap: CAPS.sum });
+    for (bought, cents, expected) in [
+        (&[][..], 10_000, Ok(())),
+        (&[], 10_001, sum.clone()),
+        (&[99_99], 1, Ok(())),
+        (&[99_99], 2, sum),
+        (&[1, 1], 1, Ok(())),
+        (&[1, 1, 1], 1, cards),
+    ] {
+        let account = after(bought, NOW);
+        assert_eq!(
+            claim(Some(&account), cents, CAPS, NOW).map(drop),
+            expected,
+            "{cents} after {bought:?}"
+        );
+    }
+}
+
+#[test]
+fn the_day_ends_at_midnight_utc() {
+    // Aim: the last millisecond counts to the day, the next one starts anew.
+    let full = after(&[1, 1, 1], NOW);
+    let midnight = (u64::from(DAY) + 1) * DAY_MS;
+    assert!(claim(Some(&full), 1, CAPS, Timestamp(midnight - 1)).is_err());
+    assert!(claim(Some(&full), 1, CAPS, Timestamp(midnight)).is_ok());
+}
+
+#[test]
+fn a_freed_share_can_be_used_again_on_its_day_only() {
+    // Aim: what is given back today is free today; what is given back for yesterday is not today's.
+    let freed = |account, share| fold(Some(account), &WALLET, &[Event::Freed(share)]);
+    let share = |day, cents| purser_actors::kernel::effect::Share {
+        day,
+        cents: Cents::new(cents),
+    };
+    let account = freed(after(&[90_00, 5_00, 5_00], NOW), share(DAY, 5_00));
+    assert!(claim(Some(&account), 5_01, CAPS, NOW).is_err());
+    assert!(claim(Some(&account), 5_00, CAPS, NOW).is_ok());
+    let tomorrow = Timestamp(NOW.0 + DAY_MS);
+    let account = freed(after(&[1, 1, 1], tomorrow), share(DAY, 5_00));
+    assert_eq!(
+        claim(Some(&account), 1, CAPS, tomorrow).unwrap_err(),
+        Rejection::CardsPerDay { cap: 3 }
+    );
+}
+
+#[test]
+fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
+    // Aim: claims, readmissions and links say frozen with the message; sign-in, shares and credits go on.
+    let frozen = &accounts()[1];
+    let message = "call us".to_owned();
+    let refused = |command| Account::decide(Some(frozen), &WALLET, command, &at(NOW)).map(drop);
+    let no = Err(Rejection::Frozen { message });
+    let code = purser_actors::account::LinkCode {
+        hash: [1; 32],
+        expires_s: 9,
+    };
+    let amr = purser_actors::session::Amr::Wallet;
+    let session = crate::sample::session();
+    assert_eq!(refused(Command::Claim(admission(Cents::new(5_00), CAPS))), no);
+    let purchase = five_dollar_card();
+    let readmit = Command::Readmit {
+        payment: PAYMENT,
+        purchase,
+        caps: CAPS,
+    };
+    assert_eq!(refused(readmit), no);
+    assert_eq!(refused(Command::OfferLink { code, amr }), no);
+    assert_eq!(
+        refused(Command::UseLink {
+            code: [1; 32],
+            amr,
+            session
+        }),
+        no
+    );
+    let nonce = ([1; 16], 9);
+    assert_eq!(refused(Command::SignIn { nonce, session }), Ok(()));
+    assert_eq!(
+        refused(Command::FreeShare {
+            effect: EFFECT,
+            share: SHARE
+        }),
+        Ok(())
+    );
+    assert_eq!(refused(credit(1)), Ok(()));
+}
+
+#[test]
+fn freezing_twice_and_unfreezing_twice_change_nothing_the_second_time() {
+    // Aim: the operator may repeat himself; the first message stays.
+    let [active, frozen] = &accounts()[..] else {
+        panic!("two accounts")
+    };
+    let freeze = || Command::Freeze {
+        message: "again".into(),
+    };
+    for (state, command, expected) in [
+        (None, freeze(), "Opened+Frozen"),
+        (Some(active), freeze(), "Frozen"),
+        (Some(frozen), freeze(), "="),
+        (Some(frozen), Command::Unfreeze, "Unfrozen"),
+        (Some(active), Command::Unfreeze, "="),
+        (None, Command::Unfreeze, "="),
+    ] {
+        let decision = Account::decide(state, &WALLET, command, &at(NOW)).unwrap();
+        assert_eq!(happened(&decision), expected);
+    }
+}
+
+fn credit(atomic: u64) -> Command {
+    Command::Credit {
+        effect: EFFECT,
+        amount: Usdc::from_atomic(atomic),
+        cause: CreditCause::Card(CARD),
+    }
+}
+
+#[test]
+fn a_credit_is_posted_announced_and_confirmed_to_its_payment() {
+    // Aim: balance and deposits rise together; a payment is told, a card is not.
+    let account = &accounts()[0];
+    let by_card = Account::decide(Some(account), &WALLET, credit(7), &at(NOW)).unwrap();
+    assert_eq!((happened(&by_card).as_str(), work(&by_card).len()), ("Credited", 0));
+    let after = fold(Some(account.clone()), &WALLET, by_card.events());
+    assert_eq!(
+        (
+            after.balance.atomic(),
+            after.total_deposits.atomic(),
+            after.available().atomic()
+        ),
+        (7, 7, 7)
+    );
+    let command = Command::Credit {
+        effect: EFFECT,
+        amount: Usdc::from_atomic(7),
+        cause: CreditCause::Payment(PAYMENT),
+    };
+    let by_payment = Account::decide(Some(account), &WALLET, command, &at(NOW)).unwrap();
+    assert_eq!(work(&by_payment), ["confirm_credit"]);
+}
+
+#[test]
+fn case_26_a_credit_beyond_the_top_is_refused_and_at_the_top_it_is_not() {
+    // Aim: 2^64 - 1 atomic units fit, one more is refused and the state is what it was.
+    let account = &accounts()[0];
+    let first = Account::decide(Some(account), &WALLET, credit(u64::MAX - 1), &at(NOW)).unwrap();
+    let rich = fold(Some(account.clone()), &WALLET, first.events());
+    let last = Account::decide(Some(&rich), &WALLET, credit(1), &at(NOW)).unwrap();
+    let full = fold(Some(rich), &WALLET, last.events());
+    assert_eq!(full.balance.atomic(), u64::MAX);
+    let before = full.clone();
+    let over = Account::decide(Some(&full), &WALLET, credit(1), &at(NOW));
+    assert_eq!(over.map(drop), Err(Rejection::Overflow));
+    assert_eq!(full, before);
+    let forced = Event::Credited {
+        amount: Usdc::from_atomic(1),
+        cause: CreditCause::Card(CARD),
+    };
+    assert!(
+        Account::apply(Some(full), &WALLET, &forced).is_err(),
+        "and no history can force it"
+    );
+}
+
+#[test]
+fn case_26_caps_at_the_top_of_the_integers_do_not_wrap() {
+    // Aim: with caps as high as they go, a sum that does not fit is refused and not taken for a small one.
+    let caps = Caps {
+        cards: u32::MAX,
+        sum: Cents::new(u64::MAX),
+    };
+    let account = accounts().remove(0);
+    let all = claim(Some(&account), u64::MAX, caps, NOW).unwrap();
+    let account = fold(Some(account), &WALLET, all.events());
+    assert_eq!(claim(Some(&account), 1, caps, NOW).unwrap_err(), Rejection::Overflow);
+    let end = Timestamp(u64::MAX);
+    assert!(
+        claim(Some(&account), 1, caps, end).is_ok(),
+        "the last day there is is a day"
+    );
+}
+
+#[test]
+fn case_66_an_unclaimed_transfer_is_credited_once_and_settles_nothing_any_more() {
+    // Aim: the row that records the deposit is the token: the import wants it absent, and so does every settlement.
+    use purser_actors::account::Deposit;
+    use purser_actors::id::{DepositId, Network};
+    use purser_actors::kernel::table;
+    use purser_storage::Condition;
+    let deposit = Deposit {
+        from: WALLET,
+        amount: Usdc::from_atomic(7),
+        transaction: "0xabc".into(),
+    };
+    let decision = Account::decide(None, &WALLET, Command::Import(deposit), &at(NOW)).unwrap();
+    let row = table::deposit(DepositId::of(Network::Base, "0xabc"));
+    assert!(decision.conditions().contains(&Condition::Absent(row)));
+    let born = decision
+        .events()
+        .iter()
+        .try_fold(None, |state, event| Account::apply(state, &WALLET, event).map(Some));
+    let account = born.unwrap().unwrap();
+    assert_eq!(
+        (account.balance, account.total_deposits),
+        (Usdc::from_atomic(7), Usdc::from_atomic(7))
+    );
+}

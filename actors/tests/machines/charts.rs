@@ -1,0 +1,191 @@
+//! The state charts are what the machines do: no move that is not listed, none listed that cannot happen.
+
+use std::collections::BTreeSet;
+
+use purser_actors::account::{self, Account};
+use purser_actors::card::{self, Card};
+use purser_actors::id::SessionId;
+use purser_actors::kernel::Entity;
+use purser_actors::kernel::effect::CreditCause;
+use purser_actors::money::Usdc;
+use purser_actors::payment::{self, Payment, Product};
+use purser_actors::port::Timestamp;
+use purser_actors::session::{self, Amr, Revoked, Session};
+
+use crate::sample::{
+    CARD, NOW, PAYMENT, SHARE, WALLET, accounts, at, cards, claim, decline, details, fold, payments, prepared, status,
+    transaction,
+};
+
+type Moves = BTreeSet<(&'static str, &'static str)>;
+
+fn listed<E: Entity>() -> Moves {
+    let moves: Moves = E::MOVES.iter().map(|(from, _, to)| (*from, *to)).collect();
+    assert_eq!(moves.len(), E::MOVES.len(), "no move is listed twice");
+    moves
+}
+
+/// Tries every event in every state and returns the moves that `apply` accepts.
+fn accepted<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) -> Moves {
+    let mut moves = Moves::new();
+    for state in std::iter::once(None).chain(states.into_iter().map(Some)) {
+        for event in events {
+            let from = status(state.as_ref());
+            match E::apply(state.clone(), id, event) {
+                Ok(after) if after.status() != from => drop(moves.insert((from, after.status()))),
+                Ok(_) => {}
+                Err(broken) => assert_eq!(broken.status, from),
+            }
+        }
+    }
+    moves
+}
+
+fn payment_events() -> Vec<payment::Event> {
+    use payment::Event;
+    vec![
+        Event::Claimed(Box::new(claim())),
+        Event::Settling(prepared(), NOW),
+        Event::Lost(NOW),
+        Event::Declined(decline(), NOW),
+        Event::Released(NOW),
+        Event::Readmitted(SHARE, NOW),
+        Event::Resumed(NOW),
+        Event::Settled(transaction(), NOW),
+        Event::Fulfilled(Product::Card(CARD), NOW),
+        Event::Credited(NOW),
+        Event::Refused(NOW),
+    ]
+}
+
+fn card_events() -> Vec<card::Event> {
+    use card::Event;
+    let amount = cards()[0].amount;
+    let charged = cards()[0].charged;
+    vec![
+        Event::Ordered {
+            owner: WALLET,
+            payment: PAYMENT,
+            amount,
+            charged,
+            at: NOW,
+        },
+        Event::Issued(details(), NOW),
+        Event::Refused("no".into(), NOW),
+        Event::Revealed(NOW),
+        Event::Closed(NOW),
+        Event::Expired(NOW),
+    ]
+}
+
+fn account_events() -> Vec<account::Event> {
+    use account::Event;
+    vec![
+        Event::Opened(NOW),
+        Event::Reserved(SHARE),
+        Event::Freed(SHARE),
+        Event::Credited {
+            amount: Usdc::from_atomic(1),
+            cause: CreditCause::Payment(PAYMENT),
+        },
+        Event::Frozen("call us".into()),
+        Event::Unfrozen,
+    ]
+}
+
+fn session_events() -> Vec<session::Event> {
+    use session::Event;
+    vec![
+        Event::Opened {
+            owner: WALLET,
+            amr: Amr::Wallet,
+            at: NOW,
+            expires_at: Timestamp(NOW.0 + 1_000),
+            first: [1; 32],
+        },
+        Event::Refreshed { next: [2; 32], at: NOW },
+        Event::Revoked(Revoked::Owner),
+        Event::Revoked(Revoked::Reuse),
+    ]
+}
+
+fn sessions() -> Vec<Session> {
+    let active: Session = fold(None, &SessionId(1), &session_events()[..1]);
+    let revoked = fold(Some(active.clone()), &SessionId(1), &session_events()[2..3]);
+    vec![active, revoked]
+}
+
+#[test]
+fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
+    // Aim: state × event, exhaustively, for each entity.
+    assert_eq!(
+        accepted::<Payment>(&PAYMENT, payments(), &payment_events()),
+        listed::<Payment>()
+    );
+    assert_eq!(accepted::<Card>(&CARD, cards(), &card_events()), listed::<Card>());
+    assert_eq!(
+        accepted::<Account>(&WALLET, accounts(), &account_events()),
+        listed::<Account>()
+    );
+    assert_eq!(
+        accepted::<Session>(&SessionId(1), sessions(), &session_events()),
+        listed::<Session>()
+    );
+}
+
+#[test]
+fn every_listed_move_is_reached_by_a_command() {
+    // Aim: from the first event on, commands alone lead through the whole chart and never off it.
+    let mut moves = Moves::from([("-", "claimed")]);
+    let mut open = vec![fold::<Payment>(None, &PAYMENT, &payment_events()[..1])];
+    let mut met: Vec<Payment> = Vec::new();
+    while let Some(state) = open.pop() {
+        if met.iter().any(|m| m.status() == state.status()) {
+            continue;
+        }
+        for name in crate::payments::command_names() {
+            let command = crate::payments::command(name);
+            let Ok(decision) = Payment::decide(Some(&state), &PAYMENT, command, &at(NOW)) else {
+                continue;
+            };
+            let mut now = state.clone();
+            for event in decision.events() {
+                let after = Payment::apply(Some(now.clone()), &PAYMENT, event).unwrap();
+                moves.insert((now.status(), after.status()));
+                now = after;
+            }
+            open.push(now);
+        }
+        met.push(state);
+    }
+    assert_eq!(moves, listed::<Payment>());
+
+    let mut moves = Moves::from([("-", "pending")]);
+    for state in cards() {
+        for (_, command) in crate::cards::commands() {
+            if let Ok(decision) = Card::decide(Some(&state), &CARD, command, &at(NOW)) {
+                moves.insert((
+                    state.status(),
+                    fold(Some(state.clone()), &CARD, decision.events()).status(),
+                ));
+            }
+        }
+    }
+    moves.retain(|(from, to)| from != to);
+    assert_eq!(moves, listed::<Card>());
+}
+
+#[test]
+fn views_of_every_state_are_json_with_the_states_name() {
+    // Aim: whatever state an entity is in, its owner is shown valid JSON with that state.
+    fn shown<E: Entity>(id: &E::Id, states: Vec<E>) {
+        for state in states {
+            let json: serde_json::Value = serde_json::from_str(&state.view(id).to_json()).unwrap();
+            assert_eq!(json["status"], state.status());
+        }
+    }
+    shown(&PAYMENT, payments());
+    shown(&CARD, cards());
+    shown(&WALLET, accounts());
+    shown(&SessionId(1), sessions());
+}

@@ -1,0 +1,12 @@
+//! The pure parts: state machines, money, names, views. No runtime, no store.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod accounts;
+mod amounts;
+mod books;
+mod cards;
+mod charts;
+mod names;
+mod payments;
+mod sample;
+mod sessions;

@@ -1,0 +1,196 @@
+//! The payment's machine, every command in every state.
+
+use purser_actors::kernel::{Decision, Entity};
+use purser_actors::payment::{Answer, Command, Payment, Rejection, Status, id_of};
+use purser_actors::port::{Authorization, Lookup};
+use purser_storage::Condition;
+
+use crate::sample::{
+    DAY, EFFECT, NOW, PAYMENT, SHARE, at, authorization, decline, happened, payment, payments, prepared, status,
+    transaction, work,
+};
+
+/// What each command does in each state: events, `=` for nothing, `!` for a refusal.
+const TABLE: &str = "
+                   -  claimed     settling           unknown            declined  released    settled   fulfilled  credited  refused
+present            !  =           =                  =                  Resumed   =           =         =          =         =
+present_other      !  !           !                  !                  !         !           !         !          !         !
+prepared           !  Settling    !                  !                  !         !           !         !          !         !
+unsendable         !  Released    !                  !                  !         !           !         !          !         !
+settled            !  !           Settled+Fulfilled  !                  !         !           !         !          !         !
+declined           !  !           Declined           !                  !         !           !         !          !         !
+lost               !  !           Lost               !                  !         !           !         !          !         !
+seen_landed        !  =           =                  Settled+Fulfilled  Settled   =           =         =          =         =
+seen_pending       !  =           =                  =                  =         =           =         =          =         =
+seen_impossible    !  =           =                  Declined+Refused   Refused   =           =         =          =         =
+credited           !  !           !                  !                  !         !           Credited  !          !         !
+readmitted         !  =           =                  =                  =         Readmitted  =         =          =         =
+";
+
+pub(crate) fn command(name: &str) -> Command {
+    let effect = EFFECT;
+    let seen = |lookup| Command::Seen { effect, lookup };
+    match name {
+        "present" => Command::Present { request: [5; 32] },
+        "present_other" => Command::Present { request: [6; 32] },
+        "prepared" => Command::Prepared(prepared()),
+        "unsendable" => Command::Unsendable { effect },
+        "settled" => Command::Settled {
+            effect,
+            transaction: transaction(),
+        },
+        "declined" => Command::Declined {
+            effect,
+            decline: decline(),
+        },
+        "lost" => Command::Lost { effect },
+        "seen_landed" => seen(Lookup::Landed {
+            transaction: transaction(),
+        }),
+        "seen_pending" => seen(Lookup::Pending),
+        "seen_impossible" => seen(Lookup::Impossible),
+        "credited" => Command::Credited { effect },
+        "readmitted" => Command::Readmitted { effect, share: SHARE },
+        other => panic!("no such command: {other}"),
+    }
+}
+
+pub(crate) fn command_names() -> impl Iterator<Item = &'static str> {
+    TABLE.lines().skip(2).filter_map(|line| line.split_whitespace().next())
+}
+
+fn decide(this: Option<&Payment>, name: &str) -> Result<Decision<Payment>, Rejection> {
+    Payment::decide(this, &PAYMENT, command(name), &at(NOW))
+}
+
+#[test]
+fn every_command_in_every_state_does_what_the_table_says() {
+    // Aim: 12 commands in 10 states, each with its events or its refusal.
+    let states: Vec<_> = std::iter::once(None).chain(payments().into_iter().map(Some)).collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    let mut cells = 0;
+    for line in lines {
+        let (name, expected) = line.split_once(' ').unwrap();
+        for (state, expected) in states.iter().zip(expected.split_whitespace()) {
+            let found = decide(state.as_ref(), name).map_or_else(|_| "!".into(), |d| happened(&d));
+            assert_eq!(found, expected, "{name} in {}", status(state.as_ref()));
+            cells += 1;
+        }
+    }
+    assert_eq!(cells, 120);
+}
+
+#[test]
+fn case_31_final_states_stay_as_they_are() {
+    // Aim: late answers of chain and account, in any order, move nothing; what has nothing to ask for is refused.
+    for state in payments().into_iter().filter(Payment::is_final) {
+        for name in command_names() {
+            match decide(Some(&state), name) {
+                Err(_) => {}
+                Ok(decision) => {
+                    assert!(decision.events().is_empty(), "{name} in {}", state.status());
+                    assert!(decision.openings().is_empty(), "{name} in {}", state.status());
+                    // Whoever asked is done; only a share that nobody needs goes back.
+                    let freed = if name == "readmitted" { &["free_share"][..] } else { &[] };
+                    assert_eq!(work(&decision), freed, "{name} in {}", state.status());
+                }
+            }
+        }
+    }
+    assert_eq!(payments().iter().filter(|p| p.is_final()).count(), 3);
+}
+
+#[test]
+fn each_move_begins_the_work_that_the_next_one_needs() {
+    // Aim: no state is left without somebody who will move it on.
+    let [claimed, settling, unknown, declined, released, ..] = &payments()[..] else {
+        panic!("five states come first");
+    };
+    for (state, name, expected) in [
+        (claimed, "prepared", &[][..]),
+        (claimed, "unsendable", &["free_share"]),
+        (settling, "settled", &["issue_card"]),
+        (settling, "declined", &["watch"]),
+        (settling, "lost", &["watch"]),
+        (unknown, "seen_landed", &["issue_card"]),
+        (unknown, "seen_pending", &[]),
+        (unknown, "seen_impossible", &["free_share"]),
+        (declined, "seen_landed", &["credit"]),
+        (declined, "seen_impossible", &["free_share"]),
+        (declined, "present", &["settle"]),
+        (released, "readmitted", &["settle"]),
+        (claimed, "readmitted", &["free_share"]),
+    ] {
+        let decision = decide(Some(state), name).unwrap();
+        assert_eq!(work(&decision), expected, "{name} in {}", state.status());
+        // Whatever an effect reports ends that effect, once; a presentation ends only the watch of a declined
+        // payment, a preparation reports for nobody, and a watch that has seen nothing goes on.
+        let resumed = name == "present" && state.status() == "declined";
+        let ends = usize::from(resumed || !matches!(name, "present" | "prepared" | "seen_pending"));
+        let present = |c: &&Condition| matches!(c, Condition::Present(_));
+        let ended = decision.conditions().iter().filter(present).count();
+        assert_eq!(ended, ends, "{name} in {}", state.status());
+    }
+}
+
+#[test]
+fn a_presentation_is_told_what_to_do() {
+    // Aim: wait for the outcome, or be admitted again first.
+    for state in payments() {
+        let expected = match state.status {
+            Status::Released => Answer::Readmit,
+            _ => Answer::Wait,
+        };
+        assert_eq!(*decide(Some(&state), "present").unwrap().reply(), expected);
+        assert_eq!(
+            decide(Some(&state), "present_other").unwrap_err(),
+            Rejection::OtherRequest
+        );
+    }
+}
+
+#[test]
+fn fulfilment_opens_the_product_and_the_session_in_the_same_batch() {
+    // Aim: one card, one session, never one without the other.
+    for (state, name) in [(&payments()[1], "settled"), (&payments()[2], "seen_landed")] {
+        let decision = decide(Some(state), name).unwrap();
+        assert_eq!(decision.openings().len(), 2);
+        let keys: Vec<_> = decision.openings().iter().map(|o| o.key()[1]).collect();
+        assert_eq!(keys, [4, 3], "a session and a card");
+        assert!(decision.openings().iter().all(|o| !o.snapshot().is_empty()));
+    }
+    let declined = payment(Status::Declined(decline(), prepared()));
+    assert!(decide(Some(&declined), "seen_landed").unwrap().openings().is_empty());
+}
+
+#[test]
+fn a_readmitted_payment_carries_its_new_share() {
+    // Aim: what is given back later is what was taken last.
+    let share = purser_actors::kernel::effect::Share { day: DAY + 1, ..SHARE };
+    let released = payment(Status::Released);
+    let readmitted = Command::Readmitted { effect: EFFECT, share };
+    let decision = Payment::decide(Some(&released), &PAYMENT, readmitted, &at(NOW)).unwrap();
+    let claimed = crate::sample::fold(Some(released), &PAYMENT, decision.events());
+    assert_eq!(claimed.claim.share, share);
+}
+
+#[test]
+fn the_id_of_a_payment_is_its_claim_and_nothing_else() {
+    // Aim: another signature, time or amount is the same payment; another payer or nonce, or another key, is not.
+    let id = |authorization: &Authorization| id_of(authorization, &[1; 32]);
+    let first = authorization();
+    let changed = |change: fn(&mut purser_actors::port::EvmAuthorization)| {
+        let Authorization::Evm(mut evm) = authorization() else {
+            panic!("the sample is on Base");
+        };
+        change(&mut evm);
+        Authorization::Evm(evm)
+    };
+    assert_eq!(id(&first), id(&changed(|evm| evm.signature = [9; 65])));
+    assert_eq!(id(&first), id(&changed(|evm| evm.valid_before = 5)));
+    assert_ne!(id(&first), id(&changed(|evm| evm.from = [9; 20])));
+    assert_ne!(id(&first), id(&changed(|evm| evm.nonce = [9; 32])));
+    assert_ne!(id(&first), id_of(&first, &[2; 32]));
+}

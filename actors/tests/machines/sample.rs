@@ -1,0 +1,197 @@
+//! One of everything that the tables speak of.
+
+use purser_actors::account::{Account, Admission, Caps};
+use purser_actors::card::{Card, Details};
+use purser_actors::id::{CardId, EffectId, PaymentId, SessionId, Wallet};
+use purser_actors::kernel::effect::Share;
+use purser_actors::kernel::{Context, Decision, Entity};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::{Claim, NewSession, Payment, Product, Purchase, Status};
+use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp};
+
+pub(crate) const WALLET: Wallet = Wallet::Evm([1; 20]);
+pub(crate) const PAYMENT: PaymentId = PaymentId(11);
+pub(crate) const CARD: CardId = CardId(12);
+pub(crate) const EFFECT: EffectId = EffectId(13);
+pub(crate) const DAY: u32 = 20_000;
+pub(crate) const DAY_MS: u64 = 86_400_000;
+pub(crate) const NOW: Timestamp = Timestamp(DAY as u64 * DAY_MS + 1_000);
+/// The day's part of a purchase of 5.00.
+pub(crate) const SHARE: Share = Share {
+    day: DAY,
+    cents: Cents::new(5_00),
+};
+
+pub(crate) const fn at(now: Timestamp) -> Context {
+    Context::new(now, 77)
+}
+
+pub(crate) fn authorization() -> Authorization {
+    Authorization::Evm(EvmAuthorization {
+        from: [1; 20],
+        to: [2; 20],
+        value: Usdc::from_atomic(5_100_000),
+        valid_after: 0,
+        valid_before: u64::MAX,
+        nonce: [3; 32],
+        signature: [4; 65],
+    })
+}
+
+pub(crate) const fn session() -> NewSession {
+    NewSession {
+        id: SessionId(14),
+        first: [6; 32],
+        life_ms: 1_000_000,
+    }
+}
+
+pub(crate) const fn five_dollar_card() -> Purchase {
+    Purchase::Card {
+        amount: Cents::new(5_00),
+    }
+}
+
+pub(crate) fn claim() -> Claim {
+    Claim {
+        authorization: authorization(),
+        purchase: five_dollar_card(),
+        request: [5; 32],
+        session: session(),
+        share: SHARE,
+        at: NOW,
+    }
+}
+
+pub(crate) fn admission(amount: Cents, caps: Caps) -> Box<Admission> {
+    Box::new(Admission {
+        payment: PAYMENT,
+        authorization: authorization(),
+        purchase: Purchase::Card { amount },
+        request: [5; 32],
+        session: session(),
+        caps,
+    })
+}
+
+pub(crate) fn decline() -> Decline {
+    Decline {
+        reason: "insufficient_funds".into(),
+        message: "the wallet is empty".into(),
+    }
+}
+
+pub(crate) fn prepared() -> Prepared {
+    Prepared {
+        bytes: vec![1, 2, 3],
+        transaction: String::new(),
+    }
+}
+
+pub(crate) fn transaction() -> String {
+    "0xabc".into()
+}
+
+pub(crate) fn payment(status: Status) -> Payment {
+    Payment {
+        claim: claim(),
+        updated_at: NOW,
+        status,
+    }
+}
+
+/// A payment in every state.
+pub(crate) fn payments() -> Vec<Payment> {
+    let transaction = transaction();
+    vec![
+        payment(Status::Claimed),
+        payment(Status::Settling(prepared())),
+        payment(Status::Unknown(prepared())),
+        payment(Status::Declined(decline(), prepared())),
+        payment(Status::Released),
+        payment(Status::Settled {
+            transaction: transaction.clone(),
+        }),
+        payment(Status::Fulfilled {
+            transaction: transaction.clone(),
+            product: Product::Card(CARD),
+        }),
+        payment(Status::Credited { transaction }),
+        payment(Status::Refused(decline())),
+    ]
+}
+
+pub(crate) fn details() -> Details {
+    Details {
+        issuer_ref: "ref".into(),
+        last4: "4242".into(),
+        exp_month: 12,
+        exp_year: 2031,
+    }
+}
+
+pub(crate) fn issued() -> IssuedCard {
+    IssuedCard {
+        issuer_ref: "ref".into(),
+        last4: "4242".into(),
+        exp_month: 12,
+        exp_year: 2031,
+        sealed: vec![9; 40],
+    }
+}
+
+/// A card in every state.
+pub(crate) fn cards() -> Vec<Card> {
+    use purser_actors::card::Status;
+    let card = |status| Card {
+        owner: WALLET,
+        payment: PAYMENT,
+        amount: Cents::new(5_00),
+        charged: Usdc::from_atomic(5_100_000),
+        created_at: NOW,
+        updated_at: NOW,
+        status,
+    };
+    vec![
+        card(Status::Pending),
+        card(Status::Ready(details())),
+        card(Status::Failed { reason: "no".into() }),
+        card(Status::Closed(details())),
+        card(Status::Expired(details())),
+    ]
+}
+
+/// An account that has done nothing yet, and a frozen one.
+pub(crate) fn accounts() -> Vec<Account> {
+    use purser_actors::account::Event;
+    let active = fold::<Account>(None, &WALLET, &[Event::Opened(NOW)]);
+    let frozen = fold(Some(active.clone()), &WALLET, &[Event::Frozen("call us".into())]);
+    vec![active, frozen]
+}
+
+pub(crate) fn fold<E: Entity>(state: Option<E>, id: &E::Id, events: &[E::Event]) -> E {
+    let after = events
+        .iter()
+        .fold(state, |state, event| Some(E::apply(state, id, event).unwrap()));
+    after.expect("something happened")
+}
+
+pub(crate) fn status<E: Entity>(state: Option<&E>) -> &'static str {
+    state.map_or("-", E::status)
+}
+
+/// The names of what a decision brings about, in order; `=` for nothing.
+pub(crate) fn happened<E: Entity>(decision: &Decision<E>) -> String {
+    let name = |event: &E::Event| {
+        let text = format!("{event:?}");
+        text.split([' ', '(', '{']).next().unwrap_or_default().to_owned()
+    };
+    match decision.events() {
+        [] => "=".into(),
+        events => events.iter().map(name).collect::<Vec<_>>().join("+"),
+    }
+}
+
+pub(crate) fn work<E: Entity>(decision: &Decision<E>) -> Vec<&'static str> {
+    decision.effects().iter().map(|effect| effect.work.name()).collect()
+}

@@ -1,0 +1,139 @@
+//! Refresh tokens: each is used once, its forerunner once more within the grace time, and any other reuse ends the family.
+
+use purser_actors::id::SessionId;
+use purser_actors::kernel::{Decision, Entity};
+use purser_actors::port::Timestamp;
+use purser_actors::session::{Amr, Answer, Command, GRACE_MS, Rejection, Session};
+use purser_storage::codec;
+
+use crate::sample::{NOW, WALLET, at, fold};
+
+const ID: SessionId = SessionId(1);
+const LIFE_MS: u64 = 1_000_000;
+
+/// Hash of the token of a generation.
+const fn token(generation: u32) -> [u8; 32] {
+    [generation as u8 + 1; 32]
+}
+
+fn opened() -> Session {
+    let opening = Session::open(ID, WALLET, Amr::Payment, token(0), LIFE_MS, &at(NOW)).unwrap();
+    codec::decode(opening.snapshot()).unwrap()
+}
+
+fn refresh(session: &Session, presented: u32, next: u32, ms: u64) -> Result<Decision<Session>, Rejection> {
+    let command = Command::Refresh {
+        presented: token(presented),
+        generation: next,
+        next: token(next),
+    };
+    Session::decide(Some(session), &ID, command, &at(Timestamp(NOW.0 + ms)))
+}
+
+/// The session after refreshes at these moments.
+fn refreshed(moments: &[u64]) -> Session {
+    moments.iter().zip(0..).fold(opened(), |session, (ms, n)| {
+        let decision = refresh(&session, n, n + 1, *ms).unwrap();
+        assert_eq!(*decision.reply(), Answer::Generation(n + 1));
+        fold(Some(session), &ID, decision.events())
+    })
+}
+
+#[test]
+fn case_45_a_replaced_token_is_forgiven_within_the_grace_time_and_while_its_successor_is_unused() {
+    // Aim: refreshes so far, token presented, moment, answer. The grace time ends after 30 s sharp.
+    for (moments, presented, ms, expected) in [
+        (&[0][..], 0, 1, Answer::Generation(1)),
+        (&[0], 0, GRACE_MS, Answer::Generation(1)),
+        (&[0], 0, GRACE_MS + 1, Answer::ReuseDetected),
+        (&[500], 0, 500 + GRACE_MS, Answer::Generation(1)),
+        (&[500], 0, 501 + GRACE_MS, Answer::ReuseDetected),
+        (&[0, 10], 0, 11, Answer::ReuseDetected),
+        (&[0, 10], 1, 11, Answer::Generation(2)),
+        (&[], 9, 0, Answer::ReuseDetected),
+        (&[0, 10], 9, 11, Answer::ReuseDetected),
+    ] {
+        let session = refreshed(moments);
+        let decision = refresh(&session, presented, session.generation + 1, ms).unwrap();
+        let case = format!("token {presented} at {ms} after {moments:?}");
+        assert_eq!(*decision.reply(), expected, "{case}");
+        let after = decision
+            .events()
+            .iter()
+            .fold(session.clone(), |s, e| Session::apply(Some(s), &ID, e).unwrap());
+        match expected {
+            Answer::ReuseDetected => assert!(!after.is_active(), "{case}"),
+            _ => assert_eq!(after, session, "forgiving changes nothing: {case}"),
+        }
+    }
+    assert_eq!(GRACE_MS, 30_000);
+}
+
+#[test]
+fn case_45_a_revoked_family_stays_revoked() {
+    // Aim: after reuse neither the thief's token nor the owner's counts.
+    let session = refreshed(&[0, 10]);
+    let revoked = fold(
+        Some(session.clone()),
+        &ID,
+        refresh(&session, 0, 3, 20).unwrap().events(),
+    );
+    for presented in 0..4 {
+        assert_eq!(refresh(&revoked, presented, 3, 21).unwrap_err(), Rejection::Revoked);
+    }
+    let again = Session::decide(Some(&revoked), &ID, Command::Revoke, &at(NOW));
+    assert_eq!(again.map(drop).unwrap_err(), Rejection::Revoked);
+    assert!(Session::decide(None, &ID, Command::Revoke, &at(NOW)).is_err());
+}
+
+#[test]
+fn the_owner_ends_a_session() {
+    // Aim: one command, and no token counts.
+    let session = opened();
+    let ended = Session::decide(Some(&session), &ID, Command::Revoke, &at(NOW)).unwrap();
+    let ended = fold(Some(session), &ID, ended.events());
+    assert_eq!(refresh(&ended, 0, 1, 1).unwrap_err(), Rejection::Revoked);
+}
+
+#[test]
+fn a_session_ends_at_its_last_millisecond() {
+    // Aim: one millisecond before its end it refreshes, at its end it does not, and nothing prolongs it.
+    assert!(refresh(&opened(), 0, 1, LIFE_MS - 1).is_ok());
+    assert_eq!(refresh(&opened(), 0, 1, LIFE_MS).unwrap_err(), Rejection::Expired);
+    let used = refreshed(&[LIFE_MS - 2]);
+    assert_eq!(refresh(&used, 1, 2, LIFE_MS).unwrap_err(), Rejection::Expired);
+}
+
+#[test]
+fn a_refresh_made_for_another_generation_is_asked_to_read_again() {
+    // Aim: the next token is made for one generation; for another it would never be found again.
+    for generation in [0, 1, 3] {
+        assert_eq!(
+            refresh(&refreshed(&[0]), 1, generation, 1).unwrap_err(),
+            Rejection::Stale
+        );
+    }
+}
+
+#[test]
+fn case_26_the_last_generation_and_the_last_moment_do_not_wrap() {
+    // Aim: at the top of the counters a refresh is refused, not wrapped around.
+    let mut session = opened();
+    session.generation = u32::MAX;
+    session.expires_at = Timestamp(u64::MAX);
+    assert_eq!(refresh(&session, 0, 0, 1).unwrap_err(), Rejection::Stale);
+    session.generation = u32::MAX - 1;
+    let decision = Session::decide(
+        Some(&session),
+        &ID,
+        Command::Refresh {
+            presented: token(0),
+            generation: u32::MAX,
+            next: [9; 32],
+        },
+        &at(Timestamp(u64::MAX - 1)),
+    );
+    let late = fold(Some(session), &ID, decision.unwrap().events());
+    let forgiven = refresh(&late, 0, 0, u64::MAX - 1 - NOW.0).unwrap();
+    assert_eq!(*forgiven.reply(), Answer::Generation(u32::MAX));
+}

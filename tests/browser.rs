@@ -1,0 +1,133 @@
+//! The page behind a login link in a real Chromium: the link lets in once, and the account is live.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
+
+#[path = "browser/chromium.rs"]
+mod chromium;
+#[path = "interop/node.rs"]
+mod node;
+#[path = "interop/running.rs"]
+mod running;
+
+use std::path::Path;
+
+use chromium::Chromium;
+use running::Purser;
+use serde_json::{Value, json};
+
+/// Buys with our own client; returns what it printed. Its wallet and tokens lie in the folder.
+fn buy(purser: &Purser, folder: &Path, amount: &str) -> Value {
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_purser"))
+        .args(["pay", "--json", "--network", "base", "--wallet"])
+        .arg(folder.join("wallet.json"))
+        .arg(purser.url(&format!("/get-card?amount={amount}")))
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    serde_json::from_slice(&run.stdout).unwrap()
+}
+
+fn token(folder: &Path) -> String {
+    let tokens = std::fs::read(folder.join("wallet.tokens.json")).unwrap();
+    let tokens: Value = serde_json::from_slice(&tokens).unwrap();
+    let one = tokens.as_object().unwrap().values().next().unwrap();
+    one["id_token"].as_str().unwrap().to_owned()
+}
+
+async fn login_link(purser: &Purser, folder: &Path) -> String {
+    let (status, link) = purser.bearer("/get-auth-link", &token(folder)).await;
+    assert_eq!((status, &link["expires_in"]), (200, &json!(900)), "{link}");
+    link["auth_url"].as_str().unwrap().to_owned()
+}
+
+const REFUSED: &str = "was used or has expired";
+
+#[tokio::test]
+async fn case_47_the_link_opens_the_account_once() {
+    // Aim: a preview of the link uses nothing up; the person who opens it is let in and the code leaves the address
+    // bar; whoever opens it afterwards, in this browser or another, sees the refusal (without a session) or the
+    // account that is open anyway (with one).
+    let Some(mut chromium) = Chromium::start() else { return };
+    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    let bought = buy(&purser, folder.path(), "5");
+    let link = login_link(&purser, folder.path()).await;
+    for _ in 0..2 {
+        assert_eq!(chromium.tell(json!({"do": "fetch", "url": link}))["status"], 200);
+    }
+    chromium.open(&link);
+    chromium.wait("#live", "live");
+    chromium.wait("#cards", bought["card_id"].as_str().unwrap());
+    assert_eq!(chromium.text("#user"), bought["user_id"].as_str().unwrap());
+    assert!(chromium.text("#sign-in").is_empty());
+    let seen = chromium.tell(json!({"do": "where"}));
+    assert_eq!(seen["url"], purser.url("/login"));
+    for requested in seen["requested"].as_array().unwrap() {
+        assert!(requested.as_str().unwrap().starts_with(&purser.url("/")), "{requested}");
+    }
+
+    chromium.tell(json!({"do": "back"}));
+    let before = chromium.tell(json!({"do": "where"}));
+    assert!(!before["url"].as_str().unwrap().contains("code="), "{before}");
+
+    chromium.tell(json!({"do": "forget"}));
+    chromium.open(&link);
+    chromium.wait("#sign-in-note", REFUSED);
+    assert!(chromium.text("#account").is_empty());
+    assert_eq!(chromium.tell(json!({"do": "where"}))["url"], purser.url("/login"));
+}
+
+#[tokio::test]
+async fn case_47_a_button_opens_the_link_where_scripts_are_off() {
+    // Aim: without scripts the page waits for a person's click, and the click signs the browser in.
+    let Some(mut chromium) = Chromium::start() else { return };
+    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    let bought = buy(&purser, folder.path(), "5");
+    chromium.tell(json!({"do": "scripts", "on": false}));
+    chromium.open(&login_link(&purser, folder.path()).await);
+    chromium.tell(json!({"do": "press", "selector": "#form button"}));
+    assert_eq!(chromium.tell(json!({"do": "where"}))["url"], purser.url("/login"));
+    chromium.tell(json!({"do": "scripts", "on": true}));
+    chromium.open(&purser.url("/login"));
+    chromium.wait("#cards", bought["card_id"].as_str().unwrap());
+}
+
+#[tokio::test]
+async fn a_made_up_code_opens_nothing() {
+    // Aim: no session without a code that was given out; without any code the page says where links come from.
+    let Some(mut chromium) = Chromium::start() else { return };
+    let purser = Purser::start();
+    for path in [
+        "/login",
+        "/login?code=",
+        "/login?code=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    ] {
+        chromium.open(&purser.url(path));
+        chromium.wait("#sign-in-note", REFUSED);
+        assert!(chromium.text("#account").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_account_changes_before_the_eyes() {
+    // Aim: without a reload the open page shows a card that is bought, its readiness, the events, and the balance that
+    // a declined card becomes. With PURSER_PICTURE set it also makes the picture of the documentation.
+    let Some(mut chromium) = Chromium::start() else { return };
+    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    buy(&purser, folder.path(), "25");
+    chromium.open(&login_link(&purser, folder.path()).await);
+    chromium.wait("#live", "live");
+    let card = buy(&purser, folder.path(), "20");
+    let card = card["card_id"].as_str().unwrap();
+    chromium.wait("#cards", card);
+    chromium.wait("#events", "payment.settled");
+    chromium.wait("#events", "card.ready");
+    chromium.wait("#cards > [data-status=ready]", card);
+    assert!(chromium.text("#balance").starts_with("0"));
+    // The sandbox's issuer declines a card of this amount after the payment settled, and the charge becomes a credit.
+    let declined = buy(&purser, folder.path(), "6.66");
+    chromium.wait("#cards > [data-status=failed]", declined["card_id"].as_str().unwrap());
+    chromium.wait("#balance", "6.66");
+    chromium.wait("#events", "card.failed");
+    if let Some(path) = std::env::var_os("PURSER_PICTURE") {
+        chromium.tell(json!({"do": "shoot", "path": path.to_string_lossy()}));
+    }
+}

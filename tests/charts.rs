@@ -1,0 +1,49 @@
+//! The state charts of ARCHITECTURE.md are the code's own: a table there that differs from `MOVES` fails here, with the
+//! text that belongs in its place.
+
+#![allow(clippy::expect_used, reason = "a test")]
+
+use std::fmt::Write as _;
+
+use purser_actors::account::Account;
+use purser_actors::card::Card;
+use purser_actors::kernel::Entity;
+use purser_actors::payment::Payment;
+use purser_actors::session::Session;
+
+/// The chart as a Markdown table. A state that nothing leaves is final and stands in bold.
+fn table<E: Entity>() -> String {
+    let is_final = |state: &str| E::MOVES.iter().all(|(from, _, _)| *from != state);
+    let mut text = String::from("| from | what moves it | to |\n| --- | --- | --- |\n");
+    for (from, why, to) in E::MOVES {
+        let to = if is_final(to) {
+            format!("**{to}**")
+        } else {
+            (*to).to_owned()
+        };
+        writeln!(text, "| {from} | {why} | {to} |").expect("a string takes everything");
+    }
+    text
+}
+
+fn check<E: Entity>(document: &str, wrong: &mut String) {
+    let name = E::KIND.name();
+    let (begin, end) = (format!("<!-- chart: {name} -->\n"), "<!-- chart end -->");
+    let shown = document.split_once(&begin).and_then(|(_, rest)| rest.split_once(end));
+    let expected = table::<E>();
+    if shown.map(|(table, _)| table) != Some(&expected) {
+        writeln!(wrong, "\n{begin}{expected}{end}").expect("a string takes everything");
+    }
+}
+
+// Aim: whoever reads the document reads the code's state charts.
+#[test]
+fn the_documents_charts_are_the_codes() {
+    let document = include_str!("../ARCHITECTURE.md");
+    let mut wrong = String::new();
+    check::<Account>(document, &mut wrong);
+    check::<Payment>(document, &mut wrong);
+    check::<Card>(document, &mut wrong);
+    check::<Session>(document, &mut wrong);
+    assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
+}

@@ -1,0 +1,226 @@
+//! Unmodified clients from the npm registry against the real binary: `@x402/fetch` with `@x402/evm` and `@x402/svm`,
+//! the sign-in helpers of `@x402/extensions`, and `mppx` as an x402 client.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
+
+#[path = "interop/calls.rs"]
+mod calls;
+#[path = "interop/node.rs"]
+mod node;
+#[path = "interop/running.rs"]
+mod running;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use node::Node;
+use running::Purser;
+use serde_json::{Value, json};
+
+/// 32 bytes that are a key on both chains.
+const KEY: &str = "5f1c7e0a94b2d36881fe0c2b7a49d5e36c08f7b1a2d4e59360718c9fabcdef01";
+const NETWORKS: [(&str, &str); 2] = [
+    ("base", "eip155:8453"),
+    ("solana", "solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp"),
+];
+
+/// `@x402/fetch` whose owner allows it to spend.
+fn buyer(purser: &Purser, chain: &str) -> Value {
+    json!({"client": "x402", "chain": chain, "key": KEY, "cap": "$1000", "rpc": purser.url("/sandbox/solana")})
+}
+
+fn statuses(call: &Value) -> Vec<u64> {
+    let exchanges = call["exchanges"].as_array().unwrap();
+    exchanges.iter().map(|e| e["status"].as_u64().unwrap()).collect()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+fn receipt(headers: &Value) -> Value {
+    let header = STANDARD.decode(text(&headers["payment-response"])).unwrap();
+    serde_json::from_slice(&header).unwrap()
+}
+
+async fn a_card_is_bought_and_read(chain: &str, network: &str) {
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    let call = node.call(&purser.url("/get-card?amount=5"), &buyer(&purser, chain));
+    assert_eq!(statuses(&call), [402, 200], "{call:#}");
+    let (bought, payer) = (&call["body"], text(&call["wallet"]));
+    assert_eq!(bought["status"], "pending");
+    assert_eq!(text(&bought["user_id"]), payer.to_lowercase());
+    let told = receipt(&call["headers"]);
+    assert_eq!(
+        (&told["success"], &told["network"]),
+        (&json!(true), &json!(network)),
+        "{told}"
+    );
+
+    let moved = purser.transfers(chain).await;
+    assert_eq!(moved.len(), 1, "{moved:?}");
+    assert_eq!(
+        (&moved[0]["amount"], &moved[0]["id"]),
+        (&json!(5_000_000), &told["transaction"])
+    );
+    assert!(text(&moved[0]["from"]).eq_ignore_ascii_case(payer));
+
+    let (card_id, tokens) = (text(&bought["card_id"]), &bought["auth"]);
+    let card = purser.card(card_id, text(&tokens["id_token"])).await;
+    assert_eq!(card["status"], "ready", "{card}");
+    for detail in ["card_number", "cvv", "exp_month", "exp_year"] {
+        assert!(!card["card_details"][detail].is_null(), "{detail}: {card}");
+    }
+
+    // The tokens renew themselves, and the new one reads the same card.
+    let refresh = json!({"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]});
+    let (status, renewed) = purser.post("/auth", &refresh).await;
+    assert_eq!(status, 200, "{renewed}");
+    assert_ne!(renewed["refresh_token"], tokens["refresh_token"]);
+    assert_eq!(
+        purser.card(card_id, text(&renewed["id_token"])).await["status"],
+        "ready"
+    );
+
+    // The same header again: the same card, no credentials, no second transfer.
+    let paid = &call["exchanges"][1]["sent"];
+    let header = text(&paid["payment-signature"]);
+    let (status, _, again) = purser.get("/get-card?amount=5", &[("payment-signature", header)]).await;
+    assert_eq!((status, &again["card_id"]), (200, &bought["card_id"]), "{again}");
+    assert!(again.get("auth").is_none(), "{again}");
+    assert_eq!(purser.transfers(chain).await.len(), 1);
+}
+
+#[tokio::test]
+async fn stock_x402_buys_a_card_on_base() {
+    // Aim: one 402, one payment, one transfer on the chain, a card that its tokens can read; a replay buys nothing.
+    a_card_is_bought_and_read(NETWORKS[0].0, NETWORKS[0].1).await;
+}
+
+#[tokio::test]
+async fn stock_x402_buys_a_card_on_solana() {
+    // Aim: the same on Solana.
+    a_card_is_bought_and_read(NETWORKS[1].0, NETWORKS[1].1).await;
+}
+
+#[tokio::test]
+async fn stock_x402_pays_on_solana_with_and_without_the_blockhash_hint() {
+    // Aim: with the hint the client asks the chain for no blockhash; without it the sandbox's chain answers, and what
+    // was signed over that answer is accepted too.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    let mut options = buyer(&purser, "solana");
+    for asks in [false, true] {
+        options["withoutBlockhash"] = json!(asks);
+        let call = node.call(&purser.url("/get-card?amount=6"), &options);
+        assert_eq!(statuses(&call), [402, 200], "{call:#}");
+        let asked = call["rpcMethods"]
+            .as_array()
+            .unwrap()
+            .contains(&json!("getLatestBlockhash"));
+        assert_eq!(asked, asks, "{}", call["rpcMethods"]);
+    }
+    assert_eq!(purser.transfers("solana").await.len(), 2);
+}
+
+#[tokio::test]
+async fn mppx_pays_the_x402_offer_on_base() {
+    // Aim: a client of the other protocol finds the offer on Base among the offers and pays it once.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    let options = json!({"client": "mppx", "chain": "base", "key": KEY});
+    let call = node.call(&purser.url("/get-card?amount=7"), &options);
+    assert_eq!(statuses(&call), [402, 200], "{call:#}");
+    assert_eq!(call["body"]["status"], "pending");
+    assert!(call["exchanges"][1]["sent"]["payment-signature"].is_string());
+    assert_eq!(purser.transfers("base").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_wallet_that_cannot_pay_is_told_once() {
+    // Aim: the contract's failure without a challenge, so that no client signs again by itself; the wallet keeps what
+    // it has. mppx would sign up to three payments if it saw a challenge.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start_with(&[("PURSER_SANDBOX__FAUCET_USDC", "4")]);
+    let mppx = json!({"client": "mppx", "chain": "base", "key": KEY});
+    for options in [buyer(&purser, "base"), buyer(&purser, "solana"), mppx] {
+        let call = node.call(&purser.url("/get-card?amount=5"), &options);
+        assert_eq!(statuses(&call), [402, 402], "{call:#}");
+        let (body, headers) = (&call["body"], &call["headers"]);
+        assert_eq!(body["success"], json!(false), "{body}");
+        assert_eq!(body["errorReason"], "insufficient_funds", "{body}");
+        assert_eq!(receipt(headers)["success"], json!(false));
+        assert!(headers.get("payment-required").is_none() && headers.get("www-authenticate").is_none());
+        let (_, _, balance) = purser
+            .get(&format!("/sandbox/balances?wallet={}", text(&call["wallet"])), &[])
+            .await;
+        assert_eq!(balance["atomic"], json!(4_000_000), "{balance}");
+    }
+    for (chain, _) in NETWORKS {
+        assert_eq!(purser.transfers(chain).await, Vec::<Value>::new());
+    }
+}
+
+#[tokio::test]
+async fn the_clients_own_limit_stops_it_before_it_signs() {
+    // Aim: as shipped, @x402/fetch refuses to pay more than one dollar. That is not a failure of ours, and nothing of
+    // it reaches us: one request without a payment. Owners raise `maxAmountPerPayment`.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    for (chain, _) in NETWORKS {
+        let mut options = buyer(&purser, chain);
+        options.as_object_mut().unwrap().remove("cap");
+        let call = node.call(&purser.url("/get-card?amount=5"), &options);
+        assert_eq!(statuses(&call), [402], "{call:#}");
+        assert!(text(&call["gaveUp"]).contains("spendControls"), "{call:#}");
+        assert_eq!(purser.transfers(chain).await, Vec::<Value>::new());
+    }
+}
+
+#[tokio::test]
+async fn both_stock_sign_in_helpers_work_on_both_chains() {
+    // Aim: every entry point of @x402/extensions gets tokens of its wallet's account, free of charge, and a proof is
+    // good once: sent again it is answered with a fresh challenge.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    for (chain, _) in NETWORKS {
+        for client in ["extension", "wrapper"] {
+            let path = format!("/auth?network={chain}");
+            let options = json!({"client": client, "chain": chain, "key": KEY});
+            let call = node.call(&purser.url(&path), &options);
+            assert_eq!(statuses(&call), [402, 200], "{client} on {chain}: {call:#}");
+            assert_eq!(text(&call["body"]["user_id"]), text(&call["wallet"]).to_lowercase());
+            let token = text(&call["body"]["auth"]["id_token"]);
+            let (status, account) = purser.bearer("/get-account-balance", token).await;
+            assert_eq!(
+                (status, &account["user_id"]),
+                (200, &call["body"]["user_id"]),
+                "{account}"
+            );
+
+            let proof = text(&call["exchanges"][1]["sent"]["sign-in-with-x"]);
+            let (status, headers, _) = purser.get(&path, &[("sign-in-with-x", proof)]).await;
+            assert!(status == 402 && headers.contains_key("payment-required"));
+        }
+        assert_eq!(purser.transfers(chain).await, Vec::<Value>::new());
+    }
+}
+
+#[tokio::test]
+async fn signing_in_reaches_the_cards_that_the_wallet_bought() {
+    // Aim: an agent that lost its tokens signs in with the wallet that paid and reads the card; another wallet cannot.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    for (chain, _) in NETWORKS {
+        let bought = node.call(&purser.url("/get-card?amount=5"), &buyer(&purser, chain));
+        let card_id = text(&bought["body"]["card_id"]);
+        let mut sign_in = json!({"client": "extension", "chain": chain, "key": KEY});
+        let own = node.call(&purser.url("/auth"), &sign_in);
+        let card = purser.card(card_id, text(&own["body"]["auth"]["id_token"])).await;
+        assert_eq!(card["status"], "ready");
+        sign_in["key"] = json!(KEY.replace("5f1c", "6f1c"));
+        let other = node.call(&purser.url("/auth"), &sign_in);
+        let path = format!("/get-card-data?card_id={card_id}");
+        let (status, body) = purser.bearer(&path, text(&other["body"]["auth"]["id_token"])).await;
+        assert_eq!(status, 403, "{body}");
+    }
+}

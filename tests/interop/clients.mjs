@@ -1,0 +1,45 @@
+// Stock clients around a fetch of ours. Nothing in them is changed; only what they are given is chosen here.
+import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/kit'
+import { createSIWxClientExtension, wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { ExactSvmScheme } from '@x402/svm/exact/client'
+import { evm, Mppx } from 'mppx/client'
+import { privateKeyToAccount } from 'viem/accounts'
+
+const BASE = 'eip155:8453'
+const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
+
+/** The wallet of a 32-byte key in hex on either chain. */
+export async function wallet(chain, key) {
+  return chain === 'base'
+    ? privateKeyToAccount(`0x${key}`)
+    : createKeyPairSignerFromPrivateKeyBytes(Buffer.from(key, 'hex'))
+}
+
+/** `@x402/fetch`. Without `cap` its own spending limit stays as shipped. */
+export async function x402Buyer(send, { chain, key, rpc, cap }) {
+  const client = new x402Client()
+  if (cap) client.setSpendControls({ maxAmountPerPayment: cap })
+  const signer = await wallet(chain, key)
+  if (chain === 'base') client.register(BASE, new ExactEvmScheme(signer))
+  else client.register(SOLANA, new ExactSvmScheme(signer, { rpcUrl: rpc }))
+  return wrapFetchWithPayment(send, client)
+}
+
+/** `mppx`, which also speaks x402 on EVM chains. */
+export async function mppxBuyer(send, { key }) {
+  const charge = evm.charge({ account: await wallet('base', key), currencies: [evm.assets.base.USDC], networks: [8453] })
+  return Mppx.create({ methods: [charge], polyfill: false, fetch: send }).fetch
+}
+
+/** Sign-in as an extension of the paying client. */
+export async function extensionSignIn(send, { chain, key }) {
+  const signers = [await wallet(chain, key)]
+  return wrapFetchWithPayment(send, new x402Client().registerExtension(createSIWxClientExtension({ signers })))
+}
+
+/** Sign-in as a wrapper of its own. */
+export async function wrapperSignIn(send, { chain, key }) {
+  return wrapFetchWithSIWx(send, await wallet(chain, key))
+}

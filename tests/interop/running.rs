@@ -1,0 +1,99 @@
+//! The real binary as a process of its own, on a free port and an empty data directory.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+/// A running `purser serve`; killed, and its directory removed, when dropped.
+pub struct Purser {
+    child: Child,
+    url: String,
+    pub http: reqwest::Client,
+    folder: tempfile::TempDir,
+}
+
+impl Purser {
+    pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// Starts with these settings on top of the defaults and waits for the line that says where it listens.
+    pub fn start_with(settings: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("PURSER_") {
+                command.env_remove(name);
+            }
+        }
+        let mut child = command
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(folder.path().join("data"))
+            .env("PURSER_STORAGE__SEGMENT_BYTES", "1048576")
+            .envs(settings.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(folder.path().join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        let mut greeting = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        while !greeting.starts_with("Purser serves at ") {
+            greeting.clear();
+            let read = stdout.read_line(&mut greeting).unwrap();
+            assert!(read > 0, "purser ended: {}", log(&folder));
+        }
+        // What follows must not meet a closed pipe.
+        std::thread::spawn(move || stdout.lines().for_each(drop));
+        let url = greeting.split_whitespace().nth(3).unwrap().to_owned();
+        Self {
+            child,
+            url,
+            http: reqwest::Client::new(),
+            folder,
+        }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
+    }
+
+    /// Status, headers with lower-case names, and JSON body (null when it is none).
+    pub async fn get(&self, path: &str, headers: &[(&str, &str)]) -> (u16, reqwest::header::HeaderMap, Value) {
+        let mut request = self.http.get(self.url(path));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let answer = request.send().await.unwrap();
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let body = answer.bytes().await.unwrap();
+        (status, headers, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    }
+
+    pub async fn bearer(&self, path: &str, token: &str) -> (u16, Value) {
+        let (status, _, body) = self.get(path, &[("authorization", &format!("Bearer {token}"))]).await;
+        (status, body)
+    }
+}
+
+fn log(folder: &tempfile::TempDir) -> String {
+    std::fs::read_to_string(folder.path().join("log")).unwrap_or_default()
+}
+
+impl Drop for Purser {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            print_line(&log(&self.folder));
+        }
+    }
+}
+
+/// Past the test harness, which hides what passing tests print.
+pub fn print_line(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

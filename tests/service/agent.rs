@@ -1,0 +1,117 @@
+//! An agent with a wallet: signs payments and signs in, as stock clients do.
+
+use purser::payment::decode;
+use purser::payment::decode::Payload;
+use purser::payment::solana::wire::Transaction;
+use purser::system::{SystemClock, SystemEntropy};
+use purser::wallet::payment::Circumstances;
+use purser::wallet::{PaymentRequired, TestWallet};
+use purser_actors::id::Network;
+use purser_actors::port::{Clock as _, Timestamp};
+use sha2::{Digest as _, Sha256};
+
+use super::wire::{Answer, Site};
+
+/// A wallet that uses one of its two chains.
+pub(crate) struct Agent {
+    pub(crate) wallet: TestWallet,
+    pub(crate) network: Network,
+}
+
+impl Agent {
+    /// A wallet nobody has seen.
+    pub(crate) fn new(network: Network) -> Self {
+        Self {
+            wallet: TestWallet::create(&SystemEntropy).unwrap(),
+            network,
+        }
+    }
+
+    /// The wallet of a number.
+    pub(crate) fn seeded(network: Network, seed: u64, number: usize) -> Self {
+        let key = |chain: &str| Sha256::digest(format!("{chain} {seed} {number}")).into();
+        Self {
+            wallet: TestWallet::from_bytes(&key("base"), &key("solana")).unwrap(),
+            network,
+        }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.wallet.address(self.network)
+    }
+
+    /// The challenge of a paid route.
+    pub(crate) async fn challenge(site: &Site<'_>, path: &str) -> PaymentRequired {
+        let answer = site.get(path, &[]).await;
+        assert_eq!(answer.status, 402, "{}", answer.text);
+        required(&answer)
+    }
+
+    /// Signs a payment for a challenge now.
+    pub(crate) fn sign(&self, required: &PaymentRequired) -> String {
+        self.sign_at(required, SystemClock.now())
+    }
+
+    /// Signs a payment as if at another time.
+    pub(crate) fn sign_at(&self, required: &PaymentRequired, now: Timestamp) -> String {
+        let offer = required.choose(Some(self.network)).unwrap();
+        let circumstances = Circumstances {
+            now,
+            entropy: &SystemEntropy,
+            blockhash: None,
+        };
+        self.wallet.pay(required, &offer, &circumstances).unwrap()
+    }
+
+    /// A signed payment for a route.
+    pub(crate) async fn payment(&self, site: &Site<'_>, path: &str) -> String {
+        self.sign(&Self::challenge(site, path).await)
+    }
+
+    /// Sends a payment.
+    pub(crate) async fn pay(site: &Site<'_>, path: &str, payment: &str) -> Answer {
+        site.get(path, &[("payment-signature", payment)]).await
+    }
+
+    /// Asks, signs, pays.
+    pub(crate) async fn buy(&self, site: &Site<'_>, path: &str) -> Answer {
+        let payment = self.payment(site, path).await;
+        Self::pay(site, path, &payment).await
+    }
+
+    /// Answers the sign-in challenge.
+    pub(crate) async fn proof(&self, site: &Site<'_>) -> String {
+        let path = format!("/auth?network={}", self.network.name());
+        let info = required(&site.get(&path, &[]).await).sign_in().unwrap();
+        self.wallet.sign_in(&info, self.network).unwrap()
+    }
+
+    /// Signs in; the answer with the tokens.
+    pub(crate) async fn sign_in(&self, site: &Site<'_>) -> Answer {
+        let proof = self.proof(site).await;
+        let answer = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        answer
+    }
+
+    /// An id_token.
+    pub(crate) async fn token(&self, site: &Site<'_>) -> String {
+        let answer = self.sign_in(site).await;
+        answer.body["auth"]["id_token"].as_str().unwrap().to_owned()
+    }
+}
+
+/// The challenge that came with a 402.
+pub(crate) fn required(answer: &Answer) -> PaymentRequired {
+    let header = answer.header("payment-required").expect("no challenge");
+    PaymentRequired::from_header(header.as_bytes()).unwrap()
+}
+
+/// What makes a payment this payment, as the sandbox chains list it: the EIP-3009 nonce, or the hash of the message.
+pub(crate) fn chain_key(payment: &str) -> String {
+    match decode(payment.as_bytes()).unwrap().payload {
+        Payload::Evm(evm) => evm.authorization.nonce.trim_start_matches("0x").to_owned(),
+        Payload::Solana(wire) => hex::encode(Sha256::digest(Transaction::parse(&wire).unwrap().message)),
+        Payload::Unsupported(kind) => panic!("{kind}"),
+    }
+}

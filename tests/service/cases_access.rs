@@ -1,0 +1,326 @@
+//! Who may do what: proofs, tokens, links, other people's ids, frozen accounts, headers.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_payment::decoded;
+use super::cases_replay::landed;
+use super::host::Host;
+use super::wire::{Answer, Site, send, until};
+
+const CARD: &str = "/get-card?amount=5";
+
+/// Every route that needs a token.
+const PROTECTED: [&str; 4] = ["/get-account-balance", "/get-card-data", "/get-auth-link", "/events"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_42_a_proof_signs_in_once() {
+    // Aim: the same signed message a second time, at once a hundred times, and after a restart: one sign-in, and a
+    // fresh challenge for everybody else.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    for network in Network::ALL {
+        let proof = Agent::new(network).proof(&site).await;
+        let present = || site.get("/auth", &[("sign-in-with-x", &proof)]);
+        // Not inlined: the temporaries must outlive the joined calls.
+        let header = [("sign-in-with-x", proof.as_str())];
+        let answers = futures_util::future::join_all((0..100).map(|_| site.get("/auth", &header))).await;
+        let signed_in = answers.iter().filter(|a| a.status == 200).count();
+        assert_eq!(signed_in, 1, "{network:?}");
+        let refused = answers.iter().filter(|a| a.status == 402 && a.header("payment-required").is_some());
+        assert_eq!(refused.count(), 99);
+        drop(present);
+    }
+    let agent = Agent::new(Network::Base);
+    let proof = agent.proof(&site).await;
+    assert_eq!(site.get("/auth", &[("sign-in-with-x", &proof)]).await.status, 200);
+    service.kill();
+    let host = host.with("PURSER_SERVER__PUBLIC_URL", "http://127.0.0.1:8402");
+    // The proof names the old origin; the nonce is remembered all the same.
+    let service = host.try_start_at("127.0.0.1:0");
+    let site = Site::of(&service);
+    let again = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
+    assert_eq!(again.status, 402, "{}", again.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_44_forged_tokens_open_nothing() {
+    // Aim: alg none, no signature, another key id, another algorithm, changed claims, a huge token: 401 everywhere.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let parts: Vec<&str> = token.split('.').collect();
+    let part = |n: usize| -> Value { serde_json::from_slice(&URL_SAFE_NO_PAD.decode(parts[n]).unwrap()).unwrap() };
+    let written = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let header = |name: &str, value: &str| {
+        let mut header = part(0);
+        header[name] = json!(value);
+        format!("{}.{}.{}", written(&header), parts[1], parts[2])
+    };
+    let claim = |name: &str, value: Value| {
+        let mut claims = part(1);
+        assert!(claims.get(name).is_some(), "there is no claim {name}");
+        claims[name] = value;
+        format!("{}.{}.{}", parts[0], written(&claims), parts[2])
+    };
+    let none = format!("{}.{}.", written(&json!({"alg": "none", "typ": "JWT"})), parts[1]);
+    let forged = [
+        none,
+        format!("{}.{}.", parts[0], parts[1]),
+        header("alg", "HS256"),
+        header("alg", "none"),
+        header("kid", "another"),
+        claim("exp", json!(u32::MAX)),
+        claim("iss", json!("somebody")),
+        claim("aud", json!("somebody")),
+        format!("{token}{}", "A".repeat(5_000)),
+        "a.b.c".to_owned(),
+    ];
+    for path in PROTECTED {
+        assert_ne!(site.get_as(&token, path).await.status, 401, "{path}");
+        for bad in &forged {
+            let answer = site.get_as(bad, path).await;
+            assert_eq!(answer.status, 401, "{path} {bad}: {}", answer.text);
+        }
+        assert_eq!(site.get(path, &[]).await.status, 401);
+    }
+}
+
+async fn refresh(site: &Site<'_>, token: &str) -> Answer {
+    site.post("/auth", &json!({"grant_type": "refresh_token", "refresh_token": token})).await
+}
+
+fn field(answer: &Answer, name: &str) -> String {
+    answer.body.pointer(name).and_then(Value::as_str).unwrap_or_else(|| panic!("no {name} in {}", answer.text)).to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_45_a_stolen_refresh_token_ends_its_family() {
+    // Aim: an old refresh token presented again revokes the whole family, tokens born of it included, and the owner
+    // reads it among the events; another session of the same wallet goes on. It stays so after a kill.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let first = agent.sign_in(&site).await;
+    let other = agent.token(&site).await;
+    let mut tokens = vec![field(&first, "/auth/refresh_token")];
+    let mut newest = field(&first, "/auth/id_token");
+    for _ in 0..3 {
+        let next = refresh(&site, tokens.last().unwrap()).await;
+        assert_eq!(next.status, 200, "{}", next.text);
+        newest = field(&next, "/id_token");
+        tokens.push(field(&next, "/refresh_token"));
+    }
+    assert_eq!(site.get_as(&newest, "/get-account-balance").await.status, 200);
+    let reused = refresh(&site, &tokens[0]).await;
+    assert_eq!((reused.status, reused.code()), (401, "refresh_token_revoked"), "{}", reused.text);
+    until("the family's tokens to end", async || {
+        (site.get_as(&newest, "/get-account-balance").await.status == 401).then_some(())
+    })
+    .await;
+    for token in &tokens {
+        assert_eq!(refresh(&site, token).await.status, 401);
+    }
+    let events = site.events(&other, 0).await;
+    assert!(events.iter().any(|e| e["type"] == "session.revoked"), "the owner was not told: {events:?}");
+    service.kill();
+    let service = host.start();
+    let site = Site::of(&service);
+    assert_eq!(site.get_as(&newest, "/get-account-balance").await.status, 401);
+    assert_eq!(site.get_as(&other, "/get-account-balance").await.status, 200);
+    assert_eq!(refresh(&site, tokens.last().unwrap()).await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_47_a_login_link_opens_once() {
+    // Aim: previews read the page as often as they like; the first POST opens a session, the second does not.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    let link = site.get_as(&token, "/get-auth-link").await;
+    let url = field(&link, "/auth_url");
+    let path = url.strip_prefix(&service.url).unwrap();
+    for _ in 0..3 {
+        let page = site.get(path, &[]).await;
+        assert_eq!((page.status, page.header("referrer-policy")), (200, Some("no-referrer")));
+        assert!(page.header("set-cookie").is_none());
+    }
+    assert!(matches!(send(site.request("HEAD", path)).await.unwrap().status, 200 | 405));
+    let code = url.split_once("code=").unwrap().1;
+    let open = async |code: &str| send(site.request("POST", "/login").body(format!("code={code}"))).await.unwrap();
+    assert_eq!(open("AAAAAAAAAAAAAAAAAAAAAA").await.status, 403);
+    let opened = open(code).await;
+    assert_eq!(opened.status, 303, "{}", opened.text);
+    let cookie = opened.header("set-cookie").unwrap();
+    assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    assert_eq!(site.get("/account", &[("cookie", &cookie)]).await.status, 200);
+    let again = open(code).await;
+    assert_eq!((again.status, again.header("set-cookie")), (403, None));
+    assert_eq!(site.get("/account", &[]).await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_48_every_id_of_another_user_opens_nothing() {
+    // Aim: two users, every route, every id of the other: 403 or 404 as the contract says, never a word of the other.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let mut users = Vec::new();
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let bought = agent.buy(&site, CARD).await;
+        let token = field(&bought, "/auth/id_token");
+        let (card, payment) = (bought.card().to_owned(), field(&bought, "/payment_id"));
+        until("the card", async || {
+            let read = site.get_as(&token, &format!("/get-card-data?card_id={card}")).await;
+            (read.str("status") == Some("ready")).then_some(())
+        })
+        .await;
+        for id in [&card, &payment] {
+            let (_, digits) = id.split_once('_').unwrap();
+            assert!(digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
+        }
+        users.push((agent.address(), bought.str("user_id").unwrap().to_owned(), token, card, payment));
+    }
+    for (one, two) in [(0, 1), (1, 0)] {
+        let (_, _, token, own_card, _) = &users[one];
+        let (address, user_id, _, card, payment) = &users[two];
+        for (path, status) in [
+            (format!("/get-card-data?card_id={card}"), 403),
+            (format!("/get-payment?payment_id={payment}"), 403),
+            ("/get-card-data?card_id=card_00000000000000000000000000000001".into(), 404),
+            ("/get-payment?payment_id=pay_00000000000000000000000000000001".into(), 404),
+            (format!("/get-card-data?card_id={payment}"), 404),
+            (format!("/get-payment?payment_id={card}"), 404),
+            (format!("/get-card-data?starting_after={card}"), 200),
+            ("/get-card-data".into(), 200),
+            ("/get-account-balance".into(), 200),
+            ("/get-auth-link".into(), 200),
+            ("/events?limit=100".into(), 200),
+        ] {
+            let answer = site.get_as(token, &path).await;
+            assert_eq!(answer.status, status, "{path}: {}", answer.text);
+            let asked = answer.text.replace(&format!("after={card}"), "");
+            for secret in [address, user_id, card, payment] {
+                assert!(!asked.contains(secret.as_str()), "{path} tells of {secret}: {}", answer.text);
+            }
+        }
+        let list = site.get_as(token, "/get-card-data").await;
+        assert_eq!(list.body["cards"].as_array().unwrap().len(), 1);
+        assert_eq!(list.body["cards"][0]["card_id"], own_card.as_str());
+        // Without a token, a payment's id tells only whether it is over.
+        let open = site.get(&format!("/get-payment?payment_id={payment}"), &[]).await;
+        assert_eq!(open.body, json!({"status": "fulfilled", "terminal": true}));
+        // The token of one and the payment of the other.
+        let paying = Agent::new(Network::Base);
+        let mixed = paying.payment(&site, CARD).await;
+        let bearer = format!("Bearer {token}");
+        let answer = site.get(CARD, &[("payment-signature", &mixed), ("authorization", &bearer)]).await;
+        assert_eq!((answer.status, answer.code()), (403, "wrong_wallet"));
+        assert_eq!(landed(&site, &mixed).await, 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_49_a_frozen_account_buys_and_reads_nothing() {
+    // Aim: frozen: no settlement, 403 with the message on every route of the account, sign-in and refresh work; thawed,
+    // the very same payment buys.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let signed_in = agent.sign_in(&site).await;
+        let token = field(&signed_in, "/auth/id_token");
+        let payment = agent.payment(&site, CARD).await;
+        site.freeze(&agent.address(), Some("Call us.")).await;
+        let refused = Agent::pay(&site, CARD, &payment).await;
+        assert_eq!((refused.status, refused.str("frozen_message")), (403, Some("Call us.")), "{}", refused.text);
+        assert_eq!(landed(&site, &payment).await, 0);
+        for path in PROTECTED {
+            let answer = site.get_as(&token, path).await;
+            assert_eq!((answer.status, answer.str("frozen_message")), (403, Some("Call us.")), "{path}");
+        }
+        assert_eq!(refresh(&site, &field(&signed_in, "/auth/refresh_token")).await.status, 200);
+        agent.sign_in(&site).await;
+        site.freeze(&agent.address(), None).await;
+        assert_eq!(Agent::pay(&site, CARD, &payment).await.status, 200);
+        assert_eq!(site.get_as(&token, "/get-card-data").await.status, 200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_21_a_forged_host_changes_no_challenge() {
+    // Aim: whatever Host and forwarding headers say, the challenge names the configured resource.
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", "http://127.0.0.1:9999");
+    let service = host.try_start_at("127.0.0.1:0");
+    let site = Site::of(&service);
+    for (name, value) in [
+        ("host", "evil.example"),
+        ("x-forwarded-host", "evil.example"),
+        ("x-forwarded-proto", "https"),
+        ("x-forwarded-for", "evil.example"),
+        ("forwarded", "host=evil.example;proto=https"),
+        ("x-original-url", "http://evil.example/"),
+    ] {
+        for path in [CARD, "/auth"] {
+            let answer = site.get(path, &[(name, value)]).await;
+            assert_eq!(answer.status, 402, "{name}: {}", answer.text);
+            let challenge = decoded(answer.header("payment-required").unwrap());
+            let url = challenge["resource"]["url"].as_str().unwrap();
+            assert_eq!(url, format!("http://127.0.0.1:9999{path}"), "{name}");
+            assert!(!answer.text.contains("evil") && !challenge.to_string().contains("evil"));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_58_every_answer_tells_the_budget() {
+    // Aim: rate-limit, version and request-id headers on 200, 400, 401, 402, 403, 404, 405, 409, 429, 503 and a refused
+    // upgrade.
+    let host = Host::new().with("PURSER_LIMITS__REQUESTS_PER_WINDOW", "60").with("PURSER_ENGINE__BACKOFF_FIRST_MS", "10");
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, CARD).await;
+    let payment = agent.payment(&site, CARD).await;
+    Agent::pay(&site, CARD, &payment).await;
+    let conflict = Agent::pay(&site, "/get-card?amount=6", &payment).await;
+    site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let away = agent.buy(&site, CARD).await;
+    site.freeze(&agent.address(), Some("Wait.")).await;
+    let token = field(&bought, "/auth/id_token");
+    let frozen = site.get_as(&token, "/events").await;
+    let mut answers = vec![bought, conflict, away, frozen];
+    for path in ["/get-card?amount=x", "/events", CARD, "/nowhere", "/healthz", "/stream"] {
+        answers.push(site.get(path, &[]).await);
+    }
+    answers.push(send(site.request("POST", CARD)).await.unwrap());
+    let over = until("the ceiling", async || {
+        let answer = site.get("/version", &[]).await;
+        (answer.status == 429).then_some(answer)
+    })
+    .await;
+    answers.push(over);
+    let statuses: std::collections::BTreeSet<u16> = answers.iter().map(|a| a.status).collect();
+    for status in [200, 400, 401, 402, 403, 404, 405, 409, 429, 503] {
+        assert!(statuses.contains(&status), "{status} was not among {statuses:?}");
+    }
+    for answer in answers {
+        for name in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "x-ratelimit-limit", "request-id"] {
+            assert!(answer.header(name).is_some(), "{} has no {name}", answer.status);
+        }
+        assert_eq!(answer.header("x-service-api-version"), Some("2026-11-20"));
+        if answer.status >= 400 && answer.status != 402 {
+            assert_eq!(answer.str("request_id"), answer.header("request-id"));
+        }
+    }
+}

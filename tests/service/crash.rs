@@ -1,0 +1,135 @@
+//! `kill -9` in a loop. See `main.rs` for how to run it longer.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use super::agent::Agent;
+use super::crash_books::{Subscriber, Totals, settle_accounts};
+use super::crash_traffic::{Crowd, Dice};
+use super::host::{Host, PATIENCE};
+use super::wire::Site;
+
+/// Calls in flight at each kill, at least.
+const IN_FLIGHT: usize = 64;
+/// Kills of one data directory before its accounts are settled and a new one begins: what is read again after each kill
+/// stays small.
+const KILLS_A_DIRECTORY: usize = 20;
+/// Every state a payment can be killed in.
+const OPEN_STATES: [&str; 6] = ["claimed", "settling", "unknown", "declined", "released", "settled"];
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn kills() -> usize {
+    let chosen = number("PURSER_KILLS").and_then(|n| usize::try_from(n).ok());
+    let in_ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    chosen.unwrap_or(if in_ci { 60 } else { 6 })
+}
+
+/// In how many payments each state was found right after a kill.
+#[derive(Default)]
+struct Tally(BTreeMap<String, u64>);
+
+impl Tally {
+    /// Reads the dead directory: the books must be right in the state the kill left.
+    fn count(&mut self, host: &Host) {
+        let report = host.assert_books();
+        for (state, n) in report["payments"].as_object().unwrap() {
+            *self.0.entry(state.clone()).or_default() += n.as_u64().unwrap();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn kill_loop() {
+    // Aim: the service is killed again and again with at least 64 paid calls in flight. Whatever settled on the chains
+    // has exactly one card or one credit, no answer is contradicted by a later one, the stream resumes without a gap or
+    // a duplicate, and the books are right after every kill.
+    let started = Instant::now();
+    let seed = number("PURSER_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    let kills = kills();
+    eprintln!("kill loop: {kills} kills, PURSER_SEED={seed}");
+    let mut tally = Tally::default();
+    let mut done = 0;
+    let mut all = Totals::default();
+    while done < kills {
+        let now = KILLS_A_DIRECTORY.min(kills - done);
+        let totals = directory(seed.wrapping_add(done as u64), now, &mut tally).await;
+        all.transfers += totals.transfers;
+        all.cards += totals.cards;
+        all.credits += totals.credits;
+        done += now;
+    }
+    eprintln!(
+        "kill loop: {all:?} in {:?}; states when killed: {:?}",
+        started.elapsed(),
+        tally.0
+    );
+    assert!(all.cards > 0 && all.transfers == all.cards + all.credits);
+    if kills >= 60 {
+        for state in OPEN_STATES {
+            let hit = tally.0.get(state).copied().unwrap_or(0);
+            assert!(hit >= 10, "`{state}` was hit {hit} times");
+        }
+        assert!(all.credits > 0, "no late transfer was credited");
+    }
+}
+
+/// One data directory through so many kills, and its reckoning.
+async fn directory(seed: u64, kills: usize, tally: &mut Tally) -> Totals {
+    let host = Host::new()
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "40")
+        .with("RUST_LOG", "error");
+    let crowd = Crowd::new(seed);
+    let mut dice = Dice::new(seed, u64::MAX);
+    let mut subscribers: Vec<Subscriber> = Vec::new();
+    for life in 0..kills {
+        let service = host.start();
+        if subscribers.is_empty() {
+            let site = Site::of(&service);
+            for agent in &crowd.agents[..2] {
+                subscribers.push(Subscriber::new(Agent::token(agent, &site).await));
+            }
+        }
+        let mut tasks = crowd.work(&service, life as u64).await;
+        for subscriber in &subscribers {
+            tasks.push(tokio::spawn(subscriber.clone().listen(service.url.clone())));
+        }
+        let longest = if dice.below(3) == 0 { 20 } else { 350 };
+        busy(&crowd).await;
+        tokio::time::sleep(Duration::from_millis(dice.below(longest) as u64)).await;
+        busy(&crowd).await;
+        crowd.expect_death();
+        let in_flight = crowd.in_flight();
+        service.kill();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert!(in_flight >= IN_FLIGHT);
+        assert_eq!(crowd.memory.lock().unwrap().problems, Vec::<String>::new());
+        tally.count(&host);
+        if dice.below(2) == 0 {
+            // A kill while the last kill is being recovered from: what waited is under way and nobody is served yet.
+            host.start_and_kill(Duration::from_millis(dice.below(120) as u64));
+            tally.count(&host);
+        }
+    }
+    let service = host.start();
+    let totals = settle_accounts(&crowd, &service, &subscribers).await;
+    service.stop();
+    host.assert_books();
+    totals
+}
+
+async fn busy(crowd: &Crowd) {
+    let started = Instant::now();
+    while crowd.in_flight() < IN_FLIGHT {
+        assert!(
+            started.elapsed() < PATIENCE,
+            "only {} calls in flight",
+            crowd.in_flight()
+        );
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}

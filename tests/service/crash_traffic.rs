@@ -1,0 +1,280 @@
+//! Agents that never rest: they buy, buy again with what they sent before, and remember every answer.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::{Agent, chain_key};
+use super::host::Service;
+use super::wire::{Answer, Site, client, send};
+
+/// Agents at once; more than the 64 that must be in flight at a kill.
+pub(crate) const AGENTS: usize = 96;
+
+/// Ordinary cards, one that the issuer declines, two that it makes with trouble, and payments with trouble of their own:
+/// an answer that is lost, a transfer that lands three seconds after its refusal, an observer who is faster.
+const AMOUNTS: [&str; 8] = ["5", "25", "6.66", "8.88", "9.99", "13.04", "13.05", "13.07"];
+
+/// What the chain does to an agent's payments in one life of the service.
+const FAULTS: [&str; 6] = [
+    "unreachable",
+    "lose_answer",
+    "decline",
+    "fail_then_land",
+    "slow",
+    "preempt",
+];
+
+/// Agents from here on live with a fault; those with `fail_then_land` never send a payment twice, so that it is the
+/// chain alone that tells.
+const FIRST_FAULTY: usize = 48;
+
+/// A small generator, so that a printed seed repeats a run.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+        Self(seed ^ stream.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % n as u64).unwrap()
+    }
+}
+
+/// What a payment was last told for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Card(String),
+    Credit,
+}
+
+/// A payment that was sent at least once.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    pub(crate) agent: usize,
+    pub(crate) path: String,
+    pub(crate) payment: String,
+    /// With the transaction.
+    pub(crate) end: Option<(End, String)>,
+    won: bool,
+}
+
+/// Everything that was sent and acknowledged, by the chain's own name of the payment.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) sent: BTreeMap<String, Sent>,
+    order: Vec<String>,
+    /// A token won by paying, of each agent.
+    pub(crate) tokens: BTreeMap<usize, (String, String)>,
+    /// Answers that contradict earlier ones, or that nobody should get.
+    pub(crate) problems: Vec<String>,
+    pub(crate) answers: BTreeMap<u16, usize>,
+}
+
+impl Memory {
+    fn remember(&mut self, agent: usize, path: String, payment: String) -> String {
+        let key = chain_key(&payment);
+        let sent = Sent {
+            agent,
+            path,
+            payment,
+            end: None,
+            won: false,
+        };
+        self.sent.insert(key.clone(), sent);
+        self.order.push(key.clone());
+        key
+    }
+
+    /// Holds an answer against everything that was told of this payment before.
+    pub(crate) fn hear(&mut self, key: &str, answer: &Answer) {
+        *self.answers.entry(answer.status).or_default() += 1;
+        let sent = self.sent.get_mut(key).unwrap();
+        let end = match (answer.status, answer.str("card_id"), answer.str("status")) {
+            (200, Some(card), _) => Some(End::Card(card.to_owned())),
+            (200, None, Some("credited")) => Some(End::Credit),
+            _ => None,
+        };
+        let told = end.map(|end| (end, answer.receipt()["transaction"].as_str().unwrap().to_owned()));
+        let refused = answer.status == 402 && answer.body["success"] == false;
+        let busy = answer.status == 503 && answer.code() == "overloaded";
+        let open = refused || busy || answer.status == 202 || answer.code() == "settlement_unavailable";
+        let contradicts = match (&sent.end, &told) {
+            (Some(before), Some(now)) => before != now,
+            (Some(_), None) => !busy,
+            (None, None) => !open,
+            (None, Some(_)) => false,
+        };
+        if contradicts {
+            let before = &sent.end;
+            self.problems.push(format!(
+                "{key}: after {before:?} came {} {}",
+                answer.status, answer.text
+            ));
+        }
+        if let Some(token) = answer.body.pointer("/auth/id_token") {
+            if sent.won {
+                self.problems.push(format!("{key}: credentials twice"));
+            }
+            sent.won = true;
+            let token = token.as_str().unwrap().to_owned();
+            self.tokens.insert(sent.agent, (token, answer.card().to_owned()));
+        }
+        sent.end = told.or(sent.end.take());
+    }
+}
+
+/// The agents, their memory, and how many of their calls are under way.
+pub(crate) struct Crowd {
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) memory: Mutex<Memory>,
+    seed: u64,
+    in_flight: AtomicUsize,
+    /// Set just before a kill: from then on a broken connection is no surprise.
+    dying: AtomicBool,
+}
+
+impl Crowd {
+    pub(crate) fn new(seed: u64) -> Arc<Self> {
+        let network = |n: usize| {
+            if n.is_multiple_of(2) {
+                Network::Base
+            } else {
+                Network::Solana
+            }
+        };
+        Arc::new(Self {
+            // The first two are watched by subscribers and shared by eight buyers each.
+            agents: (0..AGENTS).map(|n| Agent::seeded(network(n), seed, n)).collect(),
+            memory: Mutex::default(),
+            seed,
+            in_flight: AtomicUsize::new(0),
+            dying: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn expect_death(&self) {
+        self.dying.store(true, Ordering::SeqCst);
+    }
+
+    fn fault_of(agent: usize) -> Option<&'static str> {
+        let faulty = agent.checked_sub(FIRST_FAULTY)?;
+        FAULTS.get(faulty / 2 % (FAULTS.len() + 2)).copied()
+    }
+
+    /// Whether an agent leaves it to the chain what becomes of its payments.
+    pub(crate) fn is_patient(agent: usize) -> bool {
+        Self::fault_of(agent) == Some("fail_then_land")
+    }
+
+    /// Steers the chains and sets everybody to work, until the connections break.
+    pub(crate) async fn work(self: &Arc<Self>, service: &Service, life: u64) -> Vec<tokio::task::JoinHandle<()>> {
+        self.dying.store(false, Ordering::SeqCst);
+        let site = Site::of(service);
+        for agent in FIRST_FAULTY..AGENTS {
+            let Some(fault) = Self::fault_of(agent) else { continue };
+            let mut rule = json!({"fault": fault, "wallet": self.agents[agent].address(), "times": 0});
+            match fault {
+                "fail_then_land" => rule["ms"] = json!(60),
+                "slow" => rule["ms"] = json!(150),
+                _ => {}
+            }
+            site.chain_fault(rule).await;
+        }
+        let mut challenges = Vec::new();
+        for amount in AMOUNTS {
+            let path = format!("/get-card?amount={amount}");
+            let challenge = Agent::challenge(&site, &path).await;
+            challenges.push((path, challenge));
+        }
+        let challenges = Arc::new(challenges);
+        let client = client();
+        let tasks = (0..AGENTS).map(|n| {
+            let (crowd, challenges, client, url) = (
+                Arc::clone(self),
+                Arc::clone(&challenges),
+                client.clone(),
+                service.url.clone(),
+            );
+            let agent = if n < 16 { n % 2 } else { n };
+            let dice = Dice::new(self.seed, life * 1000 + n as u64);
+            tokio::spawn(async move {
+                let buyer = Buyer {
+                    crowd,
+                    agent,
+                    client,
+                    url,
+                    dice,
+                };
+                buyer.buy(&challenges).await;
+            })
+        });
+        tasks.collect()
+    }
+}
+
+struct Buyer {
+    crowd: Arc<Crowd>,
+    agent: usize,
+    client: reqwest::Client,
+    url: String,
+    dice: Dice,
+}
+
+impl Buyer {
+    async fn buy(mut self, challenges: &[(String, purser::wallet::PaymentRequired)]) {
+        loop {
+            let known = self.known();
+            let key = known.unwrap_or_else(|| {
+                let (path, required) = &challenges[self.dice.below(challenges.len())];
+                let payment = self.crowd.agents[self.agent].sign(required);
+                let mut memory = self.crowd.memory.lock().unwrap();
+                memory.remember(self.agent, path.clone(), payment)
+            });
+            let (path, payment) = {
+                let memory = self.crowd.memory.lock().unwrap();
+                let sent = &memory.sent[&key];
+                (sent.path.clone(), sent.payment.clone())
+            };
+            let request = self.client.get(format!("{}{path}", self.url));
+            self.crowd.in_flight.fetch_add(1, Ordering::SeqCst);
+            let answer = send(request.header("payment-signature", payment)).await;
+            self.crowd.in_flight.fetch_sub(1, Ordering::SeqCst);
+            let dying = self.crowd.dying.load(Ordering::SeqCst);
+            let mut memory = self.crowd.memory.lock().unwrap();
+            match answer {
+                Ok(answer) => memory.hear(&key, &answer),
+                Err(_) if dying => return,
+                Err(error) => return memory.problems.push(format!("{key}: broken without a kill: {error}")),
+            }
+        }
+    }
+
+    /// Two times in five, something sent before, the newest more often than the oldest.
+    fn known(&mut self) -> Option<String> {
+        if Crowd::is_patient(self.agent) || self.dice.below(5) < 3 {
+            return None;
+        }
+        let memory = self.crowd.memory.lock().unwrap();
+        let reach = if self.dice.below(2) == 0 {
+            100
+        } else {
+            memory.order.len()
+        };
+        let back = self.dice.below(reach.clamp(1, memory.order.len().max(1)));
+        let key = memory.order.get(memory.order.len().checked_sub(back + 1)?)?;
+        (!Crowd::is_patient(memory.sent[key].agent)).then(|| key.clone())
+    }
+}

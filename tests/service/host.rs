@@ -1,0 +1,229 @@
+//! The machine under test: a data directory, settings, and the processes that run on them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Long enough for a loaded machine; only a failure waits so long.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A data directory and the settings of whoever runs on it.
+pub(crate) struct Host {
+    folder: tempfile::TempDir,
+    env: BTreeMap<String, String>,
+}
+
+impl Host {
+    /// Small files, no waiting, and tokens that outlive a restart on another port.
+    pub(crate) fn new() -> Self {
+        let mut host = Self {
+            folder: tempfile::tempdir().unwrap(),
+            env: BTreeMap::new(),
+        };
+        host.set("RUST_LOG", "info");
+        host.set("PURSER_IDENTITY__ISSUER", "purser-under-test");
+        host.set("PURSER_STORAGE__SEGMENT_BYTES", "1048576");
+        host.set("PURSER_SANDBOX__CARD_READY_MS", "10");
+        host.set("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000");
+        host.set("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1000000");
+        host.set("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "1000");
+        host.set("PURSER_CAPS__CARDS_PER_DAY", "1000000");
+        host.set("PURSER_CAPS__CARD_USD_PER_DAY", "1000000000");
+        host
+    }
+
+    /// Sets an environment variable of every later process.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.env.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// With one setting changed.
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A path next to the data.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.beside("service.err")
+    }
+
+    /// Everything that services on this host wrote to standard error.
+    pub(crate) fn logged(&self) -> String {
+        std::fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    fn command(&self, arguments: &[&str], data: &Path) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+        command.args(arguments).arg("--data").arg(data);
+        command.env_clear().envs(&self.env).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs a command to its end on this host's data.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.run_on(arguments, &self.data())
+    }
+
+    /// Runs a command to its end on other data.
+    pub(crate) fn run_on(&self, arguments: &[&str], data: &Path) -> Output {
+        self.command(arguments, data).output().unwrap()
+    }
+
+    /// `purser verify --json`: whether it passed, and its report.
+    pub(crate) fn verify(&self) -> (bool, Value) {
+        self.verify_on(&self.data())
+    }
+
+    /// As [`Host::verify`], on other data.
+    pub(crate) fn verify_on(&self, data: &Path) -> (bool, Value) {
+        let output = self.run_on(&["verify", "--json"], data);
+        let report = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("verify printed no report ({e}): {}", text(&output)));
+        (output.status.success(), report)
+    }
+
+    /// The books must be right.
+    pub(crate) fn assert_books(&self) -> Value {
+        let (passed, report) = self.verify();
+        assert!(passed, "verify found: {:#}", report["findings"]);
+        report
+    }
+
+    /// Starts the service on a free port and waits until it serves.
+    pub(crate) fn start(&self) -> Service {
+        self.try_start()
+            .unwrap_or_else(|output| panic!("the service did not start: {output}"))
+    }
+
+    /// As [`Host::start`]; what the process said if it ended instead.
+    pub(crate) fn try_start(&self) -> Result<Service, String> {
+        let log = File::options().create(true).append(true).open(self.log()).unwrap();
+        let before = self.logged().len();
+        let mut child = self
+            .command(&["serve", "--listen", "127.0.0.1:0"], &self.data())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut greeting = String::new();
+        lines.read_line(&mut greeting).unwrap();
+        // Nothing may block on a full pipe.
+        std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+        let url = greeting.split_whitespace().find(|word| word.starts_with("http://"));
+        match url {
+            Some(url) => Ok(Service {
+                url: url.to_owned(),
+                child,
+            }),
+            None => {
+                let status = child.wait().unwrap();
+                Err(format!("{status}: {greeting}{}", &self.logged()[before..]))
+            }
+        }
+    }
+}
+
+impl Host {
+    /// Starts the service and kills it after a while, wherever it is then.
+    pub(crate) fn start_and_kill(&self, after: Duration) {
+        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"], &self.data());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(after);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+/// Standard output and error of a command, for messages.
+pub(crate) fn text(output: &Output) -> String {
+    let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    format!("{}: {out}{err}", output.status)
+}
+
+/// A running service; killed when dropped.
+pub(crate) struct Service {
+    pub(crate) url: String,
+    child: Child,
+}
+
+impl Service {
+    /// Host and port.
+    pub(crate) fn authority(&self) -> &str {
+        self.url.trim_start_matches("http://")
+    }
+
+    /// `kill -9`, and waits until it is dead.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it to stop.
+    pub(crate) fn terminate(&self) {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    /// Waits for its own end and says whether it was a success.
+    pub(crate) fn wait(mut self) -> bool {
+        let started = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.success();
+            }
+            assert!(started.elapsed() < PATIENCE, "the service does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Stops gracefully and waits for the end.
+    pub(crate) fn stop(self) {
+        self.terminate();
+        assert!(self.wait(), "the service ended with an error");
+    }
+
+    /// Resident memory in bytes.
+    pub(crate) fn resident(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+        let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+        kib * 1024
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Copies a directory, so that a test can damage it.
+pub(crate) fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

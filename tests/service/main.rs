@@ -1,0 +1,17 @@
+//! The whole service from outside: the real binary on a data directory of its own, stock wallets, HTTP.
+//!
+//! Kill loop: `cargo test --test service kill_loop`. It kills the service six times; with `CI=true` 60 times, and
+//! `PURSER_KILLS=1000 cargo test --test service kill_loop -- --nocapture` kills it a thousand times.
+//! `PURSER_SEED=<the number it printed>` repeats the same wallets, amounts and pauses.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+
+mod agent;
+mod cases_faults;
+mod cases_payment;
+mod cases_replay;
+mod crash;
+mod crash_books;
+mod crash_traffic;
+mod host;
+mod verify;
+mod wire;

@@ -1,0 +1,369 @@
+//! `purser verify` finds what it must find, and the store comes back from what it must come back from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use purser::config::{Config, Sources};
+use purser::service::{DataDir, parts};
+use purser_actors::account::Account;
+use purser_actors::id::{CardId, Network};
+use purser_actors::kernel::{Kind, table};
+use purser_actors::ledger::Transaction;
+use purser_actors::money::Usdc;
+use purser_actors::payment::{Payment, Product, Status};
+use purser_storage::{Batch, Row, RowKey, Store, Write, codec};
+use serde_json::Value;
+
+use super::agent::Agent;
+use super::host::{Host, copy_dir, text};
+use super::wire::{Site, until};
+
+/// A stopped service with two cards and a credit, and the payments that bought them.
+async fn used() -> (Host, Vec<(String, String)>) {
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let mut bought = Vec::new();
+    for (network, path) in [
+        (Network::Base, "/get-card?amount=5"),
+        (Network::Solana, "/get-card?amount=25"),
+        (Network::Base, "/get-card?amount=6.66"),
+    ] {
+        let agent = Agent::new(network);
+        let payment = agent.payment(&site, path).await;
+        let card = Agent::pay(&site, path, &payment).await.card().to_owned();
+        let token = agent.token(&site).await;
+        until("the issuer's word", async || {
+            let read = site.get_as(&token, &format!("/get-card-data?card_id={card}")).await;
+            let credited = site.get_as(&token, "/get-account-balance").await.body["balance"] != 0;
+            (read.str("status") == Some("ready") || credited).then_some(())
+        })
+        .await;
+        bought.push((path.to_owned(), payment));
+    }
+    service.stop();
+    host.assert_books();
+    (host, bought)
+}
+
+/// Changes rows of a copy behind everybody's back.
+async fn doctored(
+    host: &Host,
+    name: &str,
+    prefix: &[u8],
+    change: impl Fn(&RowKey, &Row) -> Option<Vec<u8>>,
+) -> (PathBuf, usize) {
+    let copy = host.beside(name);
+    copy_dir(&host.data(), &copy);
+    let sources = Sources {
+        file: None,
+        env: vec![("PURSER_STORAGE__SEGMENT_BYTES".to_owned(), "1048576".to_owned())],
+        flags: vec![("data_dir".to_owned(), copy.display().to_string())],
+    };
+    let config = Config::load(&sources).unwrap();
+    let store = parts::open_store(&config, &DataDir::create(&copy).unwrap()).unwrap();
+    let rows = store.scan(prefix, None, 1_000).await.unwrap();
+    let writes: Vec<Write> = rows
+        .iter()
+        .filter_map(|(key, row)| {
+            Some(Write::Put {
+                key: key.clone(),
+                revision: row.revision,
+                value: change(key, row)?,
+            })
+        })
+        .collect();
+    let changed = writes.len();
+    let (done, committed) = tokio::sync::oneshot::channel();
+    let batch = Batch {
+        writes,
+        ..Batch::default()
+    };
+    store.commit(batch, Box::new(move |result| drop(done.send(result))));
+    committed.await.unwrap().unwrap();
+    tokio::task::spawn_blocking(move || Arc::clone(&store).close())
+        .await
+        .unwrap();
+    (copy, changed)
+}
+
+/// Verify must fail and name this.
+fn assert_found(host: &Host, copy: &std::path::Path, rule: &str, subject: &str) {
+    let (passed, report) = host.verify_on(copy);
+    assert!(!passed, "{rule} went unnoticed");
+    let findings = report["findings"].as_array().unwrap();
+    let named = findings
+        .iter()
+        .any(|f| f["rule"] == rule && f["subject"].as_str().unwrap().contains(subject));
+    assert!(named, "{rule} {subject} is not among {findings:#?}");
+    // For people, too.
+    let said = text(&host.run_on(&["verify"], copy));
+    assert!(
+        said.contains("WRONG") && said.contains(rule) && said.contains(subject),
+        "{said}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_23_verify_names_one_wrong_posting() {
+    // Aim: one posting off by one unit, and one booked for another amount on both sides, are found by the cause's id.
+    let (host, _) = used().await;
+    let first = std::sync::Mutex::new(None);
+    let only_first = |row: &Row| -> Option<Transaction> {
+        let transaction: Transaction = codec::decode(&row.value).unwrap();
+        let mut first = first.lock().unwrap();
+        let cause = first.get_or_insert_with(|| transaction.cause.clone()).clone();
+        (cause == transaction.cause).then_some(transaction)
+    };
+    let (unbalanced, changed) = doctored(&host, "unbalanced", &[table::LEDGER], |_, row| {
+        let mut transaction = only_first(row)?;
+        transaction.postings[0].atomic += 1;
+        Some(codec::encode(&transaction))
+    })
+    .await;
+    assert_eq!(changed, 1);
+    let cause = first.lock().unwrap().clone().unwrap();
+    assert_found(&host, &unbalanced, "ledger.unbalanced", &cause);
+    assert_found(&host, &unbalanced, "ledger.sum", "all postings");
+    let (shifted, _) = doctored(&host, "shifted", &[table::LEDGER], |_, row| {
+        let mut transaction = only_first(row)?;
+        transaction.postings[0].atomic += 1;
+        transaction.postings[1].atomic -= 1;
+        Some(codec::encode(&transaction))
+    })
+    .await;
+    assert_found(&host, &shifted, "payment.received", &cause);
+    host.assert_books();
+}
+
+fn entities(kind: Kind) -> [u8; 2] {
+    [table::ENTITY, kind as u8]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_65_verify_names_one_wrong_snapshot() {
+    // Aim: an account with one unit too much, a payment that says it was refunded, a snapshot that lost a byte: each is
+    // named.
+    let (host, _) = used().await;
+    let rich = std::sync::Mutex::new(String::new());
+    let (copy, changed) = doctored(&host, "rich", &entities(Kind::Account), |_, row| {
+        let mut account: Account = codec::decode(&row.value).unwrap();
+        (account.balance > Usdc::ZERO).then(|| {
+            *rich.lock().unwrap() = account.wallet.address();
+            account.balance = Usdc::from_atomic(account.balance.atomic() + 1);
+            codec::encode(&account)
+        })
+    })
+    .await;
+    assert_eq!(changed, 1);
+    let wallet = rich.lock().unwrap().clone();
+    assert_found(&host, &copy, "account.balance", &wallet);
+    assert_found(&host, &copy, "snapshot.content", &wallet);
+
+    let (copy, changed) = doctored(&host, "restated", &entities(Kind::Payment), |_, row| {
+        let mut payment: Payment = codec::decode(&row.value).unwrap();
+        payment.status = Status::Credited {
+            transaction: payment.transaction()?.to_owned(),
+        };
+        Some(codec::encode(&payment))
+    })
+    .await;
+    assert_eq!(changed, 3);
+    assert_found(&host, &copy, "snapshot.status", "pay_");
+
+    let (copy, _) = doctored(&host, "bitten", &entities(Kind::Card), |_, row| {
+        let mut bytes = row.value.to_vec();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        Some(bytes)
+    })
+    .await;
+    assert_found(&host, &copy, "snapshot.damaged", "card_");
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_12_verify_names_one_wrong_outcome() {
+    // Aim: a payment whose card is another payment's, or does not exist, and a transfer that the chain does not know are
+    // each named.
+    let (host, _) = used().await;
+    let wrong = std::sync::Mutex::new(None::<String>);
+    let swap = |to: Option<CardId>| {
+        let wrong = &wrong;
+        move |key: &RowKey, row: &Row| {
+            let mut payment: Payment = codec::decode(&row.value).unwrap();
+            let id = u128::from_be_bytes(key[2..].try_into().unwrap());
+            let name = purser_actors::id::PaymentId(id).to_string();
+            let mut wrong = wrong.lock().unwrap();
+            if wrong.get_or_insert_with(|| name.clone()) != &name {
+                return None;
+            }
+            if let Status::Fulfilled { product, transaction } = &mut payment.status {
+                match to {
+                    Some(card) => *product = Product::Card(card),
+                    None => "0xnowhere".clone_into(transaction),
+                }
+            }
+            Some(codec::encode(&payment))
+        }
+    };
+    let (copy, changed) = doctored(&host, "swapped", &entities(Kind::Payment), swap(Some(CardId(7)))).await;
+    assert_eq!(changed, 1);
+    let payment = wrong.lock().unwrap().clone().unwrap();
+    assert_found(&host, &copy, "payment.product", &payment);
+    assert_found(&host, &copy, "snapshot.content", &payment);
+    let (copy, _) = doctored(&host, "unlanded", &entities(Kind::Payment), swap(None)).await;
+    assert_found(&host, &copy, "chain.missing", &payment);
+    host.assert_books();
+}
+
+/// Every replay gets its card, and the books are right.
+async fn assert_whole(host: &Host, bought: &[(String, String)]) {
+    let service = host.start();
+    let site = Site::of(&service);
+    for (path, payment) in bought {
+        let again = Agent::pay(&site, path, payment).await;
+        assert!(again.card().starts_with("card_") && again.body.get("auth").is_none());
+    }
+    assert_eq!(site.transfers().await.len(), bought.len());
+    service.stop();
+    assert_eq!(host.assert_books()["entities"]["cards"], bought.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_65_snapshots_can_be_thrown_away() {
+    // Aim: sled's directory deleted, and damaged in every file: the service rebuilds it and knows everything.
+    let (host, bought) = used().await;
+    let sled = find_sled(&host);
+    std::fs::remove_dir_all(&sled).unwrap();
+    assert_whole(&host, &bought).await;
+    let mut files = 0;
+    for entry in std::fs::read_dir(&sled).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            let bytes = std::fs::read(&path).unwrap();
+            let noise: Vec<u8> = bytes.iter().map(|byte| byte ^ 0x5a).collect();
+            std::fs::write(&path, noise).unwrap();
+            files += 1;
+        }
+    }
+    assert!(files > 0);
+    assert_whole(&host, &bought).await;
+}
+
+fn find_sled(host: &Host) -> PathBuf {
+    let store = host.data().join("store");
+    let directories = std::fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().path());
+    let mut sled = directories.filter(|path| path.join("conf").is_file());
+    sled.next().unwrap_or_else(|| panic!("no sled in {}", store.display()))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_66_a_damaged_journal_is_refused_with_its_place() {
+    // Aim: one byte changed in the middle of the journal: neither the service nor verify starts, and both say where; the
+    // byte put back, everything is there.
+    let (host, bought) = used().await;
+    let store = host.data().join("store");
+    let mut segments: Vec<PathBuf> = std::fs::read_dir(&store)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file() && path.metadata().unwrap().len() == 1_048_576)
+        .collect();
+    segments.sort();
+    let segment = &segments[0];
+    let good = std::fs::read(segment).unwrap();
+    let used = good.iter().rposition(|byte| *byte != 0).unwrap();
+    let mut bad = good.clone();
+    bad[used / 3] ^= 0x10;
+    std::fs::write(segment, &bad).unwrap();
+    let Err(said) = host.try_start() else {
+        panic!("served from a damaged journal")
+    };
+    let name = segment.file_name().unwrap().to_str().unwrap();
+    assert!(
+        said.contains("damaged") && said.contains(name) && said.contains("byte"),
+        "{said}"
+    );
+    let verify = host.run(&["verify"]);
+    assert!(
+        !verify.status.success() && text(&verify).contains("damaged"),
+        "{}",
+        text(&verify)
+    );
+    std::fs::write(segment, &good).unwrap();
+    assert_whole(&host, &bought).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_65_what_cannot_be_written_is_refused_in_words() {
+    // Aim: a data directory that cannot be made, or is a file, and a directory that another process has: a clear
+    // refusal, and the one who has it goes on.
+    let host = Host::new();
+    let nowhere = host.run_on(&["serve"], std::path::Path::new("/proc/purser"));
+    assert!(
+        !nowhere.status.success() && text(&nowhere).contains("/proc/purser"),
+        "{}",
+        text(&nowhere)
+    );
+    let file = host.beside("file");
+    std::fs::write(&file, "not a directory").unwrap();
+    let taken = host.run_on(&["serve"], &file);
+    assert!(
+        !taken.status.success() && text(&taken).contains("cannot create"),
+        "{}",
+        text(&taken)
+    );
+
+    let service = host.start();
+    let Err(said) = host.try_start() else {
+        panic!("two processes on one directory")
+    };
+    assert!(said.contains("in use by another process"), "{said}");
+    for command in [&["verify"][..], &["backup", "/dev/null"]] {
+        let second = host.run(command);
+        assert!(
+            !second.status.success() && text(&second).contains("another process"),
+            "{}",
+            text(&second)
+        );
+    }
+    let site = Site::of(&service);
+    assert_eq!(
+        Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await.status,
+        200
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_66_a_backup_comes_back_and_a_damaged_one_does_not() {
+    // Aim: backup and restore through the binary: the restored books are right and every payment has its card; a backup
+    // with one changed byte and a store that is already there are refused.
+    let (mut host, bought) = used().await;
+    let file = host.beside("backup");
+    let path = file.to_str().unwrap().to_owned();
+    let made = host.run(&["backup", &path]);
+    assert!(made.status.success(), "{}", text(&made));
+    let over = host.run(&["restore", &path]);
+    assert!(!over.status.success(), "restored over a store: {}", text(&over));
+
+    let store = host.data().join("store");
+    std::fs::rename(&store, host.beside("lost")).unwrap();
+    let mut bytes = std::fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    let bad = host.beside("bad");
+    std::fs::write(&bad, &bytes).unwrap();
+    let refused = host.run(&["restore", bad.to_str().unwrap()]);
+    assert!(
+        !refused.status.success(),
+        "restored a damaged backup: {}",
+        text(&refused)
+    );
+
+    let restored = host.run(&["restore", &path]);
+    assert!(restored.status.success(), "{}", text(&restored));
+    let report: Value = host.assert_books();
+    assert_eq!(report["entities"]["payments"], 3);
+    host.set("RUST_LOG", "warn");
+    assert_whole(&host, &bought).await;
+}

@@ -1,0 +1,184 @@
+//! Requests and answers, without any client's opinions.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::host::{PATIENCE, Service};
+
+/// A client with keep-alive connections that follows nothing.
+pub(crate) fn client() -> reqwest::Client {
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .timeout(PATIENCE)
+        .no_proxy()
+        .build()
+        .unwrap()
+}
+
+/// An answer, read whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: http::HeaderMap,
+    pub(crate) text: String,
+    /// Null if it is no JSON.
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    async fn of(response: reqwest::Response) -> reqwest::Result<Self> {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await?;
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        Ok(Self {
+            status,
+            headers,
+            text,
+            body,
+        })
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    pub(crate) fn str(&self, field: &str) -> Option<&str> {
+        self.body.get(field).and_then(Value::as_str)
+    }
+
+    pub(crate) fn code(&self) -> &str {
+        self.str("code").unwrap_or_default()
+    }
+
+    /// The decoded `PAYMENT-RESPONSE`.
+    pub(crate) fn receipt(&self) -> Value {
+        let header = self.header("payment-response").expect("no receipt");
+        assert_eq!(self.header("x-payment-response"), Some(header));
+        serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap()
+    }
+
+    /// The card of a 200.
+    pub(crate) fn card(&self) -> &str {
+        assert_eq!(self.status, 200, "{}", self.text);
+        self.str("card_id")
+            .unwrap_or_else(|| panic!("no card in {}", self.text))
+    }
+}
+
+/// Sends a request; an error is a broken connection.
+pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
+    Answer::of(request.send().await?).await
+}
+
+/// A service with a client.
+pub(crate) struct Site<'a> {
+    pub(crate) service: &'a Service,
+    pub(crate) client: reqwest::Client,
+}
+
+impl<'a> Site<'a> {
+    pub(crate) fn of(service: &'a Service) -> Self {
+        Self {
+            service,
+            client: client(),
+        }
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str) -> reqwest::RequestBuilder {
+        let method = reqwest::Method::from_bytes(method.as_bytes()).unwrap();
+        self.client.request(method, format!("{}{path}", self.service.url))
+    }
+
+    /// GET with headers.
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = self.request("GET", path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        send(request).await.unwrap()
+    }
+
+    /// GET with a bearer token.
+    pub(crate) async fn get_as(&self, token: &str, path: &str) -> Answer {
+        self.get(path, &[("authorization", &format!("Bearer {token}"))]).await
+    }
+
+    /// POST of JSON.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        let request = self.request("POST", path).header("content-type", "application/json");
+        send(request.body(body.to_string())).await.unwrap()
+    }
+
+    /// Tells a sandbox chain to misbehave.
+    pub(crate) async fn chain_fault(&self, fault: Value) {
+        let answer = self.post("/sandbox/chain", &fault).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// Tells the issuer to misbehave.
+    pub(crate) async fn issuer_fault(&self, fault: Value) {
+        let answer = self.post("/sandbox/issuer", &fault).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// Every transfer to the treasury that stayed on a sandbox chain, on both networks.
+    pub(crate) async fn transfers(&self) -> Vec<Value> {
+        let state = self.get("/sandbox", &[]).await.body;
+        let mut all = Vec::new();
+        for chain in state["chains"].as_array().unwrap() {
+            let network = chain["network"].as_str().unwrap();
+            let mut after = 0;
+            loop {
+                let path = format!("/sandbox/transfers?network={network}&after={after}&limit=1000");
+                let page = self.get(&path, &[]).await.body;
+                for transfer in page["transfers"].as_array().unwrap() {
+                    after = transfer["position"].as_u64().unwrap();
+                    if transfer["to"] == chain["treasury"] && transfer["dropped"] == false {
+                        all.push(transfer.clone());
+                    }
+                }
+                if page["has_more"] == false {
+                    break;
+                }
+            }
+        }
+        all
+    }
+
+    /// Freezes an account, or thaws it when there is no message.
+    pub(crate) async fn freeze(&self, wallet: &str, message: Option<&str>) {
+        let answer = self
+            .post("/sandbox/freeze", &json!({"wallet": wallet, "message": message}))
+            .await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
+    /// Every event of a token's account after a sequence.
+    pub(crate) async fn events(&self, token: &str, mut after: u64) -> Vec<Value> {
+        let mut all = Vec::new();
+        loop {
+            let page = self.get_as(token, &format!("/events?after={after}&limit=100")).await;
+            assert_eq!(page.status, 200, "{}", page.text);
+            all.extend(page.body["events"].as_array().unwrap().iter().cloned());
+            after = page.body["next_after"].as_u64().unwrap();
+            if page.body["has_more"] == false {
+                return all;
+            }
+        }
+    }
+}
+
+/// Asks again and again until there is an answer.
+pub(crate) async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let started = Instant::now();
+    loop {
+        if let Some(found) = ask().await {
+            return found;
+        }
+        assert!(started.elapsed() < PATIENCE, "waited in vain: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,234 @@
+//! The habits of the house, held by a test: dependencies, sizes, names, and words that have no place here.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+#[path = "tidy/documents.rs"]
+mod documents;
+#[path = "tidy/tree.rs"]
+mod tree;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tree::{ROOT, files, functions, lines_with, none};
+
+const LONGEST_FILE: usize = 400;
+const LONGEST_FUNCTION: usize = 70;
+
+// Aim: the arrows between the crates point one way, and the engine knows no web and no chain.
+#[test]
+fn dependencies_run_one_way() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(ROOT)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let dependencies = package["dependencies"].as_array().unwrap();
+        // Development dependencies count too: a test that reaches up the tree would tie the knot again.
+        let names = dependencies.iter().map(|d| d["name"].as_str().unwrap().to_owned());
+        needs.insert(package["name"].as_str().unwrap().to_owned(), names.collect());
+    }
+    let known = ["purser", "purser-actors", "purser-storage"];
+    assert_eq!(needs.keys().map(String::as_str).collect::<Vec<_>>(), known);
+    let (actors, storage) = (&needs["purser-actors"], &needs["purser-storage"]);
+    assert!(actors.contains("purser-storage") && !actors.contains("purser"));
+    assert!(!storage.contains("purser") && !storage.contains("purser-actors"));
+    let outside = [
+        "axum",
+        "hyper",
+        "hyper-util",
+        "http",
+        "tower",
+        "reqwest",
+        "tokio-tungstenite",
+        "utoipa",
+        "secp256k1",
+        "k256",
+        "ed25519-dalek",
+        "sha3",
+        "clap",
+        "toml",
+    ];
+    for crate_name in outside {
+        assert!(!actors.contains(crate_name), "actors must not know {crate_name}");
+        assert!(!storage.contains(crate_name), "storage must not know {crate_name}");
+    }
+    assert!(
+        !storage.contains("ractor") && !actors.contains("sled"),
+        "actors act, storage stores"
+    );
+}
+
+// Aim: every crate takes the workspace's lints, and those forbid what they should.
+#[test]
+fn every_crate_takes_the_lints() {
+    for manifest in ["Cargo.toml", "actors/Cargo.toml", "storage/Cargo.toml"] {
+        let text = fs::read_to_string(Path::new(ROOT).join(manifest)).unwrap();
+        assert!(text.contains("[lints]\nworkspace = true"), "{manifest}");
+    }
+    let root = fs::read_to_string(Path::new(ROOT).join("Cargo.toml")).unwrap();
+    for lint in [
+        "unwrap_used",
+        "expect_used",
+        "float_arithmetic",
+        "print_stdout",
+        "dbg_macro",
+        "todo",
+        "missing_docs",
+    ] {
+        assert!(root.contains(&format!("{lint} = \"warn\"")), "{lint}");
+    }
+    assert!(root.contains("unsafe_code = \"deny\""));
+}
+
+// Aim: no shipped line opens an Option or Result without looking: the lint is silenced in tests only.
+#[test]
+fn only_tests_unwrap() {
+    let lints = ["clippy::unwrap_used", "clippy::expect_used", "clippy::panic"];
+    let mut found = Vec::new();
+    for file in files().iter().filter(|f| f.is_product()) {
+        for (n, line) in lines_with(file.code(), &lints) {
+            found.push(format!("{}:{n}: {line}", file.name));
+        }
+    }
+    none(&found, "a lint is silenced outside tests");
+}
+
+// Aim: a file is read in one sitting, a function on one screen.
+#[test]
+fn files_and_functions_are_short() {
+    let mut found = Vec::new();
+    for file in files().iter().filter(|f| f.is_rust()) {
+        let length = file.text.lines().count();
+        let reason = file
+            .text
+            .lines()
+            .take(15)
+            .any(|l| l.contains(concat!("long ", "because")));
+        if length > LONGEST_FILE && !reason {
+            found.push(format!("{}: {length} lines", file.name));
+        }
+        for (line, name, length) in functions(&file.text) {
+            if length > LONGEST_FUNCTION {
+                found.push(format!("{}:{line}: `{name}` has {length} lines", file.name));
+            }
+        }
+    }
+    none(&found, "too long");
+}
+
+// Aim: a file's name says what is in it, and every module is `x.rs` beside `x/`.
+#[test]
+fn names_say_something() {
+    let empty = ["utils", "util", "common", "helpers", "helper", "misc"];
+    let mut found = Vec::new();
+    for file in files() {
+        if file.name.ends_with("/mod.rs") || file.name.split(['/', '.']).any(|part| empty.contains(&part)) {
+            found.push(file.name);
+        }
+    }
+    none(&found, "names that say nothing");
+}
+
+// Aim: nothing unfinished is called done.
+#[test]
+fn nothing_is_left_undone() {
+    let words = [
+        concat!("to", "do!"),
+        concat!("d", "bg!"),
+        concat!("unimple", "mented!"),
+        concat!("FIX", "ME"),
+        concat!("X", "XX"),
+        concat!("#[ig", "nore"),
+        concat!("allow(dead", "_code"),
+    ];
+    let mut found = Vec::new();
+    for file in files().iter().filter(|f| f.is_rust() || f.name.ends_with(".toml")) {
+        for (n, line) in lines_with(&file.text, &words) {
+            found.push(format!("{}:{n}: {line}", file.name));
+        }
+    }
+    none(&found, "unfinished");
+}
+
+// Aim: only the command line speaks to the terminal; everything else logs.
+#[test]
+fn only_the_terminal_prints() {
+    let words = ["println!", "eprintln!", "print!", "eprint!", "io::stdout", "io::stderr"];
+    let allowed = ["src/cli/terminal.rs", "src/cli/serve.rs"];
+    let mut found = Vec::new();
+    for file in files()
+        .iter()
+        .filter(|f| f.is_product() && !allowed.contains(&f.name.as_str()))
+    {
+        for (n, line) in lines_with(file.code(), &words) {
+            found.push(format!("{}:{n}: {line}", file.name));
+        }
+    }
+    none(&found, "printing");
+}
+
+// Aim: no float is near money. The pricing schema alone names the type, for documents that know no other number.
+#[test]
+fn no_float_is_near_money() {
+    let mut found = Vec::new();
+    for file in files().iter().filter(|f| f.is_product()) {
+        for (n, line) in lines_with(file.code(), &["f32", "f64"]) {
+            if file.name != "src/http/pricing.rs" || line != "#[schema(value_type = f64)]" {
+                found.push(format!("{}:{n}: {line}", file.name));
+            }
+        }
+    }
+    none(&found, "floats");
+}
+
+// Aim: time and chance come in through ports; one file asks the machine for them.
+#[test]
+fn one_file_asks_the_machine_for_time_and_chance() {
+    let words = [
+        "SystemTime::now",
+        "Instant::now",
+        "getrandom",
+        "thread_rng",
+        "OsRng",
+        "rand",
+    ];
+    // Pauses, not decisions: when to ping a stream, how long the snapshots were applied for.
+    let pauses = ["src/stream/socket.rs", "storage/src/journal/threads.rs"];
+    let mut found = Vec::new();
+    for file in files().iter().filter(|f| f.is_product() && f.name != "src/system.rs") {
+        for (n, line) in lines_with(file.code(), &words) {
+            let pause = pauses.contains(&file.name.as_str()) && line.contains("Instant::now");
+            if !pause && !line.starts_with("//") {
+                found.push(format!("{}:{n}: {line}", file.name));
+            }
+        }
+    }
+    none(&found, "time or chance outside its port");
+}
+
+// Aim: nothing committed names the machine it was written on.
+#[test]
+fn no_path_of_a_developers_machine() {
+    let paths = [
+        concat!("/ho", "me/"),
+        concat!("/Us", "ers/"),
+        concat!("/ro", "ot/"),
+        concat!("/wo", "rk/"),
+    ];
+    let mut found = Vec::new();
+    for file in files() {
+        for (n, line) in file.text.lines().enumerate() {
+            if paths.iter().any(|p| line.contains(p)) {
+                found.push(format!("{}:{}: {}", file.name, n + 1, line.trim()));
+            }
+        }
+    }
+    none(&found, "paths of a machine");
+}
