@@ -178,6 +178,8 @@ impl Bench {
         };
         bench.runtime.block_on(bench.activate());
         bench.drain(&bench.shell);
+        // Making files leaves a burst of writes behind, under which every sync waits.
+        std::thread::sleep(bench.time * 3);
         Ok(bench)
     }
 

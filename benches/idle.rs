@@ -96,7 +96,13 @@ fn create(dir: &Path, count: u64, buyers: &[TestWallet]) -> Result<(), Fault> {
         }
         made += batch.writes.len() as u64;
         let done = done.clone();
-        store.commit(batch, Box::new(move |outcome| drop(done.send(outcome))));
+        store.commit(
+            batch,
+            Box::new(move |outcome| {
+                // It is waited for just below.
+                let _ = done.send(outcome);
+            }),
+        );
         durable.recv()??;
         while store.headroom().lag_bytes > 64 << 20 {
             std::thread::sleep(Duration::from_millis(5));

@@ -13,6 +13,7 @@ mod figures;
 mod idle;
 mod instructions;
 mod place;
+mod profile;
 mod web;
 
 /// Whatever went wrong; a bench has nobody to handle it.
@@ -56,6 +57,7 @@ fn main() -> Result<(), Fault> {
         // This program again, as a part of a measurement in a process of its own.
         ["part", "stub"] => return web::stub::serve(),
         ["part", "commands", count] => return instructions::commands(count.parse()?),
+        ["profile", kind] => return profile::run(kind),
         _ => {}
     }
     let mut plan = if args.iter().any(|a| a == "--short") {

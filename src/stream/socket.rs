@@ -18,6 +18,9 @@ use super::hub::{Hub, Seat};
 use crate::config;
 use crate::http::caller::{Authenticator, Claims, Gate};
 
+/// Read from a client's socket at a time; a longer message takes several reads.
+const READ_BUFFER_BYTES: usize = 2048;
+
 /// What every stream needs.
 pub struct StreamState {
     /// Where live events come from.
@@ -49,6 +52,8 @@ pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access
     socket
         .max_message_size(most)
         .max_frame_size(most)
+        // It is filled with zeros at every look for a message, and clients say little.
+        .read_buffer_size(READ_BUFFER_BYTES)
         // A frame is written at once or not at all, so that a close can still follow it.
         .write_buffer_size(0)
         .max_write_buffer_size(state.config.buffer_bytes.saturating_mul(4).max(1 << 20))
