@@ -95,11 +95,15 @@ async fn page(
     };
     let mut looked = 0;
     loop {
-        let read = stream
-            .store
-            .events(found.next_after, SCAN_PAGE, Some(&subject))
-            .await
-            .map_err(|e| of_store(&e))?;
+        let read = match stream.store.events(found.next_after, SCAN_PAGE, Some(&subject)).await {
+            Ok(read) => read,
+            // No sequence is 0: it asks for what is kept, whatever that begins with.
+            Err(StoreError::Expired { oldest }) if found.next_after == 0 && oldest > 1 => {
+                found.next_after = oldest - 1;
+                continue;
+            }
+            Err(error) => return Err(of_store(&error)),
+        };
         for event in &read {
             // One more than asked for exists: that is all `has_more` needs to know.
             if found.events.len() == limit || looked == SCAN_LIMIT {

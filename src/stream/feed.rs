@@ -71,10 +71,15 @@ impl Feed {
                 }
             }
             if self.behind {
-                let page = self
-                    .store
-                    .events(self.cursor, PAGE, Some(self.subscription.subject()))
-                    .await?;
+                let read = self.store.events(self.cursor, PAGE, Some(self.subscription.subject()));
+                let page = match read.await {
+                    // No sequence is 0: it asks for what is kept, whatever that begins with.
+                    Err(StoreError::Expired { oldest }) if self.cursor == 0 && oldest > 1 => {
+                        self.cursor = oldest - 1;
+                        continue;
+                    }
+                    read => read?,
+                };
                 self.behind = page.len() == PAGE;
                 self.ready = page.into();
                 continue;
