@@ -43,7 +43,10 @@ const BARE_HOT: &str = "bare ractor, one hot actor";
 pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
     for callers in [1, 64, 1024] {
         let rows = measure(plan, callers)?;
-        let title = format!("commits, {callers} callers ({} bytes each in the journal)", Written::new().frame.len());
+        let title = format!(
+            "commits, {callers} callers ({} bytes each in the journal)",
+            Written::new().frame.len()
+        );
         let ceilings: &[(&str, &[&str])] = &[
             (JOURNAL, &[RAW, SLED]),
             (MANY, &[RAW, SLED, SLED_ROW, JOURNAL, BARE_MANY]),

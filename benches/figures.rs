@@ -23,7 +23,9 @@ impl Sample {
         latencies.sort_unstable();
         let at = |share: f64| {
             let place = (latencies.len() as f64 * share) as usize;
-            latencies.get(place.min(latencies.len().saturating_sub(1))).map_or(0.0, |us| f64::from(*us))
+            latencies
+                .get(place.min(latencies.len().saturating_sub(1)))
+                .map_or(0.0, |us| f64::from(*us))
         };
         Self {
             count: latencies.len() as u64,
@@ -73,7 +75,12 @@ impl Row {
 
     /// Median of the ratios round by round: neighbours in time share the machine's mood.
     pub(crate) fn ratio(&self, ceiling: &Self, of: impl Fn(&Sample) -> f64) -> f64 {
-        median(self.samples.iter().zip(&ceiling.samples).map(|(own, top)| of(own) / of(top)))
+        median(
+            self.samples
+                .iter()
+                .zip(&ceiling.samples)
+                .map(|(own, top)| of(own) / of(top)),
+        )
     }
 }
 
@@ -81,7 +88,10 @@ impl Row {
 pub(crate) fn print(title: &str, rows: &[Row], ceilings: &[(&str, &[&str])]) {
     println!("\n{title}");
     let (name, rate, running) = ("row", "per second", "undrained");
-    println!("  {name:<34}{rate:>12}{running:>12}{:>10}{:>10}{:>9}  ratios", "p50 us", "p99 us", "cpu us");
+    println!(
+        "  {name:<34}{rate:>12}{running:>12}{:>10}{:>10}{:>9}  ratios",
+        "p50 us", "p99 us", "cpu us"
+    );
     for row in rows {
         let mut ratios = String::new();
         for (own, tops) in ceilings {

@@ -31,16 +31,30 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
         .collect::<Result<_, _>>()?;
     let begun = Instant::now();
     create(dir.path(), plan.idle_accounts, &buyers)?;
-    println!("\n{} idle accounts (made in {:.1} s, {} MiB on disk)", plan.idle_accounts, seconds(begun), disk_mib(dir.path()));
+    println!(
+        "\n{} idle accounts (made in {:.1} s, {} MiB on disk)",
+        plan.idle_accounts,
+        seconds(begun),
+        disk_mib(dir.path())
+    );
     for start in ["after a clean stop", "again"] {
         let begun = Instant::now();
         let service = Service::start(dir.path(), &[])?;
-        let first = tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-            let mut connection = Connection::open(service.address).await?;
-            connection.call(&shop::request(service.address, "/get-pricing", "")).await
-        })?;
+        let first = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?
+            .block_on(async {
+                let mut connection = Connection::open(service.address).await?;
+                connection
+                    .call(&shop::request(service.address, "/get-pricing", ""))
+                    .await
+            })?;
         assert_eq!(first.status, 200, "the first answer is an answer");
-        println!("  {start}: first answer after {:.2} s, {} MiB resident", seconds(begun), place::resident_mib(service.id()));
+        println!(
+            "  {start}: first answer after {:.2} s, {} MiB resident",
+            seconds(begun),
+            place::resident_mib(service.id())
+        );
         service.stop()?;
     }
     touch(dir.path(), &buyers)
@@ -96,7 +110,9 @@ fn create(dir: &Path, count: u64, buyers: &[TestWallet]) -> Result<(), Fault> {
 fn address(n: u64) -> [u8; 20] {
     let mut address = [0; 20];
     for (i, part) in address.chunks_mut(8).enumerate() {
-        let mixed = (n + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(i as u32 * 21 + 7);
+        let mixed = (n + 1)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .rotate_left(i as u32 * 21 + 7);
         let bytes = mixed.wrapping_mul(0xD6E8_FEB8_6659_FD93).to_be_bytes();
         part.copy_from_slice(&bytes[..part.len()]);
     }
@@ -108,7 +124,10 @@ fn touch(dir: &Path, buyers: &[TestWallet]) -> Result<(), Fault> {
     let service = Service::start_with(dir, &[], &[("PURSER_ENGINE__RESIDENT_MAX", RESIDENT_MAX)])?;
     let client = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mib = || place::resident_mib(service.id());
-    println!("  engine.resident_max = {RESIDENT_MAX} of each kind; {} MiB before", mib());
+    println!(
+        "  engine.resident_max = {RESIDENT_MAX} of each kind; {} MiB before",
+        mib()
+    );
     let step = buyers.len().div_ceil(5);
     for (n, buyers) in buyers.chunks(step).enumerate() {
         let peak = client.block_on(async {
@@ -119,7 +138,11 @@ fn touch(dir: &Path, buyers: &[TestWallet]) -> Result<(), Fault> {
             tokio::time::sleep(Duration::from_secs(11)).await;
             Ok::<_, Fault>(peak)
         })?;
-        println!("  {:>8} accounts touched: {peak} MiB resident at once, {} MiB at rest", (n + 1) * step, mib());
+        println!(
+            "  {:>8} accounts touched: {peak} MiB resident at once, {} MiB at rest",
+            (n + 1) * step,
+            mib()
+        );
     }
     service.stop()
 }

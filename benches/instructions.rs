@@ -29,12 +29,18 @@ pub(crate) fn run() -> Result<(), Fault> {
     }
     let dir = place::directory()?;
     let per = |counts: (u64, u64), totals: (u64, u64)| (totals.1 - totals.0) / (counts.1 - counts.0);
-    let commands = (count_commands(dir.path(), COMMANDS.0)?, count_commands(dir.path(), COMMANDS.1)?);
+    let commands = (
+        count_commands(dir.path(), COMMANDS.0)?,
+        count_commands(dir.path(), COMMANDS.1)?,
+    );
     println!("  a command through the shell, durable {:>12}", per(COMMANDS, commands));
     let reads = (count_web(dir.path(), 0, READS.0)?, count_web(dir.path(), 0, READS.1)?);
     let counts = (READS.0 as u64, READS.1 as u64);
     println!("  an authenticated read                {:>12}", per(counts, reads));
-    let paid = (count_web(dir.path(), PAID_CALLS.0, 0)?, count_web(dir.path(), PAID_CALLS.1, 0)?);
+    let paid = (
+        count_web(dir.path(), PAID_CALLS.0, 0)?,
+        count_web(dir.path(), PAID_CALLS.1, 0)?,
+    );
     let counts = (PAID_CALLS.0 as u64, PAID_CALLS.1 as u64);
     println!("  a paid call until its card is ready  {:>12}", per(counts, paid));
     Ok(())
@@ -49,7 +55,10 @@ fn output(dir: &Path, name: &str) -> (std::path::PathBuf, String) {
 
 fn total(path: &Path) -> Result<u64, Fault> {
     let text = std::fs::read_to_string(path)?;
-    let line = text.lines().rev().find_map(|l| l.strip_prefix("totals: ").or(l.strip_prefix("summary: ")));
+    let line = text
+        .lines()
+        .rev()
+        .find_map(|l| l.strip_prefix("totals: ").or(l.strip_prefix("summary: ")));
     Ok(line.ok_or("callgrind wrote no total")?.trim().parse()?)
 }
 
@@ -60,7 +69,11 @@ fn count_commands(dir: &Path, count: u64) -> Result<u64, Fault> {
         .arg(std::env::current_exe()?)
         .args(["part", "commands", &count.to_string()])
         .status()?;
-    if status.success() { total(&path) } else { Err("the commands failed".into()) }
+    if status.success() {
+        total(&path)
+    } else {
+        Err("the commands failed".into())
+    }
 }
 
 /// The part that is counted: so many commands, one after the other, over 64 actors.
@@ -71,7 +84,10 @@ pub(crate) fn commands(count: u64) -> Result<(), Fault> {
     runtime.block_on(async {
         let (tallies, root) = family(store.clone()).await?;
         for n in 0..count {
-            tallies.ask(Number(n % 64), 1).await.map_err(|refusal| format!("{refusal:?}"))?;
+            tallies
+                .ask(Number(n % 64), 1)
+                .await
+                .map_err(|refusal| format!("{refusal:?}"))?;
         }
         root.stop(None);
         Ok::<_, Fault>(())
@@ -99,7 +115,10 @@ fn count_web(dir: &Path, paid: usize, reads: usize) -> Result<u64, Fault> {
     service.stop()?;
     if let Some(kept) = std::env::var_os("PURSER_BENCH_KEEP") {
         // For callgrind_annotate.
-        std::fs::copy(&path, Path::new(&kept).join(format!("callgrind.paid{paid}.reads{reads}")))?;
+        std::fs::copy(
+            &path,
+            Path::new(&kept).join(format!("callgrind.paid{paid}.reads{reads}")),
+        )?;
     }
     total(&path)
 }

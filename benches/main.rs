@@ -47,14 +47,22 @@ const SHORT: Plan = Plan {
 
 fn main() -> Result<(), Fault> {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    let named: Vec<&str> = args.iter().map(String::as_str).filter(|a| !a.starts_with("--")).collect();
+    let named: Vec<&str> = args
+        .iter()
+        .map(String::as_str)
+        .filter(|a| !a.starts_with("--"))
+        .collect();
     match named.as_slice() {
         // This program again, as a part of a measurement in a process of its own.
         ["part", "stub"] => return web::stub::serve(),
         ["part", "commands", count] => return instructions::commands(count.parse()?),
         _ => {}
     }
-    let mut plan = if args.iter().any(|a| a == "--short") { SHORT } else { FULL };
+    let mut plan = if args.iter().any(|a| a == "--short") {
+        SHORT
+    } else {
+        FULL
+    };
     if let Some(rounds) = args.iter().find_map(|a| a.strip_prefix("--rounds=")) {
         plan.rounds = rounds.parse()?;
     }

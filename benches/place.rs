@@ -65,8 +65,12 @@ pub(crate) fn cpu_us(pid: u32) -> u64 {
 /// Resident memory of a process, in MiB.
 pub(crate) fn resident_mib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let kib = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<u64>().ok());
+    let kib = status.lines().find_map(|line| {
+        line.strip_prefix("VmRSS:")?
+            .split_whitespace()
+            .next()?
+            .parse::<u64>()
+            .ok()
+    });
     kib.unwrap_or(0) / 1024
 }

@@ -36,7 +36,10 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
     let shop = client.block_on(Shop::open(service.address, 128))?;
     let bench = Bench {
         paid_stub: Stub::start(&Constant::paid(&shop.bought))?,
-        hello: Stub::start(&Constant::of(&client.block_on(shop.read_balance())?, "/get-account-balance"))?,
+        hello: Stub::start(&Constant::of(
+            &client.block_on(shop.read_balance())?,
+            "/get-account-balance",
+        ))?,
         constant_402: Stub::start(&Constant::of(&shop.challenge, "/get-card"))?,
         shop,
         service,
@@ -96,11 +99,19 @@ impl Bench {
 
         let (paid, ready) = self.paid(spread()).await?;
         let balance = self.shop.balance_requests(CONNECTIONS);
-        let hello = self.constant(self.hello.address, self.hello.id(), &balance, 200).await?;
-        let read = self.constant(self.service.address, self.service.id(), &balance, 200).await?;
+        let hello = self
+            .constant(self.hello.address, self.hello.id(), &balance, 200)
+            .await?;
+        let read = self
+            .constant(self.service.address, self.service.id(), &balance, 200)
+            .await?;
         let unpaid = vec![self.shop.unpaid_request(); CONNECTIONS];
-        let constant = self.constant(self.constant_402.address, self.constant_402.id(), &unpaid, 402).await?;
-        let challenge = self.constant(self.service.address, self.service.id(), &unpaid, 402).await?;
+        let constant = self
+            .constant(self.constant_402.address, self.constant_402.id(), &unpaid, 402)
+            .await?;
+        let challenge = self
+            .constant(self.service.address, self.service.id(), &unpaid, 402)
+            .await?;
         Ok(vec![stub, paid, ready, hello, read, constant, challenge])
     }
 

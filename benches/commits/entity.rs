@@ -153,7 +153,10 @@ pub(crate) async fn family(store: Arc<dyn Store>) -> Result<(Family<Tally>, Acto
 pub(crate) fn sample() -> (Vec<u8>, Vec<u8>) {
     let counted = Counted { by: 1 };
     let tally = Tally::apply(None, &Number(0), &counted);
-    (tally.map(|t| codec::encode(&t)).unwrap_or_default(), codec::encode(&counted))
+    (
+        tally.map(|t| codec::encode(&t)).unwrap_or_default(),
+        codec::encode(&counted),
+    )
 }
 
 /// The ceiling of the shell: an actor that answers at once.

@@ -73,7 +73,9 @@ fn router(spec: &Constant) -> Result<Router, Fault> {
         let till = Till::new(page, &spec.body)?;
         Router::new().route(&spec.path, get(paid)).with_state(Arc::new(till))
     } else {
-        Router::new().route(&spec.path, get(constant)).with_state(Arc::new(page))
+        Router::new()
+            .route(&spec.path, get(constant))
+            .with_state(Arc::new(page))
     })
 }
 
@@ -104,7 +106,10 @@ impl Till {
         let amount = Usdc::from_cents(Cents::new(CENTS))?;
         let seconds = u32::try_from(config.payment.max_timeout_seconds)?;
         let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or("no token account")?;
-        let terms = [Payee::Base(Arc::new(BasePayee::usdc(base))), Payee::Solana(Arc::new(solana))];
+        let terms = [
+            Payee::Base(Arc::new(BasePayee::usdc(base))),
+            Payee::Solana(Arc::new(solana)),
+        ];
         let keys = Keys::generate(SystemClock.now(), &SystemEntropy);
         let derived = IdentityKeys::derive(&keys);
         Ok(Self {
