@@ -40,6 +40,8 @@ pub struct Args {
 
 /// The token has expired.
 const CLOSE_EXPIRED: u16 = 4001;
+/// Events after our place are no longer kept.
+const CLOSE_GONE: u16 = 4010;
 /// We read too slowly.
 const CLOSE_SLOW: u16 = 4008;
 
@@ -172,6 +174,7 @@ async fn connect(server: &Url, token: &str, cursor: &mut Cursor) -> Result<End, 
                 return Ok(match code {
                     CLOSE_EXPIRED if worked => End::Expired,
                     CLOSE_EXPIRED => End::Unauthorized,
+                    CLOSE_GONE => cursor.skip(&why),
                     CLOSE_SLOW => End::Again("too slow for the stream".to_owned()),
                     _ => lost(format!("the server closed the stream ({code} {why})")),
                 });
@@ -193,6 +196,20 @@ impl Cursor {
             message["types"] = json!(self.types);
         }
         message
+    }
+
+    /// Goes on with the oldest event that is kept: the ones in between are lost, and asking for them again is in vain.
+    fn skip(&mut self, reason: &str) -> End {
+        let oldest = serde_json::from_str::<Value>(reason)
+            .ok()
+            .and_then(|reason| reason["oldest"].as_u64());
+        match oldest.and_then(|oldest| oldest.checked_sub(1)) {
+            Some(before) if Some(before) != self.after => {
+                self.after = Some(before);
+                End::Again("events were missed that are no longer kept".to_owned())
+            }
+            _ => End::Failed("the server no longer keeps the events that were asked for".to_owned()),
+        }
     }
 
     /// Prints an event once and moves on. Kinds of messages we do not know are passed over.
@@ -280,5 +297,21 @@ mod tests {
         );
         assert!(matches!(cursor.take("x").unwrap(), Some(End::Failed(_))));
         assert_eq!(cursor.after, Some(9));
+    }
+
+    #[test]
+    fn a_cursor_that_is_too_old_moves_to_what_is_kept() {
+        // Aim: after 4010 the next subscription begins at the oldest event kept, also when a restored service counts
+        // from elsewhere; a server that says the same again is not asked without pause.
+        let mut cursor = Cursor {
+            after: Some(38),
+            types: Vec::new(),
+            as_json: true,
+        };
+        assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), End::Again(_)));
+        assert_eq!(cursor.subscribe()["after"], 4_294_967_355u64);
+        assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), End::Failed(_)));
+        assert!(matches!(cursor.skip("gone"), End::Failed(_)));
+        assert_eq!(cursor.after, Some(4_294_967_355));
     }
 }

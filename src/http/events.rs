@@ -96,12 +96,13 @@ async fn page(
     let mut looked = 0;
     loop {
         let read = match stream.store.events(found.next_after, SCAN_PAGE, Some(&subject)).await {
-            // "From the beginning" is from the oldest that is kept.
-            Err(StoreError::Expired { oldest }) if found.next_after == 0 => {
-                found.next_after = oldest.saturating_sub(1);
+            Ok(read) => read,
+            // No sequence is 0: it asks for what is kept, whatever that begins with.
+            Err(StoreError::Expired { oldest }) if found.next_after == 0 && oldest > 1 => {
+                found.next_after = oldest - 1;
                 continue;
             }
-            read => read.map_err(|e| of_store(&e))?,
+            Err(error) => return Err(of_store(&error)),
         };
         for event in &read {
             // One more than asked for exists: that is all `has_more` needs to know.

@@ -71,14 +71,11 @@ impl Feed {
                 }
             }
             if self.behind {
-                let read = self
-                    .store
-                    .events(self.cursor, PAGE, Some(self.subscription.subject()))
-                    .await;
-                let page = match read {
-                    // "From the beginning" is from the oldest that is kept.
-                    Err(StoreError::Expired { oldest }) if self.cursor == 0 => {
-                        self.cursor = oldest.saturating_sub(1);
+                let read = self.store.events(self.cursor, PAGE, Some(self.subscription.subject()));
+                let page = match read.await {
+                    // No sequence is 0: it asks for what is kept, whatever that begins with.
+                    Err(StoreError::Expired { oldest }) if self.cursor == 0 && oldest > 1 => {
+                        self.cursor = oldest - 1;
                         continue;
                     }
                     read => read?,

@@ -312,4 +312,8 @@ async fn events_are_paged() {
     world.store.oldest.store(5, Ordering::SeqCst);
     let lost = ask("?after=1").await;
     assert_eq!((lost.status, lost.code().as_str()), (410, "cursor_expired"));
+    // No cursor, or 0, is no lost one: it begins with the oldest that is kept.
+    for query in ["", "?after=0"] {
+        assert_eq!(seqs(&ask(query).await.json()), [5, 7, 9]);
+    }
 }

@@ -118,6 +118,15 @@
     else load().catch(() => {});
   };
 
+  const oldestKept = (reason) => {
+    try {
+      const oldest = JSON.parse(reason).oldest;
+      return Number.isSafeInteger(oldest) ? oldest - 1 : known;
+    } catch {
+      return known;
+    }
+  };
+
   const listen = () => {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(scheme + "//" + location.host + "/stream");
@@ -133,8 +142,8 @@
     };
     socket.onclose = (end) => {
       if (end.code === 4001) { say("signed out"); return; }
-      // The events after our place are no longer kept: go on with what comes next.
-      if (end.code === 4010) cursor = known;
+      // The events after our place are no longer kept: go on with the oldest that is.
+      if (end.code === 4010) cursor = oldestKept(end.reason);
       say("reconnecting");
       wait = Math.min(wait * 2, 30000);
       setTimeout(() => load().then(listen, listen), wait);
