@@ -42,6 +42,21 @@ pub struct PlainCard {
     pub exp_year: u16,
 }
 
+/// What merchants are told when they ask where a card's bills go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BillingAddress {
+    /// Street and number.
+    pub line1: String,
+    /// City.
+    pub city: String,
+    /// Two letters.
+    pub state: String,
+    /// ZIP code.
+    pub postal_code: String,
+    /// ISO 3166-1 alpha-2.
+    pub country: String,
+}
+
 /// An issuer of cards, in plain.
 pub trait Issuer: Send + Sync {
     /// Orders a card or asks after an order; the key makes them the same call.
@@ -52,6 +67,9 @@ pub trait Issuer: Send + Sync {
 
     /// What can still be spent with the card. `Permanent` for a card that is not this issuer's.
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
+
+    /// The billing address of this issuer's cards.
+    fn billing_address(&self) -> BillingAddress;
 }
 
 /// An issuer as the engine may see it: what comes out is sealed.

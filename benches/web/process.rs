@@ -28,6 +28,7 @@ card_usd_per_day = "1000000000"
 [sandbox]
 faucet_usdc = "1000000000"
 card_ready_ms = 500
+settle_ms = 0
 "#;
 
 /// A running `purser serve`; killed when dropped, as any process may be.

@@ -189,6 +189,7 @@ pub struct Sandbox {
     #[serde(deserialize_with = "text::usdc")]
     pub faucet_usdc: Usdc,
     pub card_ready_ms: u64,
+    pub settle_ms: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -189,12 +189,13 @@ async fn details(cards: &Cards, id: CardId, card: &Card) -> Result<View, ApiErro
         Err(Denied::Rejected(_)) => return Err(unknown()),
         Err(_) => return Err(later()),
     }
+    let billing = cards.issuer.billing_address();
     let address = View::new()
-        .text("line1", "101 Sandbox Street")
-        .text("city", "San Francisco")
-        .text("state", "CA")
-        .text("postal_code", "94105")
-        .text("country", "US");
+        .text("line1", billing.line1)
+        .text("city", billing.city)
+        .text("state", billing.state)
+        .text("postal_code", billing.postal_code)
+        .text("country", billing.country);
     Ok(View::new()
         .text("card_number", number.number().expose_secret())
         .integer("exp_month", u64::from(number.exp_month()))

@@ -18,7 +18,7 @@ use purser_actors::money::Cents;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssueCard, PortError, Timestamp};
 
 use self::fault::{IssuerFault, IssuerFaults, IssuerRule, Magic, magic_of};
-use super::{Issuer, PlainCard, PlainIssuance};
+use super::{BillingAddress, Issuer, PlainCard, PlainIssuance};
 use crate::sandbox::record_log::{LogError, RecordLog};
 use crate::secret::Secret;
 
@@ -291,6 +291,16 @@ impl SandboxIssuer {
 }
 
 impl Issuer for SandboxIssuer {
+    fn billing_address(&self) -> BillingAddress {
+        BillingAddress {
+            line1: "101 Sandbox Street".into(),
+            city: "San Francisco".into(),
+            state: "CA".into(),
+            postal_code: "94105".into(),
+            country: "US".into(),
+        }
+    }
+
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<PlainIssuance, PortError>> {
         Box::pin(self.take_order(order))
     }
