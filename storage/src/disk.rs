@@ -72,6 +72,13 @@ pub trait Disk: Send + Sync + 'static {
     /// # Errors
     /// Whatever the device reports.
     fn sync_dir(&self) -> io::Result<()>;
+
+    /// A number that nobody outside the process can guess, another one at every call. Each journal segment
+    /// takes one into its checksums, so that a caller's bytes cannot be shaped like the journal's own.
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    fn salt(&self) -> io::Result<u64>;
 }
 
 /// A directory of the real file system.
@@ -152,6 +159,12 @@ impl Disk for FileDisk {
 
     fn sync_dir(&self) -> io::Result<()> {
         self.dir.sync_all()
+    }
+
+    fn salt(&self) -> io::Result<u64> {
+        let mut raw = [0; 8];
+        getrandom::fill(&mut raw).map_err(io::Error::other)?;
+        Ok(u64::from_le_bytes(raw))
     }
 }
 

@@ -121,10 +121,10 @@ fn take_frame(
     wanted: &mut Wanted<'_>,
 ) -> Result<u64, StoreError> {
     let head = window.get(at, frame::HEADER).map_err(|e| io(segment, e))?;
-    let Some(head) = frame::head(head) else {
+    let Some(head) = frame::head(head, segment.salt) else {
         return Err(damaged(segment, at));
     };
-    let found = frame_at(window, segment.number, at, end, head.seq, head.epoch).map_err(|e| io(segment, e))?;
+    let found = frame_at(window, segment.id(), at, end, head.seq, head.epoch).map_err(|e| io(segment, e))?;
     let Found::Frame(head, payload) = found else {
         return Err(damaged(segment, at));
     };

@@ -4,6 +4,7 @@
 
 mod behaviour;
 mod codec;
+mod forgery;
 mod rebuild;
 mod recovery;
 mod simulation;
