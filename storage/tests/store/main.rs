@@ -5,6 +5,7 @@
 mod behaviour;
 mod codec;
 mod forgery;
+mod modes;
 mod rebuild;
 mod recovery;
 mod simulation;
