@@ -15,7 +15,7 @@ const MAGIC: &[u8; 8] = b"PURSERJ1";
 /// Of a segment that no header was written to yet.
 pub(crate) const BLANK_HEADER: usize = 32;
 const BLANK_MAGIC: &[u8; 8] = b"PURSERJ0";
-/// How much of a segment is read at a time.
+/// How much of a segment is read at a time when it is read in order.
 const WINDOW: usize = 1 << 20;
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// A device writes this much or nothing of it.
@@ -187,19 +187,30 @@ pub(crate) fn wipe(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
     file.sync()
 }
 
-/// Reads a file forward through a window.
+/// Reads a file through a window.
 pub(crate) struct Window<'a> {
     file: &'a dyn DiskFile,
     buf: Vec<u8>,
     start: u64,
+    at_least: usize,
 }
 
 impl<'a> Window<'a> {
+    /// For reading forward: much at a time.
     pub(crate) fn new(file: &'a dyn DiskFile) -> Self {
         Self {
             file,
             buf: Vec::new(),
             start: 0,
+            at_least: WINDOW,
+        }
+    }
+
+    /// For places far apart: only what is asked for.
+    pub(crate) fn exact(file: &'a dyn DiskFile) -> Self {
+        Self {
+            at_least: 0,
+            ..Self::new(file)
         }
     }
 
@@ -207,7 +218,7 @@ impl<'a> Window<'a> {
     pub(crate) fn get(&mut self, at: u64, len: usize) -> io::Result<&[u8]> {
         let inside = at >= self.start && at + len as u64 <= self.start + self.buf.len() as u64;
         if !inside {
-            self.buf.resize(len.max(WINDOW), 0);
+            self.buf.resize(len.max(self.at_least), 0);
             let n = self.file.read_at(at, &mut self.buf)?;
             self.buf.truncate(n);
             self.start = at;

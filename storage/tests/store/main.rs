@@ -6,6 +6,7 @@ mod behaviour;
 mod codec;
 mod forgery;
 mod modes;
+mod reads;
 mod rebuild;
 mod recovery;
 mod simulation;
