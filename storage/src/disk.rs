@@ -3,9 +3,9 @@
 //! One `Disk` is one flat directory. The journal, its indexes and the exports live in it, so that a
 //! simulation runs the real code on [`crate::fault::SimDisk`].
 
-use std::fs::{File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// An open file. Writes are durable only after [`DiskFile::sync`].
@@ -72,6 +72,27 @@ pub trait Disk: Send + Sync + 'static {
     /// # Errors
     /// Whatever the device reports.
     fn sync_dir(&self) -> io::Result<()>;
+
+    /// A number that nobody outside the process can guess, another one at every call. Each journal segment
+    /// takes one into its checksums, so that a caller's bytes cannot be shaped like the journal's own.
+    ///
+    /// # Errors
+    /// When the system has no randomness to give.
+    fn salt(&self) -> io::Result<u64>;
+}
+
+/// What is stored says who bought what: nobody but the owner may read it, whatever the umask.
+pub(crate) const OWNER_ONLY: u32 = 0o600;
+/// The same for directories.
+pub(crate) const OWNER_ONLY_DIR: u32 = 0o700;
+
+/// Opens a file that may be created, or was left with other permissions, for its owner only.
+pub(crate) fn open_private(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    let file = options.clone().mode(OWNER_ONLY).open(path)?;
+    if file.metadata()?.permissions().mode() & 0o777 != OWNER_ONLY {
+        file.set_permissions(Permissions::from_mode(OWNER_ONLY))?;
+    }
+    Ok(file)
 }
 
 /// A directory of the real file system.
@@ -96,7 +117,8 @@ impl FileDisk {
     }
 }
 
-/// Creates missing directories from the top and syncs each parent, so that none vanishes in a power cut.
+/// Creates missing directories from the top, for the owner only, and syncs each parent, so that none vanishes
+/// in a power cut.
 pub(crate) fn create_dir_durably(dir: &Path) -> io::Result<()> {
     if dir.is_dir() {
         return Ok(());
@@ -106,22 +128,19 @@ pub(crate) fn create_dir_durably(dir: &Path) -> io::Result<()> {
         _ => PathBuf::from("."),
     };
     create_dir_durably(&parent)?;
-    match std::fs::create_dir(dir) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
-        _ => {}
+    match DirBuilder::new().mode(OWNER_ONLY_DIR).create(dir) {
+        Ok(()) => std::fs::set_permissions(dir, Permissions::from_mode(OWNER_ONLY_DIR))?,
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(e) => return Err(e),
     }
     File::open(&parent)?.sync_all()
 }
 
 impl Disk for FileDisk {
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
-        let options = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .to_owned();
-        Ok(Box::new(RealFile(options.open(self.root.join(name))?)))
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        Ok(Box::new(RealFile(open_private(&options, &self.root.join(name))?)))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
@@ -152,6 +171,12 @@ impl Disk for FileDisk {
 
     fn sync_dir(&self) -> io::Result<()> {
         self.dir.sync_all()
+    }
+
+    fn salt(&self) -> io::Result<u64> {
+        let mut raw = [0; 8];
+        getrandom::fill(&mut raw).map_err(io::Error::other)?;
+        Ok(u64::from_le_bytes(raw))
     }
 }
 

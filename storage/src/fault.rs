@@ -4,6 +4,8 @@
 //! renamed or removed since the last directory sync come true up to a random point. Open files of before a
 //! power cut fail afterwards, as the process that held them is gone.
 
+mod seeded;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
@@ -11,40 +13,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+pub use seeded::Seeded;
+
 use crate::disk::{Disk, DiskFile};
 
 const PAGE: usize = 4096;
 const SECTOR: usize = 512;
-
-/// A small deterministic generator (xorshift64*), for tests and simulations only.
-#[derive(Clone, Debug)]
-pub struct Seeded(u64);
-
-impl Seeded {
-    /// Two equal seeds give equal sequences.
-    pub fn new(seed: u64) -> Self {
-        // Spreads neighbouring seeds; zero would stay zero for ever.
-        Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    /// The next 64 bits.
-    pub fn next_u64(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
-    }
-
-    /// A number below `n` (0 if `n` is 0).
-    pub fn below(&mut self, n: u64) -> u64 {
-        (self.next_u64() >> 16).checked_rem(n).unwrap_or(0)
-    }
-
-    /// True once in `n` times.
-    pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
 
 #[derive(Clone, Default)]
 struct Content {
@@ -99,6 +73,7 @@ struct State {
     changes: Vec<NameChange>,
     next_file: u64,
     faults: Faults,
+    salts: Seeded,
 }
 
 impl State {
@@ -138,6 +113,13 @@ impl SimDisk {
     /// An empty disk.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty disk whose salts follow from the seed (those of [`SimDisk::new`] from 0).
+    pub fn seeded(seed: u64) -> Self {
+        let disk = Self::default();
+        disk.state.lock().salts = Seeded::new(seed);
+        disk
     }
 
     /// What goes wrong from now on.
@@ -297,6 +279,10 @@ impl Disk for SimDisk {
         let named: BTreeSet<u64> = state.names.values().copied().collect();
         state.files.retain(|file, _| named.contains(file));
         Ok(())
+    }
+
+    fn salt(&self) -> io::Result<u64> {
+        Ok(self.state.lock().salts.next_u64())
     }
 }
 

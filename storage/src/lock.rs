@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 
 use crate::OpenError;
+use crate::disk::open_private;
 
 /// Held while a store is open; the kernel releases it when the process ends, however it ends.
 pub(crate) struct DirLock {
@@ -15,7 +16,7 @@ impl DirLock {
         let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", dir.display()));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let file = options.open(dir.join("lock")).map_err(io)?;
+        let file = open_private(&options, &dir.join("lock")).map_err(io)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(OpenError::Locked(dir.to_path_buf())),

@@ -79,7 +79,7 @@ fn changes(segments: &[Arc<Segment>], after: Seq, upto: Seq) -> Result<Changes, 
         }
         let walked = walk(
             &*segment.file,
-            segment.number,
+            segment.id(),
             segment.first_seq,
             end,
             |head, payload, _| {

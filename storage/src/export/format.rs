@@ -1,8 +1,10 @@
 //! The file of an export.
 //!
-//!     header: magic 8 | seq 8 | time 8 | crc 4
-//!     blocks: len 4 | crc 4 | rows (key len 2 | revision 8 | value len 4 | key | value)
-//!     footer: 0xFFFF_FFFF 4 | rows 8 | crc over all block checksums 4 | crc 4
+//! ```text
+//! header: magic 8 | seq 8 | time 8 | crc 4
+//! blocks: len 4 | crc 4 | rows (key len 2 | revision 8 | value len 4 | key | value)
+//! footer: 0xFFFF_FFFF 4 | rows 8 | crc over all block checksums 4 | crc 4
+//! ```
 //!
 //! Keys strictly ascend. A file without its footer is no export.
 

@@ -10,7 +10,7 @@ use super::engine::{Engine, Queued};
 use super::frame::{self, Place};
 use super::index::{Index, MemoryIndex, hash_of};
 use super::overlay::{Entry, Staged};
-use super::segment::{Extent, SEGMENT_HEADER, Segment, SegmentHead, preallocate};
+use super::segment::{Extent, SEGMENT_HEADER, Segment, SegmentHead, Spare, preallocate};
 use crate::{
     Batch, CommitError, Committed, Condition, Done, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent, Write,
 };
@@ -183,7 +183,7 @@ impl Committer {
         let group = &mut self.group;
         if self.offset == 0 && group.buf.is_empty() {
             let head = SegmentHead {
-                number: self.active.number,
+                id: self.active.id(),
                 first_seq: self.active.first_seq,
                 size: self.active.size,
                 previous_end: self.previous.0,
@@ -200,6 +200,7 @@ impl Committer {
             epoch: self.epoch,
             group: self.offset as u32,
             segment: self.active.number as u32,
+            salt: self.active.salt,
             time_ms,
         };
         self.last_crc = frame::encode(&mut group.buf, place, &batch);
@@ -220,15 +221,15 @@ impl Committer {
         let number = self.active.number + 1;
         let io = |e: std::io::Error| StoreError::Io(format!("segment {number}: {e}"));
         let mut spare = engine.spare.lock();
-        let file = match spare.take() {
-            Some((ready, file)) if ready == number => file,
+        let next = match spare.take() {
+            Some(ready) if ready.id.number == number => ready,
             // The janitor is late, or a simulation has none.
             _ => preallocate(&*engine.disk, number, engine.limits.segment_bytes).map_err(io)?,
         };
-        let size = file.size().map_err(io)?;
+        let size = next.file.size().map_err(io)?;
         self.active.extent.write().sealed = true;
         self.previous = (self.offset, self.last_crc);
-        self.active = Arc::new(empty_segment(number, self.next_seq, size, file));
+        self.active = Arc::new(empty_segment(next, self.next_seq, size));
         (self.offset, self.last_crc) = (0, 0);
         engine.segments.write().push(Arc::clone(&self.active));
         drop(spare);
@@ -298,7 +299,7 @@ impl Group {
 }
 
 /// A segment without frames.
-pub(crate) fn empty_segment(number: u64, first_seq: Seq, size: u64, file: Arc<dyn crate::disk::DiskFile>) -> Segment {
+pub(crate) fn empty_segment(of: Spare, first_seq: Seq, size: u64) -> Segment {
     let extent = Extent {
         end: SEGMENT_HEADER as u64,
         last_seq: first_seq - 1,
@@ -307,10 +308,11 @@ pub(crate) fn empty_segment(number: u64, first_seq: Seq, size: u64, file: Arc<dy
         index: Index::Memory(MemoryIndex::default()),
     };
     Segment {
-        number,
+        number: of.id.number,
+        salt: of.id.salt,
         first_seq,
         size,
-        file,
+        file: of.file,
         extent: RwLock::new(extent),
     }
 }

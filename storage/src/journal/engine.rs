@@ -10,9 +10,9 @@ use parking_lot::{Condvar, Mutex, RwLock};
 use super::committer::Committer;
 use super::overlay::Overlay;
 use super::sealing::save_sealed_indexes;
-use super::segment::{Segment, preallocate};
+use super::segment::{Segment, Spare, preallocate};
 use super::{Clock, Limits};
-use crate::disk::{Disk, DiskFile};
+use crate::disk::Disk;
 use crate::export::ExportInfo;
 use crate::snapshot::Snapshots;
 use crate::{Batch, CommitError, Done, EventSink, Row, RowKey, Seq, StoreError};
@@ -67,7 +67,7 @@ pub(crate) struct Engine {
     pub(crate) sinks: RwLock<Vec<Arc<dyn EventSink>>>,
     pub(crate) committer: Mutex<Committer>,
     /// The zeroed segment that comes next, if it is ready.
-    pub(crate) spare: Mutex<Option<(u64, Arc<dyn DiskFile>)>>,
+    pub(crate) spare: Mutex<Option<Spare>>,
     /// The newest verified export. Held while one is made and while segments are removed.
     pub(crate) export: Mutex<Option<ExportInfo>>,
     pub(crate) applier_bell: Bell,
@@ -93,7 +93,7 @@ pub(crate) struct Recovered {
     pub(crate) overlay: Overlay,
     pub(crate) segments: Vec<Arc<Segment>>,
     pub(crate) committer: Committer,
-    pub(crate) spare: Option<(u64, Arc<dyn DiskFile>)>,
+    pub(crate) spare: Option<Spare>,
     pub(crate) export: Option<ExportInfo>,
     pub(crate) applied: Seq,
 }
@@ -235,8 +235,8 @@ impl Engine {
             let mut spare = self.spare.lock();
             let newest = self.segments.read().last().map(|s| s.number);
             if let (None, Some(newest)) = (&*spare, newest) {
-                let file = preallocate(&*self.disk, newest + 1, self.limits.segment_bytes).map_err(io)?;
-                *spare = Some((newest + 1, file));
+                let next = preallocate(&*self.disk, newest + 1, self.limits.segment_bytes).map_err(io)?;
+                *spare = Some(next);
             }
         }
         save_sealed_indexes(self).map_err(io)

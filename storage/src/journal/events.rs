@@ -91,7 +91,7 @@ fn read_subject(segment: &Segment, subject: &[u8], wanted: &mut Wanted<'_>) -> R
         Some(offsets) => offsets,
         None => repaired_offsets(segment, subject)?,
     };
-    let mut window = Window::new(&*segment.file);
+    let mut window = Window::exact(&*segment.file);
     for at in offsets.into_iter().filter(|at| *at >= start) {
         if u64::from(at) >= end || wanted.found.len() >= wanted.limit {
             break;
@@ -121,16 +121,16 @@ fn take_frame(
     wanted: &mut Wanted<'_>,
 ) -> Result<u64, StoreError> {
     let head = window.get(at, frame::HEADER).map_err(|e| io(segment, e))?;
-    let Some(head) = frame::head(head) else {
-        return Err(damaged(segment, at));
-    };
-    let found = frame_at(window, segment.number, at, end, head.seq, head.epoch).map_err(|e| io(segment, e))?;
-    let Found::Frame(head, payload) = found else {
+    let Some(head) = frame::head(head, segment.salt) else {
         return Err(damaged(segment, at));
     };
     if head.events == 0 || head.last_seq() <= wanted.after {
         return Ok(head.frame_len());
     }
+    let found = frame_at(window, segment.id(), at, end, head.seq, head.epoch).map_err(|e| io(segment, e))?;
+    let Found::Frame(head, payload) = found else {
+        return Err(damaged(segment, at));
+    };
     let on_event = |event: frame::EventRecord<'_>| {
         let inside = event.seq > wanted.after && event.seq <= wanted.upto && wanted.found.len() < wanted.limit;
         if inside && wanted.subject.is_none_or(|s| s == event.subject) {

@@ -1,6 +1,11 @@
 //! One batch as bytes.
 //!
-//!     len 4 | crc 4 | seq 8 | epoch 4 | group 4 | time 8 | events 4 | writes 4 | segment 4 | header crc 4 | payload
+//! ```text
+//! len 4 | crc 4 | seq 8 | epoch 4 | group 4 | time 8 | events 4 | writes 4 | segment 4 | header crc 4 | payload
+//! ```
+//!
+//! Both checksums begin with the segment's salt, which nobody outside knows: bytes inside a payload cannot be
+//! made to pass for a header.
 //!
 //! `group` is the offset at which the write that carried this frame began: everything before it was durable
 //! when the frame was written. That tells a torn last write (bad bytes at or after `group`) from damage
@@ -24,6 +29,7 @@ pub(crate) struct Place {
     pub(crate) epoch: u32,
     pub(crate) group: u32,
     pub(crate) segment: u32,
+    pub(crate) salt: u64,
     pub(crate) time_ms: u64,
 }
 
@@ -52,6 +58,11 @@ impl Head {
     pub(crate) fn last_seq(&self) -> Seq {
         self.seq + u64::from(self.events.max(1)) - 1
     }
+}
+
+/// A checksum that only who knows the salt can make.
+fn checksum(salt: u64, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&salt.to_le_bytes()), bytes)
 }
 
 fn align(len: usize) -> usize {
@@ -110,7 +121,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, place: Place, batch: &Batch) -> u32 {
     }
     out.push(TRAILER);
     let len = out.len() - start - HEADER;
-    let crc = crc32c::crc32c(&out[start + HEADER..]);
+    let crc = checksum(place.salt, &out[start + HEADER..]);
     let head = &mut out[start..start + HEADER];
     head[0..4].copy_from_slice(&(len as u32).to_le_bytes());
     head[4..8].copy_from_slice(&crc.to_le_bytes());
@@ -121,7 +132,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, place: Place, batch: &Batch) -> u32 {
     head[32..36].copy_from_slice(&(batch.events.len() as u32).to_le_bytes());
     head[36..40].copy_from_slice(&(batch.writes.len() as u32).to_le_bytes());
     head[40..44].copy_from_slice(&place.segment.to_le_bytes());
-    let head_crc = crc32c::crc32c(&head[..44]);
+    let head_crc = checksum(place.salt, &head[..44]);
     head[44..48].copy_from_slice(&head_crc.to_le_bytes());
     out.resize(start + align(HEADER + len), 0);
     head_crc
@@ -141,9 +152,9 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(raw)
 }
 
-/// The header at the start of `bytes`, if one is there and whole.
-pub(crate) fn head(bytes: &[u8]) -> Option<Head> {
-    if bytes.len() < HEADER || u32_at(bytes, 44) != crc32c::crc32c(&bytes[..44]) {
+/// The header at the start of `bytes`, if one is there, whole and of the segment with this salt.
+pub(crate) fn head(bytes: &[u8], salt: u64) -> Option<Head> {
+    if bytes.len() < HEADER || u32_at(bytes, 44) != checksum(salt, &bytes[..44]) {
         return None;
     }
     let head = Head {
@@ -163,8 +174,8 @@ pub(crate) fn head(bytes: &[u8]) -> Option<Head> {
 }
 
 /// Whether the payload is what was written.
-pub(crate) fn intact(head: &Head, payload: &[u8]) -> bool {
-    payload.len() == head.len as usize && crc32c::crc32c(payload) == head.crc
+pub(crate) fn intact(head: &Head, payload: &[u8], salt: u64) -> bool {
+    payload.len() == head.len as usize && checksum(salt, payload) == head.crc
 }
 
 /// A write inside a frame.

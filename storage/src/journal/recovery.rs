@@ -15,7 +15,8 @@ use super::overlay::{Entry, Overlay, Staged};
 use super::rebuild::{Reach, open_snapshots};
 use super::sealing::{ChainEnd, note, walk};
 use super::segment::{
-    Rest, SEGMENT_HEADER, Segment, SegmentHead, judge_rest, number_of, preallocate, segment_name, wipe,
+    BLANK_HEADER, Identity, Rest, SEGMENT_HEADER, Segment, SegmentHead, Spare, judge_blank, judge_rest, number_of,
+    preallocate, segment_name, wipe,
 };
 use super::{Clock, Limits, OpenError};
 use crate::disk::{Disk, DiskFile};
@@ -48,9 +49,6 @@ struct Found {
     file: Arc<dyn DiskFile>,
 }
 
-/// A segment file without one: the next to be used.
-type Spare = Option<(u64, Arc<dyn DiskFile>)>;
-
 /// See the module.
 pub(crate) fn recover(
     disk: Arc<dyn Disk>,
@@ -61,18 +59,19 @@ pub(crate) fn recover(
     clean(&*disk).map_err(io_error)?;
     let mark = read_mark(&*disk).map_err(store_error)?;
     let export = newest_export(&*disk)?;
-    let (found, spare, mut epoch) = find_segments(&*disk)?;
+    let (found, spare) = find_segments(&*disk)?;
     check_links(&found)?;
     let end = match found.last() {
-        Some(last) => Some(find_end(last, &mut epoch)?),
+        Some(last) => Some(find_end(last)?),
         None => None,
     };
+    let epoch = next_epoch(&found, end)?;
     let exported = export.map_or(0, |info| info.seq);
     let base = mark
         .map_or(0, |mark| mark.first_seq - 1)
         .max(if found.is_empty() { exported } else { 0 });
     let next_seq = end.map_or(base + 1, |end| end.next_seq);
-    let mut spare = spare.filter(|(_, file)| file.size().ok() == Some(limits.segment_bytes));
+    let mut spare = spare.filter(|spare| spare.file.size().ok() == Some(limits.segment_bytes));
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
     let reach = Reach {
         first_seq,
@@ -98,11 +97,11 @@ pub(crate) fn recover(
     let mut segments = load_segments(&*disk, &found, end, verified_from, &mut replay)?;
     let Replay { overlay, applied, .. } = replay;
     let committer = match (segments.last(), end) {
-        (Some(last), Some(end)) => go_on(&found, Arc::clone(last), end, epoch + 1),
+        (Some(last), Some(end)) => go_on(&found, Arc::clone(last), end, epoch),
         _ => {
             let first = first_segment(&*disk, limits, spare.take(), next_seq).map_err(io_error)?;
             segments.push(Arc::clone(&first));
-            Committer::new(first, 0, 0, (0, 0), next_seq, epoch + 1)
+            Committer::new(first, 0, 0, (0, 0), next_seq, epoch)
         }
     };
     let from = Recovered {
@@ -120,6 +119,16 @@ pub(crate) fn recover(
     Ok((Engine::new(from), mark))
 }
 
+/// The epoch of this run: one above the newest of the chain. What a torn write claims does not count; it is
+/// wiped before anything is written in its place.
+fn next_epoch(found: &[Found], end: Option<ChainEnd>) -> Result<u32, OpenError> {
+    let Some(last) = found.last() else { return Ok(1) };
+    let newest = last.head.epoch.max(end.map_or(0, |end| end.epoch));
+    newest
+        .checked_add(1)
+        .ok_or_else(|| damaged(last.head.id.number, 0, "an epoch that nothing can follow"))
+}
+
 /// Commits continue behind the last frame.
 fn go_on(found: &[Found], last: Arc<Segment>, end: ChainEnd, epoch: u32) -> Committer {
     let previous = found
@@ -129,13 +138,13 @@ fn go_on(found: &[Found], last: Arc<Segment>, end: ChainEnd, epoch: u32) -> Comm
 }
 
 /// The first segment of a journal.
-fn first_segment(disk: &dyn Disk, limits: Limits, spare: Spare, next_seq: Seq) -> io::Result<Arc<Segment>> {
-    let (number, file) = match spare {
+fn first_segment(disk: &dyn Disk, limits: Limits, spare: Option<Spare>, next_seq: Seq) -> io::Result<Arc<Segment>> {
+    let spare = match spare {
         Some(spare) => spare,
-        None => (1, preallocate(disk, 1, limits.segment_bytes)?),
+        None => preallocate(disk, 1, limits.segment_bytes)?,
     };
-    let size = file.size()?;
-    Ok(Arc::new(empty_segment(number, next_seq, size, file)))
+    let size = spare.file.size()?;
+    Ok(Arc::new(empty_segment(spare, next_seq, size)))
 }
 
 /// Removes what was never finished, and shows that the disk can be written before anything relies on it.
@@ -166,17 +175,17 @@ fn newest_export(disk: &dyn Disk) -> Result<Option<ExportInfo>, OpenError> {
     Ok(newest.map(|seq| ExportInfo { seq }))
 }
 
-/// All segments with a header, in order, the spare behind them, and the newest epoch seen.
-fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError> {
+/// All segments with a header, in order, and the spare behind them.
+fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Option<Spare>), OpenError> {
     let names = disk.list().map_err(io_error)?;
     let mut numbers: Vec<u64> = names.iter().filter_map(|n| number_of(n, ".seg")).collect();
     numbers.sort_unstable();
-    let (mut found, mut spare, mut epoch): (Vec<Found>, Spare, u32) = (Vec::new(), None, 0);
+    let (mut found, mut spare): (Vec<Found>, Option<Spare>) = (Vec::new(), None);
     for number in numbers {
         let expected = spare
             .as_ref()
-            .map(|(bare, _)| *bare)
-            .or(found.last().map(|last| last.head.number));
+            .map(|spare| spare.id.number)
+            .or(found.last().map(|last| last.head.id.number));
         if expected.is_some_and(|last| last + 1 != number) {
             return Err(OpenError::Missing(segment_name(number - 1)));
         }
@@ -185,31 +194,27 @@ fn find_segments(disk: &dyn Disk) -> Result<(Vec<Found>, Spare, u32), OpenError>
         let mut raw = [0; SEGMENT_HEADER];
         let n = file.read_at(0, &mut raw).map_err(io_error)?;
         match SegmentHead::decode(&raw[..n]) {
-            Some(head) if head.number != number => return Err(damaged(number, 0, "another segment's content")),
+            Some(head) if head.id.number != number => return Err(damaged(number, 0, "another segment's content")),
             Some(head) if head.size != size => return Err(damaged(number, size, "not of its full size")),
-            Some(_) if let Some((bare, _)) = &spare => {
-                return Err(damaged(*bare, 0, "no header, and a segment behind it"));
+            Some(_) if let Some(Spare { id, .. }) = &spare => {
+                return Err(damaged(id.number, 0, "no header, and a segment behind it"));
             }
-            Some(head) => {
-                epoch = epoch.max(head.epoch);
-                found.push(Found { head, file });
-            }
+            Some(head) => found.push(Found { head, file }),
             None => {
-                let rest = judge_rest(&*file, number, size, 0, SEGMENT_HEADER as u64).map_err(io_error)?;
-                match rest {
+                let Some(id) = Identity::of_blank(&raw[..n]).filter(|id| id.number == number) else {
+                    return Err(damaged(number, 0, "the segment's header"));
+                };
+                match judge_blank(&*file, id, size).map_err(io_error)? {
                     Rest::Damaged => return Err(damaged(number, 0, "the segment's header")),
                     Rest::Unwritten => {}
-                    Rest::Torn { end, epoch: torn } => {
-                        epoch = epoch.max(torn);
-                        wipe(&*file, 0, end).map_err(io_error)?;
-                    }
+                    Rest::Torn { end } => wipe(&*file, BLANK_HEADER as u64, end).map_err(io_error)?,
                 }
                 // The one after the next can have been made ready before anything was written to the next.
-                spare = spare.or(Some((number, file)));
+                spare = spare.or(Some(Spare { id, file }));
             }
         }
     }
-    Ok((found, spare, epoch))
+    Ok((found, spare))
 }
 
 /// Sequences must follow one another from segment to segment.
@@ -217,31 +222,26 @@ fn check_links(found: &[Found]) -> Result<(), OpenError> {
     for pair in found.windows(2) {
         let (before, head) = (&pair[0].head, &pair[1].head);
         if head.first_seq < before.first_seq || head.epoch < before.epoch || head.previous_end > before.size {
-            return Err(damaged(head.number, 0, "does not follow the segment before it"));
+            return Err(damaged(head.id.number, 0, "does not follow the segment before it"));
         }
     }
     Ok(())
 }
 
 /// Finds the end of the newest segment, zeroing a torn last write.
-fn find_end(last: &Found, epoch: &mut u32) -> Result<ChainEnd, OpenError> {
+fn find_end(last: &Found) -> Result<ChainEnd, OpenError> {
     let Found { head, file } = last;
-    let end = walk(&**file, head.number, head.first_seq, head.size, |_, _, _| {}).map_err(io_error)?;
-    *epoch = (*epoch).max(end.epoch);
-    let rest = judge_rest(&**file, head.number, head.size, end.offset, end.extent_end).map_err(io_error)?;
+    let end = walk(&**file, head.id, head.first_seq, head.size, |_, _, _| {}).map_err(io_error)?;
+    let rest = judge_rest(&**file, head.id, head.size, end.offset, end.extent_end).map_err(io_error)?;
     match rest {
         Rest::Unwritten => {}
-        Rest::Damaged => return Err(damaged(head.number, end.offset, "a frame that was durable")),
-        Rest::Torn {
-            end: torn_end,
-            epoch: torn,
-        } => {
+        Rest::Damaged => return Err(damaged(head.id.number, end.offset, "a frame that was durable")),
+        Rest::Torn { end: torn_end } => {
             tracing::warn!(
-                segment = head.number,
+                segment = head.id.number,
                 offset = end.offset,
                 "the last write was cut off by the stop"
             );
-            *epoch = (*epoch).max(torn);
             wipe(&**file, end.offset, torn_end).map_err(io_error)?;
         }
     }
@@ -324,13 +324,14 @@ fn load_segments(
     let mut segments = Vec::with_capacity(found.len());
     for (i, Found { head, file }) in found.iter().enumerate() {
         let next = found.get(i + 1).map(|f| &f.head);
-        let segment = empty_segment(head.number, head.first_seq, head.size, Arc::clone(file));
+        let (id, file) = (head.id, Arc::clone(file));
+        let segment = empty_segment(Spare { id, file }, head.first_seq, head.size);
         let stop = next
             .map(|n| n.previous_end)
             .or(end.map(|e| e.offset))
             .unwrap_or(SEGMENT_HEADER as u64);
         let stored = if next.is_some() {
-            FileIndex::load(disk, head.number, stop).map_err(io_error)?
+            FileIndex::load(disk, id.number, stop).map_err(io_error)?
         } else {
             None
         };
@@ -344,14 +345,14 @@ fn load_segments(
             Some(index) if last_seq <= verified_from => Index::File(index),
             stored => {
                 let mut index = MemoryIndex::default();
-                let walked = walk(&**file, head.number, head.first_seq, stop, |head, payload, offset| {
+                let walked = walk(&*segment.file, id, head.first_seq, stop, |head, payload, offset| {
                     note(&mut index, head, payload, offset);
                     replay.frame(head, payload);
                 })
                 .map_err(io_error)?;
                 let whole = walked.offset == stop && walked.next_seq == last_seq + 1;
                 if !whole || next.is_some_and(|n| n.previous_crc != walked.last_crc) {
-                    return Err(damaged(head.number, walked.offset, "a frame that was durable"));
+                    return Err(damaged(id.number, walked.offset, "a frame that was durable"));
                 }
                 newest_ms = walked.newest_ms;
                 stored.map_or(Index::Memory(index), Index::File)

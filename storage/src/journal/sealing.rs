@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::engine::Engine;
 use super::frame::{self, Head};
 use super::index::{FileIndex, Index, MemoryIndex, hash_of};
-use super::segment::{Found, SEGMENT_HEADER, Segment, Window, frame_at};
+use super::segment::{Found, Identity, SEGMENT_HEADER, Segment, Window, frame_at};
 use crate::Seq;
 use crate::disk::DiskFile;
 
@@ -27,7 +27,7 @@ pub(crate) struct ChainEnd {
 /// Visits the chain of frames from the segment's start until one does not fit.
 pub(crate) fn walk(
     file: &dyn DiskFile,
-    segment: u64,
+    segment: Identity,
     first_seq: Seq,
     limit: u64,
     mut visit: impl FnMut(&Head, &[u8], u32),
@@ -82,7 +82,7 @@ pub(crate) fn rebuild_index(segment: &Segment) -> io::Result<Option<MemoryIndex>
     let mut index = MemoryIndex::default();
     let walked = walk(
         &*segment.file,
-        segment.number,
+        segment.id(),
         segment.first_seq,
         end,
         |head, payload, offset| {

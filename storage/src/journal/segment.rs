@@ -10,18 +10,59 @@ use super::index::Index;
 use crate::Seq;
 use crate::disk::{Disk, DiskFile};
 
-pub(crate) const SEGMENT_HEADER: usize = 64;
+pub(crate) const SEGMENT_HEADER: usize = 72;
 const MAGIC: &[u8; 8] = b"PURSERJ1";
-/// How much of a segment is read at a time.
+/// Of a segment that no header was written to yet.
+pub(crate) const BLANK_HEADER: usize = 32;
+const BLANK_MAGIC: &[u8; 8] = b"PURSERJ0";
+/// How much of a segment is read at a time when it is read in order.
 const WINDOW: usize = 1 << 20;
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// A device writes this much or nothing of it.
 pub(crate) const SECTOR: u64 = 512;
 
+/// Which segment a frame must belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) number: u64,
+    /// Drawn when the segment was made; see [`Disk::salt`].
+    pub(crate) salt: u64,
+}
+
+impl Identity {
+    /// What a segment begins with until its header takes the place. In one sector, so that after a power cut
+    /// there is always the one or the other, and the salt is always known.
+    fn blank(self) -> [u8; BLANK_HEADER] {
+        let mut out = [0; BLANK_HEADER];
+        out[0..8].copy_from_slice(BLANK_MAGIC);
+        out[8..16].copy_from_slice(&self.number.to_le_bytes());
+        out[16..24].copy_from_slice(&self.salt.to_le_bytes());
+        let crc = crc32c::crc32c(&out[..28]);
+        out[28..32].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    pub(crate) fn of_blank(bytes: &[u8]) -> Option<Self> {
+        let whole = bytes.len() >= BLANK_HEADER
+            && &bytes[0..8] == BLANK_MAGIC
+            && u32_at(bytes, 28) == crc32c::crc32c(&bytes[..28]);
+        whole.then(|| Self {
+            number: u64_at(bytes, 8),
+            salt: u64_at(bytes, 16),
+        })
+    }
+}
+
+/// A segment that comes next: zeros behind a blank header.
+pub(crate) struct Spare {
+    pub(crate) id: Identity,
+    pub(crate) file: Arc<dyn DiskFile>,
+}
+
 /// What the first bytes of a segment say. It is written together with the first frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHead {
-    pub(crate) number: u64,
+    pub(crate) id: Identity,
     pub(crate) first_seq: Seq,
     pub(crate) size: u64,
     /// Where the predecessor's chain ends, and the header checksum of its last frame: so a predecessor
@@ -36,24 +77,28 @@ impl SegmentHead {
     pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER] {
         let mut out = [0; SEGMENT_HEADER];
         out[0..8].copy_from_slice(MAGIC);
-        out[8..16].copy_from_slice(&self.number.to_le_bytes());
+        out[8..16].copy_from_slice(&self.id.number.to_le_bytes());
         out[16..24].copy_from_slice(&self.first_seq.to_le_bytes());
         out[24..32].copy_from_slice(&self.size.to_le_bytes());
         out[32..40].copy_from_slice(&self.previous_end.to_le_bytes());
         out[40..44].copy_from_slice(&self.previous_crc.to_le_bytes());
         out[44..48].copy_from_slice(&self.epoch.to_le_bytes());
         out[48..56].copy_from_slice(&self.time_ms.to_le_bytes());
-        let crc = crc32c::crc32c(&out[..60]);
-        out[60..64].copy_from_slice(&crc.to_le_bytes());
+        out[56..64].copy_from_slice(&self.id.salt.to_le_bytes());
+        let crc = crc32c::crc32c(&out[..68]);
+        out[68..72].copy_from_slice(&crc.to_le_bytes());
         out
     }
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        if bytes.len() < SEGMENT_HEADER || &bytes[0..8] != MAGIC || u32_at(bytes, 60) != crc32c::crc32c(&bytes[..60]) {
+        if bytes.len() < SEGMENT_HEADER || &bytes[0..8] != MAGIC || u32_at(bytes, 68) != crc32c::crc32c(&bytes[..68]) {
             return None;
         }
         Some(Self {
-            number: u64_at(bytes, 8),
+            id: Identity {
+                number: u64_at(bytes, 8),
+                salt: u64_at(bytes, 56),
+            },
             first_seq: u64_at(bytes, 16),
             size: u64_at(bytes, 24),
             previous_end: u64_at(bytes, 32),
@@ -81,10 +126,20 @@ pub(crate) fn number_of(name: &str, suffix: &str) -> Option<u64> {
 /// A segment that readers share with the committer.
 pub(crate) struct Segment {
     pub(crate) number: u64,
+    pub(crate) salt: u64,
     pub(crate) first_seq: Seq,
     pub(crate) size: u64,
     pub(crate) file: Arc<dyn DiskFile>,
     pub(crate) extent: RwLock<Extent>,
+}
+
+impl Segment {
+    pub(crate) fn id(&self) -> Identity {
+        Identity {
+            number: self.number,
+            salt: self.salt,
+        }
+    }
 }
 
 /// How far a segment is durable, and how to find things in it.
@@ -98,8 +153,10 @@ pub(crate) struct Extent {
 }
 
 /// Makes a zeroed segment, durable under its name.
-pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result<Arc<dyn DiskFile>> {
+pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result<Spare> {
     let scratch = "spare.tmp";
+    let salt = disk.salt()?;
+    let id = Identity { number, salt };
     let file = disk.create(scratch)?;
     let mut at = 0;
     while at < size {
@@ -111,10 +168,12 @@ pub(crate) fn preallocate(disk: &dyn Disk, number: u64, size: u64) -> io::Result
             file.sync()?;
         }
     }
+    file.write_at(0, &id.blank())?;
     file.sync()?;
     disk.rename(scratch, &segment_name(number))?;
     disk.sync_dir()?;
-    Ok(file.into())
+    let file = file.into();
+    Ok(Spare { id, file })
 }
 
 /// Writes zeros over a range and makes them durable.
@@ -128,19 +187,30 @@ pub(crate) fn wipe(file: &dyn DiskFile, from: u64, to: u64) -> io::Result<()> {
     file.sync()
 }
 
-/// Reads a file forward through a window.
+/// Reads a file through a window.
 pub(crate) struct Window<'a> {
     file: &'a dyn DiskFile,
     buf: Vec<u8>,
     start: u64,
+    at_least: usize,
 }
 
 impl<'a> Window<'a> {
+    /// For reading forward: much at a time.
     pub(crate) fn new(file: &'a dyn DiskFile) -> Self {
         Self {
             file,
             buf: Vec::new(),
             start: 0,
+            at_least: WINDOW,
+        }
+    }
+
+    /// For places far apart: only what is asked for.
+    pub(crate) fn exact(file: &'a dyn DiskFile) -> Self {
+        Self {
+            at_least: 0,
+            ..Self::new(file)
         }
     }
 
@@ -148,7 +218,7 @@ impl<'a> Window<'a> {
     pub(crate) fn get(&mut self, at: u64, len: usize) -> io::Result<&[u8]> {
         let inside = at >= self.start && at + len as u64 <= self.start + self.buf.len() as u64;
         if !inside {
-            self.buf.resize(len.max(WINDOW), 0);
+            self.buf.resize(len.max(self.at_least), 0);
             let n = self.file.read_at(at, &mut self.buf)?;
             self.buf.truncate(n);
             self.start = at;
@@ -170,19 +240,19 @@ pub(crate) enum Found<'a> {
 /// Looks for the frame that must stand at `at` with sequence `seq`. The epoch may not go back.
 pub(crate) fn frame_at<'w>(
     window: &'w mut Window<'_>,
-    segment: u64,
+    segment: Identity,
     at: u64,
     limit: u64,
     seq: Seq,
     epoch: u32,
 ) -> io::Result<Found<'w>> {
-    let Some(head) = frame::head(window.get(at, frame::HEADER)?) else {
+    let Some(head) = frame::head(window.get(at, frame::HEADER)?, segment.salt) else {
         return Ok(Found::Nothing {
             extent_end: at + frame::HEADER as u64,
         });
     };
     let fits = at + head.frame_len() <= limit;
-    if !fits || head.seq != seq || head.epoch < epoch || head.segment != segment as u32 {
+    if !fits || head.seq != seq || head.epoch < epoch || head.segment != segment.number as u32 {
         return Ok(Found::Nothing {
             extent_end: at + frame::HEADER as u64,
         });
@@ -190,7 +260,7 @@ pub(crate) fn frame_at<'w>(
     let raw = window.get(at, frame::HEADER + head.len as usize)?;
     // A short read gives a payload of the wrong length, which is not intact.
     let payload = &raw[frame::HEADER.min(raw.len())..];
-    if frame::intact(&head, payload) {
+    if frame::intact(&head, payload, segment.salt) {
         Ok(Found::Frame(head, payload))
     } else {
         Ok(Found::Nothing {
@@ -205,40 +275,65 @@ pub(crate) enum Rest {
     /// Zeros only: the chain ends here.
     Unwritten,
     /// A last write that did not reach the disk whole; nothing of it was acknowledged.
-    /// `end` is behind its last byte; `epoch` the newest among its frames.
-    Torn { end: u64, epoch: u32 },
+    /// `end` is behind its last byte.
+    Torn { end: u64 },
     /// Bytes that were durable once and have changed since.
     Damaged,
 }
 
 /// Judges what follows the last good frame of the newest segment. `bad` is where the next frame would
 /// stand, `extent_end` where it would end.
-pub(crate) fn judge_rest(file: &dyn DiskFile, segment: u64, size: u64, bad: u64, extent_end: u64) -> io::Result<Rest> {
-    let mut rest = vec![0; (size - bad) as usize];
-    let n = file.read_at(bad, &mut rest)?;
-    if n < rest.len() {
+pub(crate) fn judge_rest(
+    file: &dyn DiskFile,
+    segment: Identity,
+    size: u64,
+    bad: u64,
+    extent_end: u64,
+) -> io::Result<Rest> {
+    let Some(rest) = read_rest(file, bad, size)? else {
         return Ok(Rest::Damaged);
-    }
+    };
     let Some(last) = rest.iter().rposition(|b| *b != 0) else {
         return Ok(Rest::Unwritten);
     };
-    let mut epoch = 0;
-    for at in (0..=last).step_by(8) {
-        let Some(head) = frame::head(&rest[at..]) else { continue };
-        if head.segment != segment as u32 {
-            continue;
-        }
-        epoch = epoch.max(head.epoch);
-        // Written after a sync that came after the bad place.
-        if u64::from(head.group) > bad {
-            return Ok(Rest::Damaged);
-        }
-    }
-    let end = bad + last as u64 + 1;
-    if all_sectors_present(&rest, bad, extent_end.min(size)) {
+    if has_later_group(&rest, segment, bad) || all_sectors_present(&rest, bad, extent_end.min(size)) {
         return Ok(Rest::Damaged);
     }
-    Ok(Rest::Torn { end, epoch })
+    Ok(Rest::Torn {
+        end: bad + last as u64 + 1,
+    })
+}
+
+/// Judges what follows a blank header: nothing, or the first write without its first sector.
+pub(crate) fn judge_blank(file: &dyn DiskFile, segment: Identity, size: u64) -> io::Result<Rest> {
+    let from = BLANK_HEADER as u64;
+    let Some(rest) = read_rest(file, from, size)? else {
+        return Ok(Rest::Damaged);
+    };
+    let Some(last) = rest.iter().rposition(|b| *b != 0) else {
+        return Ok(Rest::Unwritten);
+    };
+    if has_later_group(&rest, segment, 0) {
+        return Ok(Rest::Damaged);
+    }
+    Ok(Rest::Torn {
+        end: from + last as u64 + 1,
+    })
+}
+
+fn read_rest(file: &dyn DiskFile, from: u64, size: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut rest = vec![0; (size - from) as usize];
+    let n = file.read_at(from, &mut rest)?;
+    Ok((n == rest.len()).then_some(rest))
+}
+
+/// Whether a frame in there was written after a sync that came after `bad`. Payloads are searched as well,
+/// because a frame may stand anywhere; the salt keeps what callers put into them from being taken for one.
+fn has_later_group(rest: &[u8], segment: Identity, bad: u64) -> bool {
+    (0..rest.len())
+        .step_by(8)
+        .filter_map(|at| frame::head(&rest[at..], segment.salt))
+        .any(|head| head.segment == segment.number as u32 && u64::from(head.group) > bad)
 }
 
 /// Whether no sector of the bad frame was lost. A lost sector reads as the zeros it was preallocated with;

@@ -1,11 +1,12 @@
 //! sled 0.34 as the snapshot store, under the rules that make it safe behind a journal.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Change, SnapshotSource, Snapshots, interpose};
-use crate::disk::create_dir_durably;
+use crate::disk::{OWNER_ONLY, OWNER_ONLY_DIR, create_dir_durably};
 use crate::{OpenError, Row, Seq, StoreError};
 
 const ROW: u8 = b'r';
@@ -46,6 +47,8 @@ impl SledSource {
     /// What must be so before sled may look at its files.
     fn prepare(&self) -> std::io::Result<()> {
         create_dir_durably(&self.dir)?;
+        // sled makes its files as the umask says, now and later; nobody else gets past the directory.
+        std::fs::set_permissions(&self.dir, Permissions::from_mode(OWNER_ONLY_DIR))?;
         for name in self.names()? {
             // Left by a kill during an earlier open; sled would read it and report corruption.
             if name.starts_with("snap.") && name.ends_with(".generating") {
@@ -67,6 +70,24 @@ impl SledSource {
             std::fs::rename(self.dir.join(&name), self.dir.join(format!("aside.{name}")))?;
         }
         File::open(&self.dir)?.sync_all()
+    }
+
+    /// Takes the permissions that sled gave from everybody but the owner.
+    fn close_to_others(&self) -> std::io::Result<()> {
+        for entry in std::fs::read_dir(&self.dir)? {
+            let entry = entry?;
+            let mode = if entry.file_type()?.is_dir() {
+                OWNER_ONLY_DIR
+            } else {
+                OWNER_ONLY
+            };
+            match std::fs::set_permissions(entry.path(), Permissions::from_mode(mode)) {
+                // sled's own threads replace its page tables meanwhile.
+                Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Opens sled; a panic inside is as bad as an error.
@@ -93,6 +114,7 @@ impl SledSource {
 
     fn finish(&self, db: sled::Db) -> Result<SledSnapshots, OpenError> {
         let io = |e: std::io::Error| OpenError::Io(format!("{}: {e}", self.dir.display()));
+        self.close_to_others().map_err(io)?;
         let blobs = self.dir.join("blobs");
         let has_blobs = blobs.is_dir() && std::fs::read_dir(&blobs).map_err(io)?.next().is_some();
         File::open(self.dir.join("conf"))

@@ -4,6 +4,9 @@
 
 mod behaviour;
 mod codec;
+mod forgery;
+mod modes;
+mod reads;
 mod rebuild;
 mod recovery;
 mod simulation;

@@ -9,19 +9,19 @@ use purser_storage::{JournalStore, Limits, OpenError, Store};
 
 use crate::suite::{batch, enqueue, event, expired, keys, payloads, put, value};
 
-const FIRST: &str = "wal-000000000001.seg";
+pub(crate) const FIRST: &str = "wal-000000000001.seg";
 const SECOND: &str = "wal-000000000002.seg";
 
 /// A store in simulation that can be stopped, tampered with and opened again.
-struct Rig {
-    disk: SimDisk,
+pub(crate) struct Rig {
+    pub(crate) disk: SimDisk,
     source: MemorySource,
     limits: Limits,
     clock: Arc<AtomicU64>,
 }
 
 impl Rig {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let limits = Limits {
             segment_bytes: 64 << 10,
             export_every_bytes: 1 << 40,
@@ -35,7 +35,7 @@ impl Rig {
         }
     }
 
-    fn open(&self) -> Result<Arc<JournalStore>, OpenError> {
+    pub(crate) fn open(&self) -> Result<Arc<JournalStore>, OpenError> {
         self.disk.kill();
         let clock = Arc::clone(&self.clock);
         let now = Arc::new(move || clock.load(Ordering::SeqCst));
@@ -43,7 +43,7 @@ impl Rig {
     }
 
     /// Commits `n` rows of about 1 KiB, each with an event, one group each.
-    fn fill(&self, store: &JournalStore, from: u64, n: u64) {
+    pub(crate) fn fill(&self, store: &JournalStore, from: u64, n: u64) {
         for i in from..from + n {
             let text = format!("{i:0>1000}");
             let answer = enqueue(
@@ -63,7 +63,7 @@ impl Rig {
         self.source.set_image(MemoryRows::default());
     }
 
-    fn damage_at(&self) -> Option<(String, u64)> {
+    pub(crate) fn damage_at(&self) -> Option<(String, u64)> {
         match self.open() {
             Err(OpenError::Damaged { segment, offset, .. }) => Some((segment, offset)),
             Err(e) => panic!("another refusal: {e}"),
@@ -158,7 +158,7 @@ fn case_66_a_duplicated_tail_is_refused() {
     drop(store);
     let bytes = rig.disk.bytes(FIRST).unwrap();
     let end = (bytes.iter().rposition(|b| *b != 0).unwrap() + 1).next_multiple_of(8);
-    let frame = (end - 64) / 4;
+    let frame = (end - 72) / 4;
     rig.disk
         .alter(FIRST, |bytes| bytes.copy_within(end - frame..end, end))
         .unwrap();

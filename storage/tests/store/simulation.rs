@@ -65,7 +65,7 @@ impl World {
         Self {
             seed,
             seeded: Seeded::new(seed),
-            disk: SimDisk::new(),
+            disk: SimDisk::seeded(seed),
             source: MemorySource::default(),
             clock: Arc::default(),
             history: Vec::new(),
