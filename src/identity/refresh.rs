@@ -122,7 +122,7 @@ mod tests {
     /// Aim (case 45): no two sessions, generations or servers share a token, so an old one is never a new one.
     #[test]
     fn case_45_every_generation_session_and_key_has_its_own_secret() {
-        let all = [(1, 7, 3), (1, 7, 4), (1, 8, 3), (2, 7, 3), (1, 7, 1 << 40)];
+        let all = [(1, 7, 3), (1, 7, 4), (1, 8, 3), (2, 7, 3), (1, 7, u32::MAX)];
         let hashes: std::collections::HashSet<_> = all
             .iter()
             .map(|&(key, session, n)| tokens(key).issue(SessionId(session), n).1)
