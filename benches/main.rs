@@ -16,6 +16,10 @@ mod place;
 mod profile;
 mod web;
 
+/// As the service has: a ceiling with a slower allocator would be a lower one.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Whatever went wrong; a bench has nobody to handle it.
 pub(crate) type Fault = Box<dyn std::error::Error + Send + Sync>;
 

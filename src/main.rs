@@ -5,6 +5,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use purser::cli::{self, CliError};
 
+/// A call makes hundreds of small allocations on one thread and frees many of them on another.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Sells prepaid cards to software agents, paid call by call in USDC (x402). Without a command: serve
 #[derive(Parser)]
 #[command(name = "purser", version, arg_required_else_help = false)]
