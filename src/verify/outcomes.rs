@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::card;
+use purser_actors::id::DepositId;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::payment::{Product, Status};
 
@@ -146,7 +147,9 @@ fn cards(contents: &Contents, history: &History, books: &Books, under_way: &BTre
             card::Status::Failed { .. } => (0, 0),
             _ => (loaded, i128::from(card.charged.atomic()) - loaded),
         };
-        let booked = |by: &BTreeMap<String, i128>| by.get(&name).copied().unwrap_or(0);
+        // What is owed is booked with the payment that brought it, and taken back under the card's own name.
+        let causes = [card.payment.to_string(), name.clone()];
+        let booked = |by: &BTreeMap<String, i128>| causes.iter().filter_map(|c| by.get(c)).sum::<i128>();
         let (has_owed, has_earned) = (booked(&books.owed), booked(&books.earned));
         if (has_owed, has_earned) != (owed, earned) {
             let detail = format!("{has_owed} owed and {has_earned} earned, expected {owed} and {earned}");
@@ -162,25 +165,32 @@ fn cards(contents: &Contents, history: &History, books: &Books, under_way: &BTre
     }
 }
 
-/// Money moves for payments and cards only, and only those move what is theirs.
+/// Money moves for payments, cards and deposits only, and only those move what is theirs.
 fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let cards: BTreeSet<String> = contents.cards.keys().map(ToString::to_string).collect();
     let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
+    let deposits: BTreeSet<String> = contents
+        .deposits
+        .iter()
+        .map(|d| DepositId::of(d.from.network(), &d.transaction).to_string())
+        .collect();
     for cause in &books.causes {
-        if !cards.contains(cause) && !payments.contains(cause) {
-            report.find("ledger.cause", cause, "there is no such payment or card");
+        if !cards.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
+            report.find("ledger.cause", cause, "there is no such payment, card or deposit");
         }
     }
-    for cause in books
-        .owed
-        .keys()
-        .chain(books.earned.keys())
-        .filter(|c| !cards.contains(*c))
-    {
+    // Through which card an amount is owed is held there; here, that it is owed through one at all.
+    let sold: BTreeSet<String> = contents.cards.values().map(|(c, _)| c.payment.to_string()).collect();
+    let owing = books.owed.keys().chain(books.earned.keys());
+    for cause in owing.filter(|c| !cards.contains(*c) && !sold.contains(*c)) {
         report.find("ledger.cause", cause, "only a card owes the issuer and earns a fee");
     }
-    for cause in books.received.keys().filter(|c| !payments.contains(*c)) {
-        report.find("ledger.cause", cause, "only a payment is received");
+    for cause in books
+        .received
+        .keys()
+        .filter(|c| !payments.contains(*c) && !deposits.contains(*c))
+    {
+        report.find("ledger.cause", cause, "only a payment or a deposit is received");
     }
 }
 
