@@ -125,6 +125,7 @@ async fn case_23_verify_names_one_wrong_posting() {
     let cause = first.lock().unwrap().clone().unwrap();
     assert_found(&host, &unbalanced, "ledger.unbalanced", &cause);
     assert_found(&host, &unbalanced, "ledger.sum", "all postings");
+    // The first two postings are what was received: both sides tell of one unit more.
     let (shifted, _) = doctored(&host, "shifted", &[table::LEDGER], |_, row| {
         let mut transaction = only_first(row)?;
         transaction.postings[0].atomic += 1;
