@@ -18,8 +18,8 @@ use crate::web::process::Service;
 use crate::web::shop;
 use crate::{Fault, Plan, place};
 
-/// Entities of a kind that may stay in memory in this measurement.
-const RESIDENT_MAX: &str = "2000";
+/// Entities of a kind that may stay in memory: so many that all may, and a few.
+const RESIDENT_MAX: [&str; 2] = ["100000", "2000"];
 /// Rows in one batch while the accounts are made.
 const ROWS: u64 = 2_000;
 
@@ -57,7 +57,10 @@ pub(crate) fn run(plan: Plan) -> Result<(), Fault> {
         );
         service.stop()?;
     }
-    touch(dir.path(), &buyers)
+    for resident_max in RESIDENT_MAX {
+        touch(dir.path(), &buyers, resident_max)?;
+    }
+    Ok(())
 }
 
 fn seconds(since: Instant) -> f64 {
@@ -126,22 +129,22 @@ fn address(n: u64) -> [u8; 20] {
 }
 
 /// Each buyer buys once: four entities come to life for each, and all but a few must go to rest again.
-fn touch(dir: &Path, buyers: &[TestWallet]) -> Result<(), Fault> {
-    let service = Service::start_with(dir, &[], &[("PURSER_ENGINE__RESIDENT_MAX", RESIDENT_MAX)])?;
+fn touch(dir: &Path, buyers: &[TestWallet], resident_max: &str) -> Result<(), Fault> {
+    let service = Service::start_with(dir, &[], &[("PURSER_ENGINE__RESIDENT_MAX", resident_max)])?;
     let client = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mib = || place::resident_mib(service.id());
     println!(
-        "  engine.resident_max = {RESIDENT_MAX} of each kind; {} MiB before",
+        "  engine.resident_max = {resident_max} of each kind; {} MiB before",
         mib()
     );
-    let step = buyers.len().div_ceil(5);
+    let step = buyers.len().div_ceil(3);
     for (n, buyers) in buyers.chunks(step).enumerate() {
         let peak = client.block_on(async {
             let requests = shop::first_purchases(service.address, buyers).await?;
             driver::drive(service.address, driver::spread(&requests, 64), 200).await?;
             let peak = mib();
-            // Longer than two looks for idle entities.
-            tokio::time::sleep(Duration::from_secs(11)).await;
+            // Longer than it takes until idle entities are looked for, every 5 s.
+            tokio::time::sleep(Duration::from_secs(8)).await;
             Ok::<_, Fault>(peak)
         })?;
         println!(

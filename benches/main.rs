@@ -60,7 +60,7 @@ fn main() -> Result<(), Fault> {
     match named.as_slice() {
         // This program again, as a part of a measurement in a process of its own.
         ["part", "stub"] => return web::stub::serve(),
-        ["part", "commands", count] => return instructions::commands(count.parse()?),
+        ["part", "commands", count, dir] => return instructions::commands(count.parse()?, dir),
         ["profile", kind] => return profile::run(kind),
         _ => {}
     }

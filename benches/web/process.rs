@@ -26,7 +26,7 @@ payments_per_window = 1000000000
 cards_per_day = 1000000000
 card_usd_per_day = "1000000000"
 [sandbox]
-faucet_usdc = "1000000000"
+faucet_usdc = "1000000"
 card_ready_ms = 500
 settle_ms = 0
 "#;

@@ -1,5 +1,6 @@
 //! `purser serve`: the service itself.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -90,6 +91,8 @@ fn log() {
     // A second call (tests) keeps the first subscriber.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        // In a file colours are noise, and each request's span would pay for them.
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)
         .try_init();
 }
