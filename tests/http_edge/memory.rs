@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
+use purser_actors::kernel::record::{Announcement, Record};
+use purser_actors::port::Timestamp;
 use purser_storage::{
-    Batch, Committed, Done, Event, EventSink, Headroom, Row, RowKey, Seq, Store, StoreError, StoredEvent,
+    Batch, Committed, Done, Event, EventSink, Headroom, Row, RowKey, Seq, Store, StoreError, StoredEvent, codec,
 };
 
 /// Events in memory, under the contract of the store: durable first, then published.
@@ -20,7 +22,20 @@ pub struct Memory {
 impl Memory {
     /// Commits one event of `kind` with so many bytes of padding; returns its sequence.
     pub fn happen(&self, wallet: Wallet, kind: &str, padding: usize) -> Seq {
-        let payload = format!(r#"{{"id":"evt_x","type":"{kind}","pad":"{}"}}"#, "p".repeat(padding)).into_bytes();
+        let envelope = format!(r#"{{"id":"evt_x","type":"{kind}","pad":"{}"}}"#, "p".repeat(padding));
+        let payload = codec::encode(&Record {
+            kind: 0,
+            id: Vec::new(),
+            revision: 1,
+            at: Timestamp(0),
+            status: String::new(),
+            owner: wallet,
+            event: Vec::new(),
+            announcement: Some(Announcement {
+                kind: kind.to_owned(),
+                envelope,
+            }),
+        });
         let seq = Arc::new(AtomicU64::new(0));
         let told = seq.clone();
         let events = vec![Event {

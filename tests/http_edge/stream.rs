@@ -236,7 +236,7 @@ async fn a_stream_ends_with_its_reason() {
     world.store.happen(ALICE, "card.ready", 0);
     world.store.oldest.store(100, Ordering::SeqCst);
     let mut lost = open_as(&world, "alice").await;
-    say(&mut lost, json!({"type": "subscribe", "after": 0})).await;
+    say(&mut lost, json!({"type": "subscribe", "after": 1})).await;
     let (_, code, reason) = until_closed(&mut lost).await;
     assert_eq!((code, reason.as_str()), (4010, r#"{"oldest":100}"#));
 
