@@ -3,7 +3,7 @@
 use purser_storage::codec;
 
 use super::{Account, Admission, Caps, Command, Deposit, Event, LinkGrant, Rejection};
-use crate::id::{DepositId, EffectId, Wallet};
+use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Share, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
@@ -140,6 +140,20 @@ fn import(
         .post(&booked, context))
 }
 
+/// A released payment comes again: it takes a new share of the caps.
+fn readmit(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    payment: PaymentId,
+    purchase: &Purchase,
+    caps: Caps,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let share = admit(this, purchase, caps, context)?;
+    let decision = born(this, wallet, Decision::answer(()), context).event(Event::Reserved(share));
+    Ok(decision.then(Work::Readmit { payment, share }, context))
+}
+
 impl Entity for Account {
     const KIND: Kind = Kind::Account;
     const MOVES: &'static [Move] = &[
@@ -187,11 +201,7 @@ impl Entity for Account {
                     purchase,
                     caps,
                 },
-            ) => {
-                let share = admit(this, &purchase, caps, context)?;
-                let decision = born(this, wallet, done, context).event(Event::Reserved(share));
-                Ok(decision.then(Work::Readmit { payment, share }, context))
-            }
+            ) => readmit(this, wallet, payment, &purchase, caps, context),
             (this, Command::Import(deposit)) => import(this, wallet, &deposit, context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (Some(account), Command::Credit { effect, amount, cause }) => {
