@@ -114,7 +114,7 @@ impl Front {
         } else if let Some(error) = self.refused(&parts, &budget, free).await {
             error.render(id, as_problem)
         } else {
-            let span = tracing::error_span!("request", id = %id, method = %parts.method, path = parts.uri.path());
+            let span = tracing::error_span!("request", id = %id);
             parts.extensions.insert(Asked { bearer, id, ip });
             let answer = self.route(Request::from_parts(parts, body)).instrument(span).await;
             finish(answer, id, as_problem)

@@ -41,6 +41,8 @@ pub fn store_limits(config: &Config) -> StoreLimits {
         segment_bytes: storage.segment_bytes,
         sled_cache_bytes: storage.cache_bytes,
         apply_interval_ms: storage.apply_interval_ms,
+        // What lives for a second or two (an order under way, a card that is not ready) never reaches the snapshots.
+        apply_bytes: storage.lag_limit_bytes / 4,
         retention_ms: u64::from(storage.retention_days) * 24 * 3_600_000,
         retention_bytes: storage.retention_bytes,
         lag_limit_bytes: storage.lag_limit_bytes,

@@ -109,7 +109,7 @@ async fn resolve(crowd: &Crowd, site: &Site<'_>) {
         for chunk in open.chunks(32) {
             let asked = chunk.iter().map(|(key, sent)| async move {
                 let answer = Agent::pay(site, &sent.path, &sent.payment).await;
-                crowd.memory.lock().unwrap().hear(key, &answer);
+                crowd.memory.lock().unwrap().hear(key, &answer, false);
             });
             futures_util::future::join_all(asked).await;
         }

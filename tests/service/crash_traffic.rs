@@ -94,8 +94,10 @@ impl Memory {
         key
     }
 
-    /// Holds an answer against everything that was told of this payment before.
-    pub(crate) fn hear(&mut self, key: &str, answer: &Answer) {
+    /// Holds an answer against everything that was told of this payment. `known_when_asked`: whether its end had been
+    /// told before this request was sent. If not, an answer that leaves it open may have been given before the end was
+    /// reached and read after it.
+    pub(crate) fn hear(&mut self, key: &str, answer: &Answer, known_when_asked: bool) {
         *self.answers.entry(answer.status).or_default() += 1;
         let sent = self.sent.get_mut(key).unwrap();
         let end = match (answer.status, answer.str("card_id"), answer.str("status")) {
@@ -109,8 +111,8 @@ impl Memory {
         let open = refused || busy || answer.status == 202 || answer.code() == "settlement_unavailable";
         let contradicts = match (&sent.end, &told) {
             (Some(before), Some(now)) => before != now,
-            (Some(_), None) => !busy,
-            (None, None) => !open,
+            (Some(_), None) if known_when_asked => !busy,
+            (_, None) => !open,
             (None, Some(_)) => false,
         };
         if contradicts {
@@ -243,10 +245,10 @@ impl Buyer {
                 let mut memory = self.crowd.memory.lock().unwrap();
                 memory.remember(self.agent, path.clone(), payment)
             });
-            let (path, payment) = {
+            let (path, payment, known_when_asked) = {
                 let memory = self.crowd.memory.lock().unwrap();
                 let sent = &memory.sent[&key];
-                (sent.path.clone(), sent.payment.clone())
+                (sent.path.clone(), sent.payment.clone(), sent.end.is_some())
             };
             let request = self.client.get(format!("{}{path}", self.url));
             self.crowd.in_flight.fetch_add(1, Ordering::SeqCst);
@@ -255,7 +257,7 @@ impl Buyer {
             let dying = self.crowd.dying.load(Ordering::SeqCst);
             let mut memory = self.crowd.memory.lock().unwrap();
             match answer {
-                Ok(answer) => memory.hear(&key, &answer),
+                Ok(answer) => memory.hear(&key, &answer, known_when_asked),
                 Err(_) if dying => return,
                 Err(error) => return memory.problems.push(format!("{key}: broken without a kill: {error}")),
             }
