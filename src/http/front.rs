@@ -114,7 +114,9 @@ impl Front {
         } else if let Some(error) = self.refused(&parts, &budget, free).await {
             error.render(id, as_problem)
         } else {
+            // The span is written for every request, so it holds only what every line needs.
             let span = tracing::error_span!("request", id = %id);
+            span.in_scope(|| tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked"));
             parts.extensions.insert(Asked { bearer, id, ip });
             let answer = self.route(Request::from_parts(parts, body)).instrument(span).await;
             finish(answer, id, as_problem)
