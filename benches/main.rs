@@ -51,6 +51,7 @@ const SHORT: Plan = Plan {
 };
 
 fn main() -> Result<(), Fault> {
+    purser::system::use_small_pages();
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let named: Vec<&str> = args
         .iter()

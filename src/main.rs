@@ -31,6 +31,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    purser::system::use_small_pages();
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -159,6 +159,7 @@ impl Engine {
             sound,
             root: root.clone(),
         };
+        let has_deposits = !deposits.is_empty() || !store.scan(&[table::DEPOSIT], None, 1).await?.is_empty();
         let worker = work::Desk {
             accounts: inner.accounts.clone(),
             payments: inner.payments.clone(),
@@ -167,6 +168,7 @@ impl Engine {
             settlement,
             issuer,
             settings,
+            has_deposits,
         };
         let ground = DeliveryGround {
             store,

@@ -9,6 +9,7 @@ use axum::response::Response;
 use futures_util::{SinkExt, StreamExt};
 use purser_actors::port::Clock;
 use purser_storage::{Seq, Store, StoreError};
+use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 
 use super::close;
@@ -20,6 +21,8 @@ use crate::http::caller::{Authenticator, Claims, Gate};
 
 /// Read from a client's socket at a time; a longer message takes several reads.
 const READ_BUFFER_BYTES: usize = 2048;
+/// Frames are collected up to here before they are written; all are when no more are queued.
+const WRITE_BUFFER_BYTES: usize = 16 * 1024;
 
 /// What every stream needs.
 pub struct StreamState {
@@ -54,14 +57,15 @@ pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access
         .max_frame_size(most)
         // It is filled with zeros at every look for a message, and clients say little.
         .read_buffer_size(READ_BUFFER_BYTES)
-        // A frame is written at once or not at all, so that a close can still follow it.
-        .write_buffer_size(0)
+        // What is queued together leaves together.
+        .write_buffer_size(WRITE_BUFFER_BYTES)
         .max_write_buffer_size(state.config.buffer_bytes.saturating_mul(4).max(1 << 20))
         .on_upgrade(move |socket| async move {
             let _seat = seat;
             let mut client = Client {
                 socket,
                 send_timeout: Duration::from_millis(state.config.send_timeout_ms),
+                handed: 0,
             };
             let end = match serve(&mut client, &state, access).await {
                 ControlFlow::Break(end) => end,
@@ -84,40 +88,43 @@ fn close_with(code: u16, reason: &str) -> End {
     End::Close(code, reason.to_owned())
 }
 
-enum Step {
-    Feed(Message),
-    Flush,
-}
-
 struct Client {
     socket: WebSocket,
     send_timeout: Duration,
+    /// The newest sequence handed over: what was accepted still goes out ahead of a close.
+    handed: Seq,
 }
 
 impl Client {
-    /// Hands one frame to the client, or finds it too slow. `before` is the cursor without this frame, `after` with
-    /// it: a frame that was accepted still goes out ahead of the close, one that was not never will.
-    async fn send_moving(&mut self, text: String, before: Seq, after: Seq) -> ControlFlow<End> {
-        for (step, cursor) in [(Step::Feed(Message::text(text)), before), (Step::Flush, after)] {
-            let sent = match step {
-                Step::Feed(message) => timeout(self.send_timeout, self.socket.feed(message)).await,
-                Step::Flush => timeout(self.send_timeout, self.socket.flush()).await,
-            };
-            match sent {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => return ControlFlow::Break(End::Gone),
-                Err(_) => {
-                    let reason = format!("{{\"cursor\":{cursor}}}");
-                    return ControlFlow::Break(End::Close(close::TOO_SLOW, reason));
-                }
-            }
-        }
+    /// Hands over a frame; it leaves with the next flush at the latest.
+    async fn feed(&mut self, text: String, seq: Seq) -> ControlFlow<End> {
+        let fed = timeout(self.send_timeout, self.socket.feed(Message::text(text))).await;
+        self.judge(fed)?;
+        self.handed = seq;
         ControlFlow::Continue(())
     }
 
-    /// Hands over a frame that is no event.
-    async fn send(&mut self, text: String, cursor: Seq) -> ControlFlow<End> {
-        self.send_moving(text, cursor, cursor).await
+    /// Until everything handed over is on its way, or the client is found too slow.
+    async fn flush(&mut self) -> ControlFlow<End> {
+        let flushed = timeout(self.send_timeout, self.socket.flush()).await;
+        self.judge(flushed)
+    }
+
+    /// Sends a frame that is no event.
+    async fn send(&mut self, text: String) -> ControlFlow<End> {
+        self.feed(text, self.handed).await?;
+        self.flush().await
+    }
+
+    fn judge(&self, result: Result<Result<(), axum::Error>, Elapsed>) -> ControlFlow<End> {
+        match result {
+            Ok(Ok(())) => ControlFlow::Continue(()),
+            Ok(Err(_)) => ControlFlow::Break(End::Gone),
+            Err(_) => {
+                let reason = format!("{{\"cursor\":{}}}", self.handed);
+                ControlFlow::Break(End::Close(close::TOO_SLOW, reason))
+            }
+        }
     }
 
     async fn close(mut self, end: End, grace: Duration) {
@@ -149,12 +156,8 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
     if state.gate.is_revoked(claims.session) || state.gate.frozen_message(claims.wallet).await.is_some() {
         return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
     }
-    let feed = Feed::new(
-        state.store.clone(),
-        subscription,
-        state.store.durable_seq(),
-        Filter::default(),
-    );
+    client.handed = state.store.durable_seq();
+    let feed = Feed::new(state.store.clone(), subscription, client.handed, Filter::default());
     Session {
         feed,
         subscribed: false,
@@ -201,8 +204,7 @@ impl Session {
                 // One event a turn: what the client says, and signals, are heard between any two.
                 match self.feed.next().await {
                     Ok(Some(event)) => {
-                        let text = event_frame(&event);
-                        client.send_moving(text, event.seq.saturating_sub(1), event.seq).await?;
+                        client.feed(event_frame(&event), event.seq).await?;
                         if claims.expires_at <= state.clock.now() {
                             return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
                         }
@@ -211,7 +213,10 @@ impl Session {
                         }
                         continue;
                     }
-                    Ok(None) => {}
+                    Ok(None) => {
+                        client.handed = self.feed.cursor();
+                        client.flush().await?;
+                    }
                     Err(error) => return ControlFlow::Break(of_store(&error)),
                 }
             }
@@ -222,7 +227,7 @@ impl Session {
                 () = &mut expiry => {
                     return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
                 }
-                _ = ping.tick() => client.send(PING.to_owned(), self.feed.cursor()).await?,
+                _ = ping.tick() => client.send(PING.to_owned()).await?,
             }
         }
     }
@@ -246,37 +251,25 @@ impl Session {
             Some(Ok(Message::Binary(_))) => String::new(),
             Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
         };
-        let cursor = self.feed.cursor();
         match serde_json::from_str(&text) {
             Ok(ClientFrame::Pong {}) => ControlFlow::Continue(()),
             Ok(ClientFrame::Subscribe { after, types }) => {
                 let Some(filter) = Filter::new(types) else {
-                    return client
-                        .send(
-                            error_frame("types_invalid", "At most 64 names such as card.ready."),
-                            cursor,
-                        )
-                        .await;
+                    let error = error_frame("types_invalid", "At most 64 names such as card.ready.");
+                    return client.send(error).await;
                 };
-                self.feed.restart(after.unwrap_or(cursor), filter);
+                client.handed = after.unwrap_or(self.feed.cursor());
+                self.feed.restart(client.handed, filter);
                 self.subscribed = true;
                 ControlFlow::Continue(())
             }
             Ok(ClientFrame::Auth { .. }) => {
-                client
-                    .send(
-                        error_frame("already_authenticated", "This stream has its credential."),
-                        cursor,
-                    )
-                    .await
+                let error = error_frame("already_authenticated", "This stream has its credential.");
+                client.send(error).await
             }
             Err(_) => {
-                client
-                    .send(
-                        error_frame("message_invalid", "Not a message this stream understands."),
-                        cursor,
-                    )
-                    .await
+                let error = error_frame("message_invalid", "Not a message this stream understands.");
+                client.send(error).await
             }
         }
     }

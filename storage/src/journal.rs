@@ -84,7 +84,7 @@ impl Limits {
             lag_limit_bytes: 128 << 20,
             sled_cache_bytes: 32 << 20,
             retention_bytes: 1 << 30,
-            export_every_bytes: 64 << 20,
+            export_every_bytes: 256 << 20,
             ..Self::production()
         }
     }

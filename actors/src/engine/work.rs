@@ -29,6 +29,8 @@ pub(super) struct Desk {
     pub(super) settlement: Arc<dyn Settlement>,
     pub(super) issuer: Arc<dyn CardIssuer>,
     pub(super) settings: Settings,
+    /// Whether any transfer was ever credited at a start. None is while the engine runs.
+    pub(super) has_deposits: bool,
 }
 
 type Done = Result<(), Failure>;
@@ -79,26 +81,25 @@ impl Desk {
 
     /// Prepare, make durable, send, tell. What was prepared by an earlier try is sent again as it is.
     async fn settle(&self, effect: &Effect, id: PaymentId) -> Done {
-        let mut payment = self.payment(id).await?;
-        if payment.status == Status::Claimed {
-            match self
-                .in_time(self.settlement.prepare(&payment.claim.authorization), "prepare")
-                .await
-            {
-                Ok(prepared) => tell(&self.payments, id, payment::Command::Prepared(prepared)).await?,
+        let payment = self.payment(id).await?;
+        let authorization = &payment.claim.authorization;
+        let prepared = match &payment.status {
+            Status::Settling(prepared) => prepared.clone(),
+            Status::Claimed => match self.in_time(self.settlement.prepare(authorization), "prepare").await {
+                Ok(prepared) => {
+                    tell(&self.payments, id, payment::Command::Prepared(prepared.clone())).await?;
+                    prepared
+                }
                 Err(error) if self.gives_up(effect, &error) => {
                     tracing::warn!(payment = %id, %error, "a payment could not be sent and is released");
                     return tell(&self.payments, id, payment::Command::Unsendable { effect: effect.id }).await;
                 }
                 Err(error) => return Err(error.into()),
-            }
-            payment = self.payment(id).await?;
-        }
-        let Status::Settling(prepared) = &payment.status else {
+            },
             // The effect is deleted by the batch that leaves `settling`: this is an echo of it.
-            return Ok(());
+            _ => return Ok(()),
         };
-        let submitted = self.settlement.submit(&payment.claim.authorization, prepared);
+        let submitted = self.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
             Ok(Submitted::Settled { transaction }) if self.is_deposit(&payment, &transaction).await? => {
@@ -146,6 +147,9 @@ impl Desk {
 
     /// Whether the transfer was credited to its sender when an older backup was restored.
     async fn is_deposit(&self, payment: &Payment, transaction: &str) -> Result<bool, Failure> {
+        if !self.has_deposits {
+            return Ok(false);
+        }
         let id = DepositId::of(payment.claim.authorization.network(), transaction);
         let row = self.store.read(&table::deposit(id)).await;
         Ok(row.map_err(|e| Failure::temporary(e.to_string()))?.is_some())

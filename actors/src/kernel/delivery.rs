@@ -1,5 +1,6 @@
 //! Deliveries: one actor per running effect, linked to its family's delivery supervisor. A delivery's failure is its
-//! exit; trying again, later and later, is the supervisor's act, and each failed try is durable.
+//! exit; trying again, later and later, is the supervisor's act, and each failed try is durable. A delivery that did
+//! not fail takes the next effect.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
@@ -92,7 +93,14 @@ impl StartEffects for Deliveries {
 pub enum Order {
     /// Run this effect when its time has come.
     Start(Effect),
+    /// This delivery's effect is done.
+    Done(ActorId),
+    /// This delivery's effect is to be run again after so many milliseconds.
+    NotYet(ActorId, u64),
 }
+
+/// Deliveries without work that a supervisor keeps.
+const IDLE_MAX: usize = 256;
 
 struct Supervisor {
     ground: DeliveryGround,
@@ -101,7 +109,8 @@ struct Supervisor {
 
 #[derive(Default)]
 struct Desk {
-    running: HashMap<ActorId, Effect>,
+    running: HashMap<ActorId, (ActorRef<Effect>, Effect)>,
+    idle: Vec<ActorRef<Effect>>,
     pending: VecDeque<Effect>,
 }
 
@@ -114,21 +123,35 @@ impl Actor for Supervisor {
         Ok(Desk::default())
     }
 
-    async fn handle(
-        &self,
-        myself: ActorRef<Order>,
-        Order::Start(effect): Order,
-        desk: &mut Desk,
-    ) -> Result<(), ActorProcessingErr> {
-        let wait_ms = effect.next_at.0.saturating_sub(self.ground.clock.now().0);
-        if wait_ms > 0 {
-            drop(myself.send_after(Duration::from_millis(wait_ms), move || Order::Start(effect)));
-        } else if desk.running.len() >= self.ground.retry.running_max {
-            desk.pending.push_back(effect);
-        } else {
-            self.run(&myself, desk, effect).await?;
+    async fn handle(&self, myself: ActorRef<Order>, order: Order, desk: &mut Desk) -> Result<(), ActorProcessingErr> {
+        match order {
+            Order::Start(effect) => {
+                let wait_ms = effect.next_at.0.saturating_sub(self.ground.clock.now().0);
+                if wait_ms > 0 {
+                    drop(myself.send_after(Duration::from_millis(wait_ms), move || Order::Start(effect)));
+                } else if desk.running.len() >= self.ground.retry.running_max {
+                    desk.pending.push_back(effect);
+                } else {
+                    self.run(&myself, desk, effect).await?;
+                }
+                Ok(())
+            }
+            Order::Done(delivery) => {
+                if let Some((actor, _)) = desk.running.remove(&delivery) {
+                    desk.rest(actor);
+                }
+                self.go_on(&myself, desk).await
+            }
+            Order::NotYet(delivery, ms) => {
+                if let Some((actor, mut effect)) = desk.running.remove(&delivery) {
+                    desk.rest(actor);
+                    // Waiting is no failure: nothing to write down.
+                    effect.next_at = self.ground.clock.now().plus_ms(ms);
+                    drop(myself.cast(Order::Start(effect)));
+                }
+                self.go_on(&myself, desk).await
+            }
         }
-        Ok(())
     }
 
     async fn handle_supervisor_evt(
@@ -137,30 +160,53 @@ impl Actor for Supervisor {
         event: SupervisionEvent,
         desk: &mut Desk,
     ) -> Result<(), ActorProcessingErr> {
-        match event {
-            SupervisionEvent::ActorTerminated(cell, ..) => drop(desk.running.remove(&cell.get_id())),
-            SupervisionEvent::ActorFailed(cell, error) => {
-                if let Some(effect) = desk.running.remove(&cell.get_id()) {
-                    self.failed(&myself, effect, error);
-                }
-            }
+        let (delivery, error) = match event {
+            SupervisionEvent::ActorTerminated(cell, ..) => (cell.get_id(), "the delivery was killed".into()),
+            SupervisionEvent::ActorFailed(cell, error) => (cell.get_id(), error),
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
+        };
+        desk.idle.retain(|actor| actor.get_id() != delivery);
+        if let Some((_, effect)) = desk.running.remove(&delivery) {
+            self.failed(&myself, effect, error);
         }
-        if let Some(next) = desk.pending.pop_front() {
-            self.run(&myself, desk, next).await?;
+        self.go_on(&myself, desk).await
+    }
+}
+
+impl Desk {
+    fn rest(&mut self, actor: ActorRef<Effect>) {
+        if self.idle.len() < IDLE_MAX {
+            self.idle.push(actor);
+        } else {
+            actor.stop(None);
         }
-        Ok(())
     }
 }
 
 impl Supervisor {
+    /// Takes up what has waited for a place.
+    async fn go_on(&self, myself: &ActorRef<Order>, desk: &mut Desk) -> Result<(), ActorProcessingErr> {
+        match desk.pending.pop_front() {
+            Some(next) => self.run(myself, desk, next).await,
+            None => Ok(()),
+        }
+    }
+
     async fn run(&self, myself: &ActorRef<Order>, desk: &mut Desk, effect: Effect) -> Result<(), ActorProcessingErr> {
-        let delivery = Delivery {
-            worker: self.worker.clone(),
-            store: self.ground.store.clone(),
+        let actor = match desk.idle.pop() {
+            Some(actor) => actor,
+            None => {
+                let delivery = Delivery {
+                    worker: self.worker.clone(),
+                    store: self.ground.store.clone(),
+                    supervisor: myself.clone(),
+                };
+                Actor::spawn_linked(None, delivery, (), myself.get_cell()).await?.0
+            }
         };
-        let (actor, _) = Actor::spawn_linked(None, delivery, effect.clone(), myself.get_cell()).await?;
-        desk.running.insert(actor.get_id(), effect);
+        // One that has just died leaves the effect in `running`, where its end is on the way to find it.
+        drop(actor.cast(effect.clone()));
+        desk.running.insert(actor.get_id(), (actor, effect));
         Ok(())
     }
 
@@ -175,12 +221,6 @@ impl Supervisor {
             },
         };
         let now = self.ground.clock.now();
-        if let (ErrorKind::Temporary, Some(ms)) = (failure.kind, failure.retry_after_ms) {
-            // Waiting is no failure: nothing to write down.
-            effect.next_at = now.plus_ms(ms);
-            drop(myself.cast(Order::Start(effect)));
-            return;
-        }
         effect.attempts = effect.attempts.saturating_add(1);
         effect.next_at = now.plus_ms(self.pause_ms(effect.attempts));
         effect.stuck = failure.kind == ErrorKind::Permanent || effect.attempts >= self.ground.retry.attempts_max;
@@ -235,30 +275,48 @@ fn shortened(mut message: String) -> String {
     message
 }
 
-/// One try.
+/// Runs effects, one after the other, until one fails.
 struct Delivery {
     worker: Arc<dyn Worker>,
     store: Arc<dyn Store>,
+    supervisor: ActorRef<Order>,
 }
 
 impl Actor for Delivery {
-    type Msg = ();
-    type State = Effect;
-    type Arguments = Effect;
+    type Msg = Effect;
+    type State = ();
+    type Arguments = ();
 
-    async fn pre_start(&self, _: ActorRef<()>, effect: Effect) -> Result<Effect, ActorProcessingErr> {
-        Ok(effect)
+    async fn pre_start(&self, _: ActorRef<Effect>, (): ()) -> Result<(), ActorProcessingErr> {
+        Ok(())
     }
 
-    async fn post_start(&self, myself: ActorRef<()>, effect: &mut Effect) -> Result<(), ActorProcessingErr> {
-        self.worker.run(effect).await?;
-        // A worker that reports success and leaves the row would lose the effect until the next start.
+    async fn handle(&self, myself: ActorRef<Effect>, effect: Effect, (): &mut ()) -> Result<(), ActorProcessingErr> {
+        let end = match self.worker.run(&effect).await {
+            Ok(()) => {
+                self.check_ended(&effect).await?;
+                Order::Done(myself.get_id())
+            }
+            Err(Failure {
+                kind: ErrorKind::Temporary,
+                retry_after_ms: Some(ms),
+                ..
+            }) => Order::NotYet(myself.get_id(), ms),
+            Err(failure) => return Err(failure.into()),
+        };
+        drop(self.supervisor.cast(end));
+        Ok(())
+    }
+}
+
+impl Delivery {
+    /// A worker that reports success and leaves the row would lose the effect until the next start.
+    async fn check_ended(&self, effect: &Effect) -> Result<(), ActorProcessingErr> {
         let row = self.store.read(&table::effect(effect.id)).await?;
         let open: Option<Effect> = row.map(|row| codec::decode(&row.value)).transpose()?;
         if open.is_some_and(|open| open.created_at == effect.created_at) {
             return Err(Failure::temporary("the try ended and the effect is still open").into());
         }
-        myself.stop(None);
         Ok(())
     }
 }

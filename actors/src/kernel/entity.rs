@@ -303,12 +303,11 @@ impl Opening {
     /// # Errors
     /// [`OutOfOrder`] when the event cannot be the first.
     pub fn of<E: Entity>(id: &E::Id, event: &E::Event, context: &Context) -> Result<Self, OutOfOrder> {
-        let state = E::apply(None, id, event)?;
-        check_move::<E>("-", event, state.status())?;
+        let (state, record) = step::<E>(None, &mut None, id, event, 1, context)?;
         Ok(Self {
             key: table::entity(E::KIND, &id.key()),
             snapshot: codec::encode(&state),
-            record: record_of::<E>(None, &state, id, event, 1, context),
+            record,
         })
     }
 }
@@ -325,36 +324,37 @@ impl Opening {
     }
 }
 
-/// Refuses a move that the state chart does not have. Kept in release builds: a wrong move of money is worse than a
-/// refused one.
-pub(crate) fn check_move<E: Entity>(from: &'static str, event: &E::Event, to: &'static str) -> Result<(), OutOfOrder> {
-    if from == to || E::MOVES.iter().any(|(f, _, t)| *f == from && *t == to) {
-        return Ok(());
-    }
-    Err(OutOfOrder::new(from, event))
-}
-
-pub(crate) fn record_of<E: Entity>(
-    before: Option<&E>,
-    after: &E,
+/// Applies one event: the state after it, and what the journal keeps of it. `seen` is the view of the state before, if
+/// that was rendered already, and then that of the state after.
+pub(crate) fn step<E: Entity>(
+    state: Option<E>,
+    seen: &mut Option<View>,
     id: &E::Id,
     event: &E::Event,
     revision: u64,
     context: &Context,
-) -> Record {
-    let announcement = E::announces(event).map(|change| {
-        let now = after.view(id);
+) -> Result<(E, Record), OutOfOrder> {
+    let from = state.as_ref().map_or("-", E::status);
+    let change = E::announces(event);
+    let before = match (seen.take(), change) {
+        (None, Some(_)) => state.as_ref().map(|state| state.view(id)),
+        (seen, _) => seen,
+    };
+    let after = E::apply(state, id, event)?;
+    check_move::<E>(from, event, after.status())?;
+    let announcement = change.map(|change| {
+        let now = seen.insert(after.view(id));
         Announcement::new(
             crate::id::EventId(context.id()),
             E::KIND.name(),
             change,
             &after.owner(),
             context.now,
-            before.map(|b| b.view(id)).as_ref(),
-            &now,
+            before.as_ref(),
+            now,
         )
     });
-    Record {
+    let record = Record {
         kind: E::KIND as u8,
         id: id.key(),
         revision,
@@ -363,7 +363,17 @@ pub(crate) fn record_of<E: Entity>(
         owner: after.owner(),
         event: codec::encode(event),
         announcement,
+    };
+    Ok((after, record))
+}
+
+/// Refuses a move that the state chart does not have. Kept in release builds: a wrong move of money is worse than a
+/// refused one.
+fn check_move<E: Entity>(from: &'static str, event: &E::Event, to: &'static str) -> Result<(), OutOfOrder> {
+    if from == to || E::MOVES.iter().any(|(f, _, t)| *f == from && *t == to) {
+        return Ok(());
     }
+    Err(OutOfOrder::new(from, event))
 }
 
 /// Why a command brought nothing about.

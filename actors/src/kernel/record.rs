@@ -1,7 +1,7 @@
 //! What the journal keeps of each event: the event itself, for the fold that proves the snapshots, and the envelope
 //! that subscribers see, rendered once so that it never changes.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::time::{Duration, UNIX_EPOCH};
 
 use purser_storage::Event;
@@ -68,7 +68,7 @@ impl Announcement {
         let _ = write!(
             envelope,
             "{{\"id\":\"{id}\",\"type\":\"{kind}\",\"api_version\":\"{API_VERSION}\",\"created_at\":\"{}\",\"user_id\":\"{}\",\"data\":{{\"object\":",
-            rfc3339(at),
+            moment(at),
             owner.user_id()
         );
         after.write(&mut envelope);
@@ -105,6 +105,11 @@ impl Record {
 
 /// `2026-11-20T21:40:00.000Z`. The form ends with the year 9999, and so does this.
 pub fn rfc3339(at: Timestamp) -> String {
+    moment(at).to_string()
+}
+
+/// See [`rfc3339`]; for writing it into something.
+pub(crate) fn moment(at: Timestamp) -> impl fmt::Display {
     const LAST_MS: u64 = 253_402_300_799_999;
-    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.0.min(LAST_MS))).to_string()
+    humantime::format_rfc3339_millis(UNIX_EPOCH + Duration::from_millis(at.0.min(LAST_MS)))
 }

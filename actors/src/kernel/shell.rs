@@ -14,7 +14,7 @@ use purser_storage::{Batch, CommitError, Condition, Lane, Write};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
-use crate::kernel::entity::{Decision, Entity, EntityId, Refusal, check_move, record_of};
+use crate::kernel::entity::{Decision, Entity, EntityId, Refusal, step};
 use crate::kernel::family::FamilyCore;
 use crate::kernel::{Context, Effect, OutOfOrder, table};
 
@@ -276,25 +276,22 @@ impl<E: Entity> Shell<E> {
         batch
             .conditions
             .push(Condition::Revision(key.clone(), resident.revision));
-        let (mut state, mut revision) = (resident.state.clone(), resident.revision);
+        // Taken, not copied: should an event not fit, this actor ends here and the next loads what is durable.
+        let (mut state, mut seen) = (resident.state.take(), None);
         for event in events {
-            let before = state.clone();
-            let after = E::apply(state, &self.id, event)?;
-            check_move::<E>(before.as_ref().map_or("-", E::status), event, after.status())?;
-            revision += 1;
-            batch
-                .events
-                .push(record_of(before.as_ref(), &after, &self.id, event, revision, context).into_event());
+            resident.revision += 1;
+            let (after, record) = step::<E>(state, &mut seen, &self.id, event, resident.revision, context)?;
+            batch.events.push(record.into_event());
             state = Some(after);
         }
         if let Some(state) = &state {
             batch.writes.push(Write::Put {
                 key,
-                revision,
+                revision: resident.revision,
                 value: codec::encode(state),
             });
         }
-        (resident.state, resident.revision) = (state, revision);
+        resident.state = state;
         Ok(batch)
     }
 }

@@ -1,11 +1,11 @@
 //! How an entity looks to its owner: an ordered list of JSON fields, kept as text so that amounts stay exact and a
 //! change is seen by comparing text.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::{self, Display, Write as _};
 
 use rust_decimal::Decimal;
 
-use crate::kernel::record::rfc3339;
+use crate::kernel::record::moment;
 use crate::port::Timestamp;
 
 /// A JSON object under construction.
@@ -26,7 +26,7 @@ impl View {
     /// A string.
     #[must_use]
     pub fn text(self, name: &'static str, value: impl Display) -> Self {
-        let json = quoted(&value.to_string());
+        let json = quoted(value);
         self.with(name, json)
     }
 
@@ -60,7 +60,7 @@ impl View {
     /// A moment, RFC 3339 in UTC.
     #[must_use]
     pub fn time(self, name: &'static str, value: Timestamp) -> Self {
-        self.with(name, format!("\"{}\"", rfc3339(value)))
+        self.text(name, moment(value))
     }
 
     /// An object.
@@ -91,8 +91,9 @@ impl View {
 fn write_fields<'a>(out: &mut String, fields: impl Iterator<Item = &'a (&'static str, String)>) {
     out.push('{');
     for (n, (name, json)) in fields.enumerate() {
-        // Writing to a String cannot fail.
-        let _ = write!(out, "{}\"{name}\":{json}", if n == 0 { "" } else { "," });
+        for part in [if n == 0 { "\"" } else { ",\"" }, name, "\":", json] {
+            out.push_str(part);
+        }
     }
     out.push('}');
 }
@@ -124,19 +125,33 @@ pub fn inert(json: String) -> String {
 }
 
 /// A JSON string literal; everything that could end it or is live is escaped.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
+pub(crate) fn quoted(value: impl Display) -> String {
+    let mut out = String::with_capacity(48);
     out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if is_live(c) => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
+    // Writing to a String cannot fail.
+    let _ = write!(Escaped(&mut out), "{value}");
     out.push('"');
     out
+}
+
+/// Escapes what is written through it. Text that needs none, which is nearly all, is copied whole.
+struct Escaped<'a>(&'a mut String);
+
+impl fmt::Write for Escaped<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let plain = |b: u8| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\' | b'<' | b'>' | b'&');
+        if text.bytes().all(plain) {
+            self.0.push_str(text);
+            return Ok(());
+        }
+        for c in text.chars() {
+            match c {
+                '"' => self.0.push_str("\\\""),
+                '\\' => self.0.push_str("\\\\"),
+                c if is_live(c) => write!(self.0, "\\u{:04x}", u32::from(c))?,
+                c => self.0.push(c),
+            }
+        }
+        Ok(())
+    }
 }
