@@ -14,6 +14,7 @@ mod idle;
 mod instructions;
 mod place;
 mod profile;
+mod soak;
 mod web;
 
 /// As the service has: a ceiling with a slower allocator would be a lower one.
@@ -63,6 +64,11 @@ fn main() -> Result<(), Fault> {
         ["part", "stub"] => return web::stub::serve(),
         ["part", "commands", count, dir] => return instructions::commands(count.parse()?, dir),
         ["profile", kind] => return profile::run(kind),
+        ["soak"] => {
+            let value = |name: &str| args.iter().find_map(|a| a.strip_prefix(name));
+            let minutes = value("--minutes=").map_or(Ok(30), str::parse)?;
+            return soak::run(minutes, value("--plot=").map(Into::into));
+        }
         _ => {}
     }
     let mut plan = if args.iter().any(|a| a == "--short") {

@@ -19,7 +19,7 @@ use crate::Fault;
 
 /// Price of what is bought.
 pub(crate) const CENTS: u64 = 500;
-const TARGET: &str = "/get-card?amount=5";
+pub(crate) const TARGET: &str = "/get-card?amount=5";
 /// A measurement that waits longer has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -148,13 +148,24 @@ pub(crate) fn request(address: SocketAddr, target: &str, headers: &str) -> Vec<u
     format!("GET {target} HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n").into_bytes()
 }
 
-fn required(challenge: &Answer) -> Result<PaymentRequired, Fault> {
+/// The challenge that an answer carries.
+pub(crate) fn required(challenge: &Answer) -> Result<PaymentRequired, Fault> {
     let header = challenge.header("payment-required").ok_or("no challenge")?;
     Ok(PaymentRequired::from_header(header.as_bytes())?)
 }
 
 fn sign(address: SocketAddr, wallet: &TestWallet, required: &PaymentRequired) -> Result<Vec<u8>, Fault> {
-    let offer = required.choose(Some(Network::Base))?;
+    sign_on(address, wallet, required, Network::Base)
+}
+
+/// A paid call, as sent.
+pub(crate) fn sign_on(
+    address: SocketAddr,
+    wallet: &TestWallet,
+    required: &PaymentRequired,
+    network: Network,
+) -> Result<Vec<u8>, Fault> {
+    let offer = required.choose(Some(network))?;
     let circumstances = Circumstances {
         now: SystemClock.now(),
         entropy: &SystemEntropy,
