@@ -6,12 +6,13 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 static ROOT: OnceLock<PathBuf> = OnceLock::new();
 static SYNCS_LEFT: AtomicI64 = AtomicI64::new(i64::MAX);
 static COPIES: AtomicU64 = AtomicU64::new(0);
+static KEEPING: Mutex<()> = Mutex::new(());
 
 /// Where the durable image of a store's directory is kept.
 pub(crate) fn image_of(dir: &Path) -> PathBuf {
@@ -54,10 +55,14 @@ fn sync(number: libc::c_long, fd: libc::c_int) -> libc::c_int {
     if left <= 0 && left % 2 == 0 && COPIES.load(Ordering::SeqCst).is_multiple_of(2) {
         die();
     }
+    // One at a time: of two syncs of the same thing, the one that read earlier must not be kept later, or what the other
+    // made durable would be forgotten.
+    let one = KEEPING.lock();
     let result = syscall(number, fd);
     if result == 0 {
         keep(root, fd);
     }
+    drop(one);
     if left <= 0 {
         die();
     }
