@@ -1,5 +1,6 @@
 //! The whole engine behind one handle: what the edge calls.
 
+pub mod figures;
 mod holder;
 mod paying;
 mod reading;
@@ -16,7 +17,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::account::{self, Account, Deposit, LinkGrant};
 use crate::card::Card;
-use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry};
+use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry, Tries};
 use crate::kernel::family::{Ground, Limits, StartEffects};
 use crate::kernel::{Effect, Family, Kind, Refusal, table};
 use crate::payment::Payment;
@@ -109,6 +110,8 @@ struct Inner {
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
     turns: turn::Turns,
+    refused: figures::Refused,
+    tries: Arc<Tries>,
     /// Whether every supervisor lives.
     sound: Arc<AtomicBool>,
     root: ActorCell,
@@ -156,6 +159,8 @@ impl Engine {
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
             turns: turn::Turns::default(),
+            refused: figures::Refused::default(),
+            tries: Arc::default(),
             sound,
             root: root.clone(),
         };
@@ -175,6 +180,7 @@ impl Engine {
             clock,
             entropy,
             retry: settings.retry,
+            tries: inner.tries.clone(),
         };
         let kinds = [Kind::Account, Kind::Payment, Kind::Card];
         deliveries

@@ -6,6 +6,7 @@ pub mod delivery;
 pub mod effect;
 pub mod entity;
 pub mod family;
+pub mod origin;
 pub mod record;
 pub mod shell;
 pub mod table;
