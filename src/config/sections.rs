@@ -63,6 +63,14 @@ impl Server {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub struct Operator {
+    #[serde(deserialize_with = "text::address")]
+    pub listen: Option<SocketAddr>,
+    pub beyond_loopback: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Storage {
     pub segment_bytes: u64,
     pub cache_bytes: u64,
