@@ -165,7 +165,7 @@ mod tests {
             sum: 9_500,
         };
         let times = page.histogram("took_seconds", Unit::Millis, "Time.");
-        drop(times.spread(&[("k", "v")], &spread));
+        let _ = times.spread(&[("k", "v")], &spread);
         let expected = r#"# HELP open Things open.
 # TYPE open gauge
 open 3

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::Network;
+use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::agent::Agent;
@@ -25,11 +26,11 @@ pub(crate) async fn scrape(service: &Service) -> (String, Exposition) {
 }
 
 /// How much each series grew.
-fn grown(before: &Exposition, after: &Exposition, expected: &[(&str, f64)]) {
+fn grown(before: &Exposition, after: &Exposition, expected: &[(&str, i64)]) {
     for (series, by) in expected {
         let (from, to) = (before.value(series), after.value(series));
         assert!(
-            (to - from - by).abs() < 1e-9,
+            to - from == Decimal::from(*by),
             "{series}: {from} → {to}, expected {by} more"
         );
     }
@@ -57,7 +58,7 @@ async fn the_figures_move_with_what_happens() {
         let (text, page) = scrape(&service).await;
         (page.value("purser_effects{work=\"issue_card\",state=\"running\"}")
             + page.value("purser_effects{work=\"issue_card\",state=\"waiting\"}")
-            < 0.5)
+            == Decimal::ZERO)
             .then_some((text, page))
     })
     .await;
@@ -65,39 +66,39 @@ async fn the_figures_move_with_what_happens() {
         &before,
         &after,
         &[
-            ("purser_paid_calls_total{outcome=\"challenged\"}", 3.0),
-            ("purser_paid_calls_total{outcome=\"fulfilled\"}", 2.0),
-            ("purser_paid_calls_total{outcome=\"replayed\"}", 2.0),
-            ("purser_paid_calls_total{outcome=\"declined\"}", 1.0),
-            ("purser_paid_calls_total{outcome=\"invalid\"}", 1.0),
+            ("purser_paid_calls_total{outcome=\"challenged\"}", 3),
+            ("purser_paid_calls_total{outcome=\"fulfilled\"}", 2),
+            ("purser_paid_calls_total{outcome=\"replayed\"}", 2),
+            ("purser_paid_calls_total{outcome=\"declined\"}", 1),
+            ("purser_paid_calls_total{outcome=\"invalid\"}", 1),
             (
                 "purser_http_request_duration_seconds_count{route=\"/get-card\",status=\"2xx\"}",
-                4.0,
+                4,
             ),
             (
                 "purser_http_request_duration_seconds_count{route=\"/get-card\",status=\"402\"}",
-                5.0,
+                5,
             ),
             (
                 "purser_http_request_duration_seconds_count{route=\"other\",status=\"4xx\"}",
-                1.0,
+                1,
             ),
-            ("purser_delivery_tries_total{work=\"settle\"}", 3.0),
-            ("purser_delivery_failures_total{work=\"settle\",kind=\"panic\"}", 0.0),
-            ("purser_entity_restarts_total{kind=\"payment\"}", 0.0),
-            ("purser_permits_used", 0.0),
-            ("purser_payers_in_flight", 0.0),
-            ("purser_commands_open{kind=\"account\"}", 0.0),
+            ("purser_delivery_tries_total{work=\"settle\"}", 3),
+            ("purser_delivery_failures_total{work=\"settle\",kind=\"panic\"}", 0),
+            ("purser_entity_restarts_total{kind=\"payment\"}", 0),
+            ("purser_permits_used", 0),
+            ("purser_payers_in_flight", 0),
+            ("purser_commands_open{kind=\"account\"}", 0),
         ],
     );
     let more = |series: &str| after.value(series) - before.value(series);
     // Each purchase waits for at least two commits of its own: the claim, and what was bought.
-    assert!(more("purser_commit_batches_count") >= 4.0 && more("purser_commit_batches_sum") >= 4.0);
-    assert!(more("purser_commit_duration_seconds_count") >= 4.0);
-    assert!(more("purser_journal_bytes_total") > 4_000.0 && more("purser_journal_seq") >= 8.0);
-    assert!(more("purser_http_request_duration_seconds_sum{route=\"/get-card\",status=\"2xx\"}") > 0.0);
-    assert!(after.value("purser_entities_resident{kind=\"account\"}") >= 3.0);
-    assert!(after.value("purser_permits_max") > 1.0);
+    assert!(more("purser_commit_batches_count") >= 4.into() && more("purser_commit_batches_sum") >= 4.into());
+    assert!(more("purser_commit_duration_seconds_count") >= 4.into());
+    assert!(more("purser_journal_bytes_total") > 4_000.into() && more("purser_journal_seq") >= 8.into());
+    assert!(more("purser_http_request_duration_seconds_sum{route=\"/get-card\",status=\"2xx\"}") > 0.into());
+    assert!(after.value("purser_entities_resident{kind=\"account\"}") >= 3.into());
+    assert!(after.value("purser_permits_max") > 1.into());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -124,28 +125,28 @@ async fn what_is_stuck_unknown_or_refused_is_seen() {
     let stuck = "purser_effects{work=\"issue_card\",state=\"stuck\"}";
     let (_, page) = until("the card to be stuck", async || {
         let (text, page) = scrape(&service).await;
-        (page.value(stuck) > 0.5).then_some((text, page))
+        (page.value(stuck) > Decimal::ZERO).then_some((text, page))
     })
     .await;
-    let exactly = |series: &str, n: f64| assert!((page.value(series) - n).abs() < 1e-9, "{series}: {page:?}");
-    exactly(stuck, 1.0);
+    let exactly = |series: &str, n: i64| assert!(page.value(series) == n.into(), "{series}: {page:?}");
+    exactly(stuck, 1);
     exactly(
         "purser_delivery_failures_total{work=\"issue_card\",kind=\"temporary\"}",
-        2.0,
+        2,
     );
-    exactly("purser_payments_unknown", 1.0);
-    exactly("purser_effects{work=\"watch\",state=\"stuck\"}", 0.0);
-    exactly("purser_rate_limited_total{budget=\"payments\"}", 1.0);
-    exactly("purser_paid_calls_total{outcome=\"rate_limited\"}", 1.0);
-    exactly("purser_permits_used", 0.0);
+    exactly("purser_payments_unknown", 1);
+    exactly("purser_effects{work=\"watch\",state=\"stuck\"}", 0);
+    exactly("purser_rate_limited_total{budget=\"payments\"}", 1);
+    exactly("purser_paid_calls_total{outcome=\"rate_limited\"}", 1);
+    exactly("purser_permits_used", 0);
     let open = |state: &str| page.value(&format!("purser_effects{{work=\"watch\",state=\"{state}\"}}"));
-    assert!((open("running") + open("waiting") - 1.0).abs() < 1e-9);
+    assert!(open("running") + open("waiting") == 1.into());
     for oldest in [
         "purser_effects_oldest_seconds{work=\"issue_card\",state=\"stuck\"}",
         "purser_effects_oldest_seconds{work=\"watch\",state=\"open\"}",
         "purser_payments_unknown_oldest_seconds",
     ] {
-        assert!(page.value(oldest) > 0.0, "{oldest}");
+        assert!(page.value(oldest) > 0.into(), "{oldest}");
     }
 }
 

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use rust_decimal::Decimal;
+
 /// Kinds and samples of one page.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition {
     /// Kind by name.
     pub(crate) kinds: BTreeMap<String, String>,
     /// Value by series, as it is written: `name{label="value"}`.
-    series: BTreeMap<String, f64>,
+    series: BTreeMap<String, Decimal>,
 }
 
 impl Exposition {
@@ -58,13 +60,13 @@ impl Exposition {
                 assert!(!value.trim_end_matches('"').contains(['"', '\\', '\n']), "{line}");
             }
         }
-        let value = value.parse().unwrap_or_else(|e| panic!("{line}: {e}"));
+        let value = Decimal::from_str_exact(value).unwrap_or_else(|e| panic!("{line}: {e}"));
         assert!(self.series.insert(series.to_owned(), value).is_none(), "twice: {line}");
     }
 
     /// The ranges of a histogram add up, and end with everything.
     fn check_histograms(&self) {
-        let mut below: BTreeMap<String, f64> = BTreeMap::new();
+        let mut below: BTreeMap<String, Decimal> = BTreeMap::new();
         for (name, kind) in &self.kinds {
             for (series, count) in &self.series {
                 let Some(labels) = series.strip_prefix(&format!("{name}_count")) else {
@@ -76,12 +78,13 @@ impl Exposition {
                 let last = format!("{name}_bucket{{{inner}{comma}le=\"+Inf\"}}");
                 assert_eq!(self.series.get(&last), Some(count), "{last}");
                 let prefix = format!("{name}_bucket{{{inner}{comma}le=\"");
-                let mut ranges: Vec<(f64, f64)> = self
-                    .series
-                    .iter()
-                    .filter_map(|(s, n)| Some((s.strip_prefix(&prefix)?.trim_end_matches("\"}").parse().unwrap(), *n)))
-                    .collect();
-                ranges.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let ends = |series: &str| match series.strip_prefix(&prefix)?.trim_end_matches("\"}") {
+                    "+Inf" => Some(Decimal::MAX),
+                    end => Some(Decimal::from_str_exact(end).unwrap()),
+                };
+                let ranges = self.series.iter().filter_map(|(s, n)| Some((ends(s)?, *n)));
+                let mut ranges: Vec<(Decimal, Decimal)> = ranges.collect();
+                ranges.sort();
                 assert!(
                     ranges.len() > 2 && ranges.is_sorted_by(|a, b| a.1 <= b.1),
                     "{series}: {ranges:?}"
@@ -93,7 +96,7 @@ impl Exposition {
     }
 
     /// The value of a series; 0 for one that nothing has touched yet.
-    pub(crate) fn value(&self, series: &str) -> f64 {
+    pub(crate) fn value(&self, series: &str) -> Decimal {
         let name = series.split('{').next().unwrap();
         let known = ["", "_sum", "_count", "_bucket"];
         assert!(
@@ -102,7 +105,7 @@ impl Exposition {
                 .any(|e| self.kinds.contains_key(name.strip_suffix(e).unwrap_or("-"))),
             "there is no metric {name}"
         );
-        self.series.get(series).copied().unwrap_or(0.0)
+        self.series.get(series).copied().unwrap_or_default()
     }
 }
 
