@@ -101,12 +101,15 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         calls: checkout.calls.clone(),
         mode: if config.is_sandbox() { "sandbox" } else { "production" },
     };
-    let rooms = vec![
+    let mut rooms = vec![
         cards::Api::openapi(),
         account::Api::openapi(),
         sign_in::Api::openapi(),
         login::Api::openapi(),
     ];
+    if config.is_sandbox() {
+        rooms.push(sandbox::Api::openapi());
+    }
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let docs_version = openapi::docs_version(&document, &[]);

@@ -13,6 +13,7 @@ mod cases_life;
 mod cases_metrics;
 mod cases_payment;
 mod cases_replay;
+mod cases_sandbox;
 mod cases_secrets;
 mod cases_steps;
 mod cases_trace;
