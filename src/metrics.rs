@@ -72,7 +72,13 @@ impl Metrics {
             "purser_rate_limited_total",
             "Refused because a budget of the window was spent.",
         )
-        .each("budget", self.limiter.refused());
+        .each(
+            "budget",
+            self.limiter
+                .refused()
+                .into_iter()
+                .chain([("messages", self.hub.talkative())]),
+        );
     }
 
     fn journal(&self, page: &mut Page) {

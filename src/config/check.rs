@@ -110,6 +110,11 @@ fn server(config: &Config) -> Checked {
         config.stream.max_message_bytes >= 8192,
         "stream.max_message_bytes",
         "must hold a token: at least 8192",
+    )?;
+    require(
+        u64::from(config.stream.messages_per_minute) > 2 * (60_000 / config.stream.ping_interval_ms),
+        "stream.messages_per_minute",
+        "must leave room beside the answers to our pings, of each kind: more than 2 minutes / ping_interval_ms",
     )
 }
 

@@ -189,6 +189,7 @@ pub struct Stream {
     pub close_grace_ms: u64,
     pub buffer_bytes: usize,
     pub max_message_bytes: usize,
+    pub messages_per_minute: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

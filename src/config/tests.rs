@@ -173,6 +173,10 @@ fn slips_in_names_and_addresses() -> Vec<(Sources, &'static str)> {
             "`server.public_url`: must begin with",
         ),
         (
+            env("PURSER_STREAM__MESSAGES_PER_MINUTE", "4"),
+            "`stream.messages_per_minute`: must leave room",
+        ),
+        (
             env("PURSER_OPERATOR__LISTEN", "localhost"),
             "\"localhost\" is not an address:port",
         ),

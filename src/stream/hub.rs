@@ -48,6 +48,7 @@ pub struct Hub {
     subscribed: AtomicUsize,
     next_id: AtomicU64,
     overflows: AtomicU64,
+    talkative: AtomicU64,
     buffer_bytes: usize,
     max_connections: usize,
     max_per_account: usize,
@@ -74,6 +75,7 @@ impl Hub {
             subscribed: AtomicUsize::new(0),
             next_id: AtomicU64::new(1),
             overflows: AtomicU64::new(0),
+            talkative: AtomicU64::new(0),
             buffer_bytes: config.buffer_bytes,
             max_connections: config.max_connections,
             max_per_account: config.max_per_account,
@@ -150,6 +152,15 @@ impl Hub {
     /// Queues that were thrown away since the start: their subscribers read the store again.
     pub fn overflows(&self) -> u64 {
         self.overflows.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_talkative(&self) {
+        self.talkative.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Clients that were closed since the start because they sent too many messages.
+    pub fn talkative(&self) -> u64 {
+        self.talkative.load(Ordering::Relaxed)
     }
 
     /// Subscriptions now.
