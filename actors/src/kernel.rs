@@ -8,6 +8,7 @@ pub mod entity;
 pub mod family;
 pub mod origin;
 pub mod record;
+pub mod root;
 pub mod shell;
 pub mod table;
 pub mod view;
