@@ -84,7 +84,7 @@ async fn the_figures_move_with_what_happens() {
                 1,
             ),
             ("purser_delivery_tries_total{work=\"settle\"}", 3),
-            ("purser_delivery_failures_total{work=\"settle\",kind=\"panic\"}", 0),
+            ("purser_delivery_failures_total{work=\"settle\",kind=\"crash\"}", 0),
             ("purser_entity_restarts_total{kind=\"payment\"}", 0),
             ("purser_permits_used", 0),
             ("purser_payers_in_flight", 0),

@@ -91,7 +91,8 @@ impl Desk {
                     prepared
                 }
                 Err(error) if self.gives_up(effect, &error) => {
-                    tracing::warn!(payment = %id, request = %effect.origin, %error, "a payment could not be sent and is released");
+                    let request = effect.origin;
+                    tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
                     return tell(&self.payments, id, payment::Command::Unsendable { effect: effect.id }).await;
                 }
                 Err(error) => return Err(error.into()),
@@ -127,7 +128,8 @@ impl Desk {
                 }
             }
             Err(error) if error.kind == ErrorKind::Unknown || self.gives_up(effect, &error) => {
-                tracing::warn!(payment = %id, request = %effect.origin, %error, "the outcome of a settlement is unknown");
+                let request = effect.origin;
+                tracing::warn!(payment = %id, %request, %error, "the outcome of a settlement is unknown");
                 payment::Command::Lost { effect: effect_id }
             }
             Err(error) => return Err(error.into()),

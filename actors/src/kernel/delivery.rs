@@ -225,25 +225,16 @@ impl Supervisor {
     }
 
     fn failed(&self, myself: &ActorRef<Order>, mut effect: Effect, error: ActorProcessingErr) {
-        let (failure, panicked) = match error.downcast::<Failure>() {
-            Ok(failure) => (*failure, false),
-            // A panic: what it had begun may have happened.
-            Err(other) => {
-                let message = other.to_string();
-                let kind = ErrorKind::Unknown;
-                (
-                    Failure {
-                        kind,
-                        message,
-                        retry_after_ms: None,
-                    },
-                    true,
-                )
-            }
-        };
-        let now = self.ground.clock.now();
-        let kind = (!panicked).then_some(failure.kind);
+        let failure = error.downcast::<Failure>().map(|failure| *failure);
+        let kind = failure.as_ref().ok().map(|failure| failure.kind);
         self.ground.tries.fails(&effect.work, kind);
+        // A panic: what it had begun may have happened.
+        let failure = failure.unwrap_or_else(|other| Failure {
+            kind: ErrorKind::Unknown,
+            message: other.to_string(),
+            retry_after_ms: None,
+        });
+        let now = self.ground.clock.now();
         effect.attempts = effect.attempts.saturating_add(1);
         effect.next_at = now.plus_ms(self.pause_ms(effect.attempts));
         effect.stuck = failure.kind == ErrorKind::Permanent || effect.attempts >= self.ground.retry.attempts_max;

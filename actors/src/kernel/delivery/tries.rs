@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::kernel::effect::Work;
 use crate::port::ErrorKind;
 
-/// How a try can fail. What only has to wait is none.
-pub const FAILURES: [&str; 4] = ["temporary", "unknown", "permanent", "panic"];
+/// How a try can fail; `crash` is a panic, or an end that no worker spoke of. What only has to wait is none.
+pub const FAILURES: [&str; 4] = ["temporary", "unknown", "permanent", "crash"];
 
 /// Of one kind of work.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,7 +41,7 @@ impl Tries {
         self.0[work.index()].running.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// `None` is a panic.
+    /// `None` is a crash.
     pub(super) fn fails(&self, work: &Work, kind: Option<ErrorKind>) {
         let place = match kind {
             Some(ErrorKind::Temporary) => 0,
