@@ -5,6 +5,7 @@
 //! the claim refuses.
 
 mod answer;
+mod calls;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,7 @@ use crate::payment::{
 use crate::prices::PriceBook;
 
 pub use answer::Answers;
+pub use calls::{Came, PaidCalls};
 
 /// Where the hint for Solana clients comes from.
 pub trait Blockhashes: Send + Sync {
@@ -57,6 +59,8 @@ pub struct Checkout {
     pub limiter: Arc<RateLimiter>,
     /// For the caller whose claim wins.
     pub credentials: Arc<Credentials>,
+    /// Counts what calls come to.
+    pub calls: Arc<PaidCalls>,
     /// Writes the answers.
     pub answers: Answers,
     /// Which library recovers signers on Base.
@@ -106,7 +110,10 @@ impl Checkout {
             Err(PaymentError::Refused(refusal)) => {
                 return Ok(self.challenge(&call, current, refusal.reason.as_str(), "payment_invalid"));
             }
-            Err(error) => return Err(ambiguous(&error)),
+            Err(error) => {
+                self.calls.note(Came::Invalid);
+                return Err(ambiguous(&error));
+            }
         };
         match self.authorized(header, &terms).await {
             Ok(authorization) => self.pay(call, authorization).await,
@@ -148,11 +155,13 @@ impl Checkout {
         let payer = authorization.payer();
         let budget = self.limiter.count_payment(payer, self.clock.now());
         if !budget.allowed {
+            self.calls.note(Came::Limited);
             return Err(ApiError::rate_limited(u64::from(budget.reset_seconds)));
         }
         if let Bearer::Known(claims) = call.bearer
             && claims.wallet != payer
         {
+            self.calls.note(Came::Refused);
             return Err(ApiError::forbidden(
                 "wrong_wallet",
                 "The bearer token belongs to another wallet than the payment.",
@@ -167,11 +176,17 @@ impl Checkout {
         };
         let id = self.engine.payment_id(&authorization);
         let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request)).await {
-            Err(_) => return Ok(self.answers.pending(id)),
-            Ok(Err(PayError::Unknown(id))) => return Ok(self.answers.pending(id)),
-            Ok(Err(error)) => return Err(refused(error)),
+            Err(_) | Ok(Err(PayError::Unknown(_))) => {
+                self.calls.note(Came::Pending);
+                return Ok(self.answers.pending(id));
+            }
+            Ok(Err(error)) => {
+                self.calls.note(Came::without_claim(&error));
+                return Err(refused(error));
+            }
             Ok(Ok(paid)) => paid,
         };
+        self.calls.note(Came::with_claim(&paid));
         let settlement = answer::Settlement {
             payment: id,
             authorization: &authorization,
@@ -226,6 +241,8 @@ impl Checkout {
 
     fn challenge(&self, call: &Call<'_>, terms: &[Terms], error: &str, code: &str) -> Response {
         let url = format!("{}{}", self.public_url, call.target);
+        let asked = code == "payment_required";
+        self.calls.note(if asked { Came::Challenged } else { Came::Invalid });
         let challenge = challenge(&ChallengeParts {
             resource: Resource {
                 url: &url,

@@ -47,6 +47,9 @@ pub enum CliError {
     /// A payment was sent and its outcome is not known here.
     #[error("the payment was sent and its outcome is not known yet: {0}")]
     Unresolved(String),
+    /// A payment was made and what it was for cannot be had.
+    #[error("{0}")]
+    Undelivered(String),
     /// A file or the terminal.
     #[error("{what}: {source}")]
     Io {

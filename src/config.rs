@@ -16,8 +16,8 @@ mod text;
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
 pub use sections::{
-    Caps, Engine, Identity, Limits, PayTo, Payment, Provider, ProviderKind, Recovery, Sandbox, Server, Service,
-    Storage, Stream,
+    Caps, Engine, Identity, Limits, Operator, PayTo, Payment, Provider, ProviderKind, Recovery, Sandbox, Server,
+    Service, Storage, Stream,
 };
 
 use serde::Deserialize;
@@ -86,6 +86,8 @@ pub struct Config {
     pub data_dir: std::path::PathBuf,
     /// The HTTP front.
     pub server: Server,
+    /// The operator's own address.
+    pub operator: Operator,
     /// Journal and snapshots.
     pub storage: Storage,
     /// Actors, admission, effects.

@@ -8,7 +8,7 @@
 //! - Who asks: [`identity`]. Card numbers: [`vault`].
 //! - The engine's ports: [`settlement`] (chains), [`provider`] (card issuers), [`system`] (time and chance); [`sandbox`] is
 //!   what their pretended sides share.
-//! - The process: [`config`], [`service`], [`cli`]; [`wallet`] pays as a client would; [`verify`] proves the books.
+//! - The process: [`config`], [`service`], [`cli`], [`metrics`]; [`wallet`] pays as a client would; [`verify`] proves the books.
 //!
 //! `ARCHITECTURE.md` follows one paid call through these rooms.
 
@@ -17,6 +17,7 @@ pub mod cli;
 pub mod config;
 pub mod http;
 pub mod identity;
+pub mod metrics;
 pub mod nearest;
 pub mod payment;
 pub mod prices;

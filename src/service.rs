@@ -54,13 +54,45 @@ pub struct Service {
     pub address: SocketAddr,
     /// What clients call it.
     pub public_url: String,
+    /// Where the operator's side listens, if it does.
+    pub operator: Option<SocketAddr>,
     /// The engine, for tests and benchmarks.
     pub engine: Engine,
     store: Arc<JournalStore>,
     hub: Arc<Hub>,
     serving: Arc<AtomicBool>,
+    running: Running,
+    /// The operator's side.
+    watching: Option<Running>,
+}
+
+/// A server that runs.
+struct Running {
     stop: StopHandle,
-    server: tokio::task::JoinHandle<bool>,
+    task: tokio::task::JoinHandle<bool>,
+}
+
+impl Running {
+    fn start(config: &Config, listener: TcpListener, front: Front) -> Self {
+        let (server, stop) = Server::new(config, listener, Arc::new(front));
+        let task = tokio::spawn(server.run());
+        Self { stop, task }
+    }
+
+    async fn end(self) -> bool {
+        self.stop.stop();
+        self.task.await.unwrap_or(false)
+    }
+}
+
+async fn bind(listen: SocketAddr, setting: &str) -> Result<(TcpListener, SocketAddr), ServiceError> {
+    let failed = |error| ServiceError::Io {
+        what: format!("cannot listen on {listen} ({setting})"),
+        error,
+    };
+    let listener = TcpListener::bind(listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
 }
 
 /// Stopping or serving, and a store that has not failed.
@@ -94,15 +126,11 @@ impl Service {
     pub async fn start(config: Config) -> Result<Self, ServiceError> {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
-        let listen = config.server.listen;
-        let listener = TcpListener::bind(listen).await.map_err(|error| ServiceError::Io {
-            what: format!("cannot listen on {listen}"),
-            error,
-        })?;
-        let address = listener.local_addr().map_err(|error| ServiceError::Io {
-            what: "the listening address".into(),
-            error,
-        })?;
+        let (listener, address) = bind(config.server.listen, "server.listen").await?;
+        let watched = match config.operator.listen {
+            Some(listen) => Some(bind(listen, "operator.listen").await?),
+            None => None,
+        };
         let public_url = config.server.public_url(address);
 
         let store = parts::open_store(&config, &data)?;
@@ -128,23 +156,27 @@ impl Service {
             config: config.clone(),
             data,
             store: as_store,
+            journal: store.clone(),
             engine: engine.clone(),
             hub: hub.clone(),
             world,
             public_url: public_url.clone(),
         };
-        let front: Arc<Front> = Arc::new(routes::front(house, health).await?);
-        let (server, stop) = Server::new(&config, listener, front);
-        let server = tokio::spawn(server.run());
+        let routes::Edge {
+            public,
+            operator: watch,
+        } = routes::edge(house, health).await?;
+        let operator = watched.as_ref().map(|(_, address)| *address);
         Ok(Self {
             address,
             public_url,
+            operator,
             engine,
             store,
             hub,
             serving,
-            stop,
-            server,
+            running: Running::start(&config, listener, public),
+            watching: watched.map(|(listener, _)| Running::start(&config, listener, watch)),
         })
     }
 
@@ -153,8 +185,10 @@ impl Service {
     pub async fn stop(self) -> bool {
         self.serving.store(false, Ordering::Release);
         self.hub.stop();
-        self.stop.stop();
-        let drained = self.server.await.unwrap_or(false);
+        let drained = self.running.end().await;
+        if let Some(watching) = self.watching {
+            watching.end().await;
+        }
         self.engine.stop();
         let store = self.store;
         // Applying what is left to the snapshots blocks.

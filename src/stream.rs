@@ -26,7 +26,7 @@ pub mod close {
     pub const TOO_SLOW: u16 = 4008;
     /// The events after the client's cursor are no longer kept; the reason holds the oldest.
     pub const EXPIRED_CURSOR: u16 = 4010;
-    /// Too many streams of this account.
+    /// Too many streams of this account, or messages of this client.
     pub const TOO_MANY: u16 = 4029;
     /// The service is stopping (RFC 6455, going away).
     pub const GOING_AWAY: u16 = 1001;

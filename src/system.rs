@@ -1,7 +1,7 @@
-//! The clock, the randomness and the memory of the machine: the only places that ask the operating system for them.
+//! The clocks, the randomness and the memory of the machine: the only place that asks the operating system for them.
 
 use std::cell::RefCell;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use purser_actors::port::{Clock, Entropy, Timestamp};
 
@@ -13,6 +13,22 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// How long something takes. For figures only: nothing is decided by it.
+#[derive(Clone, Copy, Debug)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// From now on.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Microseconds since then.
+    pub fn micros(self) -> u64 {
+        u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }
 

@@ -112,10 +112,15 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
         return reply(202, &[("retry-after", "1")], &body);
     }
     let auth = json!({"id_token": "good", "refresh_token": "r1", "expires_in": "3600"});
+    let id = if request.uri().query() == Some("fails") {
+        "card_failed"
+    } else {
+        "card_1"
+    };
     reply(
         200,
         &[],
-        &json!({"auth": auth, "user_id": "0x0", "card_id": "card_1", "status": "pending"}),
+        &json!({"auth": auth, "user_id": "0x0", "card_id": id, "status": "pending"}),
     )
 }
 
@@ -134,6 +139,13 @@ async fn card_data(State(server): State<Server>, request: Request) -> Response {
         "card data {token} {}",
         request.uri().query().unwrap_or_default()
     ));
+    if request.uri().query() == Some("card_id=card_failed") {
+        return reply(
+            200,
+            &[],
+            &json!({"status": "failed", "failure_reason": "card_program_declined"}),
+        );
+    }
     let details = json!({"card_number": "4000001234567899", "cvv": "123"});
     reply(200, &[], &json!({"status": "ready", "card_details": details}))
 }
@@ -221,6 +233,25 @@ async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
     {
         use std::os::unix::fs::PermissionsExt as _;
         assert_eq!(std::fs::metadata(&tokens).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[tokio::test]
+async fn a_card_that_failed_is_a_failure_of_the_command() {
+    // Aim: the purchase is printed, and then the command ends with an error that says where the money is.
+    let (server, _streams) = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let args = pay_args(folder.path(), &server.url("/get-card?fails"), &["--json", "--wait"]);
+    match pay::run(args).await {
+        Err(error @ CliError::Undelivered(_)) => {
+            let said = error.to_string();
+            assert!(
+                said.contains("card_failed") && said.contains("account's balance"),
+                "{said}"
+            );
+            assert_eq!(error.exit_status(), 1);
+        }
+        other => panic!("{other:?}"),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The whole engine behind one handle: what the edge calls.
 
+pub mod figures;
 mod holder;
 mod paying;
 mod reading;
@@ -11,14 +12,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use purser_storage::{Batch, CommitError, Condition, Row, Store, StoreError, Write, codec};
-use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
+use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::account::{self, Account, Deposit, LinkGrant};
 use crate::card::Card;
-use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry};
+use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry, Tries};
 use crate::kernel::family::{Ground, Limits, StartEffects};
-use crate::kernel::{Effect, Family, Kind, Refusal, table};
+use crate::kernel::{Effect, Family, Kind, Refusal, root, table};
 use crate::payment::Payment;
 use crate::port::{CardIssuer, Clock, Entropy, Settlement};
 use crate::session::Session;
@@ -109,6 +110,8 @@ struct Inner {
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
     turns: turn::Turns,
+    refused: figures::Refused,
+    tries: Arc<Tries>,
     /// Whether every supervisor lives.
     sound: Arc<AtomicBool>,
     root: ActorCell,
@@ -132,8 +135,7 @@ impl Engine {
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
         let secret = claim_secret(&store, &entropy).await?;
         let sound = Arc::new(AtomicBool::new(true));
-        let (root, _) = Actor::spawn(None, Root(sound.clone()), ()).await.map_err(actors)?;
-        let root = root.get_cell();
+        let root = root::start(sound.clone()).await.map_err(actors)?;
         let deliveries = Arc::new(Deliveries::default());
         let effects: Arc<dyn StartEffects> = deliveries.clone();
         let ground = Ground {
@@ -156,6 +158,8 @@ impl Engine {
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
             turns: turn::Turns::default(),
+            refused: figures::Refused::default(),
+            tries: Arc::default(),
             sound,
             root: root.clone(),
         };
@@ -175,6 +179,7 @@ impl Engine {
             clock,
             entropy,
             retry: settings.retry,
+            tries: inner.tries.clone(),
         };
         let kinds = [Kind::Account, Kind::Payment, Kind::Card];
         deliveries
@@ -325,31 +330,4 @@ async fn claim_secret(store: &Arc<dyn Store>, entropy: &Arc<dyn Entropy>) -> Res
         .unwrap_or(Err(CommitError::Stopped))
         .map_err(StartError::Commit)?;
     Ok(secret)
-}
-
-/// The top of the tree. A family's supervisor that dies takes the process's trust with it: that is logged as an error
-/// and its entities answer `Unknown` until a restart.
-struct Root(Arc<AtomicBool>);
-
-impl Actor for Root {
-    type Msg = ();
-    type State = ();
-    type Arguments = ();
-
-    async fn pre_start(&self, _: ActorRef<()>, (): ()) -> Result<(), ActorProcessingErr> {
-        Ok(())
-    }
-
-    async fn handle_supervisor_evt(
-        &self,
-        _: ActorRef<()>,
-        event: SupervisionEvent,
-        (): &mut (),
-    ) -> Result<(), ActorProcessingErr> {
-        if let SupervisionEvent::ActorFailed(cell, error) = event {
-            self.0.store(false, Ordering::Release);
-            tracing::error!(actor = %cell.get_id(), %error, "a supervisor died; the service is not ready any more");
-        }
-        Ok(())
-    }
 }

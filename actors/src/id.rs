@@ -64,6 +64,16 @@ id!(
     EventId, "evt_"
 );
 id!(
+    /// A request at the edge: what log lines of one call have in common.
+    RequestId, "req_"
+);
+
+impl RequestId {
+    /// Of work that no request began: what a start takes up or imports, what the house does by itself.
+    pub const NONE: Self = Self(0);
+}
+
+id!(
     /// A durable effect. Towards a provider it is the idempotency key.
     EffectId, "eff_"
 );

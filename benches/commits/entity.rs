@@ -8,10 +8,10 @@ use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::id::Wallet;
 use purser_actors::kernel::entity::{EntityId, Move};
 use purser_actors::kernel::family::{Ground, Limits, StartEffects};
-use purser_actors::kernel::{Context, Decision, Effect, Entity, Family, Kind, OutOfOrder, View};
+use purser_actors::kernel::{Context, Decision, Effect, Entity, Family, Kind, OutOfOrder, View, root};
 use purser_storage::Store;
 use purser_storage::codec::{self, Stored};
-use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
 
 use crate::Fault;
 
@@ -108,30 +108,9 @@ impl StartEffects for NoEffects {
     fn start(&self, _: Effect) {}
 }
 
-struct Root;
-
-impl Actor for Root {
-    type Msg = ();
-    type State = ();
-    type Arguments = ();
-
-    async fn pre_start(&self, _: ActorRef<()>, (): ()) -> Result<(), ActorProcessingErr> {
-        Ok(())
-    }
-
-    async fn handle_supervisor_evt(
-        &self,
-        _: ActorRef<()>,
-        _: SupervisionEvent,
-        (): &mut (),
-    ) -> Result<(), ActorProcessingErr> {
-        Ok(())
-    }
-}
-
 /// A family of tallies on a store, none of which ever goes to rest.
 pub(crate) async fn family(store: Arc<dyn Store>) -> Result<(Family<Tally>, ActorCell), Fault> {
-    let (root, _) = Actor::spawn(None, Root, ()).await?;
+    let root = root::start(Arc::default()).await?;
     let ground = Ground {
         store,
         clock: Arc::new(SystemClock),
@@ -146,7 +125,7 @@ pub(crate) async fn family(store: Arc<dyn Store>) -> Result<(Family<Tally>, Acto
             quarantine_after: 5,
         },
     };
-    Ok((Family::start(ground, root.get_cell()).await?, root.get_cell()))
+    Ok((Family::start(ground, root.clone()).await?, root))
 }
 
 /// Snapshot and event of a tally that counted once, encoded.

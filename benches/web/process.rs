@@ -14,6 +14,8 @@ use crate::Fault;
 const SETTINGS: &str = r#"
 [server]
 listen = "127.0.0.1:0"
+[operator]
+listen = ""
 [storage]
 segment_bytes = 134217728
 [engine]

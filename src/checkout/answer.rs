@@ -10,9 +10,10 @@ use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId, SessionId};
 use purser_actors::kernel::View;
+use purser_actors::kernel::record::rfc3339;
 use purser_actors::money::Usdc;
 use purser_actors::payment::Product;
-use purser_actors::port::{Authorization, Decline};
+use purser_actors::port::{Authorization, Decline, Timestamp};
 use purser_actors::session::Amr;
 
 use crate::http::error::{ApiError, complete};
@@ -63,16 +64,20 @@ impl Answers {
     /// 402 of the contract with `success: false`, and no challenge header, or some clients would pay again by
     /// themselves.
     pub fn declined(&self, settlement: &Settlement<'_>, decline: &Decline) -> Response {
-        let guidance = if decline.reason == INSUFFICIENT_FUNDS {
+        let next = if decline.reason == INSUFFICIENT_FUNDS {
             "Fund the wallet with amount plus fee in USDC on this network, then sign a new payment."
         } else {
-            "Nothing was charged. Call the route again without a payment for a fresh challenge."
+            "Call the route again without a payment for a fresh challenge."
         };
+        let guidance = format!(
+            "Nothing was charged so far. {} {next}",
+            may_land(settlement.authorization)
+        );
         let failed = Failed {
             network: settlement.authorization.network(),
             payer: &settlement.authorization.payer(),
             decline,
-            guidance: Some(guidance),
+            guidance: Some(&guidance),
         };
         let mut response = json::bytes_as_json(failed.body());
         *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
@@ -139,6 +144,18 @@ impl Answers {
         receipt(&mut response, settled.header());
         response
     }
+}
+
+/// A chain that said no can still take what was signed, for as long as that is good: who pays must know until when.
+fn may_land(authorization: &Authorization) -> String {
+    let until = match authorization {
+        Authorization::Evm(evm) => {
+            let end = Timestamp(evm.valid_before.saturating_mul(1_000));
+            format!("Until {}", rfc3339(end))
+        }
+        Authorization::Solana(_) => "While its blockhash lives, a minute or two,".to_owned(),
+    };
+    format!("{until} this transfer may still land; what lands then is credited to the account's balance.")
 }
 
 /// The card as it was when it was bought: every replay shows the same.

@@ -56,7 +56,7 @@ const CARD_POLL: Duration = Duration::from_secs(2);
 /// Runs the command.
 ///
 /// # Errors
-/// See [`CliError`]; [`CliError::Unresolved`] is the only one after which the money may have moved.
+/// See [`CliError`]; after [`CliError::Unresolved`] the money may have moved, after [`CliError::Undelivered`] it has.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let url = parse_url(&args.url)?;
     let max = Cents::parse(&args.max)
@@ -94,7 +94,51 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             Err(error) => terminal::progress(&format!("the card could not be read yet: {error}")),
         }
     }
-    show(&body, args.json)
+    show(&body, args.json)?;
+    let end = End::of(&body);
+    if !args.json && end != End::Undelivered {
+        terminal::result(&end.sentence(&body))?;
+    }
+    match end {
+        End::Undelivered => Err(CliError::Undelivered(end.sentence(&body))),
+        _ => Ok(()),
+    }
+}
+
+/// How a purchase stands when the command ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The card can be used.
+    Ready,
+    /// It is bought and not ready, as far as this command has looked.
+    Pending,
+    /// Paid, and on the account's balance instead.
+    Undelivered,
+}
+
+impl End {
+    fn of(body: &Value) -> Self {
+        let status = |body: &Value| body.get("status").and_then(Value::as_str).map(str::to_owned);
+        let card = body.get("card_data").and_then(status);
+        match (status(body).as_deref(), card.as_deref()) {
+            (Some("credited"), _) | (_, Some("failed")) => Self::Undelivered,
+            (_, Some("ready")) => Self::Ready,
+            _ => Self::Pending,
+        }
+    }
+
+    /// One sentence for the person who paid.
+    fn sentence(self, body: &Value) -> String {
+        let card = body.get("card_id").and_then(Value::as_str).unwrap_or("the card");
+        match self {
+            Self::Ready => format!("{card} is ready to use."),
+            Self::Pending => format!("{card} is bought; it is being made."),
+            Self::Undelivered if body.get("card_id").is_some() => {
+                format!("{card} could not be made; what it cost is on the account's balance")
+            }
+            Self::Undelivered => "nothing was bought; what was paid is on the account's balance".to_owned(),
+        }
+    }
 }
 
 /// Chooses the offer, checks its price, signs.
@@ -256,6 +300,31 @@ fn show(body: &Value, as_json: bool) -> Result<(), CliError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_line_says_how_it_stands() {
+        // Aim: a card that failed and a payment that was only credited are failures of the command, whatever came before;
+        // a card that is ready, or not yet, is none.
+        let bought = |card: Value| json!({"status": "pending", "card_id": "card_1", "card_data": card});
+        for (body, end, words) in [
+            (bought(json!({"status": "ready"})), End::Ready, "card_1 is ready"),
+            (
+                bought(json!({"status": "failed"})),
+                End::Undelivered,
+                "card_1 could not be made",
+            ),
+            (bought(Value::Null), End::Pending, "card_1 is bought"),
+            (
+                json!({"status": "credited", "credited_amount": 5}),
+                End::Undelivered,
+                "nothing was bought",
+            ),
+        ] {
+            assert_eq!(End::of(&body), end, "{body}");
+            assert!(end.sentence(&body).starts_with(words), "{}", end.sentence(&body));
+        }
+        assert_eq!(CliError::Undelivered(String::new()).exit_status(), 1);
+    }
 
     #[test]
     fn a_card_is_masked_unless_shown() {

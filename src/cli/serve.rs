@@ -108,6 +108,9 @@ fn quiet_panics() {
 fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
     let url = &service.public_url;
     terminal::result(&format!("Purser serves at {url} (data in {data})"))?;
+    if let Some(operator) = service.operator {
+        terminal::result(&format!("Metrics for the operator at http://{operator}/metrics"))?;
+    }
     if sandbox {
         terminal::result("This is the sandbox: test money, pretended chains, no key and no network needed.")?;
         terminal::result("In another terminal:")?;

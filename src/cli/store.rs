@@ -33,6 +33,9 @@ pub struct BackupArgs {
     pub serve: serve::Args,
     /// The file to write
     pub file: PathBuf,
+    /// Replace a file that is there already
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// Make a store from a backup. The data directory must not have one
@@ -81,7 +84,8 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     }
     match report.findings.len() {
         0 => Ok(()),
-        n => Err(CliError::Connection(format!("the books are not right: {n} findings"))),
+        1 => Err(failed("the books are not right: 1 finding")),
+        n => Err(failed(format!("the books are not right: {n} findings"))),
     }
 }
 
@@ -113,8 +117,12 @@ fn print(report: &Report) -> Result<(), CliError> {
 /// Runs `purser backup`.
 ///
 /// # Errors
-/// When the store cannot be opened or the file cannot be written.
+/// When the file is there and `--force` is not, the store cannot be opened or the file cannot be written.
 pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
+    if !args.force && args.file.symlink_metadata().is_ok() {
+        let file = args.file.display();
+        return Err(CliError::Usage(format!("{file} is there already; --force replaces it")));
+    }
     let config = args.serve.settings()?;
     let (store, _) = open(&config)?;
     let seq = store.backup(&args.file).map_err(failed)?;

@@ -22,6 +22,7 @@ fn require(holds: bool, key: &'static str, reason: &str) -> Checked {
 
 pub(super) fn check(config: &Config) -> Checked {
     server(config)?;
+    operator(config)?;
     engine(config)?;
     for network in Network::ALL {
         let key = if network == Network::Base {
@@ -109,6 +110,29 @@ fn server(config: &Config) -> Checked {
         config.stream.max_message_bytes >= 8192,
         "stream.max_message_bytes",
         "must hold a token: at least 8192",
+    )?;
+    require(
+        u64::from(config.stream.messages_per_minute) > 2 * (60_000 / config.stream.ping_interval_ms),
+        "stream.messages_per_minute",
+        "must leave room beside the answers to our pings, of each kind: more than 2 minutes / ping_interval_ms",
+    )
+}
+
+/// Nothing at the operator's address asks who is there.
+fn operator(config: &Config) -> Checked {
+    let Some(listen) = config.operator.listen else {
+        return Ok(());
+    };
+    require(
+        listen.ip().to_canonical().is_loopback() || config.operator.beyond_loopback,
+        "operator.listen",
+        "reaches beyond this machine, and nothing there asks who is calling; if a network of yours guards it, \
+         set operator.beyond_loopback",
+    )?;
+    require(
+        listen != config.server.listen || listen.port() == 0,
+        "operator.listen",
+        "must not be server.listen: clients are not to reach it",
     )
 }
 

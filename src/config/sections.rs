@@ -63,6 +63,14 @@ impl Server {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub struct Operator {
+    #[serde(deserialize_with = "text::address")]
+    pub listen: Option<SocketAddr>,
+    pub beyond_loopback: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Storage {
     pub segment_bytes: u64,
     pub cache_bytes: u64,
@@ -181,6 +189,7 @@ pub struct Stream {
     pub close_grace_ms: u64,
     pub buffer_bytes: usize,
     pub max_message_bytes: usize,
+    pub messages_per_minute: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -88,6 +88,17 @@ fn the_environment_is_typed_by_the_defaults() {
     assert!(sold.products.gift_card.available);
 }
 
+// Aim: the operator's side stays on this machine unless somebody says otherwise, and can be left out.
+#[test]
+fn the_operators_address_is_on_this_machine_unless_said() {
+    let listen = |sources: &Sources| Config::load(sources).unwrap().operator.listen;
+    assert!(listen(&Sources::default()).unwrap().ip().is_loopback());
+    assert_eq!(listen(&env("PURSER_OPERATOR__LISTEN", "")), None);
+    assert!(listen(&env("PURSER_OPERATOR__LISTEN", "[::1]:0")).is_some());
+    let said = file("[operator]\nlisten = \"0.0.0.0:8403\"\nbeyond_loopback = true");
+    assert_eq!(listen(&said).unwrap().port(), 8403);
+}
+
 // Aim: a list of payment apps replaces the default's, so that the apps' names are settings too.
 #[test]
 fn payment_apps_are_the_operators_to_name() {
@@ -160,6 +171,22 @@ fn slips_in_names_and_addresses() -> Vec<(Sources, &'static str)> {
         (
             file("[server]\npublic_url = \"ftp://a.example\""),
             "`server.public_url`: must begin with",
+        ),
+        (
+            env("PURSER_STREAM__MESSAGES_PER_MINUTE", "4"),
+            "`stream.messages_per_minute`: must leave room",
+        ),
+        (
+            env("PURSER_OPERATOR__LISTEN", "localhost"),
+            "\"localhost\" is not an address:port",
+        ),
+        (
+            env("PURSER_OPERATOR__LISTEN", "0.0.0.0:8403"),
+            "`operator.listen`: reaches beyond this machine",
+        ),
+        (
+            env("PURSER_OPERATOR__LISTEN", "127.0.0.1:8402"),
+            "`operator.listen`: must not be server.listen",
         ),
         (
             file("[payment.pay_to]\nbase = \"0x12\""),

@@ -1,9 +1,23 @@
-//! Exact decimals written as text.
+//! Values written as text: exact decimals, and an address that may be absent.
+
+use std::net::SocketAddr;
 
 use purser_actors::money::{Cents, Usdc};
 use rust_decimal::Decimal;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+
+/// `address:port`, or nothing for an empty text.
+pub(super) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {
+    let text = String::deserialize(from)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let parsed = text.parse();
+    parsed
+        .map(Some)
+        .map_err(|_| D::Error::custom(format!("{text:?} is not an address:port")))
+}
 
 /// A dollar amount with at most two places.
 pub(super) fn cents<'de, D: Deserializer<'de>>(from: D) -> Result<Cents, D::Error> {

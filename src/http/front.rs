@@ -16,6 +16,7 @@ use futures_util::FutureExt;
 use http::header::{ACCEPT, ALLOW, CONTENT_LENGTH, HOST};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use purser_actors::kernel::origin;
 use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
@@ -23,8 +24,10 @@ use tracing::Instrument;
 use super::caller::{Asked, Authenticator, Bearer, RequestId, client_ip};
 use super::error::{ApiError, Complete, Parked};
 use super::headers::{FixedHeaders, write_preflight};
+use super::meter::RequestMeter;
 use super::rate::{Budget, Counted, RateLimiter};
 use crate::config::Config;
+use crate::system::Stopwatch;
 
 /// What the front needs of the rest of the house.
 pub struct Inside {
@@ -36,6 +39,8 @@ pub struct Inside {
     pub authenticator: Arc<dyn Authenticator>,
     /// Shared with the paid routes, which count verified payments.
     pub limiter: Arc<RateLimiter>,
+    /// Counts what is answered.
+    pub meter: Arc<RequestMeter>,
     /// Wall clock.
     pub clock: Arc<dyn Clock>,
     /// Seeds the request ids.
@@ -53,6 +58,7 @@ pub struct Front {
     no_head: Vec<&'static str>,
     authenticator: Arc<dyn Authenticator>,
     limiter: Arc<RateLimiter>,
+    meter: Arc<RequestMeter>,
     clock: Arc<dyn Clock>,
     ids: RequestIds,
     fixed: FixedHeaders,
@@ -73,6 +79,7 @@ impl Front {
             no_head: parts.no_head,
             authenticator: parts.authenticator,
             limiter: parts.limiter,
+            meter: parts.meter,
             clock: parts.clock,
             ids: RequestIds {
                 base: parts.entropy.random(),
@@ -89,6 +96,14 @@ impl Front {
 
     /// Answers one request. Never fails and never panics.
     pub async fn respond(&self, request: Request<Body>, peer: SocketAddr) -> Response {
+        let watch = Stopwatch::start();
+        let route = self.meter.route(request.uri().path());
+        let response = self.answer(request, peer).await;
+        self.meter.note(route, response.status(), watch.micros());
+        response
+    }
+
+    async fn answer(&self, request: Request<Body>, peer: SocketAddr) -> Response {
         let id = self.ids.next();
         let (mut parts, body) = request.into_parts();
         let ip = client_ip(peer.ip(), &parts.headers, &self.trusted_proxies);
@@ -118,7 +133,8 @@ impl Front {
             let span = tracing::error_span!("request", id = %id);
             span.in_scope(|| tracing::debug!(method = %parts.method, path = parts.uri.path(), "asked"));
             parts.extensions.insert(Asked { bearer, id, ip });
-            let answer = self.route(Request::from_parts(parts, body)).instrument(span).await;
+            let work = self.route(Request::from_parts(parts, body)).instrument(span);
+            let answer = origin::scope(purser_actors::id::RequestId(id.0), work).await;
             finish(answer, id, as_problem)
         };
         self.dress(response, id, &budget)
@@ -209,6 +225,8 @@ impl Front {
     /// The whole answer, as bytes, to something that could not be parsed as a request.
     pub(super) fn unparsed(&self, status: StatusCode, peer: IpAddr) -> Vec<u8> {
         let id = self.ids.next();
+        // What is no request has no route, and its time is its sender's.
+        self.meter.note(self.meter.route(""), status, 0);
         let error = ApiError::of_status(status, &HeaderMap::new());
         let budget = self.limiter.count(Counted::from(peer), self.clock.now());
         let body = error.body(id, false);

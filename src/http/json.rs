@@ -80,7 +80,7 @@ pub fn private(mut response: Response) -> Response {
 /// Reads a JSON body within a size and a time.
 ///
 /// # Errors
-/// 413 `body_too_large`, 408 `request_timeout`, 400 `body_malformed`.
+/// 413 `body_too_large`, 408 `request_timeout`, 400 `body_malformed`, or `parameter_…` with the field at fault.
 pub async fn read<T: DeserializeOwned>(body: Body, max_bytes: usize, within: Duration) -> Result<T, ApiError> {
     use http_body_util::{BodyExt, LengthLimitError, Limited};
     let collected = tokio::time::timeout(within, Limited::new(body, max_bytes).collect());
@@ -100,11 +100,48 @@ pub async fn read<T: DeserializeOwned>(body: Body, max_bytes: usize, within: Dur
             ));
         }
     };
-    // serde names the field and the place, and repeats none of the values.
-    serde_json::from_slice(&bytes).map_err(|e| match e.classify() {
-        serde_json::error::Category::Data => malformed("A field of the body is missing or of the wrong type."),
-        _ => malformed("The body is not valid JSON."),
-    })
+    typed(&bytes)
+}
+
+/// Reads what a route takes, and names the field that does not fit without repeating its value.
+fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let mut text = serde_json::Deserializer::from_slice(bytes);
+    let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
+        let (path, error) = (error.path().to_string(), error.into_inner());
+        if error.is_data() {
+            unfit(&path, &error.to_string())
+        } else {
+            malformed("The body is not valid JSON.")
+        }
+    })?;
+    text.end().map_err(|_| malformed("The body is not valid JSON."))?;
+    Ok(read)
+}
+
+/// A field that is missing, not known, or of another type. The texts are serde's, of which only what the route wants is
+/// passed on; a path can hold the caller's own names.
+fn unfit(path: &str, said: &str) -> ApiError {
+    let quoted = |before: &str| said.strip_prefix(before)?.split('`').next();
+    let (code, name, error) = if let Some(name) = quoted("missing field `") {
+        ("parameter_missing", name, "The body lacks this field.")
+    } else if let Some(name) = quoted("unknown field `") {
+        ("parameter_unknown", name, "This route does not take that field.")
+    } else if path == "." {
+        return malformed("The body is not what this route takes.");
+    } else {
+        (
+            "parameter_invalid",
+            path,
+            "The field does not have a value that it can have.",
+        )
+    };
+    let shown: String = name.chars().filter(char::is_ascii_graphic).take(64).collect();
+    let error = ApiError::parameter(code, shown, error);
+    let wanted = said.rsplit_once(", expected ").map(|(_, wanted)| wanted);
+    match wanted.and_then(|w| w.split(" at line ").next()) {
+        Some(wanted) => error.hint(format!("Expected {wanted}.")),
+        None => error,
+    }
 }
 
 fn malformed(error: &'static str) -> ApiError {
@@ -136,9 +173,56 @@ mod tests {
         let read_at = |limit| read::<Vec<u8>>(Body::from("[1,2]"), limit, Duration::from_secs(60));
         assert_eq!(read_at(5).await.unwrap(), [1, 2]);
         assert_eq!(read_at(4).await.unwrap_err().code, "body_too_large");
-        let data = read::<Vec<u8>>(Body::from("[\"x\"]"), 99, Duration::from_secs(60))
-            .await
-            .unwrap_err();
-        assert_eq!((data.code, data.error.contains('x')), ("body_malformed", false));
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Wanted {
+        #[serde(rename = "fault")]
+        _fault: Fault,
+        #[serde(rename = "times")]
+        _times: Option<u32>,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Fault {
+        Slow,
+        Drop,
+    }
+
+    // Aim: the field at fault is named with what it should be, and none of the caller's values is repeated.
+    #[test]
+    fn the_field_at_fault_is_named_and_its_value_is_not() {
+        for (body, code, param, hint) in [
+            ("{}", "parameter_missing", Some("fault"), None),
+            (
+                r#"{"fault":"rt_secret"}"#,
+                "parameter_invalid",
+                Some("fault"),
+                Some("Expected `slow` or `drop`."),
+            ),
+            (
+                r#"{"fault":"slow","times":"rt_secret"}"#,
+                "parameter_invalid",
+                Some("times"),
+                Some("Expected u32."),
+            ),
+            (
+                r#"{"fault":"drop","time":1}"#,
+                "parameter_unknown",
+                Some("time"),
+                Some("Expected `fault` or `times`."),
+            ),
+            ("[]", "body_malformed", None, None),
+            ("7", "body_malformed", None, None),
+            ("{", "body_malformed", None, None),
+            (r#"{"fault":"slow"} x"#, "body_malformed", None, None),
+        ] {
+            let error = typed::<Wanted>(body.as_bytes()).unwrap_err();
+            let said = (error.code, error.param.as_deref(), error.hint.as_deref());
+            assert_eq!(said, (code, param, hint), "{body}");
+            assert!(!format!("{error:?}").contains("rt_secret"), "{body}");
+        }
     }
 }

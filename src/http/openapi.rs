@@ -15,7 +15,7 @@ use crate::config::Config;
 use purser_actors::id::Network;
 
 const CHALLENGE: &str = "Without a payment: the challenge (body, PAYMENT-REQUIRED for x402, WWW-Authenticate for MPP); \
-    nothing is charged. With `success: false`: the payment could not settle; nothing is charged.";
+    nothing is charged. With `success: false`: the payment could not settle; nothing is charged so far, and what lands late is credited.";
 
 /// Operations of this crate's own routes; those of other rooms are merged in by [`document`].
 #[derive(OpenApi)]

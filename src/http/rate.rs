@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::id::Wallet;
@@ -91,6 +92,8 @@ pub struct RateLimiter {
     window_seconds: u64,
     requests: u32,
     payments: u32,
+    /// Refusals by requests and by payments.
+    refused: [AtomicU64; 2],
 }
 
 impl RateLimiter {
@@ -103,7 +106,14 @@ impl RateLimiter {
             window_seconds: u64::from(limits.window_seconds.max(1)),
             requests: limits.requests_per_window,
             payments: limits.payments_per_window,
+            refused: Default::default(),
         }
+    }
+
+    /// What was refused since the start, by the budget that was spent.
+    pub fn refused(&self) -> [(&'static str, u64); 2] {
+        let n = |i: usize| self.refused[i].load(Ordering::Relaxed);
+        [("requests", n(0)), ("payments", n(1))]
     }
 
     /// Counts one request.
@@ -123,11 +133,8 @@ impl RateLimiter {
     }
 
     fn spend(&self, caller: Counted, now: Timestamp, cost: u32) -> Budget {
-        let limit = if matches!(caller, Counted::Payer(_)) {
-            self.payments
-        } else {
-            self.requests
-        };
+        let of_payer = matches!(caller, Counted::Payer(_));
+        let limit = if of_payer { self.payments } else { self.requests };
         let window = now.seconds() / self.window_seconds;
         let key = self.hasher.hash_one(caller);
         // The table below uses the top and the lowest bits of the hash; the shard takes some between.
@@ -151,6 +158,9 @@ impl RateLimiter {
                 }
             }
         };
+        if cost > 0 && used > limit {
+            self.refused[usize::from(of_payer)].fetch_add(1, Ordering::Relaxed);
+        }
         Budget {
             limit,
             remaining: limit.saturating_sub(used),
@@ -202,6 +212,7 @@ mod tests {
         assert!(limiter.count(ip("1.2.3.4"), NOW).allowed);
         let third = limiter.count(ip("1.2.3.4"), NOW);
         assert_eq!((third.allowed, third.remaining), (false, 0));
+        assert_eq!(limiter.refused(), [("requests", 1), ("payments", 0)]);
         assert!(
             limiter.count(ip("1.2.3.5"), NOW).allowed,
             "another caller has a budget of its own"

@@ -29,7 +29,7 @@ pub struct Settled<'a> {
     pub amount: Usdc,
 }
 
-/// A payment that the chain refused. Nothing was charged.
+/// A payment that the chain refused. Nothing was charged so far: what was signed may still land while it is good.
 #[derive(Clone, Copy, Debug)]
 pub struct Failed<'a> {
     /// Where.
@@ -106,7 +106,7 @@ impl Failed<'_> {
     /// again without asking.
     pub fn body(&self) -> Bytes {
         let response = SettlementResponse {
-            error: Some("The payment could not be settled. Nothing was charged."),
+            error: Some("The payment could not be settled. Nothing was charged so far."),
             code: Some(SETTLEMENT_FAILED),
             ..self.response()
         };

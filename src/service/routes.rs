@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::Router;
 use purser_actors::engine::Engine;
 use purser_actors::id::{Network, Wallet};
-use purser_storage::Store;
+use purser_storage::{JournalStore, Store};
 use utoipa::OpenApi;
 
 use super::parts::{SlotBlockhash, World};
@@ -17,7 +17,7 @@ use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
-use crate::http::{account, cards, events, health, login, openapi, pricing, sandbox, sign_in, version};
+use crate::http::{account, cards, events, health, login, openapi, operator, pricing, sandbox, sign_in, version};
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
@@ -29,6 +29,7 @@ use crate::identity::proof::ProofChecker;
 use crate::identity::refresh::RefreshTokens;
 use crate::identity::token::Tokens;
 use crate::identity::{IdentityKeys, key_file};
+use crate::metrics::Metrics;
 use crate::payment::evm::{self, checksummed};
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
@@ -46,6 +47,7 @@ pub(super) struct House {
     pub(super) config: Arc<Config>,
     pub(super) data: DataDir,
     pub(super) store: Arc<dyn Store>,
+    pub(super) journal: Arc<JournalStore>,
     pub(super) engine: Engine,
     pub(super) hub: Arc<Hub>,
     pub(super) world: World,
@@ -67,11 +69,19 @@ struct Entrance {
     nonces: Nonces,
 }
 
-/// Builds the front with every route behind it.
+/// The two sides of the edge.
+pub(super) struct Edge {
+    /// Clients'.
+    pub(super) public: Front,
+    /// The operator's.
+    pub(super) operator: Front,
+}
+
+/// Builds both fronts with every route behind them.
 ///
 /// # Errors
 /// When a key file cannot be read or a setting does not fit.
-pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result<Front, ServiceError> {
+pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<Edge, ServiceError> {
     let config = &house.config;
     let entrance = entrance(&house).await?;
     // First who may listen, then who listens: a revocation reaches the doorkeeper before its event reaches anybody.
@@ -82,12 +92,24 @@ pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result
     let payees = payees(config)?;
     let sign_in = sign_in_routes(&house, &entrance, &payees);
     let checkout = checkout(&house, payees, limiter.clone(), entrance.credentials.clone()).await?;
-    let rooms = vec![
+    let metrics = Metrics {
+        engine: house.engine.clone(),
+        store: house.journal.clone(),
+        hub: house.hub.clone(),
+        requests: Arc::default(),
+        limiter: limiter.clone(),
+        calls: checkout.calls.clone(),
+        mode: if config.is_sandbox() { "sandbox" } else { "production" },
+    };
+    let mut rooms = vec![
         cards::Api::openapi(),
         account::Api::openapi(),
         sign_in::Api::openapi(),
         login::Api::openapi(),
     ];
+    if config.is_sandbox() {
+        rooms.push(sandbox::Api::openapi());
+    }
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let docs_version = openapi::docs_version(&document, &[]);
@@ -111,11 +133,30 @@ pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result
         no_head: vec!["/get-card", "/get-card-data", "/auth", "/get-auth-link"],
         authenticator: entrance.doorkeeper,
         limiter,
+        meter: metrics.requests.clone(),
         clock: house.world.clock.clone(),
         entropy: house.world.entropy.clone(),
         docs_version,
     };
-    Ok(Front::new(config, inside))
+    Ok(Edge {
+        operator: operator(&house, &inside, metrics),
+        public: Front::new(config, inside),
+    })
+}
+
+/// The same front around other routes, with a budget of its own: a busy public side keeps no operator out.
+fn operator(house: &House, public: &Inside, metrics: Metrics) -> Front {
+    let inside = Inside {
+        meter: metrics.requests.clone(),
+        routes: operator::router(Arc::new(metrics)),
+        no_head: Vec::new(),
+        authenticator: Arc::new(operator::NoWallets),
+        limiter: Arc::new(RateLimiter::new(&house.config.limits)),
+        clock: public.clock.clone(),
+        entropy: public.entropy.clone(),
+        docs_version: public.docs_version.clone(),
+    };
+    Front::new(&house.config, inside)
 }
 
 async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
@@ -244,6 +285,7 @@ async fn checkout(
         )),
         prices: Arc::new(prices),
         limiter,
+        calls: Arc::default(),
         answers: Answers {
             credentials: credentials.clone(),
             public_url: house.public_url.clone(),

@@ -47,6 +47,8 @@ pub struct Hub {
     /// Subscriptions.
     subscribed: AtomicUsize,
     next_id: AtomicU64,
+    overflows: AtomicU64,
+    talkative: AtomicU64,
     buffer_bytes: usize,
     max_connections: usize,
     max_per_account: usize,
@@ -72,6 +74,8 @@ impl Hub {
             seats: AtomicUsize::new(0),
             subscribed: AtomicUsize::new(0),
             next_id: AtomicU64::new(1),
+            overflows: AtomicU64::new(0),
+            talkative: AtomicU64::new(0),
             buffer_bytes: config.buffer_bytes,
             max_connections: config.max_connections,
             max_per_account: config.max_per_account,
@@ -145,6 +149,20 @@ impl Hub {
         self.seats.load(Ordering::Acquire)
     }
 
+    /// Queues that were thrown away since the start: their subscribers read the store again.
+    pub fn overflows(&self) -> u64 {
+        self.overflows.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_talkative(&self) {
+        self.talkative.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Clients that were closed since the start because they sent too many messages.
+    pub fn talkative(&self) -> u64 {
+        self.talkative.load(Ordering::Relaxed)
+    }
+
     /// Subscriptions now.
     pub fn subscriptions(&self) -> usize {
         self.subscribed.load(Ordering::Acquire)
@@ -170,15 +188,25 @@ impl EventSink for Hub {
                 continue;
             };
             for subscriber in subscribers.iter() {
-                subscriber.push(event, self.buffer_bytes);
+                if subscriber.push(event, self.buffer_bytes) == Pushed::Overflowed {
+                    self.overflows.fetch_add(1, Ordering::Relaxed);
+                }
             }
         }
     }
 }
 
+#[derive(PartialEq, Eq)]
+enum Pushed {
+    Kept,
+    /// The queue went beyond its bytes with this event.
+    Overflowed,
+}
+
 impl Subscriber {
-    fn push(&self, event: &StoredEvent, limit: usize) {
+    fn push(&self, event: &StoredEvent, limit: usize) -> Pushed {
         let mut live = self.live.lock();
+        let mut pushed = Pushed::Kept;
         if !live.lagged {
             live.bytes += event.payload.len() + size_of::<StoredEvent>();
             if live.bytes > limit {
@@ -186,12 +214,14 @@ impl Subscriber {
                     lagged: true,
                     ..Live::default()
                 };
+                pushed = Pushed::Overflowed;
             } else {
                 live.queue.push_back(event.clone());
             }
         }
         drop(live);
         self.wake.notify_one();
+        pushed
     }
 }
 
@@ -291,7 +321,7 @@ mod tests {
         for seq in 1..=10_000 {
             hub.publish(&[event(seq, A)]);
         }
-        assert_eq!(a.subscriber.live.lock().queue.len(), 0);
+        assert_eq!((a.subscriber.live.lock().queue.len(), hub.overflows()), (0, 1));
         assert_eq!(a.take(), Taken::Lagged);
         hub.publish(&[event(10_001, A)]);
         assert_eq!(a.take(), Taken::Events(vec![event(10_001, A)]));

@@ -161,6 +161,8 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
     Session {
         feed,
         subscribed: false,
+        minute: 0,
+        heard: 0,
     }
     .run(client, state, &claims)
     .await
@@ -190,6 +192,10 @@ struct Session {
     feed: Feed,
     /// Nothing is sent before the client has said from where.
     subscribed: bool,
+    /// The minute of the wall clock that `heard` is about.
+    minute: u64,
+    /// Messages heard in it.
+    heard: u32,
 }
 
 impl Session {
@@ -209,7 +215,7 @@ impl Session {
                             return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
                         }
                         if let Some(message) = futures_util::FutureExt::now_or_never(client.socket.next()) {
-                            self.hear(client, message).await?;
+                            self.hear(client, state, message).await?;
                         }
                         continue;
                     }
@@ -223,7 +229,7 @@ impl Session {
             tokio::select! {
                 biased;
                 () = self.feed.subscription().woken() => {}
-                message = client.socket.next() => self.hear(client, message).await?,
+                message = client.socket.next() => self.hear(client, state, message).await?,
                 () = &mut expiry => {
                     return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
                 }
@@ -244,7 +250,28 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    async fn hear(&mut self, client: &mut Client, message: Option<Result<Message, axum::Error>>) -> ControlFlow<End> {
+    /// A client that says more in a minute than it may is closed, whatever it says.
+    fn count(&mut self, state: &StreamState) -> ControlFlow<End> {
+        let minute = state.clock.now().seconds() / 60;
+        // A clock that steps back goes on in the newer minute.
+        if minute > self.minute {
+            (self.minute, self.heard) = (minute, 0);
+        }
+        self.heard = self.heard.saturating_add(1);
+        if self.heard > state.config.messages_per_minute {
+            state.hub.note_talkative();
+            return ControlFlow::Break(close_with(close::TOO_MANY, "too many messages"));
+        }
+        ControlFlow::Continue(())
+    }
+
+    async fn hear(
+        &mut self,
+        client: &mut Client,
+        state: &StreamState,
+        message: Option<Result<Message, axum::Error>>,
+    ) -> ControlFlow<End> {
+        self.count(state)?;
         let text = match message {
             None | Some(Err(_) | Ok(Message::Close(_))) => return ControlFlow::Break(End::Gone),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => return ControlFlow::Continue(()),

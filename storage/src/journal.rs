@@ -28,6 +28,7 @@ use crate::disk::{Disk, FileDisk};
 use crate::export::{self, RestoreMark};
 use crate::lock::DirLock;
 use crate::snapshot::{SledSource, SnapshotSource};
+use crate::stats::Stats;
 use crate::{Batch, BoxFuture, Done, EventSink, Headroom, Row, RowKey, Seq, Store, StoreError, StoredEvent};
 use threads::Threads;
 
@@ -308,6 +309,20 @@ impl JournalStore {
     /// Everything up to here is in the snapshots.
     pub fn applied_seq(&self) -> Seq {
         self.engine.applied.load(Ordering::Acquire)
+    }
+
+    /// What was done since the store was opened.
+    pub fn stats(&self) -> Stats {
+        let commits = &self.engine.commits;
+        Stats {
+            batches: commits.batches.read(),
+            group_us: commits.group_us.read(),
+            bytes: commits.bytes.load(Ordering::Relaxed),
+            refused: commits.refused.load(Ordering::Relaxed),
+            durable_seq: self.durable_seq(),
+            applied_seq: self.applied_seq(),
+            segments: self.engine.segments.read().len(),
+        }
     }
 
     /// Accepts nothing more, commits what is queued, applies it, and stops the threads. Further calls do nothing.

@@ -11,6 +11,7 @@ pub mod fault;
 mod journal;
 mod lock;
 pub mod snapshot;
+pub mod stats;
 mod store;
 
 pub use export::RestoreMark;

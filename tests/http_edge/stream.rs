@@ -271,6 +271,25 @@ async fn streams_of_an_account_are_limited() {
     let _other = open_as(&world, "bob").await;
 }
 
+// Aim: a client may say so much in a minute; one message more closes it, and the next minute is a new one.
+#[tokio::test]
+async fn what_a_client_says_is_limited() {
+    let world = World::with(&[("stream.messages_per_minute", "6")]).await;
+    let (mut patient, mut hasty) = (open_as(&world, "alice").await, open_as(&world, "bob").await);
+    // The first message of each was its greeting.
+    for n in 2..=6 {
+        for socket in [&mut patient, &mut hasty] {
+            say(socket, json!({"type": "subscribe", "types": [n]})).await;
+            assert_eq!(frame(socket).await["code"], "message_invalid", "message {n}");
+        }
+    }
+    say(&mut hasty, json!({"type": "subscribe"})).await;
+    assert_eq!(until_closed(&mut hasty).await.1, 4029);
+    assert_eq!(world.hub.talkative(), 1);
+    world.clock.0.fetch_add(60_000, Ordering::SeqCst);
+    settled(&mut patient).await;
+}
+
 // Aim: pages of events are the caller's own, in order, end to end, with the filter; a lost cursor is a clear 410.
 #[tokio::test]
 async fn events_are_paged() {

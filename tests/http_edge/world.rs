@@ -168,6 +168,7 @@ impl World {
             no_head: vec!["/paid"],
             authenticator,
             limiter: Arc::new(RateLimiter::new(&config.limits)),
+            meter: Arc::default(),
             clock: clock.clone(),
             entropy: Arc::new(Counter(AtomicU64::new(7))),
             docs_version,

@@ -31,6 +31,7 @@ impl Purser {
         let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.path().join("data"))
+            .env("PURSER_OPERATOR__LISTEN", "127.0.0.1:0")
             .env("PURSER_STORAGE__SEGMENT_BYTES", "1048576")
             .envs(settings.iter().copied())
             .stdin(Stdio::null())

@@ -149,6 +149,12 @@ async fn case_18_no_cache_keeps_a_paid_answer() {
         (402, Some("no-store"))
     );
     assert_eq!(declined.body["success"], false);
+    // The chain may take it yet: the answer promises no more than it knows.
+    let guidance = declined.str("x_service_guidance").unwrap();
+    assert!(
+        guidance.starts_with("Nothing was charged so far. Until 20") && guidance.contains("credited"),
+        "{guidance}"
+    );
     let unknown = agent.buy(&site, "/get-card?amount=13.04").await;
     assert_eq!(
         (unknown.status, unknown.header("cache-control")),

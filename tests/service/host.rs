@@ -26,6 +26,7 @@ impl Host {
             env: BTreeMap::new(),
         };
         host.set("RUST_LOG", "info");
+        host.set("PURSER_OPERATOR__LISTEN", "127.0.0.1:0");
         host.set("PURSER_IDENTITY__ISSUER", "purser-under-test");
         host.set("PURSER_STORAGE__SEGMENT_BYTES", "1048576");
         host.set("PURSER_SANDBOX__CARD_READY_MS", "10");
@@ -152,12 +153,17 @@ impl Host {
         let mut lines = BufReader::new(child.stdout.take().unwrap());
         let mut greeting = String::new();
         lines.read_line(&mut greeting).unwrap();
+        let mut second = String::new();
+        lines.read_line(&mut second).unwrap();
+        let operator = second.strip_prefix("Metrics for the operator at ");
+        let operator = operator.map(|url| url.trim_end().trim_end_matches("/metrics").to_owned());
         // Nothing may block on a full pipe.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
         let url = greeting.split_whitespace().find(|word| word.starts_with("http://"));
         match url {
             Some(url) => Ok(Service {
                 url: url.to_owned(),
+                operator,
                 child,
                 log: self.log(),
             }),
@@ -189,6 +195,8 @@ pub(crate) fn text(output: &Output) -> String {
 /// A running service; killed when dropped.
 pub(crate) struct Service {
     pub(crate) url: String,
+    /// Base of the operator's address, if there is one.
+    pub(crate) operator: Option<String>,
     child: Child,
     log: PathBuf,
 }
@@ -197,6 +205,11 @@ impl Service {
     /// Host and port.
     pub(crate) fn authority(&self) -> &str {
         self.url.trim_start_matches("http://")
+    }
+
+    /// The URL of a path at the operator's address.
+    pub(crate) fn watched(&self, path: &str) -> String {
+        format!("{}{path}", self.operator.as_ref().unwrap())
     }
 
     /// `kill -9`, and waits until it is dead.

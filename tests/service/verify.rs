@@ -325,7 +325,8 @@ async fn case_65_what_cannot_be_written_is_refused_in_words() {
         panic!("two processes on one directory")
     };
     assert!(said.contains("in use by another process"), "{said}");
-    for command in [&["verify"][..], &["backup", "/dev/null"]] {
+    let file = host.beside("backup");
+    for command in [&["verify"][..], &["backup", file.to_str().unwrap()]] {
         let second = host.run(command);
         assert!(
             !second.status.success() && text(&second).contains("another process"),
@@ -343,12 +344,16 @@ async fn case_65_what_cannot_be_written_is_refused_in_words() {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_66_a_backup_comes_back_and_a_damaged_one_does_not() {
     // Aim: backup and restore through the binary: the restored books are right and every payment has its card; a backup
-    // with one changed byte and a store that is already there are refused.
+    // is replaced only by force; one with a changed byte and a store that is already there are refused.
     let (mut host, bought) = used().await;
     let file = host.beside("backup");
     let path = file.to_str().unwrap().to_owned();
     let made = host.run(&["backup", &path]);
     assert!(made.status.success(), "{}", text(&made));
+    let again = host.run(&["backup", &path]);
+    assert_eq!(again.status.code(), Some(2), "a backup was replaced: {}", text(&again));
+    let forced = host.run(&["backup", &path, "--force"]);
+    assert!(forced.status.success(), "{}", text(&forced));
     let over = host.run(&["restore", &path]);
     assert!(!over.status.success(), "restored over a store: {}", text(&over));
 

@@ -91,6 +91,25 @@ fn every_error_code_is_documented() {
     none(&found, "error codes");
 }
 
+// Aim: a route that the meter does not know would be counted among the strangers' paths.
+#[test]
+fn every_route_is_measured_under_its_name() {
+    let mut served = BTreeSet::new();
+    for file in files()
+        .iter()
+        .filter(|f| f.is_product() && f.name.starts_with("src/http/"))
+    {
+        let routes = file.code().split(".route(").skip(1);
+        let paths = routes
+            .filter_map(|r| r.split('"').nth(1))
+            .filter(|p| p.starts_with('/'));
+        served.extend(paths.map(str::to_owned));
+    }
+    assert!(served.len() > 20, "the routes were not found");
+    let known = purser::http::meter::ROUTES.into_iter().map(str::to_owned).collect();
+    assert_eq!(served, known);
+}
+
 // Aim: a setting that nothing reads would be a lie to whoever sets it.
 #[test]
 fn every_setting_is_read() {

@@ -1,12 +1,14 @@
 //! A paid call from the engine's side: permit, claim, wait.
 
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument as _;
 
+use super::figures::Lack;
 use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::Refusal;
+use crate::kernel::{Refusal, origin};
 use crate::money::Cents;
 use crate::payment::{self, NewSession, Outcome, Payment, Purchase, Rejection, Status};
 use crate::port::Authorization;
@@ -106,17 +108,24 @@ impl Engine {
     /// # Errors
     /// [`Overloaded`] when the engine, the payer's share or the journal's room is full.
     pub fn admit(&self, payer: &Wallet) -> Result<Permit, Overloaded> {
-        let full = Overloaded { retry_after_s: 1 };
+        let full = |lack| {
+            self.0.refused.note(lack);
+            Overloaded { retry_after_s: 1 }
+        };
         let headroom = self.0.store.headroom();
-        if headroom.lag_bytes >= headroom.lag_limit_bytes || !self.is_sound() {
-            return Err(full);
+        if headroom.lag_bytes >= headroom.lag_limit_bytes {
+            return Err(full(Lack::Lag));
         }
-        let room = self.0.permits.clone().try_acquire_owned().map_err(|_| full)?;
+        if !self.is_sound() {
+            return Err(full(Lack::Unsound));
+        }
+        let room = self.0.permits.clone().try_acquire_owned();
+        let room = room.map_err(|_| full(Lack::Room))?;
         let payer = payer.digest();
         {
             let mut n = self.0.payers.entry(payer).or_insert(0);
             if *n >= self.0.settings.in_flight_per_payer_max {
-                return Err(full);
+                return Err(full(Lack::Share));
             }
             *n += 1;
         }
@@ -145,7 +154,8 @@ impl Engine {
         let engine = self.clone();
         // A task of its own: the permit is kept for as long as the settlement is in flight, not for as long as somebody
         // listens.
-        let call = tokio::spawn(async move { engine.claim_or_join(payment, request).await });
+        let work = async move { engine.claim_or_join(payment, request).await };
+        let call = tokio::spawn(origin::scope(origin::current(), work).in_current_span());
         call.await.unwrap_or(Err(PayError::Unknown(payment)))
     }
 

@@ -91,7 +91,8 @@ impl Desk {
                     prepared
                 }
                 Err(error) if self.gives_up(effect, &error) => {
-                    tracing::warn!(payment = %id, %error, "a payment could not be sent and is released");
+                    let request = effect.origin;
+                    tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
                     return tell(&self.payments, id, payment::Command::Unsendable { effect: effect.id }).await;
                 }
                 Err(error) => return Err(error.into()),
@@ -127,7 +128,8 @@ impl Desk {
                 }
             }
             Err(error) if error.kind == ErrorKind::Unknown || self.gives_up(effect, &error) => {
-                tracing::warn!(payment = %id, %error, "the outcome of a settlement is unknown");
+                let request = effect.origin;
+                tracing::warn!(payment = %id, %request, %error, "the outcome of a settlement is unknown");
                 payment::Command::Lost { effect: effect_id }
             }
             Err(error) => return Err(error.into()),
@@ -241,8 +243,12 @@ async fn within<T>(
     call: impl Future<Output = Result<T, PortError>>,
     operation: &'static str,
 ) -> Result<T, PortError> {
+    tracing::debug!(operation, "the outside is asked");
     match tokio::time::timeout(timeout, call).await {
-        Ok(result) => result,
+        Ok(result) => {
+            tracing::debug!(operation, answered = result.is_ok(), "the outside has answered");
+            result
+        }
         Err(_) => Err(PortError {
             kind: ErrorKind::Unknown,
             operation,

@@ -2,17 +2,22 @@
 //! exit; trying again, later and later, is the supervisor's act, and each failed try is durable. A delivery that did
 //! not fail takes the next effect.
 
+mod tries;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use purser_storage::{Batch, CommitError, Condition, Store, codec};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tracing::Instrument as _;
 
 use crate::kernel::effect::{Effect, Failure};
 use crate::kernel::family::StartEffects;
-use crate::kernel::{Kind, table};
+use crate::kernel::{Kind, origin, table};
 use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
+
+pub use tries::{FAILURES, Tried, Tries};
 
 /// Does the work of effects.
 pub trait Worker: Send + Sync + 'static {
@@ -44,6 +49,8 @@ pub struct DeliveryGround {
     pub entropy: Arc<dyn Entropy>,
     /// Limits.
     pub retry: Retry,
+    /// What is counted.
+    pub tries: Arc<Tries>,
 }
 
 /// Handle on all delivery supervisors. Made before the families that start effects, opened after the worker that needs
@@ -137,13 +144,13 @@ impl Actor for Supervisor {
                 Ok(())
             }
             Order::Done(delivery) => {
-                if let Some((actor, _)) = desk.running.remove(&delivery) {
+                if let Some((actor, _)) = self.ended(desk, delivery) {
                     desk.rest(actor);
                 }
                 self.go_on(&myself, desk).await
             }
             Order::NotYet(delivery, ms) => {
-                if let Some((actor, mut effect)) = desk.running.remove(&delivery) {
+                if let Some((actor, mut effect)) = self.ended(desk, delivery) {
                     desk.rest(actor);
                     // Waiting is no failure: nothing to write down.
                     effect.next_at = self.ground.clock.now().plus_ms(ms);
@@ -166,7 +173,7 @@ impl Actor for Supervisor {
             SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => return Ok(()),
         };
         desk.idle.retain(|actor| actor.get_id() != delivery);
-        if let Some((_, effect)) = desk.running.remove(&delivery) {
+        if let Some((_, effect)) = self.ended(desk, delivery) {
             self.failed(&myself, effect, error);
         }
         self.go_on(&myself, desk).await
@@ -204,31 +211,39 @@ impl Supervisor {
                 Actor::spawn_linked(None, delivery, (), myself.get_cell()).await?.0
             }
         };
+        self.ground.tries.begins(&effect.work);
         // One that has just died leaves the effect in `running`, where its end is on the way to find it.
         drop(actor.cast(effect.clone()));
         desk.running.insert(actor.get_id(), (actor, effect));
         Ok(())
     }
 
+    fn ended(&self, desk: &mut Desk, delivery: ActorId) -> Option<(ActorRef<Effect>, Effect)> {
+        let ended = desk.running.remove(&delivery)?;
+        self.ground.tries.ends(&ended.1.work);
+        Some(ended)
+    }
+
     fn failed(&self, myself: &ActorRef<Order>, mut effect: Effect, error: ActorProcessingErr) {
-        let failure = match error.downcast::<Failure>() {
-            Ok(failure) => *failure,
-            // A panic: what it had begun may have happened.
-            Err(other) => Failure {
-                kind: ErrorKind::Unknown,
-                message: other.to_string(),
-                retry_after_ms: None,
-            },
-        };
+        let failure = error.downcast::<Failure>().map(|failure| *failure);
+        let kind = failure.as_ref().ok().map(|failure| failure.kind);
+        self.ground.tries.fails(&effect.work, kind);
+        // A panic: what it had begun may have happened.
+        let failure = failure.unwrap_or_else(|other| Failure {
+            kind: ErrorKind::Unknown,
+            message: other.to_string(),
+            retry_after_ms: None,
+        });
         let now = self.ground.clock.now();
         effect.attempts = effect.attempts.saturating_add(1);
         effect.next_at = now.plus_ms(self.pause_ms(effect.attempts));
         effect.stuck = failure.kind == ErrorKind::Permanent || effect.attempts >= self.ground.retry.attempts_max;
-        let (id, work, attempts) = (effect.id, effect.work.name(), effect.attempts);
+        let (id, request, work, attempts) = (effect.id, effect.origin, effect.work.name(), effect.attempts);
+        let error = &failure.message;
         if effect.stuck {
-            tracing::error!(effect = %id, work, attempts, error = failure.message, "an effect is stuck");
+            tracing::error!(effect = %id, %request, work, attempts, error, "an effect is stuck");
         } else {
-            tracing::warn!(effect = %id, work, attempts, error = failure.message, "an effect is tried again");
+            tracing::warn!(effect = %id, %request, work, attempts, error, "an effect is tried again");
         }
         effect.last_error = Some(shortened(failure.message));
         self.write_down(myself.clone(), effect);
@@ -292,7 +307,10 @@ impl Actor for Delivery {
     }
 
     async fn handle(&self, myself: ActorRef<Effect>, effect: Effect, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        let end = match self.worker.run(&effect).await {
+        let (id, request, work) = (effect.id, effect.origin, effect.work.name());
+        // Off by default, and then free: the lines that matter by default name effect and request themselves.
+        let span = tracing::debug_span!("delivery", effect = %id, %request, work);
+        let end = match origin::scope(request, self.worker.run(&effect)).instrument(span).await {
             Ok(()) => {
                 self.check_ended(&effect).await?;
                 Order::Done(myself.get_id())

@@ -6,7 +6,7 @@
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{CardId, DepositId, EffectId, PaymentId, Wallet};
+use crate::id::{CardId, DepositId, EffectId, PaymentId, RequestId, Wallet};
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::{ErrorKind, PortError, Timestamp};
@@ -79,17 +79,33 @@ pub struct Share {
 }
 
 impl Work {
+    /// Every kind of work, in the order of [`Work::index`].
+    pub const NAMES: [&str; 7] = [
+        "settle",
+        "watch",
+        "issue_card",
+        "credit",
+        "confirm_credit",
+        "free_share",
+        "readmit",
+    ];
+
+    /// Its place in [`Work::NAMES`].
+    pub const fn index(&self) -> usize {
+        match self {
+            Self::Settle(_) => 0,
+            Self::Watch(_) => 1,
+            Self::IssueCard(_) => 2,
+            Self::Credit { .. } => 3,
+            Self::ConfirmCredit(_) => 4,
+            Self::FreeShare { .. } => 5,
+            Self::Readmit { .. } => 6,
+        }
+    }
+
     /// In logs, metrics and the operator's list.
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Settle(_) => "settle",
-            Self::Watch(_) => "watch",
-            Self::IssueCard(_) => "issue_card",
-            Self::Credit { .. } => "credit",
-            Self::ConfirmCredit(_) => "confirm_credit",
-            Self::FreeShare { .. } => "free_share",
-            Self::Readmit { .. } => "readmit",
-        }
+        Self::NAMES[self.index()]
     }
 
     /// Whose supervisor runs it.
@@ -109,6 +125,8 @@ pub struct Effect {
     pub id: EffectId,
     /// What.
     pub work: Work,
+    /// The request it goes back to, for logs.
+    pub origin: RequestId,
     /// Since when.
     pub created_at: Timestamp,
     /// Failed tries so far.
@@ -122,7 +140,7 @@ pub struct Effect {
 }
 
 impl Stored for Effect {
-    const SCHEMA: u16 = 3;
+    const SCHEMA: u16 = 4;
 }
 
 impl Effect {
@@ -130,6 +148,8 @@ impl Effect {
         Self {
             id,
             work,
+            // The shell knows: it fills this in when it commits.
+            origin: RequestId::NONE,
             created_at: now,
             attempts: 0,
             next_at: now,

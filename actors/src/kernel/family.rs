@@ -14,6 +14,7 @@ use std::time::Duration;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use parking_lot::Mutex;
+use purser_storage::stats::Tally;
 use purser_storage::{Batch, Store, codec};
 use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
 use tokio::runtime::Handle;
@@ -22,7 +23,7 @@ use tokio::sync::oneshot;
 use self::guardian::{Guardian, Ward};
 use crate::kernel::entity::{Entity, EntityId, Refusal};
 use crate::kernel::shell::{Loaded, Message, Shell, Waiter};
-use crate::kernel::{Effect, table};
+use crate::kernel::{Effect, origin, table};
 use crate::port::{Clock, Entropy};
 
 /// Starts effects that have become durable.
@@ -85,6 +86,8 @@ pub(crate) struct FamilyCore<E: Entity> {
     /// Deaths in a row, by entity; forgotten when an actor leaves in peace.
     deaths: Mutex<HashMap<E::Id, u32>>,
     restarts: AtomicU64,
+    /// Commands asked and not answered.
+    open: Tally,
     guardian: ActorCell,
 }
 
@@ -120,6 +123,7 @@ impl<E: Entity> Family<E> {
             names: DashMap::new(),
             deaths: Mutex::default(),
             restarts: AtomicU64::new(0),
+            open: Tally::default(),
             guardian,
         });
         // Before the first child: supervision events overtake messages, so a message could come too late.
@@ -133,7 +137,9 @@ impl<E: Entity> Family<E> {
     /// A [`Refusal`]; nothing happened unless it is [`Refusal::Unknown`].
     pub async fn ask(&self, id: E::Id, command: E::Command) -> Result<E::Answer, Refusal<E::Rejection>> {
         let (reply, answer) = oneshot::channel();
-        self.core.send(id, Message::Do { command, reply });
+        let _open = self.core.open.hold();
+        let origin = origin::current();
+        self.core.send(id, Message::Do { command, reply, origin });
         answer.await.unwrap_or(Err(Refusal::Unknown))
     }
 
@@ -157,6 +163,12 @@ impl<E: Entity> Family<E> {
     /// Resident entities now.
     pub fn resident(&self) -> usize {
         self.core.slots.len()
+    }
+
+    /// Commands asked and not answered: in a mailbox, being decided, or waiting for the disk. ractor does not tell how
+    /// much waits in a mailbox, so this is counted where it is asked.
+    pub fn commands_open(&self) -> u64 {
+        self.core.open.sum()
     }
 
     /// Actors that died and were replaced since the start.

@@ -14,6 +14,7 @@ use purser_storage::{Batch, CommitError, Condition, Lane, Write};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
+use crate::id::RequestId;
 use crate::kernel::entity::{Decision, Entity, EntityId, Refusal, step};
 use crate::kernel::family::FamilyCore;
 use crate::kernel::{Context, Effect, OutOfOrder, table};
@@ -37,6 +38,8 @@ pub enum Message<E: Entity> {
         command: E::Command,
         /// Where the answer goes.
         reply: Reply<E>,
+        /// The request behind it.
+        origin: RequestId,
     },
     /// Tell when there is an outcome.
     Wait(Waiter<E>),
@@ -97,7 +100,7 @@ impl<E: Entity> Actor for Shell<E> {
             self.reload(resident).await?;
         }
         match message {
-            Message::Do { command, reply } => self.decide(&myself, resident, command, reply)?,
+            Message::Do { command, reply, origin } => self.decide(&myself, resident, command, reply, origin)?,
             Message::Wait(waiter) => self.wait(&myself, resident, waiter),
             Message::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
             Message::Passivate => {
@@ -177,6 +180,7 @@ impl<E: Entity> Shell<E> {
         resident: &mut Resident<E>,
         command: E::Command,
         reply: Reply<E>,
+        origin: RequestId,
     ) -> Result<(), ActorProcessingErr> {
         if resident.state.is_none() && !E::SELF_BORN {
             drop(reply.send(Err(Refusal::Missing)));
@@ -200,7 +204,10 @@ impl<E: Entity> Shell<E> {
                     Err(Refusal::Conflict)
                 }));
             }),
-            Ok(decision) => self.commit(myself, resident, decision, &context, reply)?,
+            Ok(mut decision) => {
+                decision.effects.iter_mut().for_each(|effect| effect.origin = origin);
+                self.commit(myself, resident, decision, &context, (reply, origin))?;
+            }
         }
         Ok(())
     }
@@ -211,9 +218,11 @@ impl<E: Entity> Shell<E> {
         resident: &mut Resident<E>,
         decision: Decision<E>,
         context: &Context,
-        reply: Reply<E>,
+        (reply, origin): (Reply<E>, RequestId),
     ) -> Result<(), OutOfOrder> {
-        let revision = resident.revision;
+        let (id, revision) = (self.id, resident.revision);
+        let (events, effects) = (decision.events.len(), decision.effects.len());
+        tracing::debug!(kind = E::KIND.name(), %id, request = %origin, events, effects, "decided");
         let mut batch = self.fold(resident, &decision.events, context)?;
         batch.conditions.extend(decision.conditions);
         batch.writes.extend(decision.writes);
@@ -248,7 +257,8 @@ impl<E: Entity> Shell<E> {
             Box::new(move |done| {
                 in_flight.fetch_sub(1, Ordering::AcqRel);
                 match done {
-                    Ok(_) => {
+                    Ok(committed) => {
+                        tracing::debug!(kind = E::KIND.name(), %id, request = %origin, seq = committed.seq, "durable");
                         drop(reply.send(Ok(answer)));
                         if let Some(outcome) = outcome {
                             waiters.into_iter().for_each(|w| drop(w.reply.send(outcome.clone())));

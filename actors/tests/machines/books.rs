@@ -192,6 +192,7 @@ impl House {
         Effect {
             id,
             work,
+            origin: purser_actors::id::RequestId::NONE,
             created_at: NOW,
             attempts: 0,
             next_at: NOW,

@@ -2,15 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::{Condvar, Mutex};
 use purser_actors::id::Wallet;
 use purser_actors::kernel::entity::{EntityId, Move};
 use purser_actors::kernel::family::{Ground, Limits, StartEffects};
-use purser_actors::kernel::{Context, Decision, Effect, Entity, Family, Kind, OutOfOrder, View, table};
+use purser_actors::kernel::{Context, Decision, Effect, Entity, Family, Kind, OutOfOrder, View, root, table};
 use purser_storage::codec::Stored;
-use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SupervisionEvent};
+use ractor::{ActorCell, ActorStatus};
 
 use super::store::MemoryStore;
 use super::{EXPECTED_PANIC, Seeded, TestClock, quiet_expected_panics};
@@ -149,37 +149,13 @@ impl StartEffects for NoEffects {
     }
 }
 
-struct Root;
-
-impl Actor for Root {
-    type Msg = ();
-    type State = ();
-    type Arguments = ();
-
-    async fn pre_start(&self, _: ActorRef<()>, (): ()) -> Result<(), ActorProcessingErr> {
-        Ok(())
-    }
-
-    async fn handle_supervisor_evt(
-        &self,
-        _: ActorRef<()>,
-        event: SupervisionEvent,
-        (): &mut (),
-    ) -> Result<(), ActorProcessingErr> {
-        assert!(
-            matches!(event, SupervisionEvent::ActorStarted(_)),
-            "the family's supervisor outlives everything: {event:?}"
-        );
-        Ok(())
-    }
-}
-
 /// A family of counters on a store.
 pub(crate) struct Counters {
     pub(crate) family: Family<Counter>,
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) clock: Arc<TestClock>,
-    pub(crate) root: ActorCell,
+    root: ActorCell,
+    sound: Arc<AtomicBool>,
 }
 
 impl Counters {
@@ -187,7 +163,8 @@ impl Counters {
         static STARTS: AtomicU64 = AtomicU64::new(1_000_000);
         quiet_expected_panics();
         let (store, clock) = (MemoryStore::new(), Arc::new(TestClock::new()));
-        let (root, _) = Actor::spawn(None, Root, ()).await.expect("a root");
+        let sound = Arc::new(AtomicBool::new(true));
+        let root = root::start(sound.clone()).await.expect("a root");
         let ground = Ground {
             store: store.clone(),
             clock: clock.clone(),
@@ -196,13 +173,19 @@ impl Counters {
             runtime: tokio::runtime::Handle::current(),
             limits,
         };
-        let family = Family::start(ground, root.get_cell()).await.expect("a family");
+        let family = Family::start(ground, root.clone()).await.expect("a family");
         Self {
             family,
             store,
             clock,
-            root: root.get_cell(),
+            root,
+            sound,
         }
+    }
+
+    /// Whether the family's supervisor has outlived everything.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.sound.load(Ordering::SeqCst) && self.root.get_status() == ActorStatus::Running
     }
 
     pub(crate) async fn durable(&self, name: Name) -> u64 {

@@ -2,11 +2,12 @@
 
 use purser_actors::id::Network;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::settlement::sandbox::TransferSeen;
 
 /// The two networks by their short names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkName {
     /// Base.
@@ -67,14 +68,16 @@ pub struct TransfersAnswer {
 }
 
 /// `POST` chain faults.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChainFaultRequest {
     /// Which chain; both if absent, or the wallet's.
+    #[schema(inline)]
     pub network: Option<NetworkName>,
     /// Only payments of this address.
     pub wallet: Option<String>,
     /// What goes wrong.
+    #[schema(inline)]
     pub fault: ChainFaultName,
     /// How often; 1 if absent, 0 until cleared.
     pub times: Option<u32>,
@@ -85,7 +88,7 @@ pub struct ChainFaultRequest {
 }
 
 /// What a chain can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainFaultName {
     /// Refuse.
@@ -113,10 +116,11 @@ pub enum ChainFaultName {
 }
 
 /// `POST` issuer faults.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IssuerFaultRequest {
     /// What goes wrong.
+    #[schema(inline)]
     pub fault: IssuerFaultName,
     /// How often; 1 if absent, 0 until cleared.
     pub times: Option<u32>,
@@ -125,7 +129,7 @@ pub struct IssuerFaultRequest {
 }
 
 /// What the issuer can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IssuerFaultName {
     /// Answer nothing.
@@ -141,7 +145,7 @@ pub enum IssuerFaultName {
 }
 
 /// `POST` faucet.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaucetRequest {
     /// An address of either chain.

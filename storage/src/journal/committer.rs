@@ -132,6 +132,7 @@ impl Committer {
     /// Takes a batch into the group, refuses it, or leaves it for the next group.
     fn place(&mut self, engine: &Engine, batch: Batch, time_ms: u64) -> Result<Placed, StoreError> {
         if let Err(refusal) = self.admit(engine, &batch)? {
+            engine.commits.refused.fetch_add(1, Ordering::Relaxed);
             if let Some(lane) = &batch.lane {
                 lane.break_off();
             }
@@ -247,6 +248,7 @@ impl Committer {
         self.active.file.write_at(self.offset, &group.buf).map_err(io)?;
         self.active.file.sync().map_err(io)?;
         let bytes = group.buf.len() as u64;
+        engine.commits.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.offset += bytes;
         let last = self.next_seq - 1;
         {
@@ -273,6 +275,7 @@ impl Committer {
     /// Publishes, then answers, in order.
     fn tell(&mut self, engine: &Engine) {
         let group = &mut self.group;
+        engine.commits.batches.record(group.outcomes.len() as u64);
         if !group.events.is_empty() {
             // Read after `durable` was set: a sink that is not in here finds the events by reading.
             let sinks = engine.sinks.read().clone();

@@ -15,6 +15,7 @@ use super::{Clock, Limits};
 use crate::disk::Disk;
 use crate::export::ExportInfo;
 use crate::snapshot::Snapshots;
+use crate::stats::Commits;
 use crate::{Batch, CommitError, Done, EventSink, Row, RowKey, Seq, StoreError};
 
 pub(crate) struct Queued {
@@ -78,6 +79,7 @@ pub(crate) struct Engine {
     pub(crate) apply_gate: RwLock<()>,
     /// One application at a time.
     pub(crate) applying: Mutex<()>,
+    pub(crate) commits: Commits,
     inbox: Mutex<Inbox>,
     inbox_signal: Condvar,
     failed: AtomicBool,
@@ -119,6 +121,7 @@ impl Engine {
             exporter_bell: Bell::default(),
             apply_gate: RwLock::default(),
             applying: Mutex::default(),
+            commits: Commits::default(),
             inbox: Mutex::default(),
             inbox_signal: Condvar::new(),
             failed: AtomicBool::new(false),

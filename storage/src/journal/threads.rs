@@ -73,8 +73,9 @@ fn commit(engine: &Engine, _stop: &AtomicBool) {
     let mut committer = engine.committer.lock();
     while engine.wait_queued() {
         loop {
+            let started = Instant::now();
             match catch_unwind(AssertUnwindSafe(|| committer.step(engine))) {
-                Ok(true) => {}
+                Ok(true) => engine.commits.group_us.record(started.elapsed().as_micros() as u64),
                 Ok(false) => break,
                 // A callback or a sink is wrong. The next step answers everybody who still waits.
                 Err(_) => engine.fail("the committer panicked", &"see the log"),

@@ -1,0 +1,184 @@
+//! How the engine stands, in numbers. What must be counted as it happens is counted where it happens; everything else is
+//! looked up when somebody asks.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_storage::{StoreError, codec};
+
+use super::Engine;
+use crate::kernel::delivery::Tried;
+use crate::kernel::effect::Work;
+use crate::kernel::{Effect, Entity, Family, table};
+use crate::payment::Status;
+
+/// Why a paid call found no room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Every place in the engine is taken.
+    Room,
+    /// The payer has its share.
+    Share,
+    /// The snapshots are too far behind the journal.
+    Lag,
+    /// A supervisor died.
+    Unsound,
+}
+
+impl Lack {
+    /// All, in the order of [`Figures::refused`].
+    pub const ALL: [Self; 4] = [Self::Room, Self::Share, Self::Lag, Self::Unsound];
+
+    /// In metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Room => "room",
+            Self::Share => "payer_share",
+            Self::Lag => "journal_lag",
+            Self::Unsound => "unsound",
+        }
+    }
+}
+
+/// Paid calls that found no room, by reason.
+#[derive(Debug, Default)]
+pub(super) struct Refused([AtomicU64; Lack::ALL.len()]);
+
+impl Refused {
+    pub(super) fn note(&self, lack: Lack) {
+        self.0[lack as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// One kind of entity.
+#[derive(Clone, Debug)]
+pub struct KindFigures {
+    /// Its name.
+    pub kind: &'static str,
+    /// In memory now, those being loaded included.
+    pub resident: usize,
+    /// Commands asked and not answered: in a mailbox, being decided, or waiting for the disk.
+    pub commands_open: u64,
+    /// Actors that died, and loads that failed, since the start.
+    pub restarts: u64,
+    /// Given up until a restart.
+    pub quarantined: u64,
+}
+
+/// One kind of work.
+#[derive(Clone, Debug, Default)]
+pub struct WorkFigures {
+    /// What its deliveries counted.
+    pub tried: Tried,
+    /// Neither running nor stuck: due later, or without a place yet.
+    pub waiting: u64,
+    /// Tried often enough: an operator's.
+    pub stuck: u64,
+    /// Age of the oldest that is not stuck, in milliseconds; 0 without one.
+    pub oldest_ms: u64,
+    /// The same of the stuck ones.
+    pub oldest_stuck_ms: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    /// By kind of entity.
+    pub kinds: Vec<KindFigures>,
+    /// In the order of [`Work::NAMES`].
+    pub works: [WorkFigures; Work::NAMES.len()],
+    /// Payments whose outcome is not known.
+    pub unknown_payments: u64,
+    /// How long the oldest of them has been unknown, in milliseconds; 0 without one.
+    pub oldest_unknown_ms: u64,
+    /// Places in the engine that are taken.
+    pub permits_used: usize,
+    /// Places in the engine.
+    pub permits_max: usize,
+    /// Payers with a paid call in flight.
+    pub payers: usize,
+    /// Paid calls that found no room, in the order of [`Lack::ALL`].
+    pub refused: [u64; Lack::ALL.len()],
+}
+
+impl Engine {
+    /// The figures now. Reads every open effect, and every payment that the chain is watched for.
+    ///
+    /// # Errors
+    /// When storage fails or holds what is no effect.
+    pub async fn figures(&self) -> Result<Figures, StoreError> {
+        let inner = &self.0;
+        let mut figures = Figures {
+            kinds: vec![
+                of_family(&inner.accounts),
+                of_family(&inner.payments),
+                of_family(&inner.cards),
+                of_family(&inner.sessions),
+            ],
+            works: inner.tries.read().map(|tried| WorkFigures {
+                tried,
+                ..WorkFigures::default()
+            }),
+            unknown_payments: 0,
+            oldest_unknown_ms: 0,
+            permits_used: inner
+                .settings
+                .in_flight_max
+                .saturating_sub(inner.permits.available_permits()),
+            permits_max: inner.settings.in_flight_max,
+            payers: inner.payers.len(),
+            refused: std::array::from_fn(|n| inner.refused.0[n].load(Ordering::Relaxed)),
+        };
+        let mut after = None;
+        loop {
+            const PAGE: usize = 1_000;
+            let page = inner.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
+            for (_, row) in &page {
+                let effect: Effect = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+                self.count(&effect, &mut figures).await?;
+            }
+            match page.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => break,
+            }
+        }
+        for work in &mut figures.works {
+            work.waiting = work.waiting.saturating_sub(work.tried.running);
+        }
+        Ok(figures)
+    }
+
+    async fn count(&self, effect: &Effect, figures: &mut Figures) -> Result<(), StoreError> {
+        let now = self.0.clock.now().0;
+        let age = now.saturating_sub(effect.created_at.0);
+        let work = &mut figures.works[effect.work.index()];
+        if effect.stuck {
+            work.stuck += 1;
+            work.oldest_stuck_ms = work.oldest_stuck_ms.max(age);
+        } else {
+            // Those that run are taken off at the end.
+            work.waiting += 1;
+            work.oldest_ms = work.oldest_ms.max(age);
+        }
+        let Work::Watch(id) = effect.work else { return Ok(()) };
+        let read = self.0.payments.read(&id).await;
+        let read = read.map_err(|e| StoreError::Damaged(e.to_string()))?;
+        if let Some((payment, _)) = read
+            && matches!(payment.status, Status::Unknown(_))
+        {
+            figures.unknown_payments += 1;
+            let since = now.saturating_sub(payment.updated_at.0);
+            figures.oldest_unknown_ms = figures.oldest_unknown_ms.max(since);
+        }
+        Ok(())
+    }
+}
+
+fn of_family<E: Entity>(family: &Family<E>) -> KindFigures {
+    KindFigures {
+        kind: E::KIND.name(),
+        resident: family.resident(),
+        commands_open: family.commands_open(),
+        restarts: family.restarts(),
+        quarantined: family.quarantined().len() as u64,
+    }
+}

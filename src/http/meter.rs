@@ -1,0 +1,137 @@
+//! What the front counts of requests: how many, how they were answered, how long it took. A request costs one look-up
+//! and two additions on cells of its thread.
+
+use std::collections::HashMap;
+
+use http::StatusCode;
+use purser_storage::stats::{Distribution, Histogram, PerThread};
+
+/// Every route, the operator's too. What is asked for elsewhere is counted as [`OTHER`].
+pub const ROUTES: [&str; 28] = [
+    "/.well-known/jwks.json",
+    "/account",
+    "/auth",
+    "/events",
+    "/get-account-balance",
+    "/get-auth-link",
+    "/get-card",
+    "/get-card-data",
+    "/get-payment",
+    "/get-pricing",
+    "/get-supported-countries",
+    "/healthz",
+    "/login",
+    "/metrics",
+    "/openapi.json",
+    "/readyz",
+    "/refresh",
+    "/sandbox",
+    "/sandbox/balances",
+    "/sandbox/chain",
+    "/sandbox/faucet",
+    "/sandbox/freeze",
+    "/sandbox/issuer",
+    "/sandbox/magic",
+    "/sandbox/solana",
+    "/sandbox/transfers",
+    "/stream",
+    "/version",
+];
+
+/// The label of a path that is no route.
+pub const OTHER: &str = "other";
+
+/// Classes of answers. A 402 is a price, not a mistake, so it stands apart from the other 4xx.
+pub const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "402", "4xx", "5xx"];
+
+/// Upper ends of the ranges of a request's time, in microseconds.
+const TIMES_US: &[u64] = &[
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 5_000_000, 30_000_000,
+];
+
+/// Requests by route and class of answer.
+pub struct RequestMeter {
+    routes: HashMap<&'static str, usize>,
+    cells: PerThread<Box<[Histogram]>>,
+}
+
+impl Default for RequestMeter {
+    fn default() -> Self {
+        let cells = (ROUTES.len() + 1) * CLASSES.len();
+        Self {
+            routes: ROUTES.into_iter().zip(0..).collect(),
+            cells: PerThread::new(|| (0..cells).map(|_| Histogram::new(TIMES_US)).collect()),
+        }
+    }
+}
+
+impl RequestMeter {
+    /// The place of a path, to be kept while the request is answered.
+    pub(super) fn route(&self, path: &str) -> usize {
+        self.routes.get(path).copied().unwrap_or(ROUTES.len())
+    }
+
+    pub(super) fn note(&self, route: usize, status: StatusCode, took_us: u64) {
+        let class = match status.as_u16() {
+            402 => 3,
+            100..200 => 0,
+            200..300 => 1,
+            300..400 => 2,
+            400..500 => 4,
+            _ => 5,
+        };
+        if let Some(cell) = self.cells.mine().get(route * CLASSES.len() + class) {
+            cell.record(took_us);
+        }
+    }
+
+    /// Route, class of answer and times in microseconds of everything that was asked for at least once.
+    pub fn read(&self) -> Vec<(&'static str, &'static str, Distribution)> {
+        let mut found = Vec::new();
+        for (r, route) in ROUTES.into_iter().chain([OTHER]).enumerate() {
+            for (c, class) in CLASSES.into_iter().enumerate() {
+                let mut sum = Histogram::new(TIMES_US).read();
+                let cells = self.cells.all().filter_map(|cells| cells.get(r * CLASSES.len() + c));
+                cells.for_each(|cell| sum.add(&cell.read()));
+                if sum.count() > 0 {
+                    found.push((route, class, sum));
+                }
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: a request is counted once, under its route and class, whichever thread answered it; a stranger's path makes
+    // no label of its own.
+    #[test]
+    fn a_request_is_counted_once_under_its_route() {
+        let meter = RequestMeter::default();
+        let card = meter.route("/get-card");
+        std::thread::scope(|threads| {
+            for _ in 0..10 {
+                threads.spawn(|| meter.note(card, StatusCode::PAYMENT_REQUIRED, 300));
+            }
+        });
+        meter.note(card, StatusCode::OK, 7);
+        meter.note(meter.route("/get-card/x"), StatusCode::NOT_FOUND, 1);
+        meter.note(meter.route("/wp-admin"), StatusCode::NOT_FOUND, 1);
+        let read: Vec<_> = meter
+            .read()
+            .into_iter()
+            .map(|(r, c, d)| (r, c, d.count(), d.sum))
+            .collect();
+        assert_eq!(
+            read,
+            [
+                ("/get-card", "2xx", 1, 7),
+                ("/get-card", "402", 10, 3_000),
+                (OTHER, "4xx", 2, 2)
+            ]
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! What the operator's monitoring reads: one page of figures, put together when it is asked for. `docs/metrics.md` lists
+//! them all.
+
+mod page;
+
+use std::sync::Arc;
+
+use purser_actors::engine::Engine;
+use purser_actors::engine::figures::{Figures, Lack};
+use purser_actors::kernel::delivery::FAILURES;
+use purser_actors::kernel::effect::Work;
+use purser_storage::{JournalStore, Store, StoreError};
+
+pub use page::CONTENT_TYPE;
+use page::{Page, Unit};
+
+use crate::checkout::PaidCalls;
+use crate::http::meter::RequestMeter;
+use crate::http::rate::RateLimiter;
+use crate::stream::Hub;
+
+/// Where the figures come from.
+pub struct Metrics {
+    /// Entities, effects, admission.
+    pub engine: Engine,
+    /// Commits.
+    pub store: Arc<JournalStore>,
+    /// Subscribers.
+    pub hub: Arc<Hub>,
+    /// Requests.
+    pub requests: Arc<RequestMeter>,
+    /// Refusals for their rate.
+    pub limiter: Arc<RateLimiter>,
+    /// Paid calls.
+    pub calls: Arc<PaidCalls>,
+    /// `sandbox` or `production`.
+    pub mode: &'static str,
+}
+
+impl Metrics {
+    /// The page as it is now.
+    ///
+    /// # Errors
+    /// When the effects cannot be read.
+    pub async fn page(&self) -> Result<String, StoreError> {
+        let figures = self.engine.figures().await?;
+        let mut page = Page::default();
+        let version = env!("CARGO_PKG_VERSION");
+        let info = page.gauge("purser_info", Unit::One, "Always 1; the labels say what runs.");
+        info.with(&[("version", version), ("mode", self.mode)], 1);
+        self.requests(&mut page);
+        self.journal(&mut page);
+        entities(&mut page, &figures);
+        effects(&mut page, &figures);
+        admission(&mut page, &figures);
+        self.streams(&mut page);
+        Ok(page.into_text())
+    }
+
+    fn requests(&self, page: &mut Page) {
+        let mut times = page.histogram(
+            "purser_http_request_duration_seconds",
+            Unit::Micros,
+            "From the parsed request to the head of its answer, by route and class of answer; 402 stands apart.",
+        );
+        for (route, class, spread) in self.requests.read() {
+            times = times.spread(&[("route", route), ("status", class)], &spread);
+        }
+        page.counter("purser_paid_calls_total", "Calls of paid routes, by what they came to.")
+            .each("outcome", self.calls.read());
+        page.counter(
+            "purser_rate_limited_total",
+            "Refused because a budget of the window was spent.",
+        )
+        .each(
+            "budget",
+            self.limiter
+                .refused()
+                .into_iter()
+                .chain([("messages", self.hub.talkative())]),
+        );
+    }
+
+    fn journal(&self, page: &mut Page) {
+        let (stats, headroom) = (self.store.stats(), self.store.headroom());
+        let batches = "Batches answered by one commit; refused ones and barriers are among them.";
+        let _ = page
+            .histogram("purser_commit_batches", Unit::One, batches)
+            .spread(&[], &stats.batches);
+        let time = "One commit: conditions, write, sync, publishing, answers.";
+        let _ = page
+            .histogram("purser_commit_duration_seconds", Unit::Micros, time)
+            .spread(&[], &stats.group_us);
+        page.counter("purser_commit_refused_total", "Batches refused by the store.")
+            .is(stats.refused);
+        page.counter("purser_journal_bytes_total", "Bytes written to the journal.")
+            .is(stats.bytes);
+        page.gauge("purser_journal_queue", Unit::One, "Batches waiting to be committed.")
+            .is(headroom.queued as u64);
+        page.gauge(
+            "purser_journal_lag_bytes",
+            Unit::One,
+            "Journalled and not yet in the snapshots.",
+        )
+        .is(headroom.lag_bytes);
+        page.gauge(
+            "purser_journal_lag_limit_bytes",
+            Unit::One,
+            "The lag above which new work is refused.",
+        )
+        .is(headroom.lag_limit_bytes);
+        page.gauge("purser_journal_seq", Unit::One, "The newest durable sequence.")
+            .is(stats.durable_seq);
+        page.gauge(
+            "purser_journal_applied_seq",
+            Unit::One,
+            "The newest sequence in the snapshots.",
+        )
+        .is(stats.applied_seq);
+        page.gauge("purser_journal_segments", Unit::One, "Journal segments on disk.")
+            .is(stats.segments as u64);
+    }
+
+    fn streams(&self, page: &mut Page) {
+        page.gauge("purser_stream_connections", Unit::One, "Open WebSockets.")
+            .is(self.hub.connections() as u64);
+        page.gauge(
+            "purser_stream_subscribers",
+            Unit::One,
+            "WebSockets that showed a credential.",
+        )
+        .is(self.hub.subscriptions() as u64);
+        page.counter(
+            "purser_stream_overflows_total",
+            "Queues of slow subscribers that were thrown away and read again.",
+        )
+        .is(self.hub.overflows());
+    }
+}
+
+fn entities(page: &mut Page, figures: &Figures) {
+    let kinds = || figures.kinds.iter();
+    page.gauge("purser_entities_resident", Unit::One, "Entities in memory, by kind.")
+        .each("kind", kinds().map(|k| (k.kind, k.resident as u64)));
+    page.gauge(
+        "purser_commands_open",
+        Unit::One,
+        "Commands asked of entities and not answered: in a mailbox, being decided, or waiting for the disk.",
+    )
+    .each("kind", kinds().map(|k| (k.kind, k.commands_open)));
+    page.counter(
+        "purser_entity_restarts_total",
+        "Actors of entities that died or could not load.",
+    )
+    .each("kind", kinds().map(|k| (k.kind, k.restarts)));
+    page.gauge(
+        "purser_entities_quarantined",
+        Unit::One,
+        "Entities given up until a restart.",
+    )
+    .each("kind", kinds().map(|k| (k.kind, k.quarantined)));
+}
+
+fn effects(page: &mut Page, figures: &Figures) {
+    let works = || Work::NAMES.into_iter().zip(&figures.works);
+    let mut open = page.gauge("purser_effects", Unit::One, "Open effects, by kind of work and state.");
+    for (work, f) in works() {
+        let states = [("running", f.tried.running), ("waiting", f.waiting), ("stuck", f.stuck)];
+        for (state, n) in states {
+            open = open.with(&[("work", work), ("state", state)], n);
+        }
+    }
+    let mut oldest = page.gauge(
+        "purser_effects_oldest_seconds",
+        Unit::Millis,
+        "Age of the oldest open effect; 0 without one.",
+    );
+    for (work, f) in works() {
+        for (state, ms) in [("open", f.oldest_ms), ("stuck", f.oldest_stuck_ms)] {
+            oldest = oldest.with(&[("work", work), ("state", state)], ms);
+        }
+    }
+    page.counter("purser_delivery_tries_total", "Tries of effects.")
+        .each("work", works().map(|(work, f)| (work, f.tried.tries)));
+    let mut failed = page.counter(
+        "purser_delivery_failures_total",
+        "Tries that failed and were restarted, by what the failure means for money.",
+    );
+    for (work, f) in works() {
+        for (kind, n) in FAILURES.into_iter().zip(f.tried.failures) {
+            failed = failed.with(&[("work", work), ("kind", kind)], n);
+        }
+    }
+    page.gauge(
+        "purser_payments_unknown",
+        Unit::One,
+        "Payments whose outcome is not known.",
+    )
+    .is(figures.unknown_payments);
+    page.gauge(
+        "purser_payments_unknown_oldest_seconds",
+        Unit::Millis,
+        "How long the oldest of them has been unknown.",
+    )
+    .is(figures.oldest_unknown_ms);
+}
+
+fn admission(page: &mut Page, figures: &Figures) {
+    page.gauge(
+        "purser_permits_used",
+        Unit::One,
+        "Paid calls inside the engine, whoever still listens.",
+    )
+    .is(figures.permits_used as u64);
+    page.gauge(
+        "purser_permits_max",
+        Unit::One,
+        "Paid calls that may be inside at once.",
+    )
+    .is(figures.permits_max as u64);
+    page.gauge(
+        "purser_payers_in_flight",
+        Unit::One,
+        "Payers with a paid call inside the engine.",
+    )
+    .is(figures.payers as u64);
+    let refused = Lack::ALL.map(Lack::name).into_iter().zip(figures.refused);
+    page.counter(
+        "purser_admission_refused_total",
+        "Paid calls that found no room, by reason.",
+    )
+    .each("reason", refused);
+}

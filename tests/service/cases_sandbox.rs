@@ -1,0 +1,84 @@
+//! The desk that steers the pretended world.
+
+use serde_json::{Value, json};
+
+use super::host::Host;
+use super::wire::Site;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_desk_names_the_field_at_fault_and_changes_nothing() {
+    // Aim: whatever is wrong with a POST, the answer names the field and what it should be; no fault is waiting after it.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    for (path, body, code, param) in [
+        ("/sandbox/chain", json!({}), "parameter_missing", "fault"),
+        ("/sandbox/chain", json!({"fault": "sulk"}), "parameter_invalid", "fault"),
+        (
+            "/sandbox/chain",
+            json!({"fault": "slow", "network": "eth"}),
+            "parameter_invalid",
+            "network",
+        ),
+        (
+            "/sandbox/chain",
+            json!({"fault": "slow", "wallet": "0x12"}),
+            "parameter_invalid",
+            "wallet",
+        ),
+        (
+            "/sandbox/issuer",
+            json!({"fault": "slow", "ms": "soon"}),
+            "parameter_invalid",
+            "ms",
+        ),
+        (
+            "/sandbox/issuer",
+            json!({"fault": "slow", "millis": 5}),
+            "parameter_unknown",
+            "millis",
+        ),
+        (
+            "/sandbox/faucet",
+            json!({"wallet": "0x12", "amount": 5}),
+            "parameter_invalid",
+            "amount",
+        ),
+        (
+            "/sandbox/freeze",
+            json!({"message": "Stop."}),
+            "parameter_missing",
+            "wallet",
+        ),
+    ] {
+        let refused = site.post(path, &body).await;
+        let said = (refused.status, refused.code(), refused.str("param"));
+        assert_eq!(said, (400, code, Some(param)), "{body}: {}", refused.text);
+    }
+    let state = site.get("/sandbox", &[]).await.body;
+    let waiting = |part: &Value| part["faults"].as_array().unwrap().len();
+    let chains = state["chains"].as_array().unwrap();
+    assert_eq!(chains.iter().map(waiting).sum::<usize>() + waiting(&state["issuer"]), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_desk_is_in_the_document() {
+    // Aim: every route of the sandbox is in /openapi.json, with the fields and words that its body takes.
+    let host = Host::new();
+    let service = host.start();
+    let document = Site::of(&service).get("/openapi.json", &[]).await.body;
+    let paths = document["paths"].as_object().unwrap();
+    for route in purser::http::meter::ROUTES
+        .iter()
+        .filter(|route| route.starts_with("/sandbox"))
+    {
+        assert!(paths.contains_key(*route), "{route} is not in the document");
+    }
+    let chain = &paths["/sandbox/chain"]["post"]["requestBody"]["content"]["application/json"]["schema"];
+    let words = chain["properties"]["fault"].to_string();
+    assert!(
+        words.contains("fail_then_land") && words.contains("lose_answer"),
+        "{chain:#}"
+    );
+    assert_eq!(chain["required"], json!(["fault"]));
+}
