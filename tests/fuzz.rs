@@ -7,8 +7,14 @@
 //! found once is kept under `fuzz/__fuzz__/<target>/corpus` and tried first.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "fuzz/authorizations.rs"]
+mod authorizations;
 #[path = "fuzz/dice.rs"]
 mod dice;
+#[path = "fuzz/drafts.rs"]
+mod drafts;
+#[path = "payment_rules/judge.rs"]
+mod judge;
 #[path = "fuzz/payments.rs"]
 mod payments;
 #[path = "fuzz/queries.rs"]

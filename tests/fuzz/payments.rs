@@ -14,11 +14,12 @@ use purser::payment::{
 };
 use purser::wallet::PaymentRequired;
 use purser::wallet::payment::Circumstances;
-use purser_actors::id::{Network, Wallet};
+use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, EvmAuthorization, Timestamp};
+use purser_actors::port::{Authorization, Timestamp};
 use serde_json::{Value, json};
 
+use crate::authorizations::{carrying, signed_fields};
 use crate::dice::{Dice, change_bytes, change_json};
 use crate::seller::{self, Fixed, NOW};
 
@@ -240,40 +241,20 @@ fn a_well_signed_authorization_is_judged_by_its_fields_alone() {
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
             let mut dice = Dice(bytes);
-            let mut fields = EvmAuthorization {
-                from: [0; 20],
-                to: *dice.of(&[seller::PAY_TO_BASE, [0xab; 20], seller::buyer().evm_address()]),
-                value: Usdc::from_atomic(dice.number(seller::PRICE)),
-                valid_after: dice.number(NOW),
-                valid_before: 0,
-                nonce: [dice.byte(); 32],
-                signature: [0; 65],
-            };
-            let edge = *dice.of(&[NOW + 6, NOW + 300, NOW + 900]);
-            fields.valid_before = dice.number(edge);
             let domain = if dice.one_in(8) {
                 [7; 32]
             } else {
                 payee.domain_separator
             };
-            seller::buyer().sign_transfer(&domain, &mut fields);
-            let hex = |bytes: &[u8]| format!("0x{}", hex::encode(bytes));
-            let mut payment = seller::pay(&seller::offers(), Network::Base);
-            payment["payload"] = json!({
-                "authorization": {
-                    "from": hex(&fields.from), "to": hex(&fields.to), "value": fields.value.atomic().to_string(),
-                    "validAfter": fields.valid_after.to_string(), "validBefore": fields.valid_before.to_string(),
-                    "nonce": hex(&fields.nonce),
-                },
-                "signature": hex(&fields.signature),
-            });
+            let fields = signed_fields(&domain, &mut dice);
+            let payment = carrying(&fields);
             let life = fields.valid_before.saturating_sub(NOW);
             let good = fields.to == seller::PAY_TO_BASE
                 && fields.value.atomic() == seller::PRICE
                 && fields.valid_after <= NOW
                 && (6..=900).contains(&life)
                 && domain == payee.domain_separator;
-            let verdict = seller::verdict(&payment, &seller::offers());
+            let verdict = crate::judge::verdict(&payment, &seller::offers());
             assert_eq!(verdict.is_ok(), good, "{verdict:?} {fields:?}");
             assert!(!good || verdict == Ok(Authorization::Evm(fields)));
         });

@@ -229,10 +229,8 @@ fn a_resigned_proof_is_good_only_for_us_and_only_now() {
                 ("api.example.com", "1")
             );
             assert!(proof.uri.to_lowercase().starts_with("https://api.example.com"));
-            assert_eq!(
-                (proof.nonce.as_str(), proof.issued_at),
-                (hex::encode(found.nonce.bytes).as_str(), rfc3339::format(AT))
-            );
+            assert_eq!(proof.nonce, hex::encode(found.nonce.bytes));
+            assert_eq!(rfc3339::parse(&proof.issued_at), Some(AT));
             let kind = match found.wallet {
                 Wallet::Evm(_) => ("eip155:8453", "eip191"),
                 Wallet::Solana(_) => (Network::Solana.caip2(), "ed25519"),

@@ -103,26 +103,29 @@ fn case_65_a_changed_journal_is_exact_or_refused() {
     let places = history(&rig);
     let good = rig.disk.bytes(FIRST).unwrap();
     let used = places[HISTORY as usize];
-    check!().with_iterations(1_500).with_max_len(48).for_each(|input: &[u8]| {
-        let mut dice = Dice(input);
-        let mut changed = good.clone();
-        (0..1 + dice.below(3)).for_each(|_| change(&mut changed, used, &mut dice));
-        let touched = |i: &u64| {
-            let frame = places[*i as usize]..places[*i as usize + 1];
-            changed.get(frame.clone()) != Some(&good[frame])
-        };
-        let lost = (0..HISTORY).rev().take_while(touched).count() as u64;
-        rig.disk.alter(FIRST, |bytes| bytes.clone_from(&changed)).unwrap();
-        rig.lose_snapshots();
-        match rig.open() {
-            Ok(store) => {
-                let held = batches(&store);
-                assert!(held + lost >= HISTORY, "{held} held, {lost} touched");
+    check!()
+        .with_iterations(1_500)
+        .with_max_len(48)
+        .for_each(|input: &[u8]| {
+            let mut dice = Dice(input);
+            let mut changed = good.clone();
+            (0..1 + dice.below(3)).for_each(|_| change(&mut changed, used, &mut dice));
+            let touched = |i: &u64| {
+                let frame = places[*i as usize]..places[*i as usize + 1];
+                changed.get(frame.clone()) != Some(&good[frame])
+            };
+            let lost = (0..HISTORY).rev().take_while(touched).count() as u64;
+            rig.disk.alter(FIRST, |bytes| bytes.clone_from(&changed)).unwrap();
+            rig.lose_snapshots();
+            match rig.open() {
+                Ok(store) => {
+                    let held = batches(&store);
+                    assert!(held + lost >= HISTORY, "{held} held, {lost} touched");
+                }
+                Err(OpenError::Damaged { segment, .. }) => assert_eq!(segment, FIRST),
+                Err(e) => panic!("{e}"),
             }
-            Err(OpenError::Damaged { segment, .. }) => assert_eq!(segment, FIRST),
-            Err(e) => panic!("{e}"),
-        }
-    });
+        });
 }
 
 /// Makes a frame's checksums right again, as only who knows the segment's salt can.
@@ -143,29 +146,32 @@ fn a_frame_with_right_checksums_is_still_read_with_care() {
     let rig = AssertUnwindSafe(Rig::new());
     let places = history(&rig);
     let good = rig.disk.bytes(FIRST).unwrap();
-    check!().with_iterations(1_500).with_max_len(48).for_each(|input: &[u8]| {
-        let mut dice = Dice(input);
-        let at = dice.below(HISTORY as usize);
-        let (start, length) = (places[at], places[at + 1] - places[at]);
-        let mut frame = good[start..start + length].to_vec();
-        (0..1 + dice.below(3)).for_each(|_| change(&mut frame, length, &mut dice));
-        frame.resize(length, 0);
-        let mut changed = good.clone();
-        changed[start..start + length].copy_from_slice(&frame);
-        seal(&mut changed, start);
-        rig.disk.alter(FIRST, |bytes| *bytes = changed).unwrap();
-        rig.lose_snapshots();
-        match rig.open() {
-            Ok(store) => {
-                let events = payloads_lossy(&store);
-                assert!(events.windows(2).all(|pair| pair[0] < pair[1]));
-                assert!(events.iter().all(|seq| *seq <= store.durable_seq()));
+    check!()
+        .with_iterations(1_500)
+        .with_max_len(48)
+        .for_each(|input: &[u8]| {
+            let mut dice = Dice(input);
+            let at = dice.below(HISTORY as usize);
+            let (start, length) = (places[at], places[at + 1] - places[at]);
+            let mut frame = good[start..start + length].to_vec();
+            (0..1 + dice.below(3)).for_each(|_| change(&mut frame, length, &mut dice));
+            frame.resize(length, 0);
+            let mut changed = good.clone();
+            changed[start..start + length].copy_from_slice(&frame);
+            seal(&mut changed, start);
+            rig.disk.alter(FIRST, |bytes| *bytes = changed).unwrap();
+            rig.lose_snapshots();
+            match rig.open() {
+                Ok(store) => {
+                    let events = payloads_lossy(&store);
+                    assert!(events.windows(2).all(|pair| pair[0] < pair[1]));
+                    assert!(events.iter().all(|seq| *seq <= store.durable_seq()));
+                }
+                Err(OpenError::Damaged { segment, .. }) => assert_eq!(segment, FIRST),
+                Err(OpenError::Engine(why)) => assert!(why.contains("the frame at sequence"), "{why}"),
+                Err(e) => panic!("{e}"),
             }
-            Err(OpenError::Damaged { segment, .. }) => assert_eq!(segment, FIRST),
-            Err(OpenError::Engine(why)) => assert!(why.contains("the frame at sequence"), "{why}"),
-            Err(e) => panic!("{e}"),
-        }
-    });
+        });
 }
 
 fn payloads_lossy(store: &JournalStore) -> Vec<u64> {
