@@ -82,12 +82,15 @@ pub(super) async fn front(house: House, readiness: Arc<dyn Readiness>) -> Result
     let payees = payees(config)?;
     let sign_in = sign_in_routes(&house, &entrance, &payees);
     let checkout = checkout(&house, payees, limiter.clone(), entrance.credentials.clone()).await?;
-    let rooms = vec![
+    let mut rooms = vec![
         cards::Api::openapi(),
         account::Api::openapi(),
         sign_in::Api::openapi(),
         login::Api::openapi(),
     ];
+    if config.is_sandbox() {
+        rooms.push(sandbox::Api::openapi());
+    }
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let docs_version = openapi::docs_version(&document, &[]);

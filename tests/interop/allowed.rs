@@ -137,6 +137,12 @@ pub const TABLE: &[Differs] = &[
     stricter("the message header does not fit", "it could never land", || {
         message(|m| m[3] = 200)
     }),
+    stricter("an instruction names an account", "it could never land", || {
+        message(|m| {
+            let data = m.windows(2).position(|pair| pair == [10, 12]).unwrap();
+            m[data - 4] = 200;
+        })
+    }),
     stricter("an account key is listed twice", "it could never land", || {
         let mut draft = good_draft();
         draft.instructions[3]

@@ -14,6 +14,8 @@ mod cases_payment;
 mod cases_replay;
 mod cases_secrets;
 mod cases_steps;
+#[path = "../contract/conformance.rs"]
+mod conformance;
 mod crash;
 mod crash_books;
 mod crash_traffic;

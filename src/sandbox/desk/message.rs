@@ -2,11 +2,12 @@
 
 use purser_actors::id::Network;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::settlement::sandbox::TransferSeen;
 
 /// The two networks by their short names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkName {
     /// Base.
@@ -33,7 +34,7 @@ pub struct BalanceRequest {
 }
 
 /// A wallet's balance on its chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BalanceAnswer {
     /// The exact address.
     pub wallet: String,
@@ -58,7 +59,7 @@ pub struct TransfersRequest {
 }
 
 /// A page of transfers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TransfersAnswer {
     /// Oldest first.
     pub transfers: Vec<TransferSeen>,
@@ -67,7 +68,7 @@ pub struct TransfersAnswer {
 }
 
 /// `POST` chain faults.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChainFaultRequest {
     /// Which chain; both if absent, or the wallet's.
@@ -85,7 +86,7 @@ pub struct ChainFaultRequest {
 }
 
 /// What a chain can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChainFaultName {
     /// Refuse.
@@ -113,7 +114,7 @@ pub enum ChainFaultName {
 }
 
 /// `POST` issuer faults.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IssuerFaultRequest {
     /// What goes wrong.
@@ -125,7 +126,7 @@ pub struct IssuerFaultRequest {
 }
 
 /// What the issuer can be told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IssuerFaultName {
     /// Answer nothing.
@@ -141,7 +142,7 @@ pub enum IssuerFaultName {
 }
 
 /// `POST` faucet.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaucetRequest {
     /// An address of either chain.
@@ -151,7 +152,7 @@ pub struct FaucetRequest {
 }
 
 /// A fault waiting for a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FaultSeen {
     /// Its name.
     pub fault: &'static str,
@@ -162,7 +163,7 @@ pub struct FaultSeen {
 }
 
 /// One chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ChainSeen {
     /// `base` or `solana`.
     pub network: &'static str,
@@ -185,7 +186,7 @@ pub struct ChainSeen {
 }
 
 /// The card issuer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct IssuerSeen {
     /// Cards made or being made.
     pub cards: usize,
@@ -200,7 +201,7 @@ pub struct IssuerSeen {
 }
 
 /// `GET` state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DeskState {
     /// Always true: this is not real money.
     pub sandbox: bool,
@@ -213,7 +214,7 @@ pub struct DeskState {
 }
 
 /// An amount that forces an outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MagicSeen {
     /// `card`: the card's amount in dollars. `payment`: the amount paid in USDC.
     pub applies_to: &'static str,
