@@ -23,6 +23,7 @@ pub mod query;
 pub mod rate;
 pub mod sandbox;
 pub mod server;
+pub mod shapes;
 pub mod sign_in;
 mod unparsed;
 pub mod version;

@@ -2,12 +2,24 @@
 //! the sign-in helpers of `@x402/extensions`, and `mppx` as an x402 client.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
+#[path = "interop/allowed.rs"]
+mod allowed;
+#[path = "fuzz/authorizations.rs"]
+mod authorizations;
 #[path = "interop/calls.rs"]
 mod calls;
+#[path = "fuzz/dice.rs"]
+mod dice;
+#[path = "interop/differential.rs"]
+mod differential;
+#[path = "fuzz/drafts.rs"]
+mod drafts;
 #[path = "interop/node.rs"]
 mod node;
 #[path = "interop/running.rs"]
 mod running;
+#[path = "payment_rules/seller.rs"]
+mod seller;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

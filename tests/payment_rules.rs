@@ -7,6 +7,8 @@ mod echo;
 mod evm;
 #[path = "payment_rules/header.rs"]
 mod header;
+#[path = "payment_rules/judge.rs"]
+mod judge;
 #[path = "payment_rules/seller.rs"]
 mod seller;
 #[path = "payment_rules/solana.rs"]

@@ -18,6 +18,7 @@ use super::caller::{Bearer, Claims, MaybeBearer};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
+use super::shapes;
 
 /// What these routes need.
 pub struct Accounts {
@@ -66,7 +67,7 @@ pub async fn active(engine: &Engine, claims: &Claims) -> Result<(), ApiError> {
 
 /// The account's balance
 #[utoipa::path(get, path = "/get-account-balance", tag = "Account", security(("bearer" = [])),
-    responses((status = 200, description = "`user_id`, `balance`, `available`, `held`, `total_deposits` in USD, `created_at`."),
+    responses((status = 200, description = "`user_id`, `balance`, `available`, `held`, `total_deposits` in USD, `created_at`.", body = shapes::Balance),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
         (status = 404, description = "No such account.")))]
 async fn get_account_balance(
@@ -94,7 +95,7 @@ async fn get_account_balance(
 /// Anybody who knows the id learns whether it is over; the payer's token also learns the result.
 #[utoipa::path(get, path = "/get-payment", tag = "Account",
     params(("payment_id" = String, Query, description = "From a 202.")),
-    responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result."),
+    responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = shapes::PaymentProgress),
         (status = 400, description = "`payment_id` is missing."), (status = 401, description = "A bad token."),
         (status = 403, description = "Another wallet's payment, or a frozen account."),
         (status = 404, description = "No such payment.")))]

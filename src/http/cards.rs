@@ -19,6 +19,7 @@ use super::caller::{Claims, MaybeBearer};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
+use super::shapes;
 use crate::checkout::{Call, Checkout};
 use crate::config::Product;
 use crate::provider::Issuer;
@@ -63,10 +64,11 @@ pub fn router(cards: Arc<Cards>) -> Router {
 #[utoipa::path(get, path = "/get-card", tag = "Cards",
     params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5"),
         ("format" = Option<String>, Query, description = "`json` (default) or `html`.")),
-    responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `card`. Or `status: credited`."),
-        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`."),
+    responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `card`. Or `status: credited`.",
+            content((shapes::Paid = "application/json"), (String = "text/html"))),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
-        (status = 402, description = "A challenge, or with `success: false` a settlement that failed."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 409, description = "The payment was made for another request."),
         (status = 429, description = "Too many requests."),
@@ -103,7 +105,7 @@ async fn get_card(
         ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
-    responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`."),
+    responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = shapes::CardData),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card, or a frozen account."),
         (status = 404, description = "No such card."), (status = 429, description = "Too many requests.")))]

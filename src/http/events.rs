@@ -18,6 +18,7 @@ use super::caller::{Authenticated, Bearer, Claims, MaybeBearer, TokenError, not_
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
+use super::shapes;
 use crate::stream::{Access, Announced, Filter, StreamState, upgrade};
 
 /// Events looked through for one page, at most: a rare type must not read a whole history in one call.
@@ -57,7 +58,8 @@ struct Page {
     params(("after" = Option<u64>, Query, description = "The last `seq` the caller has; 0 for the oldest kept."),
         ("types" = Option<String>, Query, description = "Comma-separated types such as `card.ready` or `card.*`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default.")),
-    responses((status = 200, description = "`events`, `has_more`, `next_after`."),
+    responses((status = 200, description = "`events`, `has_more`, `next_after`.", body = shapes::Events),
+        (status = 400, description = "A malformed parameter."), (status = 403, description = "Frozen."),
         (status = 401, description = "No good token."),
         (status = 410, description = "`cursor_expired`: events after that sequence are no longer kept.")))]
 async fn get_events(
@@ -148,6 +150,7 @@ fn of_store(error: &StoreError) -> ApiError {
 /// reason; 4010 the cursor is older than what is kept.
 #[utoipa::path(get, path = "/stream", tag = "Events", security((), ("bearer" = [])),
     responses((status = 101, description = "The stream."), (status = 401, description = "The token is not good."),
+        (status = 403, description = "Frozen, or a cookie from another page than ours."),
         (status = 426, description = "Not a WebSocket upgrade.")))]
 async fn get_stream(
     State(state): State<EventRoutes>,

@@ -25,6 +25,7 @@ use super::error::ApiError;
 use super::json;
 use super::login_page::LoginPage;
 use super::query::Query;
+use super::shapes;
 use crate::checkout::account_refused;
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
@@ -64,7 +65,7 @@ pub struct Login {
 
 /// The operations of this room.
 #[derive(OpenApi)]
-#[openapi(paths(get_auth_link))]
+#[openapi(paths(get_auth_link, get_login, post_login, get_account))]
 pub struct Api;
 
 /// The routes.
@@ -80,7 +81,7 @@ pub fn router(login: Arc<Login>) -> Router {
 ///
 /// Give `auth_url` to a person unchanged; opening it uses it up.
 #[utoipa::path(get, path = "/get-auth-link", tag = "Identity", security(("bearer" = [])),
-    responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds)."),
+    responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = shapes::AuthLink),
         (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
 async fn get_auth_link(
     State(login): State<Arc<Login>>,
@@ -122,11 +123,23 @@ async fn get_auth_link(
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
+/// The page behind a login link
+///
 /// Changes nothing, so a link preview uses nothing up (case 47).
+#[utoipa::path(get, path = "/login", tag = "Page",
+    params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
+    responses((status = 200, description = "The page.", body = String, content_type = "text/html")))]
 async fn get_login(State(login): State<Arc<Login>>, RawQuery(query): RawQuery) -> Response {
     login.page.offering(query.as_deref())
 }
 
+/// Use a login link up
+///
+/// A form with `code`. Sets the session cookie.
+#[utoipa::path(post, path = "/login", tag = "Page",
+    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 303, description = "Signed in: back to the page."),
+        (status = 403, description = "The page, without a session: the link is used up or too old.", body = String, content_type = "text/html")))]
 async fn post_login(State(login): State<Arc<Login>>, body: Body) -> Response {
     match open_session(&login, body).await {
         Some(cookie) => {
@@ -161,7 +174,13 @@ async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
     HeaderValue::from_str(cookie.expose()).ok()
 }
 
-/// What the page shows first; by cookie only.
+/// What the page shows first
+///
+/// By the session cookie only.
+#[utoipa::path(get, path = "/account", tag = "Page",
+    responses((status = 200, description = "The balance, the newest cards, and the cursor for `/stream`.", body = shapes::AccountPage),
+        (status = 401, description = "No session."), (status = 403, description = "Frozen."),
+        (status = 404, description = "No such account.")))]
 async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Result<Response, ApiError> {
     let cookie = headers
         .get(header::COOKIE)

@@ -2,6 +2,7 @@
 //! service's address) is added here, from the same tables the handlers use.
 
 use axum::Router;
+use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
@@ -32,9 +33,23 @@ const CHALLENGE: &str = "Without a payment: the challenge (body, PAYMENT-REQUIRE
         super::health::get_readyz,
         super::events::get_events,
         super::events::get_stream,
-    )
+        get_openapi,
+    ),
+    components(schemas(super::shapes::Refusal))
 )]
 struct Front;
+
+/// Refusals that the front gives on any operation, before or around its handler.
+const ANYWHERE: [(&str, &str); 8] = [
+    ("400", "The request is malformed."),
+    ("408", "The body did not arrive in time."),
+    ("413", "The body is too large."),
+    ("414", "The URL is too long."),
+    ("429", "Too many requests."),
+    ("431", "The headers are too large."),
+    ("500", "Something failed on our side."),
+    ("503", "Not now. Nothing was charged unless the code is `timeout`."),
+];
 
 /// The whole document. `rooms` are the documents of the other areas.
 ///
@@ -55,6 +70,7 @@ pub fn document(
         .get_or_insert_default()
         .add_security_scheme("bearer", bearer);
     let mut document = serde_json::to_value(&api)?;
+    describe_refusals(&mut document);
     document["servers"] = json!([{ "url": public_url }]);
     document["x-service-info"] = json!({ "categories": ["payments", "cards"], "docs": { "homepage": public_url } });
     for (name, product) in config.products.all() {
@@ -69,6 +85,34 @@ pub fn document(
         }
     }
     Ok(document)
+}
+
+/// Every operation's refusals have the one body, and some can come from anywhere.
+fn describe_refusals(document: &mut Value) {
+    let schema = json!({"$ref": "#/components/schemas/Refusal"});
+    let content = json!({"application/json": {"schema": schema}, "application/problem+json": {"schema": schema}});
+    let paths = document["paths"]
+        .as_object_mut()
+        .into_iter()
+        .flat_map(|paths| paths.values_mut());
+    let operations = paths
+        .filter_map(Value::as_object_mut)
+        .flat_map(|path| path.values_mut());
+    for operation in operations {
+        let Some(responses) = operation["responses"].as_object_mut() else {
+            continue;
+        };
+        for (status, description) in ANYWHERE {
+            responses
+                .entry(status)
+                .or_insert_with(|| json!({"description": description}));
+        }
+        for (status, response) in responses {
+            if matches!(status.as_bytes().first(), Some(b'4' | b'5')) && response.get("content").is_none() {
+                response["content"] = content.clone();
+            }
+        }
+    }
 }
 
 fn payment_info(config: &Config, name: &str, product: &crate::config::Product) -> Value {
@@ -109,14 +153,20 @@ pub fn docs_version(document: &Value, others: &[&str]) -> String {
     hex::encode(hash.finalize())[..12].to_owned()
 }
 
+#[derive(Clone)]
+struct Page(Bytes);
+
 /// The route.
 pub fn router(document: &Value) -> Router {
-    let page: Bytes = document.to_string().into();
-    Router::new().route("/openapi.json", get(move || get_openapi(page.clone())))
+    let page = Page(document.to_string().into());
+    Router::new().route("/openapi.json", get(get_openapi).with_state(page))
 }
 
-async fn get_openapi(page: Bytes) -> Response {
-    answer::bytes_as_json(page)
+/// This document
+#[utoipa::path(get, path = "/openapi.json", tag = "Free",
+    responses((status = 200, description = "OpenAPI 3.1.", body = serde_json::Value)))]
+async fn get_openapi(State(page): State<Page>) -> Response {
+    answer::bytes_as_json(page.0)
 }
 
 #[cfg(test)]

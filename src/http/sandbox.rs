@@ -11,15 +11,15 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
-use purser_actors::kernel::View;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 
 use super::error::ApiError;
 use super::json;
 use crate::sandbox::desk::{
-    BalanceRequest, ChainFaultRequest, DeskError, FaucetRequest, IssuerFaultRequest, SandboxDesk, TransfersRequest,
+    BalanceAnswer, BalanceRequest, ChainFaultRequest, DeskError, DeskState, FaucetRequest, IssuerFaultRequest,
+    MagicSeen, SandboxDesk, TransfersAnswer, TransfersRequest,
 };
 use crate::settlement::sandbox::SandboxSettlement;
 
@@ -37,7 +37,9 @@ pub struct SandboxRoutes {
     pub body_timeout: Duration,
 }
 
-/// These routes in `/openapi.json`, in sandbox mode only.
+type Shared = State<Arc<SandboxRoutes>>;
+
+/// The operations of this room.
 #[derive(OpenApi)]
 #[openapi(paths(
     get_state,
@@ -51,8 +53,6 @@ pub struct SandboxRoutes {
     post_solana
 ))]
 pub struct Api;
-
-type Shared = State<Arc<SandboxRoutes>>;
 
 /// The routes.
 pub fn router(state: Arc<SandboxRoutes>) -> Router {
@@ -94,16 +94,14 @@ fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
 
 /// Chains and issuer at a glance
 #[utoipa::path(get, path = "/sandbox", tag = "Sandbox",
-    responses((status = 200, description = "`chains`, `issuer`, the faults that wait, `solana_fee_payer`.")))]
+    responses((status = 200, description = "The pretended world.", body = DeskState)))]
 async fn get_state(State(sandbox): Shared) -> Result<Response, ApiError> {
     Ok(json::ok(&sandbox.desk.state().await?))
 }
 
-/// Test USDC of a wallet
-#[utoipa::path(get, path = "/sandbox/balances", tag = "Sandbox",
-    params(("wallet" = String, Query, description = "An address of either chain.")),
-    responses((status = 200, description = "`wallet`, `network`, `usdc`, `atomic`."),
-        (status = 400, description = "`wallet` is missing or no address.")))]
+/// A wallet on its chain
+#[utoipa::path(get, path = "/sandbox/balances", tag = "Sandbox", params(("wallet" = String, Query, description = "An address of either chain.")),
+    responses((status = 200, description = "Its balance.", body = BalanceAnswer)))]
 async fn get_balance(
     State(sandbox): Shared,
     request: Result<Query<BalanceRequest>, QueryRejection>,
@@ -111,13 +109,11 @@ async fn get_balance(
     Ok(json::ok(&sandbox.desk.balance(&query(request)?).await?))
 }
 
-/// Transfers on a chain
-#[utoipa::path(get, path = "/sandbox/transfers", tag = "Sandbox",
-    params(("network" = Option<String>, Query, description = "`base` (default) or `solana`."),
-        ("after" = Option<u64>, Query, description = "The position behind which the page begins."),
-        ("limit" = Option<u32>, Query, description = "1 to 1000, 100 by default.")),
-    responses((status = 200, description = "`transfers`, oldest first, and `has_more`."),
-        (status = 400, description = "A parameter is wrong.")))]
+/// What is on a chain
+#[utoipa::path(get, path = "/sandbox/transfers", tag = "Sandbox", params(("network" = Option<String>, Query, description = "`base` (default) or `solana`."),
+    ("after" = Option<u64>, Query, description = "The position behind which the page begins."),
+    ("limit" = Option<u32>, Query, description = "1 to 1,000, 100 by default.")),
+    responses((status = 200, description = "A page of transfers, oldest first.", body = TransfersAnswer)))]
 async fn get_transfers(
     State(sandbox): Shared,
     request: Result<Query<TransfersRequest>, QueryRejection>,
@@ -127,52 +123,57 @@ async fn get_transfers(
 
 /// Amounts that force an outcome
 #[utoipa::path(get, path = "/sandbox/magic", tag = "Sandbox",
-    responses((status = 200, description = "A list of `applies_to`, `amount`, `effect`.")))]
+    responses((status = 200, description = "The list.", body = Vec<MagicSeen>)))]
 async fn get_magic(State(sandbox): Shared) -> Response {
     json::ok(&sandbox.desk.magic())
 }
 
-/// Make the chains misbehave
-#[utoipa::path(post, path = "/sandbox/chain", tag = "Sandbox", request_body = inline(ChainFaultRequest),
-    responses((status = 200, description = "The new state, as `GET /sandbox`."),
-        (status = 400, description = "`param` names the field at fault; nothing has changed.")))]
+/// Make a chain misbehave
+#[utoipa::path(post, path = "/sandbox/chain", tag = "Sandbox", request_body = ChainFaultRequest,
+    responses((status = 200, description = "The chains after it.", body = DeskState)))]
 async fn post_chain(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: ChainFaultRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.steer_chain(&request).await?))
 }
 
-/// Make the card issuer misbehave
-#[utoipa::path(post, path = "/sandbox/issuer", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
-    responses((status = 200, description = "The new state, as `GET /sandbox`."),
-        (status = 400, description = "`param` names the field at fault; nothing has changed.")))]
+/// Make the issuer misbehave
+#[utoipa::path(post, path = "/sandbox/issuer", tag = "Sandbox", request_body = IssuerFaultRequest,
+    responses((status = 200, description = "The issuer after it.", body = DeskState)))]
 async fn post_issuer(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: IssuerFaultRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.steer_issuer(&request).await?))
 }
 
-/// Give a wallet test USDC
-#[utoipa::path(post, path = "/sandbox/faucet", tag = "Sandbox", request_body = inline(FaucetRequest),
-    responses((status = 200, description = "The new balance, as `GET /sandbox/balances`."),
-        (status = 400, description = "`param` names the field at fault; nothing has changed.")))]
+/// Give a wallet test money
+#[utoipa::path(post, path = "/sandbox/faucet", tag = "Sandbox", request_body = FaucetRequest,
+    responses((status = 200, description = "Its balance after it.", body = BalanceAnswer)))]
 async fn post_faucet(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: FaucetRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.faucet(&request).await?))
 }
 
-/// Freezes an account, or unfreezes it when there is no message.
+/// Whom to freeze.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Freeze {
     /// An address of either chain.
     wallet: String,
-    /// What its holder is told; absent to unfreeze.
+    /// What its holder is told; without it the account is unfrozen.
     message: Option<String>,
 }
 
-/// Freeze or unfreeze an account
+/// Whether an account is frozen.
+#[derive(Serialize, ToSchema)]
+struct Frozen {
+    /// The exact address.
+    wallet: String,
+    /// Whether it is frozen now.
+    frozen: bool,
+}
+
+/// Freeze an account, or unfreeze it without a message
 #[utoipa::path(post, path = "/sandbox/freeze", tag = "Sandbox", request_body = inline(Freeze),
-    responses((status = 200, description = "`wallet` and `frozen`."),
-        (status = 400, description = "`param` names the field at fault; nothing has changed.")))]
+    responses((status = 200, description = "What is true now.", body = Frozen)))]
 async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: Freeze = sandbox.body(body).await?;
     let wallet: Wallet = request
@@ -185,16 +186,15 @@ async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, Api
         .set_frozen(wallet, request.message)
         .await
         .map_err(|_| ApiError::unavailable("unavailable", "The account could not be changed.", 1))?;
-    let body = View::new().text("wallet", wallet.address()).flag("frozen", frozen);
-    Ok(json::bytes_as_json(body.to_json()))
+    Ok(json::ok(&Frozen {
+        wallet: wallet.address(),
+        frozen,
+    }))
 }
 
-/// Solana JSON-RPC
-///
-/// The calls that stock clients make to build a payment.
-#[utoipa::path(post, path = "/sandbox/solana", tag = "Sandbox",
-    responses((status = 200, description = "A JSON-RPC answer."),
-        (status = 400, description = "The body is not JSON.")))]
+/// The JSON-RPC calls that stock Solana clients make
+#[utoipa::path(post, path = "/sandbox/solana", tag = "Sandbox", request_body = serde_json::Value,
+    responses((status = 200, description = "As a Solana node answers.", body = serde_json::Value)))]
 async fn post_solana(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: Value = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.settlement.handle_rpc(request).await))

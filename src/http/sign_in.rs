@@ -21,6 +21,7 @@ use super::deprecation::{REFRESH, retiring};
 use super::error::{ApiError, complete};
 use super::json;
 use super::query::Query;
+use super::shapes;
 use crate::checkout::collision;
 use crate::identity::challenge::Challenges;
 use crate::identity::credentials::Credentials;
@@ -73,8 +74,8 @@ pub fn router(state: Arc<SignIn>) -> Router {
 #[utoipa::path(get, path = "/auth", tag = "Identity",
     params(("network" = Option<String>, Query, description = "`base` (default) or `solana`: which network the challenge names first."),
         ("SIGN-IN-WITH-X" = Option<String>, Header, description = "Base64 of the signed CAIP-122 message.")),
-    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`."),
-        (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again."),
+    responses((status = 200, description = "`auth` {`id_token`, `refresh_token`, `expires_in`} and `user_id`.", body = shapes::SignedIn),
+        (status = 402, description = "A challenge in `PAYMENT-REQUIRED`; sign it and try again.", body = shapes::Challenge),
         (status = 409, description = "Another wallet has this address in lower case.")))]
 async fn get_auth(
     State(state): State<Arc<SignIn>>,
@@ -141,7 +142,7 @@ struct Exchange {
 ///
 /// Each token is good once; store the new one. A lost answer may be asked for again within 30 seconds.
 #[utoipa::path(post, path = "/auth", tag = "Identity", request_body = inline(Exchange),
-    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`."),
+    responses((status = 200, description = "`id_token`, `refresh_token`, `expires_in`, `user_id`.", body = shapes::Renewed),
         (status = 400, description = "`grant_type` or `refresh_token` is missing or malformed."),
         (status = 401, description = "The token is invalid, expired or revoked: sign in with `GET /auth`.")))]
 async fn post_auth(State(state): State<Arc<SignIn>>, body: Body) -> Result<Response, ApiError> {
@@ -150,7 +151,7 @@ async fn post_auth(State(state): State<Arc<SignIn>>, body: Body) -> Result<Respo
 
 /// The old form of `POST /auth`
 #[utoipa::path(post, path = "/refresh", tag = "Identity", request_body = inline(Exchange),
-    responses((status = 200, description = "As `POST /auth`. Deprecated."), (status = 400, description = "As `POST /auth`."),
+    responses((status = 200, description = "As `POST /auth`. Deprecated.", body = shapes::Renewed), (status = 400, description = "As `POST /auth`."),
         (status = 401, description = "As `POST /auth`.")))]
 async fn post_refresh(State(state): State<Arc<SignIn>>, body: Body) -> Result<Response, ApiError> {
     exchange(&state, body).await
@@ -158,7 +159,7 @@ async fn post_refresh(State(state): State<Arc<SignIn>>, body: Body) -> Result<Re
 
 /// The keys that verify id_tokens
 #[utoipa::path(get, path = "/.well-known/jwks.json", tag = "Identity",
-    responses((status = 200, description = "A JWK Set (RFC 7517).")))]
+    responses((status = 200, description = "A JWK Set (RFC 7517).", body = shapes::KeySet)))]
 async fn get_jwks(State(state): State<Arc<SignIn>>) -> Response {
     json::bytes_as_json(state.credentials.tokens.jwks().to_owned())
 }

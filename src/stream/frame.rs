@@ -7,7 +7,7 @@ use serde::Deserialize;
 /// What a client may say.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
-pub(super) enum ClientFrame {
+pub enum ClientFrame {
     /// Its credential, as the first message.
     Auth {
         /// An `id_token`.

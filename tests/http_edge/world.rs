@@ -27,11 +27,25 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 
+use crate::conformance::{Answered, Conformance};
 use crate::memory::Memory;
 
 pub const ALICE: Wallet = Wallet::Evm([0xa1; 20]);
 pub const BOB: Wallet = Wallet::Evm([0xb0; 20]);
 pub const FROZEN: Wallet = Wallet::Evm([0xf0; 20]);
+
+/// Routes of the test, which no document knows.
+const OF_THE_TEST: [&str; 9] = [
+    "/paid",
+    "/panic",
+    "/bare",
+    "/challenge",
+    "/whoami",
+    "/hang",
+    "/gate",
+    "/echo",
+    "/refresh",
+];
 
 pub struct FixedClock(pub AtomicU64);
 
@@ -110,6 +124,7 @@ pub struct World {
     pub hub: Arc<Hub>,
     pub config: Config,
     pub document: serde_json::Value,
+    contract: Conformance,
     /// How often the pretended paid handler ran.
     pub paid_calls: Arc<AtomicUsize>,
     /// `/gate` counts itself in the first, then answers when the second has a permit.
@@ -181,6 +196,7 @@ impl World {
             store,
             hub,
             config,
+            contract: Conformance::new(document.clone()),
             document,
             paid_calls,
             gate,
@@ -209,7 +225,21 @@ impl World {
         };
         let host = self.addr;
         let head = format!("{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{length}{lines}\r\n");
-        self.raw(format!("{head}{body}").as_bytes()).await
+        let answer = self.raw(format!("{head}{body}").as_bytes()).await;
+        let route = path.split('?').next().unwrap();
+        // The envelopes in this world's store are the tests' own.
+        let made_up = route == "/events" && answer.status == 200;
+        if !made_up && !OF_THE_TEST.contains(&route) {
+            let of = |name: &str| answer.headers.get(name).map(|values| values[0].as_str());
+            self.contract.check(&Answered {
+                method,
+                path,
+                status: answer.status,
+                content_type: of("content-type"),
+                body: &answer.body,
+            });
+        }
+        answer
     }
 
     pub async fn get(&self, path: &str) -> Answer {

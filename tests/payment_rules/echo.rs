@@ -9,7 +9,8 @@ use purser_actors::id::Network;
 use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
-use crate::seller::{NOW, offers, pay, solana, terms, verdict};
+use crate::judge::verdict;
+use crate::seller::{NOW, offers, pay, solana, terms};
 
 /// Good payments with one field of `accepted` changed, and what each is refused for.
 fn refused(network: Network, cases: &[(&str, Value, &str)]) {

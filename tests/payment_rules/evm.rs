@@ -8,7 +8,8 @@ use purser_actors::money::Usdc;
 use purser_actors::port::{Authorization, EvmAuthorization};
 use serde_json::{Value, json};
 
-use crate::seller::{NOW, PAY_TO_BASE, PRICE, base, buyer, offers, pay, terms, verdict, verdict_by};
+use crate::judge::{verdict, verdict_by};
+use crate::seller::{NOW, PAY_TO_BASE, PRICE, base, buyer, offers, pay, terms};
 
 /// A payment whose signature is right for its fields, whatever they say.
 fn signed(change: impl FnOnce(&mut EvmAuthorization)) -> Value {

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser::payment::challenge::{Challenge, ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
-use purser::payment::evm::Recovery;
 use purser::payment::solana::address::Pubkey;
-use purser::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, decode, verify};
+use purser::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms};
 use purser::wallet::payment::Circumstances;
 use purser::wallet::{PaymentRequired, TestWallet};
 use purser_actors::id::Network;
 use purser_actors::money::Usdc;
-use purser_actors::port::{Authorization, Entropy, Timestamp};
+use purser_actors::port::{Entropy, Timestamp};
 use serde_json::Value;
 
 /// Now, in seconds; any will do.
@@ -88,17 +87,4 @@ pub(crate) fn pay(terms: &[Terms], network: Network) -> Value {
 
 pub(crate) fn encode(payment: &Value) -> String {
     STANDARD.encode(payment.to_string())
-}
-
-/// `Ok`, or the reason on the wire.
-pub(crate) fn verdict(payment: &Value, terms: &[Terms]) -> Result<Authorization, &'static str> {
-    verdict_by(payment, terms, Recovery::Libsecp256k1)
-}
-
-pub(crate) fn verdict_by(payment: &Value, terms: &[Terms], recovery: Recovery) -> Result<Authorization, &'static str> {
-    let payment = decode(encode(payment).as_bytes()).map_err(|refusal| refusal.reason.as_str())?;
-    let verified = verify(&payment, terms, &[], Timestamp(NOW * 1000), recovery);
-    verified
-        .map(|verified| verified.authorization)
-        .map_err(|refusal| refusal.reason.as_str())
 }

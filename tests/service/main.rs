@@ -17,6 +17,8 @@ mod cases_sandbox;
 mod cases_secrets;
 mod cases_steps;
 mod cases_trace;
+#[path = "../contract/conformance.rs"]
+mod conformance;
 mod crash;
 mod crash_books;
 mod crash_traffic;

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
+use super::conformance::{Answered, Conformance};
 use super::host::{PATIENCE, Service};
 
 /// A client with keep-alive connections that follows nothing.
@@ -68,9 +70,35 @@ impl Answer {
     }
 }
 
-/// Sends a request; an error is a broken connection.
+/// Sends a request and holds the answer against the service's own document; an error is a broken connection.
 pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
-    Answer::of(request.send().await?).await
+    let (client, request) = request.build_split();
+    let request = request?;
+    let (method, url) = (request.method().clone(), request.url().clone());
+    let answer = Answer::of(client.execute(request).await?).await?;
+    let answered = Answered {
+        method: method.as_str(),
+        path: url.path(),
+        status: answer.status,
+        content_type: answer.header("content-type"),
+        body: &answer.text,
+    };
+    // A service that dies meanwhile takes its document with it; another answer will be held against the next one's.
+    if let Ok(contract) = contract(&client, &url).await {
+        contract.check(&answered);
+    }
+    Ok(answer)
+}
+
+/// The document, which is the same for every service under test.
+async fn contract(client: &reqwest::Client, url: &reqwest::Url) -> reqwest::Result<&'static Conformance> {
+    static CONTRACT: OnceCell<Conformance> = OnceCell::const_new();
+    let read = async || {
+        let document = client.get(url.join("/openapi.json").unwrap()).send().await?;
+        let text = document.error_for_status()?.text().await?;
+        Ok(Conformance::new(serde_json::from_str(&text).unwrap()))
+    };
+    CONTRACT.get_or_try_init(read).await
 }
 
 /// A service with a client.

@@ -34,7 +34,7 @@ pub struct BalanceRequest {
 }
 
 /// A wallet's balance on its chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BalanceAnswer {
     /// The exact address.
     pub wallet: String,
@@ -59,7 +59,7 @@ pub struct TransfersRequest {
 }
 
 /// A page of transfers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct TransfersAnswer {
     /// Oldest first.
     pub transfers: Vec<TransferSeen>,
@@ -155,7 +155,7 @@ pub struct FaucetRequest {
 }
 
 /// A fault waiting for a call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FaultSeen {
     /// Its name.
     pub fault: &'static str,
@@ -166,7 +166,7 @@ pub struct FaultSeen {
 }
 
 /// One chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ChainSeen {
     /// `base` or `solana`.
     pub network: &'static str,
@@ -189,7 +189,7 @@ pub struct ChainSeen {
 }
 
 /// The card issuer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct IssuerSeen {
     /// Cards made or being made.
     pub cards: usize,
@@ -204,7 +204,7 @@ pub struct IssuerSeen {
 }
 
 /// `GET` state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct DeskState {
     /// Always true: this is not real money.
     pub sandbox: bool,
@@ -217,7 +217,7 @@ pub struct DeskState {
 }
 
 /// An amount that forces an outcome.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MagicSeen {
     /// `card`: the card's amount in dollars. `payment`: the amount paid in USDC.
     pub applies_to: &'static str,

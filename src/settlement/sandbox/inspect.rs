@@ -10,7 +10,7 @@ use super::{LogError, SandboxSettlement};
 use crate::sandbox::keys::treasury;
 
 /// A transfer that is or was on a sandbox chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct TransferSeen {
     /// Its place in the chain's history, from 1: the cursor for the next page.
     pub position: u64,

@@ -6,6 +6,7 @@ mod behaviour;
 mod codec;
 mod forgery;
 mod modes;
+mod mutation;
 mod reads;
 mod rebuild;
 mod recovery;

@@ -59,7 +59,7 @@ impl Rig {
     }
 
     /// Forgets every row that was applied: the journal alone must do.
-    fn lose_snapshots(&self) {
+    pub(crate) fn lose_snapshots(&self) {
         self.source.set_image(MemoryRows::default());
     }
 

@@ -1,0 +1,225 @@
+//! The bodies of answers, for `/openapi.json` alone: what is written as text elsewhere (amounts with their exact digits,
+//! challenges byte for byte) is described here.
+//!
+//! Clients tolerate new members, so the document leaves its objects open. The tests close them: an answer with a member
+//! that is not listed here fails there.
+
+mod owned;
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::{Object, RefOr};
+use utoipa::{PartialSchema, ToSchema};
+
+pub use owned::{
+    AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, Cards, Credited, Event,
+    EventData, Events, NewCard, OneCard, Paid, Payment, PaymentProgress,
+};
+
+/// A decimal number with exactly its digits.
+pub struct Exact;
+
+impl PartialSchema for Exact {
+    fn schema() -> RefOr<Schema> {
+        let number: Object = ObjectBuilder::new().schema_type(Type::Number).build();
+        number.into()
+    }
+}
+
+impl ToSchema for Exact {}
+
+/// Every refusal but a 402. As `application/problem+json` also the members of RFC 9457.
+#[derive(Deserialize, ToSchema)]
+pub struct Refusal {
+    /// `about:blank`; RFC 9457 only.
+    pub r#type: Option<String>,
+    /// The status in words; RFC 9457 only.
+    pub title: Option<String>,
+    /// The status; RFC 9457 only.
+    pub status: Option<u16>,
+    /// As `error`; RFC 9457 only.
+    pub detail: Option<String>,
+    /// For people, one sentence.
+    pub error: String,
+    /// For programs; stable.
+    pub code: String,
+    /// The parameter or header at fault.
+    pub param: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// The operator's words to a frozen account.
+    pub frozen_message: Option<String>,
+    /// Whether the same request can never succeed.
+    pub terminal: bool,
+    /// Also in `Request-Id`.
+    pub request_id: String,
+    /// Also in `Retry-After`.
+    pub retry_after_seconds: Option<u64>,
+}
+
+/// Tokens of a session.
+#[derive(Deserialize, ToSchema)]
+pub struct Credentials {
+    /// For `Authorization: Bearer`.
+    pub id_token: String,
+    /// For `POST /auth`; good once.
+    pub refresh_token: String,
+    /// Seconds that `id_token` lives, as text.
+    pub expires_in: String,
+}
+
+/// A wallet that signed in.
+#[derive(Deserialize, ToSchema)]
+pub struct SignedIn {
+    /// Its tokens.
+    pub auth: Credentials,
+    /// The wallet's address in lower case.
+    pub user_id: String,
+}
+
+/// The tokens that follow a refresh token.
+#[derive(Deserialize, ToSchema)]
+pub struct Renewed {
+    /// For `Authorization: Bearer`.
+    pub id_token: String,
+    /// The next one.
+    pub refresh_token: String,
+    /// Seconds that `id_token` lives, as text.
+    pub expires_in: String,
+    /// The wallet's address in lower case.
+    pub user_id: String,
+}
+
+/// Public keys (RFC 7517).
+#[derive(Deserialize, ToSchema)]
+pub struct KeySet {
+    /// Newest first.
+    pub keys: Vec<PublicKey>,
+}
+
+/// An Ed25519 key (RFC 8037).
+#[derive(Deserialize, ToSchema)]
+pub struct PublicKey {
+    /// `OKP`.
+    pub kty: String,
+    /// `Ed25519`.
+    pub crv: String,
+    /// `sig`.
+    pub r#use: String,
+    /// `EdDSA`.
+    pub alg: String,
+    /// Names it in a token's header.
+    pub kid: String,
+    /// The key, base64url.
+    pub x: String,
+}
+
+/// What is to be paid or signed. `PAYMENT-REQUIRED` holds the same object without `code`, `reason` and older names.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Challenge {
+    /// 2.
+    #[serde(rename = "x402Version")]
+    pub x402_version: u8,
+    /// Why: `Payment required`, or the reason of a refusal.
+    pub error: String,
+    /// For programs; stable.
+    pub code: String,
+    /// Of a sign-in: why the proof was refused.
+    pub reason: Option<String>,
+    /// What was asked for.
+    pub resource: ChallengedResource,
+    /// The terms, of which one is chosen.
+    pub accepts: Vec<Offer>,
+    /// By name, such as `sign-in-with-x`.
+    pub extensions: Option<Value>,
+}
+
+/// What was asked for.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChallengedResource {
+    /// The URL with its query.
+    pub url: String,
+    /// One sentence.
+    pub description: String,
+    /// Of the answer.
+    pub mime_type: String,
+}
+
+/// Terms of x402 v2 with the names of v1 beside them.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Offer {
+    /// `exact`.
+    pub scheme: String,
+    /// CAIP-2.
+    pub network: String,
+    /// Atomic USDC, fees included.
+    pub amount: String,
+    /// The token.
+    pub asset: String,
+    /// Who is paid.
+    pub pay_to: String,
+    /// Seconds that the price holds.
+    pub max_timeout_seconds: u32,
+    /// What the network needs besides.
+    pub extra: Value,
+    /// As `amount`.
+    pub max_amount_required: String,
+    /// The URL with its query.
+    pub resource: String,
+    /// One sentence.
+    pub description: String,
+    /// Of the answer.
+    pub mime_type: String,
+}
+
+/// A payment that could not settle. Nothing was charged.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SettlementFailed {
+    /// False.
+    pub success: bool,
+    /// For people, one sentence.
+    pub error: String,
+    /// `settlement_failed`.
+    pub code: String,
+    /// `insufficient_funds`, or the chain's reason.
+    pub error_reason: String,
+    /// The chain's words.
+    pub error_message: String,
+    /// Empty.
+    pub transaction: String,
+    /// CAIP-2.
+    pub network: String,
+    /// Who wanted to pay.
+    pub payer: String,
+    /// What to do now.
+    #[serde(rename = "x_service_guidance")]
+    pub guidance: Option<String>,
+}
+
+/// A 402 of a paid route.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaymentNeeded {
+    /// Pay one of these.
+    Challenge(Challenge),
+    /// A payment came, and failed.
+    Failed(SettlementFailed),
+}
+
+/// A payment whose outcome is not known yet.
+#[derive(Deserialize, ToSchema)]
+pub struct Pending {
+    /// `settlement_pending`.
+    pub status: String,
+    /// For `GET /get-payment`.
+    pub payment_id: String,
+    /// Where to ask.
+    pub status_url: String,
+    /// When to ask.
+    pub retry_after_seconds: u64,
+}

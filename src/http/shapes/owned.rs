@@ -1,0 +1,332 @@
+//! What belongs to an account: cards, payments, the balance, events.
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{Credentials, Exact};
+
+/// A paid call that was settled.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum Paid {
+    /// The card is on its way.
+    Bought(Bought),
+    /// It could not be delivered: the charge is on the balance.
+    Credited(Credited),
+}
+
+/// A card bought.
+#[derive(Deserialize, ToSchema)]
+pub struct Bought {
+    /// For the call that paid first; a replay gets none.
+    pub auth: Option<Credentials>,
+    /// The payer's address in lower case.
+    pub user_id: String,
+    /// For `GET /get-card-data`.
+    pub card_id: String,
+    /// `pending`.
+    pub status: String,
+    /// The card as it was bought.
+    pub card: NewCard,
+    /// For `GET /get-payment`.
+    pub payment_id: String,
+}
+
+/// A card as it was bought.
+#[derive(Deserialize, ToSchema)]
+pub struct NewCard {
+    /// Its id.
+    pub card_id: String,
+    /// Dollars loaded.
+    #[schema(value_type = Exact)]
+    pub usd_amount: Value,
+    /// `US`.
+    pub country: String,
+    /// `pending`.
+    pub status: String,
+    /// RFC 3339.
+    pub created_at: String,
+}
+
+/// A charge that became a credit.
+#[derive(Deserialize, ToSchema)]
+pub struct Credited {
+    /// `credited`.
+    pub status: String,
+    /// The payer's address in lower case.
+    pub user_id: String,
+    /// For `GET /get-payment`.
+    pub payment_id: String,
+    /// USDC.
+    #[schema(value_type = Exact)]
+    pub credited_amount: Value,
+    /// For people.
+    pub note: String,
+}
+
+/// A card without its number.
+#[derive(Deserialize, ToSchema)]
+pub struct Card {
+    /// Its id.
+    pub card_id: String,
+    /// `pending`, `ready`, `failed`, `closed` or `expired`.
+    pub status: String,
+    /// `Non-Reloadable U.S.`.
+    pub card_type: String,
+    /// Dollars loaded.
+    #[schema(value_type = Exact)]
+    pub usd_amount: Value,
+    /// Dollars paid, fees included.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
+    /// `US`.
+    pub country: String,
+    /// Of the number, once there is one.
+    #[schema(required)]
+    pub last4: Option<String>,
+    /// Of a failed card.
+    #[schema(required)]
+    pub failure_reason: Option<String>,
+    /// What paid for it.
+    pub payment_id: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+}
+
+/// One card, with its number when it is ready.
+#[derive(Deserialize, ToSchema)]
+pub struct OneCard {
+    /// Its id.
+    pub card_id: String,
+    /// `pending`, `ready`, `failed`, `closed` or `expired`.
+    pub status: String,
+    /// `Non-Reloadable U.S.`.
+    pub card_type: String,
+    /// Dollars loaded.
+    #[schema(value_type = Exact)]
+    pub usd_amount: Value,
+    /// Dollars paid, fees included.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
+    /// `US`.
+    pub country: String,
+    /// Of the number, once there is one.
+    #[schema(required)]
+    pub last4: Option<String>,
+    /// Of a failed card.
+    #[schema(required)]
+    pub failure_reason: Option<String>,
+    /// What paid for it.
+    pub payment_id: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+    /// As `status`.
+    pub state: String,
+    /// When it is ready.
+    pub card_details: Option<CardDetails>,
+}
+
+/// What is needed to use a card.
+#[derive(Deserialize, ToSchema)]
+pub struct CardDetails {
+    /// 16 digits.
+    pub card_number: String,
+    /// 1 to 12.
+    pub exp_month: u8,
+    /// Four digits.
+    pub exp_year: u16,
+    /// 3 digits.
+    pub cvv: String,
+    /// Dollars left.
+    #[schema(value_type = Exact)]
+    pub available_balance: Value,
+    /// For shops that ask for it.
+    pub billing_address: BillingAddress,
+}
+
+/// The address that a card is billed to.
+#[derive(Deserialize, ToSchema)]
+pub struct BillingAddress {
+    /// Street.
+    pub line1: String,
+    /// City.
+    pub city: String,
+    /// Two letters.
+    pub state: String,
+    /// Five digits.
+    pub postal_code: String,
+    /// `US`.
+    pub country: String,
+}
+
+/// A page of cards.
+#[derive(Deserialize, ToSchema)]
+pub struct Cards {
+    /// Newest first.
+    pub cards: Vec<Card>,
+    /// Whether more follow.
+    pub has_more: bool,
+}
+
+/// One card or a page of them.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum CardData {
+    /// With `card_id`.
+    One(Box<OneCard>),
+    /// Without.
+    Page(Cards),
+}
+
+/// A payment as its payer sees it.
+#[derive(Deserialize, ToSchema)]
+pub struct Payment {
+    /// Its id.
+    pub payment_id: String,
+    /// Where it is on its way; `ARCHITECTURE.md` has the chart.
+    pub status: String,
+    /// USDC.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// `USDC`.
+    pub asset: String,
+    /// CAIP-2.
+    pub network: String,
+    /// The exact address.
+    pub payer: String,
+    /// Once it settled.
+    #[schema(required)]
+    pub transaction: Option<String>,
+    /// Once it was refused.
+    #[schema(required)]
+    pub error_reason: Option<String>,
+    /// What it bought.
+    #[schema(required)]
+    pub card_id: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+}
+
+/// What became of a payment.
+#[derive(Deserialize, ToSchema)]
+pub struct PaymentProgress {
+    /// As in `payment`.
+    pub status: String,
+    /// Whether it will stay so.
+    pub terminal: bool,
+    /// When to ask again.
+    pub retry_after_seconds: Option<u64>,
+    /// For the payer only.
+    pub payment: Option<Payment>,
+    /// What it bought; for the payer only.
+    pub card_id: Option<String>,
+}
+
+/// An account's money.
+#[derive(Deserialize, ToSchema)]
+pub struct Balance {
+    /// The wallet's address in lower case.
+    pub user_id: String,
+    /// `active` or `frozen`.
+    pub status: String,
+    /// Dollars.
+    #[schema(value_type = Exact)]
+    pub balance: Value,
+    /// Dollars that can be spent.
+    #[schema(value_type = Exact)]
+    pub available: Value,
+    /// Dollars held.
+    #[schema(value_type = Exact)]
+    pub held: Value,
+    /// Dollars ever credited.
+    #[schema(value_type = Exact)]
+    pub total_deposits: Value,
+    /// RFC 3339.
+    pub created_at: String,
+}
+
+/// What the account page shows first.
+#[derive(Deserialize, ToSchema)]
+pub struct AccountPage {
+    /// The wallet's address in lower case.
+    pub user_id: String,
+    /// `active` or `frozen`.
+    pub status: String,
+    /// Dollars.
+    #[schema(value_type = Exact)]
+    pub balance: Value,
+    /// Dollars that can be spent.
+    #[schema(value_type = Exact)]
+    pub available: Value,
+    /// Dollars held.
+    #[schema(value_type = Exact)]
+    pub held: Value,
+    /// Dollars ever credited.
+    #[schema(value_type = Exact)]
+    pub total_deposits: Value,
+    /// RFC 3339.
+    pub created_at: String,
+    /// The last event that this state includes.
+    pub seq: u64,
+    /// Newest first, at most 50.
+    pub cards: Vec<Card>,
+}
+
+/// A login link for a person.
+#[derive(Deserialize, ToSchema)]
+pub struct AuthLink {
+    /// To be given unchanged; good once.
+    pub auth_url: String,
+    /// The wallet's address in lower case.
+    pub user_id: String,
+    /// Seconds.
+    pub expires_in: u64,
+}
+
+/// A page of events.
+#[derive(Deserialize, ToSchema)]
+pub struct Events {
+    /// In the order they happened.
+    pub events: Vec<Event>,
+    /// Whether more follow.
+    pub has_more: bool,
+    /// Pass as `after` for the next page.
+    pub next_after: u64,
+}
+
+/// The envelope of an event.
+#[derive(Deserialize, ToSchema)]
+pub struct Event {
+    /// Its place in the one order.
+    pub seq: u64,
+    /// Its id.
+    pub id: String,
+    /// `<resource>.<change>`.
+    pub r#type: String,
+    /// The contract's version when it happened.
+    pub api_version: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// Whose.
+    pub user_id: String,
+    /// What it is about.
+    pub data: EventData,
+    /// What the changed members of the resource were before.
+    #[schema(value_type = Object)]
+    pub previous: Value,
+}
+
+/// What an event is about.
+#[derive(Deserialize, ToSchema)]
+pub struct EventData {
+    /// The resource after the event.
+    #[schema(value_type = Object)]
+    pub object: Value,
+}

@@ -1,0 +1,83 @@
+//! Settings: the operator's file and the environment.
+
+use bolero::check;
+use purser::config::{Config, ConfigError, DEFAULTS, Sources};
+use toml::{Table, Value};
+
+use crate::dice::{Dice, change_bytes};
+
+fn load(file: Option<String>, env: Vec<(String, String)>) -> Result<String, ConfigError> {
+    let file = file.map(|text| ("purser.toml".to_owned(), text));
+    let sources = Sources {
+        file,
+        env,
+        ..Sources::default()
+    };
+    Config::load(&sources).map(|config| format!("{config:?}"))
+}
+
+/// Every setting that is text, a number or a switch: section, name, default.
+fn settings() -> Vec<(String, String, Value)> {
+    let table: Table = DEFAULTS.parse().unwrap();
+    let sections = table
+        .iter()
+        .filter_map(|(section, value)| Some((section, value.as_table()?)));
+    let all = sections.flat_map(|(section, values)| values.iter().map(move |(name, value)| (section, name, value)));
+    all.filter(|(.., value)| !value.is_table() && !value.is_array())
+        .map(|(section, name, value)| (section.clone(), name.clone(), value.clone()))
+        .collect()
+}
+
+#[test]
+fn a_changed_file_is_loaded_or_refused_by_name() {
+    // Aim: no text panics the loader; a refusal says which layer or setting it is about.
+    let plain: String = DEFAULTS
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect::<Vec<_>>()
+        .join("\n");
+    assert!(load(Some(plain.clone()), vec![]).is_ok());
+    check!().with_iterations(300).with_max_len(64).for_each(|bytes: &[u8]| {
+        let mut dice = Dice(bytes);
+        let mut text = plain.clone().into_bytes();
+        (0..1 + dice.below(3)).for_each(|_| change_bytes(&mut text, &mut dice));
+        let Err(error) = load(Some(String::from_utf8_lossy(&text).into_owned()), vec![]) else {
+            return;
+        };
+        let said = error.to_string();
+        assert!(
+            said.contains("purser.toml") || said.contains('`') || said.starts_with("settings: "),
+            "{said}"
+        );
+    });
+}
+
+#[test]
+fn a_file_and_the_environment_say_the_same() {
+    // Aim: any value of any setting means the same in both layers, or is refused in both; and one refused setting
+    // leaves no way in for the others.
+    let all = settings();
+    assert!(all.len() > 50);
+    check!().with_iterations(300).with_max_len(48).for_each(|bytes: &[u8]| {
+        let mut dice = Dice(bytes);
+        let (section, name, default) = dice.of(&all).clone();
+        let value = match &default {
+            Value::Integer(number) => Value::Integer(dice.number(*number as u64) as i64),
+            Value::Boolean(_) => Value::Boolean(dice.one_in(2)),
+            text => {
+                let mut bytes = text.as_str().unwrap().as_bytes().to_vec();
+                (0..dice.below(3)).for_each(|_| change_bytes(&mut bytes, &mut dice));
+                Value::String(String::from_utf8_lossy(&bytes).into_owned())
+            }
+        };
+        let bare = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let variable = format!("PURSER_{}__{}", section.to_uppercase(), name.to_uppercase());
+        let by_file = load(Some(format!("[{section}]\n{name} = {value}\n")), vec![]);
+        let by_env = load(None, vec![(variable, bare)]);
+        assert_eq!(
+            by_file.as_ref().ok(),
+            by_env.as_ref().ok(),
+            "{section}.{name} = {value}: {by_file:?} {by_env:?}"
+        );
+    });
+}

@@ -1,0 +1,119 @@
+//! What a WebSocket client may say, and which events it asks for.
+
+use bolero::check;
+use purser::stream::{ClientFrame, Filter};
+use serde_json::{Value, json};
+
+use crate::dice::{Dice, change_json, change_text};
+
+fn good() -> [Value; 5] {
+    [
+        json!({"type": "auth", "token": "eyJ.x.y"}),
+        json!({"type": "subscribe"}),
+        json!({"type": "subscribe", "after": 7, "types": []}),
+        json!({"type": "subscribe", "after": u64::MAX, "types": ["card.*", "payment.settled"]}),
+        json!({"type": "pong"}),
+    ]
+}
+
+/// The message as a document, from what was read of it.
+fn written(frame: &ClientFrame) -> Value {
+    match frame {
+        ClientFrame::Auth { token } => json!({"type": "auth", "token": token}),
+        ClientFrame::Subscribe { after, types } => json!({"type": "subscribe", "after": after, "types": types}),
+        ClientFrame::Pong {} => json!({"type": "pong"}),
+    }
+}
+
+#[test]
+fn a_message_is_read_as_what_it_says_or_not_at_all() {
+    // Aim: every member of a message that is read is one we know, given once, and means what it says; nothing panics.
+    for message in good() {
+        serde_json::from_value::<ClientFrame>(message).unwrap();
+    }
+    check!()
+        .with_iterations(6_000)
+        .with_max_len(256)
+        .for_each(|bytes: &[u8]| {
+            let mut dice = Dice(bytes);
+            let mut text = String::from_utf8_lossy(bytes).into_owned();
+            if !dice.one_in(8) {
+                let mut message = dice.of(&good()).clone();
+                (0..dice.below(3)).for_each(|_| change_json(&mut message, &good(), &mut dice));
+                text = message.to_string();
+                (0..dice.below(3)).for_each(|_| text = change_text(&text, &mut dice));
+            }
+            let Ok(frame) = serde_json::from_str::<ClientFrame>(&text) else {
+                return;
+            };
+            let Ok(Value::Object(said)) = serde_json::from_str(&text) else {
+                panic!("not an object: {text}")
+            };
+            let read = written(&frame);
+            for (name, value) in &said {
+                assert_eq!(&read[name], value, "{name} in {text}");
+            }
+            for (name, value) in read.as_object().unwrap() {
+                assert!(
+                    said.contains_key(name) || value.is_null() || *value == json!([]),
+                    "{name} in {text}"
+                );
+            }
+        });
+}
+
+#[test]
+fn a_filter_wants_what_it_names() {
+    // Aim: a filter's verdict on every type is the plain reading of its list; what is no list of names is refused.
+    const TYPES: [&str; 5] = [
+        "card.ready",
+        "card.failed",
+        "cardboard.ready",
+        "payment.settled",
+        "card",
+    ];
+    check!()
+        .with_iterations(4_000)
+        .with_max_len(96)
+        .for_each(|bytes: &[u8]| {
+            let mut dice = Dice(bytes);
+            let mut text = String::from_utf8_lossy(bytes).into_owned();
+            if dice.one_in(2) {
+                let names = [
+                    "card.*",
+                    "card.ready",
+                    "card",
+                    "*",
+                    ".*",
+                    "payment.*",
+                    "",
+                    "cardboard.ready",
+                ];
+                text = (0..dice.below(70))
+                    .map(|_| *dice.of(&names))
+                    .collect::<Vec<_>>()
+                    .join(",");
+                (0..dice.below(2)).for_each(|_| text = change_text(&text, &mut dice));
+            }
+            let names: Vec<&str> = text.split(',').filter(|name| !name.is_empty()).collect();
+            let plain = |name: &&str| {
+                name.len() <= 64
+                    && name
+                        .bytes()
+                        .all(|b| b"abcdefghijklmnopqrstuvwxyz0123456789_.-*".contains(&b))
+            };
+            let listed = names.len() <= 64 && names.iter().all(plain);
+            let filter = Filter::from_query(&text);
+            assert_eq!(filter.is_some(), listed, "{text}");
+            let Some(filter) = filter else { return };
+            for kind in TYPES {
+                let resource = kind.split('.').next().unwrap();
+                let named = |name: &&str| *name == kind || *name == format!("{resource}.*");
+                assert_eq!(
+                    filter.wants(kind),
+                    names.is_empty() || names.iter().any(named),
+                    "{text} and {kind}"
+                );
+            }
+        });
+}
