@@ -185,10 +185,12 @@ impl Service {
     pub async fn stop(self) -> bool {
         self.serving.store(false, Ordering::Release);
         self.hub.stop();
-        let drained = self.running.end().await;
-        if let Some(watching) = self.watching {
-            watching.end().await;
-        }
+        let watching = async {
+            if let Some(watching) = self.watching {
+                watching.end().await;
+            }
+        };
+        let (drained, ()) = tokio::join!(self.running.end(), watching);
         self.engine.stop();
         let store = self.store;
         // Applying what is left to the snapshots blocks.

@@ -9,6 +9,7 @@ mod crashes;
 mod credits;
 mod deliveries;
 mod durability;
+mod figures;
 mod identity;
 mod paid_call;
 mod shells;

@@ -4,6 +4,7 @@
 
 mod behaviour;
 mod codec;
+mod counting;
 mod forgery;
 mod modes;
 mod mutation;
