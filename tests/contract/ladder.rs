@@ -90,7 +90,7 @@ impl Seen {
             Ok(json) => pretty(&json),
             Err(_) => self.body.clone(),
         };
-        without_addresses(&format!("{text}\n{body}\n"))
+        without_what_differs(&format!("{text}\n{body}\n"))
     }
 }
 
@@ -126,8 +126,8 @@ fn masked(value: &Value) -> Value {
     }
 }
 
-/// Host, port and ids inside of texts.
-fn without_addresses(text: &str) -> String {
+/// Host, port, ids and times inside of texts.
+fn without_what_differs(text: &str) -> String {
     let mut shown = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("127.0.0.1:") {
@@ -137,6 +137,16 @@ fn without_addresses(text: &str) -> String {
         rest = &rest[at + 10 + digits..];
     }
     shown.push_str(rest);
+    // 2026-11-20T21:40:00.000Z
+    let is_time = |text: &str| text.ends_with('Z') && text[4..].starts_with('-') && text[10..].starts_with('T');
+    let mut at = 0;
+    while let Some(found) = shown[at..].find("20") {
+        at += found;
+        match shown.get(at..at + 24) {
+            Some(text) if text.is_ascii() && is_time(text) => shown.replace_range(at..at + 24, "[time]"),
+            _ => at += 2,
+        }
+    }
     for prefix in ["card_", "pay_"] {
         let mut at = 0;
         while let Some(found) = shown[at..].find(prefix) {
