@@ -27,6 +27,8 @@ mod seller;
 mod settings;
 #[path = "fuzz/sign_in.rs"]
 mod sign_in;
+#[path = "fuzz/signatures.rs"]
+mod signatures;
 #[path = "fuzz/stream.rs"]
 mod stream;
 #[path = "fuzz/tokens.rs"]

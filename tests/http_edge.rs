@@ -8,10 +8,14 @@ mod conformance;
 mod free_routes;
 #[path = "http_edge/front.rs"]
 mod front;
+#[path = "contract/ladder.rs"]
+mod ladder;
 #[path = "http_edge/limits.rs"]
 mod limits;
 #[path = "http_edge/memory.rs"]
 mod memory;
+#[path = "http_edge/precedence.rs"]
+mod precedence;
 #[path = "http_edge/stream.rs"]
 mod stream;
 #[path = "http_edge/world.rs"]

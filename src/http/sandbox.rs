@@ -129,7 +129,7 @@ async fn get_magic(State(sandbox): Shared) -> Response {
 }
 
 /// Make a chain misbehave
-#[utoipa::path(post, path = "/sandbox/chain", tag = "Sandbox", request_body = ChainFaultRequest,
+#[utoipa::path(post, path = "/sandbox/chain", tag = "Sandbox", request_body = inline(ChainFaultRequest),
     responses((status = 200, description = "The chains after it.", body = DeskState)))]
 async fn post_chain(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: ChainFaultRequest = sandbox.body(body).await?;
@@ -137,7 +137,7 @@ async fn post_chain(State(sandbox): Shared, body: Body) -> Result<Response, ApiE
 }
 
 /// Make the issuer misbehave
-#[utoipa::path(post, path = "/sandbox/issuer", tag = "Sandbox", request_body = IssuerFaultRequest,
+#[utoipa::path(post, path = "/sandbox/issuer", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
     responses((status = 200, description = "The issuer after it.", body = DeskState)))]
 async fn post_issuer(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: IssuerFaultRequest = sandbox.body(body).await?;
@@ -145,7 +145,7 @@ async fn post_issuer(State(sandbox): Shared, body: Body) -> Result<Response, Api
 }
 
 /// Give a wallet test money
-#[utoipa::path(post, path = "/sandbox/faucet", tag = "Sandbox", request_body = FaucetRequest,
+#[utoipa::path(post, path = "/sandbox/faucet", tag = "Sandbox", request_body = inline(FaucetRequest),
     responses((status = 200, description = "Its balance after it.", body = BalanceAnswer)))]
 async fn post_faucet(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: FaucetRequest = sandbox.body(body).await?;

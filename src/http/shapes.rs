@@ -176,7 +176,7 @@ pub struct Offer {
     pub mime_type: String,
 }
 
-/// A payment that could not settle. Nothing was charged.
+/// A payment that could not settle. Nothing was charged so far.
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettlementFailed {

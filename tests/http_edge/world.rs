@@ -316,6 +316,13 @@ impl Answer {
         }
     }
 
+    /// All of them, by name.
+    pub fn headers(&self) -> Vec<(String, String)> {
+        let all = self.headers.iter();
+        all.flat_map(|(name, values)| values.iter().map(|value| (name.clone(), value.clone())))
+            .collect()
+    }
+
     pub fn has(&self, name: &str) -> bool {
         self.headers.contains_key(name)
     }

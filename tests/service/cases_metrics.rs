@@ -9,13 +9,15 @@ use serde_json::json;
 use super::agent::Agent;
 use super::exposition::Exposition;
 use super::host::{Host, Service};
-use super::wire::{Site, client, send, until};
+use super::wire::{Site, client, send, send_to_operator, until};
 
 const CARD: &str = "/get-card?amount=5";
 
 /// The page as it is now.
 pub(crate) async fn scrape(service: &Service) -> (String, Exposition) {
-    let answer = send(client().get(service.watched("/metrics"))).await.unwrap();
+    let answer = send_to_operator(client().get(service.watched("/metrics")))
+        .await
+        .unwrap();
     assert_eq!(answer.status, 200, "{}", answer.text);
     assert_eq!(
         answer.header("content-type"),
@@ -172,7 +174,7 @@ async fn the_operators_side_and_the_clients_share_no_route() {
         "/metrics/",
         "/admin",
     ] {
-        let answer = send(client().get(service.watched(path))).await.unwrap();
+        let answer = send_to_operator(client().get(service.watched(path))).await.unwrap();
         assert_eq!((answer.status, answer.code()), (404, "not_found"), "{path}");
     }
     drop(site);

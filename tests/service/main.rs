@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod agent;
+mod answers;
 mod cases_access;
 mod cases_faults;
 mod cases_forged;
@@ -24,5 +25,10 @@ mod crash_books;
 mod crash_traffic;
 mod exposition;
 mod host;
+#[path = "../contract/ladder.rs"]
+mod ladder;
+mod precedence;
+mod precedence_identity;
+mod request;
 mod verify;
 mod wire;

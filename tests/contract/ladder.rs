@@ -1,0 +1,224 @@
+//! The tables of `docs/precedence.md`, climbed down row by row, and a snapshot of every answer on the way.
+//!
+//! `INSTA_UPDATE=always cargo test` writes the snapshots anew; what differs is then reviewed as a diff.
+
+use serde_json::{Map, Value, json};
+
+/// What differs from run to run, by name.
+const VOLATILE: [&str; 33] = [
+    "accountKey",
+    "auth_url",
+    "blockhash",
+    "card_id",
+    "card_number",
+    "created_at",
+    "cvv",
+    "docs_version",
+    "exp_month",
+    "exp_year",
+    "expirationTime",
+    "id",
+    "id_token",
+    "issuedAt",
+    "kid",
+    "last4",
+    "lastValidBlockHeight",
+    "last_updated_at",
+    "next_after",
+    "nonce",
+    "payer",
+    "payment_id",
+    "recentBlockhash",
+    "refresh_token",
+    "request_id",
+    "retry_after_seconds",
+    "seq",
+    "status_url",
+    "transaction",
+    "user_id",
+    "wallet",
+    "x",
+    "at",
+];
+/// Headers that are part of what is reviewed. The others are the same on every answer and have a test of their own.
+const HEADERS: [&str; 12] = [
+    "allow",
+    "cache-control",
+    "content-type",
+    "deprecation",
+    "link",
+    "location",
+    "payment-required",
+    "payment-response",
+    "retry-after",
+    "set-cookie",
+    "sunset",
+    "www-authenticate",
+];
+
+/// An answer as it is reviewed.
+pub(crate) struct Seen {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: String,
+}
+
+impl Seen {
+    fn code(&self) -> String {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        match body["code"].as_str() {
+            Some(code) => format!("{} `{code}`", self.status),
+            None => self.status.to_string(),
+        }
+    }
+
+    /// Status, the headers that matter, and the body, with what is volatile named instead of shown.
+    fn text(&self) -> String {
+        let mut text = format!("{}\n", self.status);
+        for name in HEADERS {
+            for (_, value) in self.headers.iter().filter(|(n, _)| n == name) {
+                let shown = match name {
+                    "payment-required" | "payment-response" => pretty(&decoded(value)),
+                    "set-cookie" => format!("[cookie]{}", &value[value.find(';').unwrap_or(value.len())..]),
+                    "retry-after" => "[seconds]".to_owned(),
+                    _ => value.clone(),
+                };
+                text.push_str(&format!("{name}: {shown}\n"));
+            }
+        }
+        let body = match serde_json::from_str(&self.body) {
+            Ok(json) => pretty(&json),
+            Err(_) => self.body.clone(),
+        };
+        without_what_differs(&format!("{text}\n{body}\n"))
+    }
+}
+
+fn decoded(value: &str) -> Value {
+    use base64::Engine as _;
+    let json = base64::engine::general_purpose::STANDARD.decode(value).unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(&masked(value)).unwrap()
+}
+
+fn masked(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let shown = |(name, value): (&String, &Value)| {
+                let empty = value.is_null() || value.is_object() || *value == "";
+                let hidden = VOLATILE.contains(&name.as_str()) && !empty;
+                (
+                    name.clone(),
+                    if hidden {
+                        json!(format!("[{name}]"))
+                    } else {
+                        masked(value)
+                    },
+                )
+            };
+            Value::Object(members.iter().map(shown).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(masked).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Host, port, ids and times inside of texts.
+fn without_what_differs(text: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("127.0.0.1:") {
+        let digits = rest[at + 10..].bytes().take_while(u8::is_ascii_digit).count();
+        shown.push_str(&rest[..at]);
+        shown.push_str("[host]");
+        rest = &rest[at + 10 + digits..];
+    }
+    shown.push_str(rest);
+    // 2026-11-20T21:40:00.000Z
+    let is_time = |text: &str| text.ends_with('Z') && text[4..].starts_with('-') && text[10..].starts_with('T');
+    let mut at = 0;
+    while let Some(found) = shown[at..].find("20") {
+        at += found;
+        match shown.get(at..at + 24) {
+            Some(text) if text.is_ascii() && is_time(text) => shown.replace_range(at..at + 24, "[time]"),
+            _ => at += 2,
+        }
+    }
+    for prefix in ["card_", "pay_"] {
+        let mut at = 0;
+        while let Some(found) = shown[at..].find(prefix) {
+            let from = at + found + prefix.len();
+            let digits = shown[from..].bytes().take_while(u8::is_ascii_hexdigit).count();
+            at = from;
+            if digits == 32 {
+                shown.replace_range(from..from + 32, "[id]");
+            }
+        }
+    }
+    shown
+}
+
+/// Compares an answer with its reviewed snapshot, whose name says the status.
+pub(crate) fn snapshot(name: &str, seen: &Seen) {
+    assert!(name.contains(&format!(".{}", seen.status)), "{name}: {}", seen.text());
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/contract/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, seen.text()));
+}
+
+/// One table of the document.
+pub(crate) struct Ladder {
+    name: String,
+    rows: Vec<String>,
+    at: usize,
+}
+
+impl Ladder {
+    /// The table under this heading, and what its snapshots are called.
+    pub(crate) fn of(heading: &str, name: &str) -> Self {
+        let document = include_str!("../../docs/precedence.md");
+        let (_, section) = document
+            .split_once(&format!("## {heading}\n"))
+            .unwrap_or_else(|| panic!("docs/precedence.md has no `{heading}`"));
+        let section = section.split("\n## ").next().unwrap();
+        let rows = section.lines().filter(|line| line.starts_with("| ")).skip(2);
+        Self {
+            name: name.to_owned(),
+            rows: rows
+                .map(|row| row.split(" |").next().unwrap()[2..].to_owned())
+                .collect(),
+            at: 0,
+        }
+    }
+
+    /// The answer must be the one of the next row.
+    pub(crate) fn meets(&mut self, seen: &Seen) {
+        let row = self.rows.get(self.at).map(String::as_str);
+        assert_eq!(
+            Some(seen.code().as_str()),
+            row,
+            "row {} of {}: {}",
+            self.at + 1,
+            self.name,
+            seen.body
+        );
+        self.at += 1;
+        let code = seen.code().replace(' ', "-").replace('`', "");
+        snapshot(&format!("{}.{:02}.{code}", self.name, self.at), seen);
+    }
+
+    /// Nothing of the table is left.
+    pub(crate) fn ends(self) {
+        assert_eq!(
+            self.rows[self.at..],
+            Vec::<String>::new(),
+            "{} has rows that were not met",
+            self.name
+        );
+    }
+}

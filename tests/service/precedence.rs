@@ -1,0 +1,316 @@
+//! For each route, one request that breaks every rule, mended rule by rule: `docs/precedence.md` from top to bottom.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::{Agent, required};
+use super::host::{Host, Service};
+use super::ladder::{Ladder, Seen};
+use super::request::{Request, seen};
+use super::wire::{Site, send, until};
+
+const WHY: &str = "Please write to us.";
+
+/// An agent with a card, and what it got with it.
+struct Holder {
+    agent: Agent,
+    card: String,
+    payment: String,
+    /// Born of the payment.
+    token: String,
+}
+
+impl Holder {
+    async fn new(site: &Site<'_>, network: Network) -> Self {
+        Self::of(site, Agent::new(network)).await
+    }
+
+    async fn of(site: &Site<'_>, agent: Agent) -> Self {
+        let bought = agent.buy(site, "/get-card?amount=6").await;
+        let text = |name: &str| bought.body[name].as_str().unwrap().to_owned();
+        Self {
+            card: bought.card().to_owned(),
+            payment: text("payment_id"),
+            token: bought.body["auth"]["id_token"].as_str().unwrap().to_owned(),
+            agent,
+        }
+    }
+
+    async fn frozen(&self, site: &Site<'_>) {
+        site.freeze(&self.agent.address(), Some(WHY)).await;
+    }
+
+    async fn thawed(&self, site: &Site<'_>) {
+        site.freeze(&self.agent.address(), None).await;
+    }
+}
+
+fn start(settings: &[(&str, &str)]) -> (Host, Service) {
+    let mut host = Host::new();
+    settings.iter().for_each(|(name, value)| host.set(name, value));
+    let service = host.start();
+    (host, service)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: everything that can refuse a purchase, in its order; the last mended request buys the card.
+    let (_host, service) = start(&[
+        ("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1"),
+        ("PURSER_LIMITS__WINDOW_SECONDS", "1"),
+        ("PURSER_ENGINE__MAX_IN_FLIGHT", "1"),
+        ("PURSER_CAPS__CARD_USD_PER_DAY", "20"),
+    ]);
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let used = agent.payment(&site, "/get-card?amount=6").await;
+    assert_eq!(Agent::pay(&site, "/get-card?amount=6", &used).await.status, 200);
+    let other = Agent::new(Network::Solana).token(&site).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    site.chain_fault(json!({"fault": "insufficient", "wallet": agent.address()}))
+        .await;
+    site.chain_fault(json!({"fault": "hold"})).await;
+    let slow = Agent::new(Network::Solana).payment(&site, "/get-card?amount=5").await;
+    let slow = site
+        .request("GET", "/get-card?amount=5")
+        .header("payment-signature", slow);
+    let slow = tokio::spawn(send(slow));
+
+    let mut ladder = Ladder::of("GET /get-card", "get-card");
+    let mut ask = Request::new("GET", "/get-card")
+        .with("colour", "red")
+        .with("amount", "five")
+        .with("amount", "500")
+        .with("format", "%zz");
+    ask.header("payment-signature", &used);
+    ask.header("x-payment", "bm8=");
+    ask.bearer(&other);
+    mend_the_parameters(&mut ladder, &mut ask, &site).await;
+    for name in ["payment-signature", "x-payment"] {
+        ask.header(name, "");
+    }
+    let challenge = ask.answer(&site).await;
+    ladder.meets(&seen(&challenge));
+    ask.header("x-payment", "bm8=");
+    ladder.meets(&ask.send(&site).await);
+
+    ask.header("x-payment", &used);
+    let limited = async || {
+        let answer = ask.answer(&site).await;
+        (answer.status == 429).then_some(answer)
+    };
+    ladder.meets(&seen(&until("the payer's limit", limited).await));
+    ladder.meets(&past_the_limit(&site, &ask).await);
+    ask.header("authorization", "");
+    ladder.meets(&past_the_limit(&site, &ask).await);
+    ask.header("x-payment", &agent.sign(&required(&challenge)));
+    // Until the slow call has the only place, the next rule refuses: nothing is claimed.
+    let full = async || {
+        let answer = ask.answer(&site).await;
+        (answer.status == 503).then(|| seen(&answer))
+    };
+    ladder.meets(&until("a full house", full).await);
+    site.chain_fault(json!({"fault": "resume"})).await;
+    assert_eq!(slow.await.unwrap().unwrap().status, 200);
+    let room = async || {
+        let seen = past_the_limit(&site, &ask).await;
+        (seen.status != 503).then_some(seen)
+    };
+    ladder.meets(&until("room", room).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&past_the_limit(&site, &ask).await);
+    ask.set("amount", "10");
+    ask.header("x-payment", &agent.payment(&site, &ask.target()).await);
+    ladder.meets(&past_the_limit(&site, &ask).await);
+    ladder.meets(&past_the_limit(&site, &ask).await);
+    ladder.ends();
+}
+
+/// Down to the first rule about payments.
+async fn mend_the_parameters(ladder: &mut Ladder, ask: &mut Request, site: &Site<'_>) {
+    ladder.meets(&ask.send(site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(site).await);
+    ask.drop("format");
+    ask.set("amount", "five");
+    *ask = ask.clone().with("format", "%zz");
+    ladder.meets(&ask.send(site).await);
+    ask.set("format", "xml");
+    ladder.meets(&ask.send(site).await);
+    ask.set("amount", "1");
+    ladder.meets(&ask.send(site).await);
+    ask.set("amount", "25");
+    ladder.meets(&ask.send(site).await);
+    ask.drop("format");
+    ladder.meets(&ask.send(site).await);
+}
+
+/// The answer once the payer's window lets it through.
+async fn past_the_limit(site: &Site<'_>, ask: &Request) -> Seen {
+    let through = async || {
+        let answer = ask.answer(site).await;
+        (answer.status != 429).then(|| seen(&answer))
+    };
+    until("the next window", through).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: one card, then the list.
+    let (_host, service) = start(&[("PURSER_IDENTITY__PAYMENT_TOKEN_READS_CARDS", "false")]);
+    let site = Site::of(&service);
+    let (first, stranger) = (
+        Holder::new(&site, Network::Base).await,
+        Holder::new(&site, Network::Solana).await,
+    );
+    let own = first.agent.token(&site).await;
+    let card = first.card.clone();
+    let ready = format!("/get-card-data?card_id={card}");
+    until("the card", async || {
+        let answer = site.get_as(&own, &ready).await;
+        (answer.body["status"] == "ready").then_some(())
+    })
+    .await;
+    let second = Holder::of(&site, first.agent).await;
+    second.frozen(&site).await;
+
+    let mut ladder = Ladder::of("GET /get-card-data with `card_id`", "get-card-data-one");
+    let mut ask = Request::new("GET", "/get-card-data")
+        .with("colour", "red")
+        .with("card_id", "card_5");
+    ask.bearer("nonsense");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&second.token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    second.thawed(&site).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("card_id", &stranger.card);
+    ladder.meets(&ask.send(&site).await);
+    ask.set("card_id", &card);
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&own);
+    site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
+    ladder.meets(&ask.send(&site).await);
+    site.issuer_fault(json!({"fault": "clear"})).await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+
+    second.frozen(&site).await;
+    let mut ladder = Ladder::of("GET /get-card-data", "get-card-data");
+    let mut ask = Request::new("GET", "/get-card-data")
+        .with("colour", "red")
+        .with("card_type", "Gold")
+        .with("limit", "1000")
+        .with("starting_after", "card_5");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&own);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    second.thawed(&site).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("card_type");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("limit", "1");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("starting_after", &second.card);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: the one route that answers without a token, and says more with the right one.
+    let (_host, service) = start(&[]);
+    let site = Site::of(&service);
+    let (holder, stranger) = (
+        Holder::new(&site, Network::Base).await,
+        Agent::new(Network::Solana).token(&site).await,
+    );
+    holder.frozen(&site).await;
+    let mut ladder = Ladder::of("GET /get-payment", "get-payment");
+    let mut ask = Request::new("GET", "/get-payment").with("colour", "red");
+    ask.bearer("nonsense");
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("payment_id", "pay_5");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("payment_id", "pay_00000000000000000000000000000005");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&stranger);
+    ladder.meets(&ask.send(&site).await);
+    ask.set("payment_id", &holder.payment);
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&holder.token);
+    ladder.meets(&ask.send(&site).await);
+    holder.thawed(&site).await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: balance, link and events ask for the token first, then for the parameters, then whether the account is frozen.
+    let (_host, service) = start(&[]);
+    let site = Site::of(&service);
+    let holder = Holder::new(&site, Network::Base).await;
+    until("the card", async || {
+        let answer = site
+            .get_as(&holder.token, &format!("/get-card-data?card_id={}", holder.card))
+            .await;
+        (answer.body["status"] == "ready").then_some(())
+    })
+    .await;
+    for (heading, path) in [
+        ("GET /get-account-balance", "/get-account-balance"),
+        ("GET /get-auth-link", "/get-auth-link"),
+    ] {
+        holder.frozen(&site).await;
+        let mut ladder = Ladder::of(heading, &path[1..]);
+        let mut ask = Request::new("GET", path).with("colour", "red");
+        ladder.meets(&ask.send(&site).await);
+        ask.bearer(&holder.token);
+        ladder.meets(&ask.send(&site).await);
+        ask.drop("colour");
+        ladder.meets(&ask.send(&site).await);
+        holder.thawed(&site).await;
+        ladder.meets(&ask.send(&site).await);
+        ladder.ends();
+    }
+
+    holder.frozen(&site).await;
+    let mut ladder = Ladder::of("GET /events", "events");
+    let mut ask = Request::new("GET", "/events")
+        .with("colour", "red")
+        .with("after", "never")
+        .with("limit", "0")
+        .with("types", "Card!");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&holder.token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("after", "0");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("limit", "100");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("types", "card.*,payment.settled");
+    ladder.meets(&ask.send(&site).await);
+    holder.thawed(&site).await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+
+    holder.frozen(&site).await;
+    let mut ladder = Ladder::of("GET /stream", "stream");
+    let mut ask = Request::new("GET", "/stream");
+    ask.bearer("nonsense");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&holder.token);
+    ladder.meets(&ask.send(&site).await);
+    holder.thawed(&site).await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}

@@ -1,0 +1,104 @@
+//! A request whose parts are mended one by one.
+
+use serde_json::Value;
+
+use super::ladder::Seen;
+use super::wire::{Answer, Site, send};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    method: &'static str,
+    path: &'static str,
+    /// As they stand, not encoded again.
+    query: Vec<(&'static str, String)>,
+    headers: Vec<(&'static str, String)>,
+    body: Option<String>,
+}
+
+impl Request {
+    pub(crate) fn new(method: &'static str, path: &'static str) -> Self {
+        Self {
+            method,
+            path,
+            query: Vec::new(),
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    /// Adds a parameter, even if one of its name is there.
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.query.push((name, value.to_owned()));
+        self
+    }
+
+    /// Leaves one parameter of this name, with this value.
+    pub(crate) fn set(&mut self, name: &'static str, value: &str) {
+        self.drop(name);
+        self.query.push((name, value.to_owned()));
+    }
+
+    /// Takes a parameter away.
+    pub(crate) fn drop(&mut self, name: &str) {
+        self.query.retain(|(n, _)| *n != name);
+    }
+
+    pub(crate) fn header(&mut self, name: &'static str, value: &str) {
+        self.headers.retain(|(n, _)| *n != name);
+        if !value.is_empty() {
+            self.headers.push((name, value.to_owned()));
+        }
+    }
+
+    pub(crate) fn bearer(&mut self, token: &str) {
+        self.header("authorization", &format!("Bearer {token}"));
+    }
+
+    pub(crate) fn body(&mut self, body: &Value) {
+        self.text(&body.to_string());
+    }
+
+    pub(crate) fn text(&mut self, body: &str) {
+        self.body = Some(body.to_owned());
+    }
+
+    /// Path and query.
+    pub(crate) fn target(&self) -> String {
+        let query: Vec<String> = self
+            .query
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        match query.as_slice() {
+            [] => self.path.to_owned(),
+            query => format!("{}?{}", self.path, query.join("&")),
+        }
+    }
+
+    pub(crate) async fn answer(&self, site: &Site<'_>) -> Answer {
+        let mut request = site.request(self.method, &self.target());
+        for (name, value) in &self.headers {
+            request = request.header(*name, value);
+        }
+        if let Some(body) = &self.body {
+            request = request.body(body.clone());
+        }
+        send(request).await.unwrap()
+    }
+
+    pub(crate) async fn send(&self, site: &Site<'_>) -> Seen {
+        seen(&self.answer(site).await)
+    }
+}
+
+/// An answer as it is reviewed.
+pub(crate) fn seen(answer: &Answer) -> Seen {
+    let headers = answer.headers.iter();
+    Seen {
+        status: answer.status,
+        headers: headers
+            .map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()))
+            .collect(),
+        body: answer.text.clone(),
+    }
+}
