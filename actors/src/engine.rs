@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, CommitError, Condition, Row, Store, StoreError, Write, codec};
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
@@ -224,6 +225,9 @@ impl Engine {
                 Some((key, _)) => after = Some(key),
                 None => break,
             }
+        }
+        if planted::is(Bug::EffectsForgotten) {
+            open.clear();
         }
         open.into_iter().for_each(|effect| deliveries.start(effect));
         Ok(())

@@ -1,0 +1,44 @@
+//! The switch of the planted bugs, and the proof that each of them is found.
+
+use std::process::Command;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+// Aim: no released binary can hold a planted bug: nothing but tests turns the feature on, and only debug builds listen.
+#[test]
+fn the_switch_cannot_reach_a_release_build() {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "--workspace",
+            "--offline",
+            "--locked",
+            "--edges",
+            "normal,build",
+        ])
+        .args(["--prefix", "none", "--format", "{p} [{f}]"])
+        .current_dir(ROOT)
+        .output()
+        .unwrap();
+    let tree = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        tree.contains("purser-storage v") && tree.contains("purser-actors v"),
+        "{tree}"
+    );
+    assert!(!tree.contains("planted"), "{tree}");
+
+    let text = |name: &str| std::fs::read_to_string(std::path::Path::new(ROOT).join(name)).unwrap();
+    let gate = "#[cfg(all(feature = \"planted\", debug_assertions))]";
+    let switch = text("storage/src/planted.rs");
+    assert!(switch.contains(&format!("{gate}\nmod active {{")));
+    assert!(switch.contains(&format!("{gate}\npub use active::{{is, plant}};")));
+    assert!(switch.contains("pub const fn is(_: Bug) -> bool {\n    false\n}"));
+    for manifest in ["Cargo.toml", "actors/Cargo.toml", "storage/Cargo.toml"] {
+        let manifest = text(manifest);
+        assert!(!manifest.contains("default = ["), "no feature is on by itself");
+        let shipped = manifest.split("[dev-dependencies]").next().unwrap();
+        assert!(!shipped.contains("features = [\"planted\"]"), "only tests plant");
+        assert!(!manifest.contains("debug-assertions"), "releases do not listen");
+    }
+}
