@@ -93,6 +93,10 @@ impl State {
         self.changes.push(change);
     }
 
+    fn used(&self) -> u64 {
+        self.files.values().map(|c| c.live.len() as u64).sum()
+    }
+
     fn writable(&self) -> io::Result<()> {
         if self.faults.read_only {
             Err(io::ErrorKind::ReadOnlyFilesystem.into())
@@ -125,6 +129,11 @@ impl SimDisk {
     /// What goes wrong from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.state.lock().faults = faults;
+    }
+
+    /// Lengths of all files together, in bytes: what [`Faults::capacity`] bounds.
+    pub fn used_bytes(&self) -> u64 {
+        self.state.lock().used()
     }
 
     /// Operations that are left before the set death; `None` without one.
@@ -300,7 +309,7 @@ impl SimFile {
         }
         state.operation()?;
         let faults = state.faults;
-        let used = state.files.values().map(|c| c.live.len() as u64).sum();
+        let used = state.used();
         let content = state.files.entry(self.file).or_default();
         act(content, faults, used)
     }

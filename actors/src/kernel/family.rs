@@ -373,7 +373,8 @@ impl<E: Entity> FamilyCore<E> {
                 active.push((used_ms.load(Ordering::Relaxed), *slot.key()));
             }
         }
-        active.sort_unstable_by_key(|(used, _)| *used);
+        // By id as well: whom the table happens to show first would decide otherwise, another one in every run.
+        active.sort_unstable();
         let over = active.len().saturating_sub(self.limits.resident_max);
         for (n, (used, id)) in active.into_iter().enumerate() {
             if n >= over && now.saturating_sub(used) < self.limits.passivate_after_ms {

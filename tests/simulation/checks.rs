@@ -1,0 +1,461 @@
+//! What must be true: of the store at any moment, of everything once it is at rest. The rules are written from the
+//! promises, not from the engine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::FutureExt;
+use purser::verify::verify;
+use purser_actors::account;
+use purser_actors::card::{self, Card};
+use purser_actors::engine::{Engine, PayError};
+use purser_actors::id::{CardId, PaymentId};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::record::Record;
+use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::ledger::{Place, Transaction};
+use purser_actors::payment::{Outcome, Payment, Status};
+use purser_storage::codec::{self, Stored};
+use purser_storage::{JournalStore, Row, RowKey, Store};
+
+use crate::chain::transfers;
+use crate::clients::{Call, product, request, wallet};
+use crate::issuer::Order;
+use crate::store::SimStore;
+use crate::world::World;
+
+type Wrong = (&'static str, String);
+
+/// Everything stored, as it is now: the books by `purser verify`, rows and events by what was acknowledged.
+pub(crate) fn inspect(world: &World, journal: &JournalStore) {
+    let compared = world.shadow.lock().compare(journal);
+    if let Err((rule, detail)) = compared {
+        return world.object(rule, detail);
+    }
+    let chain = transfers(world);
+    let report = verify(journal, Some(&chain)).now_or_never().and_then(Result::ok);
+    match report {
+        None => world.object("verify.unreadable", "the store could not be read"),
+        Some(report) if !report.findings.is_empty() => world.object("verify", report.findings[0].to_string()),
+        Some(_) => {}
+    }
+}
+
+/// Everything that is stored, read without the engine.
+struct Stock {
+    payments: BTreeMap<PaymentId, Payment>,
+    cards: BTreeMap<CardId, Card>,
+    accounts: BTreeMap<Vec<u8>, account::Account>,
+    sessions: BTreeSet<u128>,
+    effects: Vec<Effect>,
+    /// Credited to holders, by cause, and received by the treasuries in all.
+    credits: BTreeMap<String, i128>,
+    treasury: i128,
+    records: Vec<Record>,
+}
+
+fn rows<'a>(world: &'a BTreeMap<RowKey, Row>, prefix: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a Row)> {
+    let from = world.range::<[u8], _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
+    from.take_while(move |(key, _)| key.starts_with(prefix))
+        .map(move |(key, row)| (&key[prefix.len()..], row))
+}
+
+fn decode<T: Stored>(row: &Row) -> T {
+    codec::decode(&row.value).unwrap()
+}
+
+fn number(key: &[u8]) -> u128 {
+    u128::from_be_bytes(key.try_into().unwrap())
+}
+
+impl Stock {
+    fn of(world: &World) -> Self {
+        let shadow = world.shadow.lock();
+        let all = &shadow.rows;
+        let mut stock = Self {
+            payments: rows(all, &[table::ENTITY, Kind::Payment as u8])
+                .map(|(k, r)| (PaymentId(number(k)), decode(r)))
+                .collect(),
+            cards: rows(all, &[table::ENTITY, Kind::Card as u8])
+                .map(|(k, r)| (CardId(number(k)), decode(r)))
+                .collect(),
+            accounts: rows(all, &[table::ENTITY, Kind::Account as u8])
+                .map(|(k, r)| (k.to_vec(), decode(r)))
+                .collect(),
+            sessions: rows(all, &[table::ENTITY, Kind::Session as u8])
+                .map(|(k, _)| number(k))
+                .collect(),
+            effects: rows(all, &[table::EFFECT]).map(|(_, r)| decode(r)).collect(),
+            credits: BTreeMap::new(),
+            treasury: 0,
+            records: shadow
+                .events
+                .iter()
+                .map(|e| Record::read(&e.payload).unwrap())
+                .collect(),
+        };
+        for (_, row) in rows(all, &[table::LEDGER]) {
+            let transaction: Transaction = decode(row);
+            for posting in transaction.postings {
+                match posting.place {
+                    Place::Holder(_) => *stock.credits.entry(transaction.cause.clone()).or_default() -= posting.atomic,
+                    Place::Treasury(_) => stock.treasury += posting.atomic,
+                    _ => {}
+                }
+            }
+        }
+        stock
+    }
+}
+
+/// Everything at the end of a run: no fault is left, and nothing is under way.
+pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, tasks: usize) {
+    inspect(world, &store.journal);
+    let stock = Stock::of(world);
+    let judged = drained(world, &stock, store)
+        .and_then(|()| outcomes(world, &stock))
+        .and_then(|()| answers(world, &stock))
+        .and_then(|()| holders(world, &stock))
+        .and_then(|()| shares(world, &stock))
+        .and_then(|()| room(world, engine, tasks));
+    if let Err((rule, detail)) = judged {
+        world.object(rule, detail);
+    }
+}
+
+fn wrong(rule: &'static str, detail: impl Into<String>) -> Result<(), Wrong> {
+    Err((rule, detail.into()))
+}
+
+/// No effect without an end but those that wait for a person, by name; no payment under way without one of them.
+fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> {
+    let unanswered = world.shadow.lock().unanswered();
+    if unanswered != 0 || store.headroom().queued != 0 {
+        return wrong("rest.queue", format!("{unanswered} batches were never answered"));
+    }
+    let doomed = world.plan.fates.values().any(super::plan::Fate::needs_a_person);
+    for effect in &stock.effects {
+        if !effect.stuck || effect.last_error.is_none() || !doomed {
+            return wrong("rest.effect", format!("{effect:?}"));
+        }
+    }
+    let open = stock
+        .payments
+        .iter()
+        .find(|(_, p)| !p.is_final() && p.status != Status::Released);
+    if let Some((id, payment)) = open {
+        return wrong("rest.payment", format!("{id} is {:?}", payment.status));
+    }
+    Ok(())
+}
+
+/// Every transfer on the chain has one card or one credit, and nothing else has either.
+fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let landed = transfers(world);
+    let sum: i128 = landed.iter().map(|t| i128::from(t.atomic)).sum();
+    if sum != stock.treasury {
+        return wrong(
+            "money.received",
+            format!("{sum} on the chain, {} booked", stock.treasury),
+        );
+    }
+    let press = world.press.lock();
+    let made: BTreeSet<CardId> = press
+        .orders
+        .values()
+        .filter(|(_, o)| matches!(o, Order::Made(_)))
+        .map(|(c, _)| *c)
+        .collect();
+    drop(press);
+    let mut outcomes: BTreeMap<String, (usize, i128)> = BTreeMap::new();
+    for (id, payment) in &stock.payments {
+        let cards: Vec<_> = stock
+            .cards
+            .iter()
+            .filter(|(_, card)| card.payment == *id)
+            .map(|(id, _)| *id)
+            .collect();
+        let causes = cards.iter().map(ToString::to_string).chain([id.to_string()]);
+        let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
+        let ready = cards.iter().filter(|id| made.contains(id)).count();
+        let paid = i128::from(payment.price().atomic());
+        let transfer = landed
+            .iter()
+            .find(|t| Some(t.transaction.as_str()) == payment.transaction());
+        let waits = stock
+            .effects
+            .iter()
+            .any(|e| cards.iter().any(|c| e.work == Work::IssueCard(*c)));
+        let good = match (transfer.is_some(), ready, credited) {
+            (true, 1, 0) => true,
+            (true, 0, credited) if credited == paid => true,
+            (true, 0, 0) => waits,
+            (false, 0, 0) => true,
+            _ => false,
+        };
+        if !good {
+            let detail = format!(
+                "{id} is {:?}: {ready} cards, {credited} of {paid} credited",
+                payment.status
+            );
+            return wrong("money.outcome", detail);
+        }
+        if let Some(transfer) = transfer {
+            outcomes.entry(transfer.transaction.clone()).or_default().0 += 1;
+        }
+    }
+    for transfer in &landed {
+        let claims = outcomes.get(&transfer.transaction).map_or(0, |(n, _)| *n);
+        if claims != 1 {
+            return wrong(
+                "money.claims",
+                format!("{} settled {claims} payments", transfer.transaction),
+            );
+        }
+    }
+    for (id, card) in &stock.cards {
+        let is_made = made.contains(id);
+        let says = matches!(
+            card.status,
+            card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_)
+        );
+        // What a person must look at may have gone either way.
+        let stuck = stock.effects.iter().any(|e| e.work == Work::IssueCard(*id));
+        if is_made != says && !stuck {
+            return wrong(
+                "card.issuer",
+                format!("{id} is {:?}, and the issuer made it: {is_made}", card.status),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether another presentation of the payment could have changed what a call was told.
+fn presented_again(calls: &[Call], n: usize) -> bool {
+    let call = &calls[n];
+    calls.iter().enumerate().any(|(m, other)| {
+        m != n
+            && other.payment == call.payment
+            && other.request == call.request
+            && other.told.as_ref().is_none_or(|(told, _)| *told > call.asked)
+    })
+}
+
+/// What was told stays true.
+fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let notes = world.notes.lock();
+    for (n, call) in notes.calls.iter().enumerate() {
+        let Some((_, answer)) = &call.told else { continue };
+        let id = notes.ids[&call.payment];
+        let payment = stock.payments.get(&id);
+        let told = || {
+            format!(
+                "payment {}, call {n} was told {answer:?}; it is {payment:?}",
+                call.payment
+            )
+        };
+        match answer {
+            Ok(paid) => {
+                let Some(payment) = payment else {
+                    return wrong("answer.lost", told());
+                };
+                let same = match (&paid.outcome, &payment.status) {
+                    (
+                        Outcome::Fulfilled {
+                            product,
+                            transaction,
+                            session,
+                        },
+                        Status::Fulfilled {
+                            product: p,
+                            transaction: t,
+                        },
+                    ) => {
+                        product == p
+                            && transaction == t
+                            && *session == payment.claim.session.id
+                            && stock.sessions.contains(&session.0)
+                    }
+                    (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
+                        transaction == t && *amount == payment.price()
+                    }
+                    (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
+                    (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. }) => true,
+                    (Outcome::Declined(_) | Outcome::Unavailable, _) => {
+                        payment.status == Status::Released || presented_again(&notes.calls, n)
+                    }
+                    (Outcome::Pending, Status::Released) => false,
+                    (Outcome::Pending, _) => true,
+                };
+                if !same || paid.payment != id || request(call.request) != payment.claim.request {
+                    return wrong("answer.contradicted", told());
+                }
+                if paid.won && call.session != payment.claim.session.id {
+                    return wrong("answer.won", told());
+                }
+            }
+            Err(PayError::AlreadyUsed) => {
+                if payment.is_none_or(|p| p.claim.request == request(call.request)) {
+                    return wrong("answer.used", told());
+                }
+            }
+            Err(PayError::Unknown(_)) => {}
+            Err(_) => {
+                let others = notes.calls.iter().filter(|c| c.payment == call.payment);
+                let refused = |c: &Call| matches!(&c.told, Some((_, Err(e))) if !matches!(e, PayError::Unknown(_)));
+                if payment.is_some() && others.clone().all(refused) {
+                    return wrong("answer.claimed", told());
+                }
+            }
+        }
+    }
+    let mut winners = BTreeSet::new();
+    let won = notes
+        .calls
+        .iter()
+        .filter(|c| matches!(&c.told, Some((_, Ok(paid))) if paid.won));
+    for call in won {
+        if !winners.insert(call.payment) {
+            return wrong("answer.two_won", format!("payment {}", call.payment));
+        }
+    }
+    frozen(&notes)
+}
+
+/// Nobody buys from a frozen account: between the operator's word and the next, no claim wins.
+fn frozen(notes: &crate::clients::Notes) -> Result<(), Wrong> {
+    for freeze in notes.freezes.iter().filter(|f| f.frozen) {
+        let Some(since) = freeze.told else { continue };
+        let thaws = notes.freezes.iter().filter(|f| f.wallet == freeze.wallet && !f.frozen);
+        // A thaw that was asked for and not answered may still have come.
+        if thaws
+            .clone()
+            .any(|f| f.asked < since && f.told.is_none_or(|told| told > freeze.asked))
+        {
+            continue;
+        }
+        let until = thaws
+            .filter(|f| f.asked > since)
+            .map(|f| f.asked)
+            .min()
+            .unwrap_or(u64::MAX);
+        let bought = notes.calls.iter().find(|call| {
+            call.payment % 4 == u32::from(freeze.wallet)
+                && call.asked > since
+                && matches!(&call.told, Some((told, Ok(paid))) if paid.won && *told < until)
+        });
+        if let Some(call) = bought {
+            return wrong(
+                "frozen.bought",
+                format!("payment {} of wallet {}", call.payment, freeze.wallet),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What owners and the operator were told.
+fn holders(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let notes = world.notes.lock();
+    for card in &notes.closed {
+        if !stock
+            .cards
+            .get(card)
+            .is_some_and(|c| matches!(c.status, card::Status::Closed(_)))
+        {
+            return wrong("card.reopened", card.to_string());
+        }
+    }
+    for (card, times) in &notes.revealed {
+        let kept = stock.records.iter().filter(|r| {
+            r.kind == Kind::Card as u8
+                && r.id == card.0.to_be_bytes()
+                && matches!(codec::decode(&r.event), Ok(card::Event::Revealed(_)))
+        });
+        if kept.count() < *times {
+            return wrong("card.revealed", format!("{card} was shown {times} times"));
+        }
+    }
+    if let Some(session) = notes.sessions.iter().find(|s| !stock.sessions.contains(&s.0)) {
+        return wrong("session.lost", session.to_string());
+    }
+    for n in 0..4 {
+        let of_it: Vec<_> = notes.freezes.iter().filter(|f| f.wallet == n).collect();
+        let Some(last) = of_it.last() else { continue };
+        let alone = of_it[..of_it.len() - 1]
+            .iter()
+            .all(|f| f.told.is_some_and(|told| told < last.asked));
+        let is = stock.accounts.get(&wallet(n).key()).is_some_and(|a| a.frozen.is_some());
+        if alone && last.told.is_some() && is != last.frozen {
+            return wrong("account.frozen", format!("wallet {n}: {is}"));
+        }
+    }
+    for call in &notes.calls {
+        let Some((_, Ok(paid))) = &call.told else { continue };
+        if let Some(card) = product(&paid.outcome)
+            && !stock
+                .cards
+                .get(&card)
+                .is_some_and(|c| c.owner == wallet((call.payment % 4) as u8))
+        {
+            return wrong("card.owner", card.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// No cap is ever passed, and every reserved share ends with what it was reserved for.
+fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let caps = world.plan.settings.caps;
+    for (key, account) in &stock.accounts {
+        let mut days: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+        let of_it = stock
+            .records
+            .iter()
+            .filter(|r| r.kind == Kind::Account as u8 && r.id == *key);
+        for record in of_it {
+            let (share, sign) = match codec::decode(&record.event).unwrap() {
+                account::Event::Reserved(share) => (share, 1),
+                account::Event::Freed(share) => (share, -1),
+                _ => continue,
+            };
+            let day = days.entry(share.day).or_default();
+            day.0 += sign;
+            day.1 += sign * share.cents.get() as i64;
+            let (cards, cents) = *day;
+            if cards < 0 || cents < 0 || cards > i64::from(caps.cards) || cents > caps.sum.get() as i64 {
+                return wrong("caps", format!("{:?}: {cards} cards and {cents} cents", account.wallet));
+            }
+        }
+        let held: i64 = days.values().map(|(cards, _)| cards).sum();
+        let of_it = stock.payments.values().filter(|p| p.payer() == account.wallet);
+        let due = of_it
+            .filter(|p| !matches!(p.status, Status::Released | Status::Refused(_)))
+            .count();
+        if held != due as i64 {
+            return wrong(
+                "shares",
+                format!("{:?}: {held} reserved for {due} payments", account.wallet),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Everything that was taken was given back.
+fn room(world: &World, engine: &Engine, tasks: usize) -> Result<(), Wrong> {
+    let (census, settings) = (engine.census(), world.plan.settings);
+    if census.permits_free != settings.in_flight_max || census.payers != 0 || census.turns != 0 {
+        return wrong("rest.room", format!("{census:?}"));
+    }
+    if census.resident.iter().any(|n| *n != 0) || !engine.is_sound() {
+        return wrong("rest.resident", format!("{census:?}"));
+    }
+    // The root, four guardians, three supervisors of deliveries, the housekeeper; the committer and the keeper of ours.
+    if tasks > STANDING_TASKS {
+        return wrong("rest.tasks", format!("{tasks} tasks are alive"));
+    }
+    Ok(())
+}
+
+pub(crate) const STANDING_TASKS: usize = 11;
