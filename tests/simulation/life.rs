@@ -158,7 +158,7 @@ fn boot(world: &Arc<World>, rough: bool) -> Option<Arc<JournalStore>> {
     if let Err((rule, detail)) = recovered {
         world.object(rule, detail);
     }
-    checks::inspect(world, &*journal);
+    checks::inspect(world, &journal);
     world.objection().is_none().then_some(journal)
 }
 
@@ -235,7 +235,7 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         }),
         Step::SnapshotsDie { after } => world.source.die_after(Some(after)),
         Step::Die { after, .. } => world.light_fuse(Some(after)),
-        Step::Inspect => checks::inspect(world, &*store.journal),
+        Step::Inspect => checks::inspect(world, &store.journal),
     }
 }
 

@@ -24,8 +24,8 @@ pub(crate) fn quiet_ordered_panics() {
     ONCE.call_once(|| {
         let print = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let text = info.payload_as_str();
-            if text != Some(ORDERED_PANIC) {
+            let text = info.payload().downcast_ref::<String>();
+            if text.is_none_or(|text| text != ORDERED_PANIC) {
                 print(info);
             }
         }));
