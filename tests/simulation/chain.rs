@@ -13,7 +13,7 @@ use purser_actors::port::{
 use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};
-use crate::plan::{Ask, Submit};
+use crate::fate::{Ask, Submit};
 use crate::world::{ORDERED_PANIC, World};
 
 #[derive(Default)]

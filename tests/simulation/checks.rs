@@ -7,23 +7,24 @@ use futures_util::FutureExt;
 use purser::verify::verify;
 use purser_actors::account;
 use purser_actors::card::{self, Card};
-use purser_actors::engine::{Engine, PayError};
+use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::ledger::{Place, Transaction};
-use purser_actors::payment::{Outcome, Payment, Status};
+use purser_actors::payment::{Payment, Status};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{JournalStore, Row, RowKey, Store};
 
 use crate::chain::transfers;
-use crate::clients::{Call, product, request, wallet};
 use crate::issuer::Order;
 use crate::store::SimStore;
 use crate::world::World;
 
-type Wrong = (&'static str, String);
+mod told;
+
+pub(super) type Wrong = (&'static str, String);
 
 /// Everything stored, as it is now: the books by `purser verify`, rows and events by what was acknowledged.
 pub(crate) fn inspect(world: &World, journal: &JournalStore) {
@@ -113,8 +114,8 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
     let stock = Stock::of(world);
     let judged = drained(world, &stock, store)
         .and_then(|()| outcomes(world, &stock))
-        .and_then(|()| answers(world, &stock))
-        .and_then(|()| holders(world, &stock))
+        .and_then(|()| told::answers(world, &stock))
+        .and_then(|()| told::holders(world, &stock))
         .and_then(|()| shares(world, &stock))
         .and_then(|()| room(world, engine, tasks));
     if let Err((rule, detail)) = judged {
@@ -132,7 +133,7 @@ fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> 
     if unanswered != 0 || store.headroom().queued != 0 {
         return wrong("rest.queue", format!("{unanswered} batches were never answered"));
     }
-    let doomed = world.plan.fates.values().any(super::plan::Fate::needs_a_person);
+    let doomed = world.plan.fates.values().any(crate::fate::Fate::needs_a_person);
     for effect in &stock.effects {
         if !effect.stuck || effect.last_error.is_none() || !doomed {
             return wrong("rest.effect", format!("{effect:?}"));
@@ -230,180 +231,6 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Whether another presentation of the payment could have changed what a call was told.
-fn presented_again(calls: &[Call], n: usize) -> bool {
-    let call = &calls[n];
-    calls.iter().enumerate().any(|(m, other)| {
-        m != n
-            && other.payment == call.payment
-            && other.request == call.request
-            && other.told.as_ref().is_none_or(|(told, _)| *told > call.asked)
-    })
-}
-
-/// What was told stays true.
-fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
-    let notes = world.notes.lock();
-    for (n, call) in notes.calls.iter().enumerate() {
-        let Some((_, answer)) = &call.told else { continue };
-        let id = notes.ids[&call.payment];
-        let payment = stock.payments.get(&id);
-        let told = || {
-            format!(
-                "payment {}, call {n} was told {answer:?}; it is {payment:?}",
-                call.payment
-            )
-        };
-        match answer {
-            Ok(paid) => {
-                let Some(payment) = payment else {
-                    return wrong("answer.lost", told());
-                };
-                let same = match (&paid.outcome, &payment.status) {
-                    (
-                        Outcome::Fulfilled {
-                            product,
-                            transaction,
-                            session,
-                        },
-                        Status::Fulfilled {
-                            product: p,
-                            transaction: t,
-                        },
-                    ) => {
-                        product == p
-                            && transaction == t
-                            && *session == payment.claim.session.id
-                            && stock.sessions.contains(&session.0)
-                    }
-                    (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
-                        transaction == t && *amount == payment.price()
-                    }
-                    (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
-                    (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. }) => true,
-                    (Outcome::Declined(_) | Outcome::Unavailable, _) => {
-                        payment.status == Status::Released || presented_again(&notes.calls, n)
-                    }
-                    (Outcome::Pending, Status::Released) => false,
-                    (Outcome::Pending, _) => true,
-                };
-                if !same || paid.payment != id || request(call.request) != payment.claim.request {
-                    return wrong("answer.contradicted", told());
-                }
-                if paid.won && call.session != payment.claim.session.id {
-                    return wrong("answer.won", told());
-                }
-            }
-            Err(PayError::AlreadyUsed) => {
-                if payment.is_none_or(|p| p.claim.request == request(call.request)) {
-                    return wrong("answer.used", told());
-                }
-            }
-            Err(PayError::Unknown(_)) => {}
-            Err(_) => {
-                let others = notes.calls.iter().filter(|c| c.payment == call.payment);
-                let refused = |c: &Call| matches!(&c.told, Some((_, Err(e))) if !matches!(e, PayError::Unknown(_)));
-                if payment.is_some() && others.clone().all(refused) {
-                    return wrong("answer.claimed", told());
-                }
-            }
-        }
-    }
-    let mut winners = BTreeSet::new();
-    let won = notes
-        .calls
-        .iter()
-        .filter(|c| matches!(&c.told, Some((_, Ok(paid))) if paid.won));
-    for call in won {
-        if !winners.insert(call.payment) {
-            return wrong("answer.two_won", format!("payment {}", call.payment));
-        }
-    }
-    frozen(&notes)
-}
-
-/// Nobody buys from a frozen account: between the operator's word and the next, no claim wins.
-fn frozen(notes: &crate::clients::Notes) -> Result<(), Wrong> {
-    for freeze in notes.freezes.iter().filter(|f| f.frozen) {
-        let Some(since) = freeze.told else { continue };
-        let thaws = notes.freezes.iter().filter(|f| f.wallet == freeze.wallet && !f.frozen);
-        // A thaw that was asked for and not answered may still have come.
-        if thaws
-            .clone()
-            .any(|f| f.asked < since && f.told.is_none_or(|told| told > freeze.asked))
-        {
-            continue;
-        }
-        let until = thaws
-            .filter(|f| f.asked > since)
-            .map(|f| f.asked)
-            .min()
-            .unwrap_or(u64::MAX);
-        let bought = notes.calls.iter().find(|call| {
-            call.payment % 4 == u32::from(freeze.wallet)
-                && call.asked > since
-                && matches!(&call.told, Some((told, Ok(paid))) if paid.won && *told < until)
-        });
-        if let Some(call) = bought {
-            return wrong(
-                "frozen.bought",
-                format!("payment {} of wallet {}", call.payment, freeze.wallet),
-            );
-        }
-    }
-    Ok(())
-}
-
-/// What owners and the operator were told.
-fn holders(world: &World, stock: &Stock) -> Result<(), Wrong> {
-    let notes = world.notes.lock();
-    for card in &notes.closed {
-        if !stock
-            .cards
-            .get(card)
-            .is_some_and(|c| matches!(c.status, card::Status::Closed(_)))
-        {
-            return wrong("card.reopened", card.to_string());
-        }
-    }
-    for (card, times) in &notes.revealed {
-        let kept = stock.records.iter().filter(|r| {
-            r.kind == Kind::Card as u8
-                && r.id == card.0.to_be_bytes()
-                && matches!(codec::decode(&r.event), Ok(card::Event::Revealed(_)))
-        });
-        if kept.count() < *times {
-            return wrong("card.revealed", format!("{card} was shown {times} times"));
-        }
-    }
-    if let Some(session) = notes.sessions.iter().find(|s| !stock.sessions.contains(&s.0)) {
-        return wrong("session.lost", session.to_string());
-    }
-    for n in 0..4 {
-        let of_it: Vec<_> = notes.freezes.iter().filter(|f| f.wallet == n).collect();
-        let Some(last) = of_it.last() else { continue };
-        let alone = of_it[..of_it.len() - 1]
-            .iter()
-            .all(|f| f.told.is_some_and(|told| told < last.asked));
-        let is = stock.accounts.get(&wallet(n).key()).is_some_and(|a| a.frozen.is_some());
-        if alone && last.told.is_some() && is != last.frozen {
-            return wrong("account.frozen", format!("wallet {n}: {is}"));
-        }
-    }
-    for call in &notes.calls {
-        let Some((_, Ok(paid))) = &call.told else { continue };
-        if let Some(card) = product(&paid.outcome)
-            && !stock
-                .cards
-                .get(&card)
-                .is_some_and(|c| c.owner == wallet((call.payment % 4) as u8))
-        {
-            return wrong("card.owner", card.to_string());
-        }
-    }
-    Ok(())
-}
-
 /// No cap is ever passed, and every reserved share ends with what it was reserved for.
 fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
     let caps = world.plan.settings.caps;
@@ -451,11 +278,14 @@ fn room(world: &World, engine: &Engine, tasks: usize) -> Result<(), Wrong> {
     if census.resident.iter().any(|n| *n != 0) || !engine.is_sound() {
         return wrong("rest.resident", format!("{census:?}"));
     }
-    // The root, four guardians, three supervisors of deliveries, the housekeeper; the committer and the keeper of ours.
-    if tasks > STANDING_TASKS {
+    if tasks > standing_tasks(world) {
         return wrong("rest.tasks", format!("{tasks} tasks are alive"));
     }
     Ok(())
 }
 
-pub(crate) const STANDING_TASKS: usize = 11;
+/// Tasks that are alive in a process at rest, at most: the root, four guardians, three supervisors of deliveries with
+/// the deliveries that they keep, the housekeeper; the committer and the keeper of ours.
+pub(crate) fn standing_tasks(world: &World) -> usize {
+    11 + 3 * world.plan.settings.retry.running_max
+}

@@ -10,7 +10,7 @@ use purser_actors::port::{BoxFuture, CardIssuer, ErrorKind, Issuance, IssueCard,
 use purser_storage::codec;
 
 use crate::clients::payment_of_amount;
-use crate::plan::Issue;
+use crate::fate::Issue;
 use crate::world::{ORDERED_PANIC, World};
 
 /// What the issuer knows of an order.

@@ -269,7 +269,7 @@ async fn rest(clients: &Clients, store: &SimStore, stream: &mut Stream) {
     stream.disconnect_all();
     // A timer that somebody had set for work that is done by now still has to go off.
     let tasks = tokio::runtime::Handle::current().metrics();
-    while tasks.num_alive_tasks() > checks::STANDING_TASKS && world.true_ms() < begun + PATIENCE_MS {
+    while tasks.num_alive_tasks() > checks::standing_tasks(world) && world.true_ms() < begun + PATIENCE_MS {
         tokio::time::sleep(Duration::from_secs(2)).await;
     }
     watchers::settle().await;

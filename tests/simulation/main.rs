@@ -7,6 +7,7 @@
 mod chain;
 mod checks;
 mod clients;
+mod fate;
 mod issuer;
 mod life;
 mod plan;

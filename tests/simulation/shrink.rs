@@ -1,7 +1,8 @@
 //! Makes a short story of a long one: leaves steps and fates away for as long as the same rule is still broken.
 
+use crate::fate::Fate;
 use crate::life::run;
-use crate::plan::{Fate, Plan};
+use crate::plan::Plan;
 
 /// The shortest plan that was found to break the same rule.
 pub(crate) fn shrink(plan: &Plan, rule: &str) -> Plan {
