@@ -27,6 +27,8 @@ pub(crate) struct Ledger {
     sent: BTreeMap<u32, Vec<u8>>,
     calls: BTreeMap<(u32, &'static str), usize>,
     prepared: u64,
+    /// Payments that it has said no to.
+    refused: BTreeSet<u32>,
 }
 
 impl Ledger {
@@ -43,6 +45,15 @@ impl Ledger {
                 self.transfers.entry(n).or_insert(transfer);
             }
         }
+    }
+
+    /// Whether it was ever told that this payment is refused, or can never land.
+    pub(crate) fn has_refused(&self, payment: u32) -> bool {
+        self.refused.contains(&payment)
+    }
+
+    pub(crate) fn was_sent(&self, payment: u32) -> bool {
+        self.sent.contains_key(&payment)
     }
 
     fn count(&mut self, n: u32, call: &'static str) -> usize {
@@ -256,7 +267,14 @@ impl Settlement for SimChain {
         Box::pin(async move {
             self.0.pass().await;
             self.judge_sent(authorization, prepared);
+            let n = number_of(authorization);
+            let _one = self.0.alone.enter(&self.0, "sent.at_once", u128::from(n));
             let answer = self.submitted(authorization).await;
+            if matches!(&answer, Ok(Submitted::Declined(_)))
+                || answer.as_ref().is_err_and(|e| e.kind == ErrorKind::Permanent)
+            {
+                self.0.chain.lock().refused.insert(n);
+            }
             self.0.pass().await;
             self.0
                 .trace(|| format!("chain: payment {} is answered {answer:?}", number_of(authorization)));
@@ -272,7 +290,10 @@ impl Settlement for SimChain {
             self.ask(n, "lookup", &asks).await?;
             Ok(match self.landed(n) {
                 Some(transaction) => Lookup::Landed { transaction },
-                None if self.0.true_ms() >= valid_until_ms(authorization) => Lookup::Impossible,
+                None if self.0.true_ms() >= valid_until_ms(authorization) => {
+                    self.0.chain.lock().refused.insert(n);
+                    Lookup::Impossible
+                }
                 None => Lookup::Pending,
             })
         })

@@ -8,12 +8,13 @@ use purser::verify::verify;
 use purser_actors::account;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::Engine;
-use purser_actors::id::{CardId, PaymentId};
+use purser_actors::id::{CardId, PaymentId, SessionId};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::ledger::{Place, Transaction};
 use purser_actors::payment::{Payment, Status};
+use purser_actors::session::Session;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{JournalStore, Row, RowKey, Store};
 
@@ -32,6 +33,9 @@ pub(crate) fn inspect(world: &World, journal: &JournalStore) {
     if let Err((rule, detail)) = compared {
         return world.object(rule, detail);
     }
+    if world.shadow.lock().oldest > 0 && !world.plan.forgets() {
+        return world.object("events.expired", "events were dropped that had to be kept");
+    }
     let chain = transfers(world);
     let report = verify(journal, Some(&chain)).now_or_never().and_then(Result::ok);
     match report {
@@ -46,7 +50,7 @@ struct Stock {
     payments: BTreeMap<PaymentId, Payment>,
     cards: BTreeMap<CardId, Card>,
     accounts: BTreeMap<Vec<u8>, account::Account>,
-    sessions: BTreeSet<u128>,
+    sessions: BTreeMap<SessionId, Session>,
     effects: Vec<Effect>,
     /// Credited to holders, by cause, and received by the treasuries in all.
     credits: BTreeMap<String, i128>,
@@ -83,7 +87,7 @@ impl Stock {
                 .map(|(k, r)| (k.to_vec(), decode(r)))
                 .collect(),
             sessions: rows(all, &[table::ENTITY, Kind::Session as u8])
-                .map(|(k, _)| number(k))
+                .map(|(k, r)| (SessionId(number(k)), decode(r)))
                 .collect(),
             effects: rows(all, &[table::EFFECT]).map(|(_, r)| decode(r)).collect(),
             credits: BTreeMap::new(),
@@ -137,6 +141,12 @@ fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> 
     for effect in &stock.effects {
         if !effect.stuck || effect.last_error.is_none() || !doomed {
             return wrong("rest.effect", format!("{effect:?}"));
+        }
+    }
+    for (number, id) in &world.notes.lock().ids {
+        let unsent = stock.payments.get(id).is_some_and(|p| p.status == Status::Released);
+        if unsent && world.chain.lock().was_sent(*number) {
+            return wrong("sent.released", format!("{id} was sent and is released as unsent"));
         }
     }
     let open = stock

@@ -5,16 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::account::LinkCode;
 use purser_actors::engine::{Engine, Paid, PayError, PayRequest};
 use purser_actors::id::{CardId, PaymentId, SessionId, Wallet};
-use purser_actors::kernel::{Kind, table};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{NewSession, Outcome, Payment, Product, Purchase, Status};
+use purser_actors::payment::{NewSession, Outcome, Product, Purchase};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
-use purser_actors::session::Amr;
-use purser_storage::codec;
+use sha2::{Digest, Sha256};
 
+use crate::answers;
 use crate::world::World;
 
 /// One presentation of a payment.
@@ -45,9 +43,13 @@ pub(crate) struct Notes {
     pub(crate) freezes: Vec<Freeze>,
     pub(crate) closed: BTreeSet<CardId>,
     pub(crate) revealed: BTreeMap<CardId, usize>,
-    signed_in: BTreeSet<u8>,
+    pub(crate) signed_in: BTreeSet<u8>,
     /// Sessions that somebody was told are open.
     pub(crate) sessions: BTreeSet<SessionId>,
+    /// The newest generation of its token that somebody was given, by session.
+    pub(crate) generations: BTreeMap<SessionId, u32>,
+    /// When somebody was told that a session is revoked.
+    pub(crate) revoked: BTreeMap<SessionId, u64>,
     /// Clients of this life that wait for an answer.
     pub(crate) waiting: usize,
 }
@@ -57,6 +59,16 @@ pub(crate) fn wallet(n: u8) -> Wallet {
         0 | 1 => Wallet::Evm([n + 1; 20]),
         _ => Wallet::Solana([n + 1; 32]),
     }
+}
+
+/// Who pays: the first wallet most often, so that payments of one account meet.
+pub(crate) fn payer(payment: u32) -> u8 {
+    [0, 0, 2, 1, 0, 2, 3, 0][payment as usize % 8]
+}
+
+/// The hash of a session's token of a generation.
+pub(crate) fn token(session: SessionId, generation: u32) -> [u8; 32] {
+    Sha256::digest([session.0.to_be_bytes().as_slice(), &generation.to_be_bytes()].concat()).into()
 }
 
 pub(crate) fn request(n: u8) -> [u8; 32] {
@@ -78,7 +90,7 @@ fn authorization(world: &World, payment: u32) -> Authorization {
     let value = Usdc::from_cents(Cents::new(amount(payment).get() + fee)).unwrap();
     let mut mark = [0; 32];
     mark[28..].copy_from_slice(&payment.to_be_bytes());
-    match wallet((payment % 4) as u8) {
+    match wallet(payer(payment)) {
         Wallet::Evm(from) => Authorization::Evm(EvmAuthorization {
             from,
             to: [9; 20],
@@ -127,7 +139,7 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Lets a client do something for as long as it takes; nobody hears of it after the process's death.
-    fn go(&self, what: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn go(&self, what: impl Future<Output = ()> + Send + 'static) {
         let world = self.world.clone();
         world.notes.lock().waiting += 1;
         tokio::spawn(async move {
@@ -136,11 +148,11 @@ impl Clients {
         });
     }
 
-    fn new_session(&self) -> NewSession {
-        let id = self.world.random();
+    pub(crate) fn new_session(&self) -> NewSession {
+        let id = SessionId(self.world.random());
         NewSession {
-            id: SessionId(id),
-            first: [(id % 251) as u8; 32],
+            id,
+            first: token(id, 0),
             life_ms: 3_600_000,
         }
     }
@@ -154,7 +166,8 @@ impl Clients {
             .entry(payment)
             .or_insert_with(|| authorization(&world, payment));
         let authorization = authorization.clone();
-        notes.ids.insert(payment, engine.payment_id(&authorization));
+        let id = engine.payment_id(&authorization);
+        let known = *notes.ids.entry(payment).or_insert(id);
         let call = notes.calls.len();
         notes.calls.push(Call {
             payment,
@@ -164,6 +177,9 @@ impl Clients {
             told: None,
         });
         drop(notes);
+        if id != known {
+            world.object("payment.id", format!("payment {payment} was {known} and is {id}"));
+        }
         let request = PayRequest {
             authorization,
             purchase: Purchase::Card {
@@ -181,7 +197,7 @@ impl Clients {
                 return;
             }
             world.trace(|| format!("client {call} is told of payment {payment}: {answer:?}"));
-            judge_answer(&world, payment, &answer);
+            answers::judge(&world, payment, &answer);
             world.notes.lock().calls[call].told = Some((world.moment(), answer));
         });
     }
@@ -208,109 +224,7 @@ impl Clients {
             }
         });
     }
-
-    pub(crate) fn sign_in(&self, wallet_no: u8, nonce: u8) {
-        let (world, engine, session) = (self.world.clone(), self.engine.clone(), self.new_session());
-        self.go(async move {
-            let told = engine.sign_in(wallet(wallet_no), ([nonce; 16], NEVER_S), session).await;
-            if told.is_err() || world.is_dead() {
-                return;
-            }
-            let mut notes = world.notes.lock();
-            notes.sessions.insert(session.id);
-            let first = notes.signed_in.insert(nonce);
-            drop(notes);
-            if !first {
-                world.object("nonce.twice", format!("nonce {nonce} signed in twice"));
-            }
-        });
-    }
-
-    /// A sign-in, a link made by it, and so many who use the link at once: one of them gets in.
-    pub(crate) fn link(&self, wallet_no: u8, uses: u8) {
-        let (this, maker, salt) = (self.clone(), self.new_session(), self.world.random());
-        self.go(async move {
-            let (engine, owner) = (&this.engine, wallet(wallet_no));
-            let nonce = (salt.to_be_bytes(), NEVER_S);
-            if engine.sign_in(owner, nonce, maker).await.is_err() {
-                return;
-            }
-            let mut hash = [0; 32];
-            hash[..16].copy_from_slice(&salt.to_be_bytes());
-            let code = LinkCode {
-                hash,
-                expires_s: NEVER_S,
-            };
-            if engine.offer_link(owner, code, Amr::Wallet, maker.id).await.is_err() {
-                return;
-            }
-            let used = Arc::new(parking_lot::Mutex::new(0));
-            for _ in 0..uses {
-                let (that, used, session) = (this.clone(), used.clone(), this.new_session());
-                this.go(async move {
-                    let told = that.engine.use_link(hash, session).await;
-                    if told.is_err() || that.world.is_dead() {
-                        return;
-                    }
-                    that.world.notes.lock().sessions.insert(session.id);
-                    *used.lock() += 1;
-                    if *used.lock() > 1 {
-                        that.world.object("link.twice", "a login link let two in");
-                    }
-                });
-            }
-        });
-    }
-
-    pub(crate) fn freeze(&self, wallet_no: u8, frozen: bool) {
-        let (world, engine) = (self.world.clone(), self.engine.clone());
-        let asked = world.moment();
-        let mut notes = world.notes.lock();
-        let n = notes.freezes.len();
-        notes.freezes.push(Freeze {
-            wallet: wallet_no,
-            frozen,
-            asked,
-            told: None,
-        });
-        drop(notes);
-        self.go(async move {
-            let message = frozen.then(|| "the operator wants it so".to_owned());
-            let told = engine.set_frozen(wallet(wallet_no), message).await;
-            if told.is_ok() && !world.is_dead() {
-                world.notes.lock().freezes[n].told = Some(world.moment());
-            }
-        });
-    }
-
-    pub(crate) fn card(&self, payment: u32, closes: bool) {
-        let (world, engine) = (self.world.clone(), self.engine.clone());
-        let card = world.notes.lock().calls.iter().find_map(|call| match &call.told {
-            Some((_, Ok(paid))) if call.payment == payment => product(&paid.outcome),
-            _ => None,
-        });
-        let Some(card) = card else { return };
-        self.go(async move {
-            let told = if closes {
-                engine.close_card(card).await
-            } else {
-                engine.reveal(card).await
-            };
-            if told.is_err() || world.is_dead() {
-                return;
-            }
-            let mut notes = world.notes.lock();
-            if closes {
-                notes.closed.insert(card);
-            } else {
-                *notes.revealed.entry(card).or_default() += 1;
-            }
-        });
-    }
 }
-
-/// A second that no run reaches.
-const NEVER_S: u64 = 9_000_000_000;
 
 pub(crate) fn product(outcome: &Outcome) -> Option<CardId> {
     match outcome {
@@ -325,47 +239,10 @@ pub(crate) fn product(outcome: &Outcome) -> Option<CardId> {
 /// Cards that a wallet was told it has.
 fn bought(world: &World, owner: Wallet) -> BTreeSet<CardId> {
     let notes = world.notes.lock();
-    let told = notes
-        .calls
-        .iter()
-        .filter(|call| wallet((call.payment % 4) as u8) == owner);
+    let told = notes.calls.iter().filter(|call| wallet(payer(call.payment)) == owner);
     told.filter_map(|call| match &call.told {
         Some((_, Ok(paid))) => product(&paid.outcome),
         _ => None,
     })
     .collect()
-}
-
-/// An answer rests on what is durable at the moment it is given.
-fn judge_answer(world: &World, payment: u32, answer: &Result<Paid, PayError>) {
-    let shadow = world.shadow.lock();
-    let id = world.notes.lock().ids[&payment];
-    let row = shadow.rows.get(&table::entity(Kind::Payment, &id.0.to_be_bytes()));
-    let stored: Option<Payment> = row.and_then(|row| codec::decode(&row.value).ok());
-    drop(shadow);
-    let rests = match (answer, stored.as_ref().map(|p| &p.status)) {
-        (Ok(_) | Err(PayError::AlreadyUsed), None) => false,
-        (Ok(paid), Some(status)) => match (&paid.outcome, status) {
-            (
-                Outcome::Fulfilled {
-                    product, transaction, ..
-                },
-                Status::Fulfilled {
-                    product: p,
-                    transaction: t,
-                },
-            ) => product == p && transaction == t,
-            (Outcome::Credited { transaction, .. }, Status::Credited { transaction: t }) => transaction == t,
-            (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
-            // These may have been overtaken by what came after them.
-            (Outcome::Declined(_) | Outcome::Pending | Outcome::Unavailable, _) => true,
-        },
-        (Err(_), _) => true,
-    };
-    if !rests {
-        world.object(
-            "answer.early",
-            format!("payment {payment}: {answer:?}, and durable is {stored:?}"),
-        );
-    }
 }

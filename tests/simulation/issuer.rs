@@ -162,6 +162,7 @@ impl CardIssuer for SimIssuer {
         Box::pin(async move {
             self.0.pass().await;
             self.judge(order);
+            let _one = self.0.alone.enter(&self.0, "issue.at_once", order.key.0);
             let answer = self.issued(order).await;
             self.0.pass().await;
             self.0

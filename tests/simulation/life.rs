@@ -35,7 +35,7 @@ enum End {
 }
 
 /// Simulated time in which everything must have come to rest, in milliseconds.
-const PATIENCE_MS: u64 = 24 * 3_600_000;
+const PATIENCE_MS: u64 = 3_600_000;
 
 pub(crate) fn run(plan: &Plan, traced: bool) -> Outcome {
     let world = World::new(plan, traced);
@@ -113,6 +113,7 @@ fn limits(plan: &Plan) -> Limits {
         group_bytes: 16 << 10,
         lag_limit_bytes: plan.lag_limit_bytes,
         export_every_bytes: 128 << 10,
+        retention_bytes: plan.retention_bytes,
         ..Limits::test()
     }
 }
@@ -195,7 +196,8 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         }
         perform(step, &clients, &store, &mut stream).await;
     }
-    rest(&clients, &store, &mut stream).await;
+    rest(&clients, &store).await;
+    part(world, &mut stream).await;
     let alive = tasks.num_alive_tasks();
     world.trace(|| format!("at rest with {alive} tasks"));
     checks::at_rest(world, &clients.engine, &store, alive).await;
@@ -235,12 +237,18 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         }),
         Step::SnapshotsDie { after } => world.source.die_after(Some(after)),
         Step::Die { after, .. } => world.light_fuse(Some(after)),
+        Step::Refresh { nth, back } => clients.refresh(nth, back),
         Step::Inspect => checks::inspect(world, &store.journal),
+        Step::Rest => {
+            rest(clients, store).await;
+            checks::at_rest(world, &clients.engine, store, 0).await;
+            world.calm.store(false, Ordering::Relaxed);
+        }
     }
 }
 
 /// Faults are over: everybody gets an answer, every effect comes to its end, everything goes to sleep.
-async fn rest(clients: &Clients, store: &SimStore, stream: &mut Stream) {
+async fn rest(clients: &Clients, store: &SimStore) {
     let (world, engine) = (&clients.world, &clients.engine);
     world.trace(|| "calm".into());
     world.calm.store(true, Ordering::Relaxed);
@@ -248,7 +256,6 @@ async fn rest(clients: &Clients, store: &SimStore, stream: &mut Stream) {
     *world.trips.lock() = Default::default();
     world.disk.set_faults(Faults::default());
     world.source.die_after(None);
-    stream.connect_all();
     let begun = world.true_ms();
     loop {
         tokio::time::sleep(Duration::from_secs(2)).await;
@@ -256,7 +263,7 @@ async fn rest(clients: &Clients, store: &SimStore, stream: &mut Stream) {
         let waiting = world.notes.lock().waiting;
         let asleep = engine.census().resident.iter().sum::<usize>() == 0;
         if effects.iter().all(|e| e.stuck) && waiting == 0 && asleep && store.headroom().queued == 0 {
-            break;
+            return;
         }
         if world.true_ms() > begun + PATIENCE_MS {
             let census = engine.census();
@@ -264,11 +271,16 @@ async fn rest(clients: &Clients, store: &SimStore, stream: &mut Stream) {
             return world.object("rest.never", detail);
         }
     }
+}
+
+/// Every subscriber comes back, takes what it has not seen, and goes; then nothing is left of anybody.
+async fn part(world: &World, stream: &mut Stream) {
+    stream.connect_all();
     watchers::settle().await;
     watchers::judge(world);
     stream.disconnect_all();
     // A timer that somebody had set for work that is done by now still has to go off.
-    let tasks = tokio::runtime::Handle::current().metrics();
+    let (tasks, begun) = (tokio::runtime::Handle::current().metrics(), world.true_ms());
     while tasks.num_alive_tasks() > checks::standing_tasks(world) && world.true_ms() < begun + PATIENCE_MS {
         tokio::time::sleep(Duration::from_secs(2)).await;
     }

@@ -4,12 +4,14 @@
 //! `PURSER_SIM_SEEDS` sets the number of fresh seeds, `PURSER_SIM_SEED` replays one and tells its story.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
+mod answers;
 mod chain;
 mod checks;
 mod clients;
 mod fate;
 mod issuer;
 mod life;
+mod owners;
 mod plan;
 mod planted;
 mod results;

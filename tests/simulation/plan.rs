@@ -93,8 +93,15 @@ pub(crate) enum Step {
         after: u32,
         how: Death,
     },
+    /// Somebody refreshes the so-many-th session, with its token or one of so many before.
+    Refresh {
+        nth: u8,
+        back: u32,
+    },
     /// All is looked at as it is.
     Inspect,
+    /// Nothing goes wrong until everything that is under way is done; then all is looked at.
+    Rest,
 }
 
 /// What is left of the disk when a process has died.
@@ -114,9 +121,14 @@ pub(crate) struct Plan {
     pub(crate) settings: Settings,
     pub(crate) watch_bytes: usize,
     pub(crate) lag_limit_bytes: u64,
+    /// Events above this are forgotten once they are exported.
+    pub(crate) retention_bytes: u64,
     pub(crate) steps: Vec<Step>,
     pub(crate) fates: BTreeMap<u32, Fate>,
 }
+
+/// A retention that no run fills.
+pub(crate) const FOREVER: u64 = 1 << 40;
 
 pub(crate) const WALLETS: u64 = 4;
 
@@ -125,6 +137,11 @@ pub(crate) fn pick<T: Copy>(chance: &mut Seeded, from: &[T]) -> T {
 }
 
 impl Plan {
+    /// Whether old events go.
+    pub(crate) fn forgets(&self) -> bool {
+        self.retention_bytes != FOREVER
+    }
+
     pub(crate) fn of(seed: u64) -> Self {
         let mut chance = Seeded::new(seed);
         let mut plan = Self {
@@ -132,6 +149,7 @@ impl Plan {
             settings: settings(&mut chance),
             watch_bytes: pick(&mut chance, &[2_000, 8_000, 1 << 20]),
             lag_limit_bytes: pick(&mut chance, &[40_000, 16 << 20, 16 << 20]),
+            retention_bytes: pick(&mut chance, &[70_000, FOREVER, FOREVER, FOREVER]),
             steps: Vec::new(),
             fates: BTreeMap::new(),
         };
@@ -224,7 +242,14 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
                 how,
             }
         }
-        _ => Step::Inspect,
+        62 => Step::Rest,
+        _ => match chance.below(3) {
+            0 => Step::Inspect,
+            _ => Step::Refresh {
+                nth: chance.below(6) as u8,
+                back: pick(chance, &[0, 0, 1, 2]),
+            },
+        },
     }
 }
 
@@ -275,7 +300,9 @@ impl fmt::Display for Plan {
             writeln!(f, "  payment {payment} meets {fate:?}")?;
         }
         let s = &self.settings;
-        writeln!(f, "  {:?}", s.limits)?;
+        let limits = (self.watch_bytes, self.lag_limit_bytes, self.retention_bytes);
+        writeln!(f, "  bytes of watchers, lag, retention: {limits:?}")?;
+        writeln!(f, "  {:?}, {:?}", s.limits, s.caps)?;
         writeln!(
             f,
             "  {:?} in flight {}/{}",

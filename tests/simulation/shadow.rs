@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use purser_storage::{
     Batch, CommitError, Committed, Condition, Event, JournalStore, Lane, MAX_VALUE_BYTES, Row, RowKey, Store,
-    StoredEvent, Write,
+    StoreError, StoredEvent, Write,
 };
 
 struct Asked {
@@ -24,6 +24,8 @@ pub(crate) struct Shadow {
     /// All events that are.
     pub(crate) events: Vec<StoredEvent>,
     pub(crate) seq: u64,
+    /// Events below this are no longer kept.
+    pub(crate) oldest: u64,
     asked: VecDeque<Asked>,
     tickets: u64,
     broken: Vec<Arc<Lane>>,
@@ -143,7 +145,7 @@ impl Shadow {
     }
 
     /// The store holds exactly what it acknowledged.
-    pub(crate) fn compare(&self, store: &dyn Store) -> Result<(), Wrong> {
+    pub(crate) fn compare(&mut self, store: &dyn Store) -> Result<(), Wrong> {
         let rows = store.scan(&[], None, usize::MAX).now_or_never();
         let rows = rows.and_then(Result::ok).unwrap_or_default();
         let same = rows.len() == self.rows.len()
@@ -157,10 +159,15 @@ impl Shadow {
             let key = keys.find(|key| found.get(*key) != self.rows.get(*key));
             return Err(("store.rows", format!("{:?} differs", key.map(hex::encode))));
         }
-        let events = store.events(0, usize::MAX, None).now_or_never();
+        let mut events = store.events(0, usize::MAX, None).now_or_never();
+        if let Some(Err(StoreError::Expired { oldest })) = events {
+            self.oldest = oldest;
+            events = store.events(oldest - 1, usize::MAX, None).now_or_never();
+        }
         let events = events.and_then(Result::ok).unwrap_or_default();
-        if events != self.events {
-            let detail = format!("{} are there, {} were acknowledged", events.len(), self.events.len());
+        let kept = &self.events[self.events.partition_point(|e| e.seq < self.oldest)..];
+        if events != kept {
+            let detail = format!("{} are there, {} were acknowledged", events.len(), kept.len());
             return Err(("store.events", detail));
         }
         Ok(())

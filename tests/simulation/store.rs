@@ -67,7 +67,7 @@ impl SimStore {
             match self.world.below(8) {
                 0..4 => drop(self.journal.step_apply()),
                 4..6 => drop(self.journal.step_maintain()),
-                6 if self.world.one_in(8) => drop(self.journal.export()),
+                6 if self.world.plan.forgets() || self.world.one_in(8) => drop(self.journal.export()),
                 _ => {}
             }
         }

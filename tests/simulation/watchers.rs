@@ -1,12 +1,13 @@
 //! Subscribers: the hub and the feed of the stream, below the socket.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use purser::config::{Config, Sources};
 use purser::stream::{Announced, Feed, Filter, Hub};
 use purser_actors::id::SessionId;
-use purser_storage::{Store, StoredEvent};
+use purser_storage::{Store, StoreError, StoredEvent};
 use tokio::task::JoinHandle;
 
 use crate::clients::wallet;
@@ -134,6 +135,7 @@ async fn follow(world: Arc<World>, mut feed: Feed, n: usize) {
                 }
             }
             Ok(None) => feed.subscription().woken().await,
+            Err(StoreError::Expired { oldest }) if world.plan.forgets() => feed.restart(oldest - 1, Filter::default()),
             Err(error) => return world.object("stream.failed", error.to_string()),
         }
     }
@@ -147,12 +149,15 @@ pub(crate) fn judge(world: &World) {
     for (n, watcher) in watchers.iter().enumerate() {
         let subject = wallet(watcher.wallet).key();
         let told = |event: &StoredEvent| Announced::read(event).map(|a| (a.seq, a.to_json()));
-        let due: Vec<_> = shadow
+        let mut due: Vec<_> = shadow
             .events
             .iter()
             .filter(|e| *e.subject == *subject)
             .filter_map(told)
             .collect();
+        // What retention dropped before it was read is the one thing that may be missing.
+        let got: BTreeSet<u64> = watcher.got.iter().map(|(seq, _)| *seq).collect();
+        due.retain(|(seq, _)| *seq >= shadow.oldest || got.contains(seq));
         if watcher.got != due {
             let at = watcher.got.iter().zip(&due).position(|(got, due)| got != due);
             let lengths = (watcher.got.len(), due.len());

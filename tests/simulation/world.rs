@@ -1,5 +1,6 @@
 //! What outlives the process: disk, time, chance, the outside; and what the simulator remembers to judge by.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -42,7 +43,30 @@ pub(crate) struct Trips {
     pub(crate) reads: Option<(u32, u32)>,
 }
 
+/// Work of which there is one try at a time.
+#[derive(Default)]
+pub(crate) struct Alone(Mutex<BTreeSet<(&'static str, u128)>>);
+
+/// A try that is under way.
+pub(crate) struct Try<'a>(&'a Alone, (&'static str, u128));
+
+impl Alone {
+    pub(crate) fn enter<'a>(&'a self, world: &World, rule: &'static str, what: u128) -> Try<'a> {
+        if !self.0.lock().insert((rule, what)) && !world.is_dead() {
+            world.object(rule, format!("{what:x} is tried twice at once"));
+        }
+        Try(self, (rule, what))
+    }
+}
+
+impl Drop for Try<'_> {
+    fn drop(&mut self) {
+        self.0.0.lock().remove(&self.1);
+    }
+}
+
 pub(crate) struct World {
+    pub(crate) alone: Alone,
     pub(crate) plan: Plan,
     pub(crate) disk: SimDisk,
     pub(crate) source: MemorySource,
@@ -73,6 +97,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(plan: &Plan, traced: bool) -> Arc<Self> {
         Arc::new(Self {
+            alone: Alone::default(),
             disk: SimDisk::seeded(plan.seed),
             source: MemorySource::default(),
             shadow: Mutex::default(),

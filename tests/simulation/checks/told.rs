@@ -9,7 +9,7 @@ use purser_actors::payment::{Outcome, Status};
 use purser_storage::codec;
 
 use super::{Stock, Wrong, wrong};
-use crate::clients::{Call, Notes, product, request, wallet};
+use crate::clients::{Call, Notes, payer, product, request, wallet};
 use crate::world::World;
 
 /// Whether another presentation of the payment could have changed what a call was told.
@@ -56,7 +56,7 @@ pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
                         product == p
                             && transaction == t
                             && *session == payment.claim.session.id
-                            && stock.sessions.contains(&session.0)
+                            && stock.sessions.contains_key(session)
                     }
                     (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
                         transaction == t && *amount == payment.price()
@@ -122,7 +122,7 @@ fn frozen(notes: &Notes) -> Result<(), Wrong> {
             .min()
             .unwrap_or(u64::MAX);
         let bought = notes.calls.iter().find(|call| {
-            call.payment % 4 == u32::from(freeze.wallet)
+            payer(call.payment) == freeze.wallet
                 && call.asked > since
                 && matches!(&call.told, Some((told, Ok(paid))) if paid.won && *told < until)
         });
@@ -158,8 +158,16 @@ pub(super) fn holders(world: &World, stock: &Stock) -> Result<(), Wrong> {
             return wrong("card.revealed", format!("{card} was shown {times} times"));
         }
     }
-    if let Some(session) = notes.sessions.iter().find(|s| !stock.sessions.contains(&s.0)) {
+    if let Some(session) = notes.sessions.iter().find(|s| !stock.sessions.contains_key(s)) {
         return wrong("session.lost", session.to_string());
+    }
+    for (session, generation) in &notes.generations {
+        if stock.sessions[session].generation < *generation {
+            return wrong("session.generation", format!("{session}: {generation} was given"));
+        }
+    }
+    if let Some(session) = notes.revoked.keys().find(|s| stock.sessions[*s].is_active()) {
+        return wrong("session.revoked", session.to_string());
     }
     for n in 0..4 {
         let of_it: Vec<_> = notes.freezes.iter().filter(|f| f.wallet == n).collect();
@@ -174,7 +182,7 @@ pub(super) fn holders(world: &World, stock: &Stock) -> Result<(), Wrong> {
     }
     for call in &notes.calls {
         let Some((_, Ok(paid))) = &call.told else { continue };
-        let owner = wallet((call.payment % 4) as u8);
+        let owner = wallet(payer(call.payment));
         if let Some(card) = product(&paid.outcome)
             && stock.cards.get(&card).is_none_or(|c| c.owner != owner)
         {
