@@ -20,6 +20,7 @@ use purser_storage::{JournalStore, Row, RowKey, Store};
 
 use crate::chain::transfers;
 use crate::issuer::Order;
+use crate::plan::Step;
 use crate::store::SimStore;
 use crate::world::World;
 
@@ -124,6 +125,27 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| room(world, engine, tasks));
     if let Err((rule, detail)) = judged {
         world.object(rule, detail);
+    }
+}
+
+/// Settlements under way, against the room that there is for them. A payment keeps its room for as long as somebody
+/// waits for it, so this holds in a first life in which no actor dies.
+pub(crate) fn in_flight(world: &World) {
+    let disturbed = world.lives() > 1 || world.plan.steps.iter().any(Step::disturbs);
+    let shadow = world.shadow.lock();
+    let all = rows(&shadow.rows, &[table::ENTITY, Kind::Payment as u8]).map(|(_, row)| decode::<Payment>(row));
+    let mut payers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    for payment in all.filter(|p| matches!(p.status, Status::Claimed | Status::Settling(_))) {
+        *payers.entry(payment.payer().key()).or_default() += 1;
+    }
+    drop(shadow);
+    let (sum, most) = (
+        payers.values().sum::<usize>(),
+        payers.values().max().copied().unwrap_or(0),
+    );
+    let settings = world.plan.settings;
+    if !disturbed && (sum > settings.in_flight_max || most > settings.in_flight_per_payer_max) {
+        world.object("room.in_flight", format!("{sum} settlements, {most} of one payer"));
     }
 }
 

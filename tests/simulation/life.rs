@@ -39,9 +39,8 @@ const PATIENCE_MS: u64 = 3_600_000;
 
 pub(crate) fn run(plan: &Plan, traced: bool) -> Outcome {
     let world = World::new(plan, traced);
-    let (mut at, mut lives) = (0, 0);
+    let mut at = 0;
     loop {
-        lives += 1;
         let mut death = Death::PowerCut;
         let end = live(&world, &mut at, &mut death);
         if world.objection().is_some() {
@@ -62,7 +61,7 @@ pub(crate) fn run(plan: &Plan, traced: bool) -> Outcome {
         objection: world.objection(),
         trace: world.traced(),
         points: world.points(),
-        lives,
+        lives: world.lives(),
     }
 }
 

@@ -104,6 +104,13 @@ pub(crate) enum Step {
     Rest,
 }
 
+impl Step {
+    /// Whether actors die of it.
+    pub(crate) const fn disturbs(&self) -> bool {
+        matches!(self, Self::Panic { .. } | Self::ReadErrors { .. })
+    }
+}
+
 /// What is left of the disk when a process has died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Death {
@@ -189,16 +196,16 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
             ms: pick(chance, &[50, 2_000, 60_000]),
         },
         37..39 => Step::Reconnect { watcher },
-        39..41 => Step::SignIn {
+        39..42 => Step::SignIn {
             wallet,
-            nonce: chance.below(4) as u8,
+            nonce: chance.below(3) as u8,
         },
-        41 => Step::Link {
+        44 => Step::Link {
             wallet,
             uses: 1 + chance.below(3) as u8,
         },
         42 => Step::Freeze { wallet, frozen: true },
-        43..45 => Step::Freeze { wallet, frozen: false },
+        43 => Step::Freeze { wallet, frozen: false },
         45..47 => Step::Card {
             payment: known,
             closes: chance.one_in(3),

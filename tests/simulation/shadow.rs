@@ -55,10 +55,18 @@ impl Shadow {
         if asked.ticket != ticket {
             return Err(("commit.order", format!("{ticket} was answered before {}", asked.ticket)));
         }
+        let conditions = asked.conditions.clone();
         let expected = self.judge(asked);
         let too_large = matches!(answer, Err(CommitError::TooLarge(_)));
         if *answer != expected && !(too_large && matches!(expected, Err(CommitError::TooLarge(_)))) {
             return Err(("commit.answer", format!("{ticket}: {answer:?}, and not {expected:?}")));
+        }
+        if let Err(CommitError::Condition(n)) = answer
+            && let Condition::Revision(key, revision) = &conditions[*n]
+        {
+            // What an actor starts from is its predecessor's last word, and nobody else writes its entity.
+            let detail = format!("{} was decided on at {revision}, which is old", hex::encode(key));
+            return Err(("entity.two_actors", detail));
         }
         Ok(())
     }

@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
+use purser_actors::kernel::{Kind, table};
 use purser_storage::{
-    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Store, StoreError, StoredEvent,
+    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Store, StoreError, StoredEvent, Write,
 };
 use tokio::sync::Notify;
 
+use crate::checks;
 use crate::world::{ORDERED_PANIC, World};
 
 pub(crate) struct SimStore {
@@ -109,6 +111,12 @@ impl SimStore {
 
     fn enqueue(&self, batch: Batch, done: Done) {
         let ticket = self.world.shadow.lock().ask(&batch);
+        let claims = batch.writes.iter().any(is_claim);
+        // Whoever ignores the lag soon leaves it far behind.
+        let headroom = self.journal.headroom();
+        if claims && headroom.lag_bytes > headroom.lag_limit_bytes + (96 << 10) {
+            self.world.object("room.lag", format!("a claim at {headroom:?}"));
+        }
         let world = self.world.clone();
         let told: Done = Box::new(move |answer| {
             if world.is_dead() {
@@ -119,6 +127,9 @@ impl SimStore {
             if let Err((rule, detail)) = judged {
                 return world.object(rule, detail);
             }
+            if claims {
+                checks::in_flight(&world);
+            }
             done(answer);
         });
         self.journal.commit(batch, told);
@@ -128,6 +139,12 @@ impl SimStore {
     fn io() -> StoreError {
         StoreError::Io("the simulation lets this read fail".into())
     }
+}
+
+/// Whether a payment begins with this.
+fn is_claim(write: &Write) -> bool {
+    let prefix = [table::ENTITY, Kind::Payment as u8];
+    matches!(write, Write::Put { key, revision: 1, .. } if key.starts_with(&prefix))
 }
 
 impl Store for SimStore {

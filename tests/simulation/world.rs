@@ -55,6 +55,10 @@ impl Alone {
         if !self.0.lock().insert((rule, what)) && !world.is_dead() {
             world.object(rule, format!("{what:x} is tried twice at once"));
         }
+        let running = self.0.lock().iter().filter(|(other, _)| *other == rule).count();
+        if running > world.plan.settings.retry.running_max && !world.is_dead() {
+            world.object("room.running", format!("{running} tries of {rule}"));
+        }
         Try(self, (rule, what))
     }
 }
@@ -90,6 +94,7 @@ pub(crate) struct World {
     dead: AtomicBool,
     died: Notify,
     points: AtomicU64,
+    lives: AtomicU64,
     objection: Mutex<Option<Objection>>,
     trace: Option<Mutex<Vec<String>>>,
 }
@@ -117,6 +122,7 @@ impl World {
             dead: AtomicBool::new(false),
             died: Notify::new(),
             points: AtomicU64::new(0),
+            lives: AtomicU64::new(0),
             objection: Mutex::default(),
             trace: traced.then(Mutex::default),
             plan: plan.clone(),
@@ -150,6 +156,7 @@ impl World {
     pub(crate) fn born(&self) {
         *self.began.lock() = Some(Instant::now());
         self.dead.store(false, Ordering::Relaxed);
+        self.lives.fetch_add(1, Ordering::Relaxed);
         *self.fuse.lock() = None;
         *self.trips.lock() = Trips::default();
     }
@@ -212,6 +219,10 @@ impl World {
             tokio::time::sleep(Duration::from_millis(ms)).await;
         }
         self.pass().await;
+    }
+
+    pub(crate) fn lives(&self) -> u64 {
+        self.lives.load(Ordering::Relaxed)
     }
 
     pub(crate) fn points(&self) -> u64 {
