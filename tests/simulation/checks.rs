@@ -113,10 +113,31 @@ impl Stock {
     }
 }
 
+impl Stock {
+    /// Into the trace: what everything has come to.
+    fn tell(&self, world: &World) {
+        use purser_actors::kernel::Entity;
+        for (id, payment) in &self.payments {
+            world.trace(|| format!("{id} ended as {}", payment.status()));
+        }
+        for (id, card) in &self.cards {
+            world.trace(|| format!("{id} ended as {}", card.status()));
+        }
+        for effect in &self.effects {
+            world.trace(|| format!("{} is stuck: {:?}", effect.id, effect.last_error));
+        }
+        let oldest = world.shadow.lock().oldest;
+        if oldest > 0 {
+            world.trace(|| format!("events are forgotten up to {oldest}"));
+        }
+    }
+}
+
 /// Everything at the end of a run: no fault is left, and nothing is under way.
 pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, tasks: usize) {
     inspect(world, &store.journal);
     let stock = Stock::of(world);
+    stock.tell(world);
     let judged = drained(world, &stock, store)
         .and_then(|()| outcomes(world, &stock))
         .and_then(|()| told::answers(world, &stock))

@@ -156,11 +156,12 @@ impl Plan {
             settings: settings(&mut chance),
             watch_bytes: pick(&mut chance, &[2_000, 8_000, 1 << 20]),
             lag_limit_bytes: pick(&mut chance, &[40_000, 16 << 20, 16 << 20]),
-            retention_bytes: pick(&mut chance, &[70_000, FOREVER, FOREVER, FOREVER]),
+            retention_bytes: pick(&mut chance, &[1, FOREVER, FOREVER]),
             steps: Vec::new(),
             fates: BTreeMap::new(),
         };
-        let length = 12 + chance.below(36);
+        // Now and then a long one: several segments, exports, accounts with a past.
+        let length = 12 + chance.below(36) + if chance.one_in(10) { 120 } else { 0 };
         let mut payments = 0;
         for _ in 0..length {
             let step = step(&mut chance, &mut payments);

@@ -140,3 +140,73 @@ fn a_seed_replays_exactly() {
         assert_eq!(one.trace.len(), other.trace.len(), "seed {seed}");
     }
 }
+
+// Aim: the runs meet what they are for. A simulator that no longer comes to a fault would pass for ever.
+#[test]
+fn seeds_meet_every_fault_and_every_answer() {
+    quiet_ordered_panics();
+    let seeds: Vec<u64> = (0..250).collect();
+    let traces = in_parallel(&seeds, |seed| run(&Plan::of(*seed), true).trace);
+    let met = |what: &str| {
+        traces
+            .iter()
+            .filter(|t| t.iter().any(|line| line.contains(what)))
+            .count()
+    };
+    let table: Vec<(&str, usize)> = MET.iter().map(|what| (*what, met(what))).collect();
+    println!("{table:?}");
+    let never: Vec<_> = table.iter().filter(|(_, seeds)| *seeds == 0).collect();
+    assert!(never.is_empty(), "never met: {never:?}");
+}
+
+/// Words of a trace that some seed must come to.
+const MET: &[&str] = &[
+    "Err(Condition(",
+    "Err(LaneBroken)",
+    "Err(TooLarge(",
+    "outcome: Fulfilled",
+    "outcome: Credited",
+    "outcome: Declined",
+    "outcome: Pending",
+    "outcome: Unavailable",
+    "won: false",
+    "Err(Frozen",
+    "Err(CardsPerDay",
+    "Err(SumPerDay",
+    "Err(AlreadyUsed",
+    "Err(Overloaded",
+    "Err(Unavailable",
+    "Err(Unknown(",
+    "goes away",
+    "meets LandsAnswerLost",
+    "meets LandsAndHangs",
+    "meets NothingAnswerLost",
+    "meets NothingAndHangs",
+    "meets AnswerLostLandsLater",
+    "meets Declines",
+    "meets DeclinesLandsLater",
+    "meets Temporary",
+    "meets Permanent",
+    "meets PanicsBefore",
+    "meets PanicsAfter",
+    "meets ObservedSettled",
+    "meets ObservedLost",
+    "meets MadeAnswerLost",
+    "meets MadeAndHangs",
+    "meets MadeSaysPending",
+    "dies at a point",
+    "dies the journal failed",
+    "dies the snapshots failed",
+    "Kill",
+    "PowerCut",
+    "SnapshotsLost",
+    "no storage space",
+    "sync error",
+    "ended as released",
+    "ended as refused",
+    "ended as credited",
+    "ended as failed",
+    "ended as closed",
+    "is stuck",
+    "events are forgotten",
+];
