@@ -196,7 +196,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         perform(step, &clients, &store, &mut stream).await;
     }
     rest(&clients, &store).await;
-    part(world, &mut stream).await;
+    part(world, &store, &mut stream).await;
     let alive = tasks.num_alive_tasks();
     world.trace(|| format!("at rest with {alive} tasks"));
     checks::at_rest(world, &clients.engine, &store, alive).await;
@@ -273,9 +273,10 @@ async fn rest(clients: &Clients, store: &SimStore) {
 }
 
 /// Every subscriber comes back, takes what it has not seen, and goes; then nothing is left of anybody.
-async fn part(world: &World, stream: &mut Stream) {
+async fn part(world: &World, store: &SimStore, stream: &mut Stream) {
     stream.connect_all();
     watchers::settle().await;
+    checks::inspect(world, &store.journal);
     watchers::judge(world);
     stream.disconnect_all();
     // A timer that somebody had set for work that is done by now still has to go off.
