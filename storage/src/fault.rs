@@ -65,7 +65,7 @@ pub struct Faults {
     pub capacity: Option<u64>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     files: BTreeMap<u64, Content>,
     names: BTreeMap<String, u64>,
@@ -124,6 +124,14 @@ impl SimDisk {
         let disk = Self::default();
         disk.state.lock().salts = Seeded::new(seed);
         disk
+    }
+
+    /// A platter of its own with the same on it, without what is open.
+    pub fn copy(&self) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(self.state.lock().clone())),
+            boots: Arc::default(),
+        }
     }
 
     /// What goes wrong from now on.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use purser_actors::engine::{Engine, Parts};
 use purser_storage::fault::Faults;
-use purser_storage::snapshot::MemoryRows;
-use purser_storage::{JournalStore, Limits, OpenError, Store};
+use purser_storage::{JournalStore, Store};
 
+use crate::birth::{boot, bury};
 use crate::chain::SimChain;
 use crate::checks;
 use crate::clients::Clients;
@@ -92,74 +92,6 @@ fn live(world: &Arc<World>, at: &mut usize, death: &mut Death) -> End {
             () = script(world, journal, at, death) => End::Rested,
         }
     })
-}
-
-fn bury(world: &World, death: Death) {
-    world.trace(|| format!("{death:?}"));
-    match death {
-        Death::Kill => world.disk.kill(),
-        Death::PowerCut | Death::SnapshotsLost => world.with_chance(|chance| world.disk.power_cut(chance)),
-    }
-    if death == Death::SnapshotsLost {
-        world.source.set_image(MemoryRows::default());
-    }
-    world.source.die_after(None);
-}
-
-fn limits(plan: &Plan) -> Limits {
-    Limits {
-        segment_bytes: 64 << 10,
-        group_bytes: 16 << 10,
-        lag_limit_bytes: plan.lag_limit_bytes,
-        export_every_bytes: 128 << 10,
-        retention_bytes: plan.retention_bytes,
-        ..Limits::test()
-    }
-}
-
-fn open(world: &Arc<World>) -> Result<Arc<JournalStore>, OpenError> {
-    let clock = world.clone();
-    let now = Arc::new(move || clock.machine_ms());
-    JournalStore::open_on(
-        Arc::new(world.disk.clone()),
-        &world.source,
-        limits(&world.plan),
-        now,
-        false,
-    )
-}
-
-/// Recovers, with the power going away now and then while it is at it, and looks at what came back.
-fn boot(world: &Arc<World>, rough: bool) -> Option<Arc<JournalStore>> {
-    while rough && world.one_in(8) {
-        world.disk.set_faults(Faults {
-            dead_after: Some(world.below(60)),
-            ..Faults::default()
-        });
-        match open(world) {
-            Ok(store) => drop(store),
-            Err(OpenError::Io(_)) => {}
-            Err(error) => {
-                world.object("recovery.refused", error.to_string());
-                return None;
-            }
-        }
-        bury(world, if world.one_in(4) { Death::Kill } else { Death::PowerCut });
-    }
-    let journal = match open(world) {
-        Ok(journal) => journal,
-        Err(error) => {
-            world.object("recovery.refused", error.to_string());
-            return None;
-        }
-    };
-    world.trace(|| format!("recovered up to {}", journal.durable_seq()));
-    let recovered = world.shadow.lock().recovered(&journal);
-    if let Err((rule, detail)) = recovered {
-        world.object(rule, detail);
-    }
-    checks::inspect(world, &journal);
-    world.objection().is_none().then_some(journal)
 }
 
 /// The process, from its start to the plan's end.

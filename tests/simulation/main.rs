@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
 mod answers;
+mod birth;
 mod chain;
 mod checks;
 mod clients;

@@ -9,6 +9,7 @@ use purser_storage::{
     StoreError, StoredEvent, Write,
 };
 
+#[derive(Clone)]
 struct Asked {
     ticket: u64,
     conditions: Vec<Condition>,
@@ -17,7 +18,7 @@ struct Asked {
     lane: Option<Arc<Lane>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Shadow {
     /// All rows that are known to be durable.
     pub(crate) rows: BTreeMap<RowKey, Row>,
