@@ -146,7 +146,7 @@ impl Clients {
                 Ok(Answer::ReuseDetected) => {
                     let moment = world.moment();
                     notes.revoked.entry(session).or_insert(moment);
-                    !has_ended
+                    !has_ended || !is_known_revoked(&world, session)
                 }
                 Ok(Answer::Done) | Err(_) => false,
             };
@@ -156,6 +156,13 @@ impl Clients {
             }
         });
     }
+}
+
+/// Whether whoever judges id_tokens is told.
+fn is_known_revoked(world: &World, session: SessionId) -> bool {
+    let shadow = world.shadow.lock();
+    let mut revoked = shadow.rows.keys().filter(|key| key[0] == table::REVOKED);
+    revoked.any(|key| key.ends_with(&session.0.to_be_bytes()))
 }
 
 /// What is known to be durable of an entity.

@@ -128,6 +128,8 @@ pub(crate) struct Plan {
     pub(crate) settings: Settings,
     pub(crate) watch_bytes: usize,
     pub(crate) lag_limit_bytes: u64,
+    /// The disk takes up to so many milliseconds for a sync, and now and then much longer.
+    pub(crate) sync_ms: u64,
     /// Events above this are forgotten once they are exported.
     pub(crate) retention_bytes: u64,
     pub(crate) steps: Vec<Step>,
@@ -155,7 +157,8 @@ impl Plan {
             seed,
             settings: settings(&mut chance),
             watch_bytes: pick(&mut chance, &[2_000, 8_000, 1 << 20]),
-            lag_limit_bytes: pick(&mut chance, &[40_000, 16 << 20, 16 << 20]),
+            lag_limit_bytes: pick(&mut chance, &[8_000, 16 << 20, 16 << 20]),
+            sync_ms: pick(&mut chance, &[2, 8, 60]),
             retention_bytes: pick(&mut chance, &[1, FOREVER, FOREVER]),
             steps: Vec::new(),
             fates: BTreeMap::new(),
@@ -184,7 +187,7 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
     let wallet = chance.below(WALLETS) as u8;
     let watcher = chance.below(4) as u8;
     let known = chance.below(u64::from(*payments).max(1)) as u32;
-    match chance.below(64) {
+    match chance.below(72) {
         0..20 => {
             *payments += 1;
             pay(chance, *payments - 1)
@@ -251,12 +254,10 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
             }
         }
         62 => Step::Rest,
-        _ => match chance.below(3) {
-            0 => Step::Inspect,
-            _ => Step::Refresh {
-                nth: chance.below(6) as u8,
-                back: pick(chance, &[0, 0, 1, 2]),
-            },
+        63..66 => Step::Inspect,
+        _ => Step::Refresh {
+            nth: chance.below(3) as u8,
+            back: pick(chance, &[0, 0, 0, 1, 2]),
         },
     }
 }

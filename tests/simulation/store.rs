@@ -50,7 +50,7 @@ impl SimStore {
             loop {
                 let late = match self.world.below(16) {
                     0 => 40 + self.world.below(200),
-                    1..8 => self.world.below(8),
+                    1..10 => self.world.below(self.world.plan.sync_ms),
                     _ => 0,
                 };
                 self.world.linger(late).await;
@@ -114,7 +114,7 @@ impl SimStore {
         let claims = batch.writes.iter().any(is_claim);
         // Whoever ignores the lag soon leaves it far behind.
         let headroom = self.journal.headroom();
-        if claims && headroom.lag_bytes > headroom.lag_limit_bytes + (96 << 10) {
+        if claims && headroom.lag_bytes > headroom.lag_limit_bytes + (48 << 10) {
             self.world.object("room.lag", format!("a claim at {headroom:?}"));
         }
         let world = self.world.clone();
