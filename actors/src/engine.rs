@@ -217,7 +217,8 @@ impl Engine {
             let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
                 let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
-                if !effect.stuck {
+                let passed_over = planted::is(Bug::RetriesForgotten) && effect.attempts > 0;
+                if !effect.stuck && !passed_over {
                     open.push(effect);
                 }
             }

@@ -15,6 +15,7 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use parking_lot::Mutex;
 use purser_storage::stats::Tally;
+use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, Store, codec};
 use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
 use tokio::runtime::Handle;
@@ -332,7 +333,7 @@ impl<E: Entity> FamilyCore<E> {
                 .slots
                 .remove_if(&id, |_, s| matches!(s, Slot::Waiting(q) if q.is_empty()))
                 .is_none();
-            if waiting {
+            if waiting && !planted::is(Bug::PassivationStrands) {
                 self.requeue(id);
                 self.runtime.spawn(self.clone().activate(id));
             }
@@ -344,7 +345,9 @@ impl<E: Entity> FamilyCore<E> {
         self.requeue(id);
         let core = self.clone();
         self.runtime.spawn(async move {
-            core.barrier().await;
+            if !planted::is(Bug::ActivationWithoutBarrier) {
+                core.barrier().await;
+            }
             tokio::time::sleep(pause).await;
             let idle = core
                 .slots
