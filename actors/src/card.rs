@@ -10,6 +10,7 @@
 //! yes or no.
 
 use purser_storage::codec::Stored;
+use purser_storage::planted::{self, Bug};
 
 use crate::id::{CardId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
@@ -171,9 +172,13 @@ impl Card {
     /// Takes back what fulfilment had posted, so that the whole charge stands in suspense for the credit.
     fn reversal(&self, id: &CardId, at: Timestamp) -> Transaction {
         let (amount, fee) = split(self.amount, self.charged);
-        Transaction::new(at, id)
+        let mut reversal = Transaction::new(at, id)
             .book(Place::CardIssuer, Place::Suspense, amount)
-            .book(Place::Fees, Place::Suspense, fee)
+            .book(Place::Fees, Place::Suspense, fee);
+        if planted::is(Bug::FeeReversedOneSided) {
+            reversal.postings.pop();
+        }
+        reversal
     }
 
     fn at(self, status: Status, updated_at: Timestamp) -> Self {

@@ -65,7 +65,7 @@ pub struct Faults {
     pub capacity: Option<u64>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct State {
     files: BTreeMap<u64, Content>,
     names: BTreeMap<String, u64>,
@@ -91,6 +91,10 @@ impl State {
     fn change(&mut self, change: NameChange) {
         perform(&mut self.names, &change);
         self.changes.push(change);
+    }
+
+    fn used(&self) -> u64 {
+        self.files.values().map(|c| c.live.len() as u64).sum()
     }
 
     fn writable(&self) -> io::Result<()> {
@@ -122,9 +126,22 @@ impl SimDisk {
         disk
     }
 
+    /// A platter of its own with the same on it, without what is open.
+    pub fn copy(&self) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(self.state.lock().clone())),
+            boots: Arc::default(),
+        }
+    }
+
     /// What goes wrong from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.state.lock().faults = faults;
+    }
+
+    /// Lengths of all files together, in bytes: what [`Faults::capacity`] bounds.
+    pub fn used_bytes(&self) -> u64 {
+        self.state.lock().used()
     }
 
     /// Operations that are left before the set death; `None` without one.
@@ -300,7 +317,7 @@ impl SimFile {
         }
         state.operation()?;
         let faults = state.faults;
-        let used = state.files.values().map(|c| c.live.len() as u64).sum();
+        let used = state.used();
         let content = state.files.entry(self.file).or_default();
         act(content, faults, used)
     }

@@ -10,6 +10,7 @@ mod export;
 pub mod fault;
 mod journal;
 mod lock;
+pub mod planted;
 pub mod snapshot;
 pub mod stats;
 mod store;

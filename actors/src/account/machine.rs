@@ -1,6 +1,7 @@
 //! The account's state machine.
 
 use purser_storage::codec;
+use purser_storage::planted::{self, Bug};
 
 use super::{Account, Admission, Caps, Command, Deposit, Event, LinkGrant, Rejection};
 use crate::id::{DepositId, EffectId, PaymentId, Wallet};
@@ -106,10 +107,13 @@ fn credit(
         .map_err(|_| Rejection::Overflow)?;
     let booked =
         Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Holder(account.wallet), amount);
-    let decision = Decision::answer(())
-        .completes(effect)
-        .event(Event::Credited { amount, cause })
-        .post(&booked, context);
+    let done = Decision::answer(());
+    let done = if planted::is(Bug::CreditThenDelete) {
+        done
+    } else {
+        done.completes(effect)
+    };
+    let decision = done.event(Event::Credited { amount, cause }).post(&booked, context);
     Ok(match cause {
         CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
         CreditCause::Card(_) | CreditCause::Deposit(_) => decision,

@@ -1,5 +1,6 @@
 //! A paid call from the engine's side: permit, claim, wait.
 
+use purser_storage::planted::{self, Bug};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
 
@@ -205,7 +206,7 @@ impl Engine {
     /// One claim, with the room it takes; `None` if somebody else was first.
     async fn claim(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<Permit>, PayError> {
         let turn = Turn::take(&self.0.turns, id).await;
-        if turn.waited {
+        if turn.waited && !planted::is(Bug::ClaimUnconditional) {
             let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unavailable)?;
             if known.is_some() {
                 return Ok(None);
@@ -238,7 +239,12 @@ impl Engine {
         {
             Ok(()) => Ok(Some(permit)),
             Err(Refusal::Conflict) => Ok(None),
-            Err(refusal) => Err(refused(id, refusal)),
+            Err(refusal) => {
+                if planted::is(Bug::PermitLeaked) {
+                    permit._room.forget();
+                }
+                Err(refused(id, refusal))
+            }
         }
     }
 

@@ -20,6 +20,10 @@ pub struct Census {
     pub restarts: u64,
     /// Paid calls that could still be admitted.
     pub permits_free: usize,
+    /// Payers with a call in flight.
+    pub payers: usize,
+    /// Payments that are being claimed.
+    pub turns: usize,
 }
 
 impl Engine {
@@ -126,6 +130,8 @@ impl Engine {
                 + inner.cards.restarts()
                 + inner.sessions.restarts(),
             permits_free: inner.permits.available_permits(),
+            payers: inner.payers.len(),
+            turns: inner.turns.len(),
         }
     }
 

@@ -5,12 +5,14 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_storage::{Store, codec};
+use purser_storage::planted::{self, Bug};
+use purser_storage::{Batch, Condition, Store, Write, codec};
+use tokio::sync::oneshot;
 
 use super::Settings;
 use crate::account::{self, Account};
 use crate::card::{self, Card};
-use crate::id::{CardId, DepositId, PaymentId};
+use crate::id::{CardId, DepositId, EffectId, PaymentId};
 use crate::kernel::delivery::Worker;
 use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
@@ -48,7 +50,11 @@ impl Worker for Desk {
                         amount: *amount,
                         cause: *cause,
                     };
-                    tell(&self.accounts, *account, command).await
+                    tell(&self.accounts, *account, command).await?;
+                    if planted::is(Bug::CreditThenDelete) {
+                        self.strike_off(effect).await?;
+                    }
+                    Ok(())
                 }
                 Work::ConfirmCredit(id) => {
                     tell(&self.payments, *id, payment::Command::Credited { effect: effect.id }).await
@@ -79,6 +85,23 @@ impl Desk {
             .ok_or_else(|| Failure::temporary("the payment is not there"))
     }
 
+    /// Deletes an effect whose outcome was recorded without it: only what [`Bug::CreditThenDelete`] does.
+    async fn strike_off(&self, effect: &Effect) -> Done {
+        let key = table::effect(effect.id);
+        let batch = Batch {
+            conditions: vec![Condition::Present(key.clone())],
+            writes: vec![Write::Delete { key }],
+            ..Batch::default()
+        };
+        let (done, struck) = oneshot::channel();
+        self.store
+            .commit(batch, Box::new(move |result| drop(done.send(result))));
+        match struck.await {
+            Ok(Ok(_)) => Ok(()),
+            _ => Err(Failure::temporary("the effect could not be struck off")),
+        }
+    }
+
     /// Prepare, make durable, send, tell. What was prepared by an earlier try is sent again as it is.
     async fn settle(&self, effect: &Effect, id: PaymentId) -> Done {
         let payment = self.payment(id).await?;
@@ -87,6 +110,12 @@ impl Desk {
             Status::Settling(prepared) => prepared.clone(),
             Status::Claimed => match self.in_time(self.settlement.prepare(authorization), "prepare").await {
                 Ok(prepared) => {
+                    if planted::is(Bug::SentBeforeDurable) {
+                        drop(
+                            self.in_time(self.settlement.submit(authorization, &prepared), "submit")
+                                .await,
+                        );
+                    }
                     tell(&self.payments, id, payment::Command::Prepared(prepared.clone())).await?;
                     prepared
                 }
@@ -117,7 +146,10 @@ impl Desk {
                 effect: effect_id,
                 decline,
             },
-            Err(error) if error.kind == ErrorKind::Permanent => {
+            Err(error)
+                if error.kind == ErrorKind::Permanent
+                    || (planted::is(Bug::TimeoutDeclines) && error.kind == ErrorKind::Unknown) =>
+            {
                 let decline = Decline {
                     reason: "settlement_failed".into(),
                     message: "the chain refused the transfer".into(),
@@ -174,6 +206,7 @@ impl Desk {
                 .in_time(self.settlement.lookup(&payment.claim.authorization), "lookup")
                 .await
             {
+                Err(_) if planted::is(Bug::RefusedUnproven) => Lookup::Impossible,
                 Ok(Lookup::Pending) | Err(_) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
                 Ok(Lookup::Landed { transaction }) if self.is_deposit(&payment, &transaction).await? => {
                     let command = payment::Command::Deposited {
@@ -208,8 +241,13 @@ impl Desk {
         if card.status != card::Status::Pending {
             return Ok(());
         }
+        let key = if planted::is(Bug::KeyOfTry) {
+            EffectId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
         let order = IssueCard {
-            key: effect.id,
+            key,
             card: id,
             amount: card.amount,
         };

@@ -39,7 +39,7 @@ impl Kind {
 }
 
 /// An entity's name within its kind.
-pub trait EntityId: Copy + Eq + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
+pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
     /// As part of a row's key.
     fn key(&self) -> Vec<u8>;
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use parking_lot::Mutex;
+use purser_storage::planted::{self, Bug};
 use purser_storage::stats::Tally;
 use purser_storage::{Batch, Store, codec};
 use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
@@ -332,7 +333,7 @@ impl<E: Entity> FamilyCore<E> {
                 .slots
                 .remove_if(&id, |_, s| matches!(s, Slot::Waiting(q) if q.is_empty()))
                 .is_none();
-            if waiting {
+            if waiting && !planted::is(Bug::PassivationStrands) {
                 self.requeue(id);
                 self.runtime.spawn(self.clone().activate(id));
             }
@@ -344,7 +345,9 @@ impl<E: Entity> FamilyCore<E> {
         self.requeue(id);
         let core = self.clone();
         self.runtime.spawn(async move {
-            core.barrier().await;
+            if !planted::is(Bug::ActivationWithoutBarrier) {
+                core.barrier().await;
+            }
             tokio::time::sleep(pause).await;
             let idle = core
                 .slots
@@ -373,7 +376,8 @@ impl<E: Entity> FamilyCore<E> {
                 active.push((used_ms.load(Ordering::Relaxed), *slot.key()));
             }
         }
-        active.sort_unstable_by_key(|(used, _)| *used);
+        // By id as well: whom the table happens to show first would decide otherwise, another one in every run.
+        active.sort_unstable();
         let over = active.len().saturating_sub(self.limits.resident_max);
         for (n, (used, id)) in active.into_iter().enumerate() {
             if n >= over && now.saturating_sub(used) < self.limits.passivate_after_ms {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use purser_storage::codec;
+use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, CommitError, Condition, Lane, Write};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
@@ -103,6 +104,9 @@ impl<E: Entity> Actor for Shell<E> {
             Message::Do { command, reply, origin } => self.decide(&myself, resident, command, reply, origin)?,
             Message::Wait(waiter) => self.wait(&myself, resident, waiter),
             Message::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
+            Message::Passivate if planted::is(Bug::ActivationWithoutBarrier) && resident.waiters.is_empty() => {
+                myself.stop(None);
+            }
             Message::Passivate => {
                 resident.leaving = true;
                 let me = myself.clone();
@@ -160,7 +164,7 @@ impl<E: Entity> Shell<E> {
 
     /// Runs `then` once everything enqueued so far is durable, at once if it is; `false` if it never will be.
     fn after_durable(&self, resident: &Resident<E>, then: impl FnOnce(bool) + Send + 'static) {
-        if resident.idle() {
+        if resident.idle() || planted::is(Bug::ReplyUnbacked) {
             // A batch may have been refused since this message began: then the state it met never came to be. The lane
             // breaks before the batch is answered, so whoever sees that nothing is in flight sees this too.
             return then(!resident.lane.is_broken());
@@ -228,7 +232,9 @@ impl<E: Entity> Shell<E> {
         batch.writes.extend(decision.writes);
         batch.writes.extend(decision.effects.iter().map(Effect::put));
         for opening in decision.openings {
-            batch.conditions.push(Condition::Absent(opening.key.clone()));
+            if !planted::is(Bug::ClaimUnconditional) {
+                batch.conditions.push(Condition::Absent(opening.key.clone()));
+            }
             batch.writes.push(Write::Put {
                 key: opening.key,
                 revision: 1,
@@ -252,6 +258,12 @@ impl<E: Entity> Shell<E> {
         let in_flight = resident.in_flight.clone();
         in_flight.fetch_add(1, Ordering::AcqRel);
         let (core, myself, answer, effects) = (self.core.clone(), myself.clone(), decision.answer, decision.effects);
+        let effects = if planted::is(Bug::EffectBeforeDurable) {
+            effects.into_iter().for_each(|e| core.effects.start(e));
+            Vec::new()
+        } else {
+            effects
+        };
         self.core.store.commit(
             batch,
             Box::new(move |done| {
@@ -283,9 +295,11 @@ impl<E: Entity> Shell<E> {
         if events.is_empty() {
             return Ok(batch);
         }
-        batch
-            .conditions
-            .push(Condition::Revision(key.clone(), resident.revision));
+        if resident.revision == 0 || !planted::is(Bug::ActivationWithoutBarrier) {
+            batch
+                .conditions
+                .push(Condition::Revision(key.clone(), resident.revision));
+        }
         // Taken, not copied: should an event not fit, this actor ends here and the next loads what is durable.
         let (mut state, mut seen) = (resident.state.take(), None);
         for event in events {

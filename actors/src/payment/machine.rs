@@ -1,5 +1,7 @@
 //! The payment's state machine.
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Answer, Claim, Command, Event, Outcome, Payment, Product, Purchase, Rejection, Status};
 use crate::card::{self, Card};
 use crate::id::{CardId, DepositId, EffectId, PaymentId, Wallet};
@@ -61,15 +63,18 @@ impl Payment {
     /// On chain, and credited to the payer when an older backup was restored: that was its end, though nobody knew.
     fn deposited(&self, effect: EffectId, transaction: String, context: &Context) -> Decision<Self> {
         let deposit = table::deposit(DepositId::of(self.claim.authorization.network(), &transaction));
-        let free = Work::FreeShare {
-            account: self.payer(),
-            share: self.claim.share,
-        };
         Decision::answer(Answer::Done)
             .completes(effect)
             .requires_present(deposit)
             .event(Event::Deposited(transaction, context.now))
-            .then(free, context)
+            .then(self.freed_share(), context)
+    }
+
+    fn freed_share(&self) -> Work {
+        Work::FreeShare {
+            account: self.payer(),
+            share: self.claim.share,
+        }
     }
 
     /// The one place that knows how each purchase becomes a product. What was received and what is owed for it are one
@@ -105,6 +110,9 @@ impl Payment {
 
     fn seen(&self, id: &PaymentId, effect: EffectId, lookup: Lookup, context: &Context) -> Decided {
         match (&self.status, lookup) {
+            (Status::Declined(..), Lookup::Landed { .. }) if planted::is(Bug::LateLandingIgnored) => {
+                Ok(Decision::answer(Answer::Done).completes(effect))
+            }
             (_, Lookup::Landed { transaction }) => self.settled(id, effect, transaction, context),
             (_, Lookup::Pending) => Ok(Decision::answer(Answer::Done)),
             (status, Lookup::Impossible) => {
@@ -113,11 +121,8 @@ impl Payment {
                     Status::Unknown(_) => decision.event(Event::Declined(never_landed(), context.now)),
                     _ => decision,
                 };
-                let free = Work::FreeShare {
-                    account: self.payer(),
-                    share: self.claim.share,
-                };
-                Ok(decision.event(Event::Refused(context.now)).then(free, context))
+                let refused = decision.event(Event::Refused(context.now));
+                Ok(refused.then(self.freed_share(), context))
             }
         }
     }
@@ -182,21 +187,23 @@ impl Entity for Payment {
             (_, Command::Present { request, again }) => payment.present(id, request, again, context),
             (Status::Claimed, Command::Prepared(prepared)) => Ok(done.event(Event::Settling(prepared, now))),
             (Status::Claimed, Command::Unsendable { effect }) => {
-                Ok(done.completes(effect).event(Event::Released(now)).then(
-                    Work::FreeShare {
-                        account: payment.payer(),
-                        share: payment.claim.share,
-                    },
-                    context,
-                ))
+                let released = done.completes(effect).event(Event::Released(now));
+                Ok(released.then(payment.freed_share(), context))
             }
             (Status::Settling(_), Command::Settled { effect, transaction }) => {
                 payment.settled(id, effect, transaction, context)
             }
-            (Status::Settling(_), Command::Declined { effect, decline }) => Ok(done
-                .completes(effect)
-                .event(Event::Declined(decline, now))
-                .then_as(watch(id), Work::Watch(*id), context)),
+            (Status::Settling(_), Command::Declined { effect, decline }) => {
+                let declined = done.completes(effect).event(Event::Declined(decline, now)).then_as(
+                    watch(id),
+                    Work::Watch(*id),
+                    context,
+                );
+                if planted::is(Bug::ShareFreedTwice) {
+                    return Ok(declined.then(payment.freed_share(), context));
+                }
+                Ok(declined)
+            }
             (Status::Settling(_), Command::Lost { effect }) => Ok(done
                 .completes(effect)
                 .event(Event::Lost(now))

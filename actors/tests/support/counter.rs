@@ -15,7 +15,7 @@ use ractor::{ActorCell, ActorStatus};
 use super::store::MemoryStore;
 use super::{EXPECTED_PANIC, Seeded, TestClock, quiet_expected_panics};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(pub(crate) u64);
 
 impl fmt::Display for Name {

@@ -11,6 +11,7 @@ use super::frame::{self, Place};
 use super::index::{Index, MemoryIndex, hash_of};
 use super::overlay::{Entry, Staged};
 use super::segment::{Extent, SEGMENT_HEADER, Segment, SegmentHead, Spare, preallocate};
+use crate::planted::{self, Bug};
 use crate::{
     Batch, CommitError, Committed, Condition, Done, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent, Write,
 };
@@ -133,7 +134,9 @@ impl Committer {
     fn place(&mut self, engine: &Engine, batch: Batch, time_ms: u64) -> Result<Placed, StoreError> {
         if let Err(refusal) = self.admit(engine, &batch)? {
             engine.commits.refused.fetch_add(1, Ordering::Relaxed);
-            if let Some(lane) = &batch.lane {
+            if let Some(lane) = &batch.lane
+                && !planted::is(Bug::LaneStaysWhole)
+            {
                 lane.break_off();
             }
             return Ok(Placed::Answer(Err(refusal)));
@@ -240,13 +243,21 @@ impl Committer {
     }
 
     fn make_durable(&mut self, engine: &Engine) -> Result<(), StoreError> {
+        if planted::is(Bug::PublishBeforeDurable) {
+            self.publish(engine);
+        }
         let group = &mut self.group;
         if group.buf.is_empty() {
             return Ok(());
         }
         let io = |e: std::io::Error| StoreError::Io(format!("segment {}: {e}", self.active.number));
         self.active.file.write_at(self.offset, &group.buf).map_err(io)?;
-        self.active.file.sync().map_err(io)?;
+        if !planted::is(Bug::AnswerBeforeSync) {
+            let synced = self.active.file.sync().map_err(io);
+            if !planted::is(Bug::SyncErrorIgnored) {
+                synced?;
+            }
+        }
         let bytes = group.buf.len() as u64;
         engine.commits.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.offset += bytes;
@@ -274,6 +285,13 @@ impl Committer {
 
     /// Publishes, then answers, in order.
     fn tell(&mut self, engine: &Engine) {
+        self.publish(engine);
+        while let Some((done, outcome)) = self.group.outcomes.pop_front() {
+            done(outcome);
+        }
+    }
+
+    fn publish(&mut self, engine: &Engine) {
         let group = &mut self.group;
         engine.commits.batches.record(group.outcomes.len() as u64);
         if !group.events.is_empty() {
@@ -283,9 +301,6 @@ impl Committer {
                 let stored: Vec<StoredEvent> = group.events.drain(..).map(stored_event).collect();
                 sinks.iter().for_each(|sink| sink.publish(&stored));
             }
-        }
-        while let Some((done, outcome)) = group.outcomes.pop_front() {
-            done(outcome);
         }
     }
 }
@@ -343,9 +358,10 @@ fn stage(staged: &mut Staged, conditions: &[Condition], write: Write) {
         Some(entry) => entry.row = row,
         None => {
             let born = row.is_some()
-                && conditions
-                    .iter()
-                    .any(|c| matches!(c, Condition::Absent(k) if *k == key));
+                && (planted::is(Bug::TombstoneDropped)
+                    || conditions
+                        .iter()
+                        .any(|c| matches!(c, Condition::Absent(k) if *k == key)));
             staged.insert(key, Entry { born, row });
         }
     }

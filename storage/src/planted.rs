@@ -1,0 +1,135 @@
+//! Bugs that a test can switch on, to see whether the simulator objects.
+//!
+//! They exist only in a debug build with the feature `planted`, which nothing but the root package's tests turns on.
+//! In every other build [`is`] is a constant `false`, and what stands behind it is compiled away. One bug is active in
+//! one thread: a simulation is one thread, so the tests beside it run sound code.
+
+/// Every bug that can be planted, in all crates. Each says what is wrong and, if it shows only then, which faults it
+/// needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// The committer answers without having synced: a power cut takes back what was told.
+    AnswerBeforeSync,
+    /// Subscribers hear of a group's events before it is written: a power cut or a failed write in between unmakes them.
+    PublishBeforeDurable,
+    /// A failed sync is taken for a sync. Two faults: the sync fails, and later the power is cut.
+    SyncErrorIgnored,
+    /// A refused batch does not break its lane, so what was decided on top of it stands: needs a lost race or watch.
+    LaneStaysWhole,
+    /// A row that is changed and deleted between two checkpoints comes back, as if the change had made it: needs an
+    /// effect whose try failed.
+    TombstoneDropped,
+    /// Recovery trusts the last group without making it durable. Two faults: the process dies at a sync that failed or
+    /// never came, and after the restart the power is cut.
+    TailNotRewritten,
+    /// Replay begins one frame behind the checkpoint's successor: needs a restart with rows not yet in the snapshots.
+    FirstFrameSkipped,
+    /// Recovery takes a frame with a wrong checksum if its content can be read: needs a torn write.
+    TornFrameAccepted,
+    /// Events are read by the batch: a cursor in the middle of a batch skips the rest of it. Needs a subscriber that
+    /// comes back, or small pages.
+    BatchTailSkipped,
+    /// Rejections, replays and known outcomes are told at once, whatever they rest on: needs a power cut before the
+    /// batch below is durable, or its refusal.
+    ReplyUnbacked,
+    /// Effects start when their batch is enqueued: one that looks for its own row and finds none yet takes itself for
+    /// done. Needs a declined or lost settlement.
+    EffectBeforeDurable,
+    /// A shell leaves, and is replaced, while its batches are in flight, and being the only writer it no longer checks
+    /// the revision it writes over. Needs a passivation during a slow commit, then a command.
+    ActivationWithoutBarrier,
+    /// What arrives while an entity passivates waits for an activation that nobody starts.
+    PassivationStrands,
+    /// Effects that were open when the process ended are not taken up by the next one.
+    EffectsForgotten,
+    /// Only fresh effects are taken up. Two faults: a try fails, and before the next one the process ends.
+    RetriesForgotten,
+    /// A claim neither looks again after its turn nor demands that the payment is new: needs the same payment twice at
+    /// once.
+    ClaimUnconditional,
+    /// A claim that its account refuses never gives its room back.
+    PermitLeaked,
+    /// A transfer is sent before `settling` and its bytes are durable. Seen at once by a chain that looks; by its outcome
+    /// only with two faults: the process ends in between, and then the transfer cannot be prepared any more.
+    SentBeforeDurable,
+    /// A settlement whose answer is lost counts as declined, not as unknown.
+    TimeoutDeclines,
+    /// A chain that cannot be read counts as one on which the transfer can never land. Two faults: a settlement is
+    /// declined or its answer lost, and the look-up fails.
+    RefusedUnproven,
+    /// A declined payment that lands after all only ends its watch. Two faults: a decline, and a late landing.
+    LateLandingIgnored,
+    /// The share of the caps goes back at the decline and again at the refusal, or before the payment settles after all:
+    /// needs a decline.
+    ShareFreedTwice,
+    /// Each try at the issuer has a key of its own: needs an order that is carried out and not answered.
+    KeyOfTry,
+    /// The reversal of a refused card's fee lacks a leg: needs an issuer that refuses.
+    FeeReversedOneSided,
+    /// A credit and the end of its effect are two batches. Two faults: something to credit (a refused card, a late
+    /// landing), and the process ends between the two batches.
+    CreditThenDelete,
+    /// A subscriber whose queue overflowed goes on as if nothing were missing: needs one that stalls.
+    OverflowUnnoticed,
+}
+
+impl Bug {
+    /// All of them.
+    pub const ALL: &[Self] = &[
+        Self::AnswerBeforeSync,
+        Self::PublishBeforeDurable,
+        Self::SyncErrorIgnored,
+        Self::LaneStaysWhole,
+        Self::TombstoneDropped,
+        Self::TailNotRewritten,
+        Self::FirstFrameSkipped,
+        Self::TornFrameAccepted,
+        Self::BatchTailSkipped,
+        Self::ReplyUnbacked,
+        Self::EffectBeforeDurable,
+        Self::ActivationWithoutBarrier,
+        Self::PassivationStrands,
+        Self::EffectsForgotten,
+        Self::RetriesForgotten,
+        Self::ClaimUnconditional,
+        Self::PermitLeaked,
+        Self::SentBeforeDurable,
+        Self::TimeoutDeclines,
+        Self::RefusedUnproven,
+        Self::LateLandingIgnored,
+        Self::ShareFreedTwice,
+        Self::KeyOfTry,
+        Self::FeeReversedOneSided,
+        Self::CreditThenDelete,
+        Self::OverflowUnnoticed,
+    ];
+}
+
+#[cfg(all(feature = "planted", debug_assertions))]
+mod active {
+    use super::Bug;
+    use std::cell::Cell;
+
+    thread_local! {
+        static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
+    }
+
+    /// Whether this thread runs with the bug.
+    pub fn is(bug: Bug) -> bool {
+        PLANTED.get() == Some(bug)
+    }
+
+    /// Plants a bug in this thread, or pulls it out again.
+    pub fn plant(bug: Option<Bug>) {
+        PLANTED.set(bug);
+    }
+}
+
+#[cfg(all(feature = "planted", debug_assertions))]
+pub use active::{is, plant};
+
+/// No bug is ever planted in this build.
+#[cfg(not(all(feature = "planted", debug_assertions)))]
+pub const fn is(_: Bug) -> bool {
+    false
+}

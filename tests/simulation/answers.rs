@@ -1,0 +1,82 @@
+//! Answers to payments, judged at the moment they are given: what they rest on is durable, and the outside bears it out.
+
+use purser_actors::account;
+use purser_actors::engine::{Paid, PayError};
+use purser_actors::kernel::Kind;
+use purser_actors::kernel::record::Record;
+use purser_actors::payment::{Outcome, Payment, Status};
+use purser_storage::codec;
+
+use crate::clients::{payer, wallet};
+use crate::owners::durable;
+use crate::world::World;
+
+/// An answer rests on what is durable at the moment it is given.
+pub(crate) fn judge(world: &World, payment: u32, answer: &Result<Paid, PayError>) {
+    let id = world.notes.lock().ids[&payment];
+    let stored: Option<Payment> = durable(world, Kind::Payment, &id.0.to_be_bytes());
+    let rests = match (answer, stored.as_ref().map(|p| &p.status)) {
+        (Ok(_) | Err(PayError::AlreadyUsed), None) => false,
+        (Ok(paid), Some(status)) => match (&paid.outcome, status) {
+            (
+                Outcome::Fulfilled {
+                    product, transaction, ..
+                },
+                Status::Fulfilled {
+                    product: p,
+                    transaction: t,
+                },
+            ) => product == p && transaction == t,
+            (Outcome::Credited { transaction, .. }, Status::Credited { transaction: t }) => transaction == t,
+            (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
+            // These may have been overtaken by what came after them.
+            (Outcome::Declined(_), _) => world.chain.lock().has_refused(payment),
+            (Outcome::Pending | Outcome::Unavailable, _) => true,
+        },
+        (Err(error), _) => refusal_rests(world, payment, error),
+    };
+    if !rests {
+        world.object(
+            "answer.early",
+            format!("payment {payment}: {answer:?}, and durable is {stored:?}"),
+        );
+    }
+}
+
+/// A refusal rests on something durable as well.
+fn refusal_rests(world: &World, payment: u32, error: &PayError) -> bool {
+    let key = wallet(payer(payment)).key();
+    let shadow = world.shadow.lock();
+    let records = shadow
+        .events
+        .iter()
+        .filter(|e| *e.subject == *key)
+        .filter_map(|e| Record::read(&e.payload).ok());
+    let mut of_it = records
+        .filter(|r| r.kind == Kind::Account as u8 && r.id == key)
+        .filter_map(|r| codec::decode::<account::Event>(&r.event).ok());
+    match error {
+        PayError::Frozen { .. } => of_it.any(|e| matches!(e, account::Event::Frozen(_))),
+        PayError::CardsPerDay { .. } | PayError::SumPerDay { .. } => {
+            let mut most = (0, 0);
+            let mut day = (0, 0, 0);
+            for event in of_it {
+                match event {
+                    account::Event::Reserved(share) if share.day != day.0 => day = (share.day, 1, share.cents.get()),
+                    account::Event::Reserved(share) => day = (day.0, day.1 + 1, day.2 + share.cents.get()),
+                    account::Event::Freed(share) if share.day == day.0 => {
+                        day = (day.0, day.1 - 1, day.2 - share.cents.get());
+                    }
+                    _ => {}
+                }
+                most = (most.0.max(day.1), most.1.max(day.2));
+            }
+            let caps = world.plan.settings.caps;
+            match error {
+                PayError::CardsPerDay { .. } => most.0 >= caps.cards,
+                _ => most.1 + 500 + u64::from(payment) > caps.sum.get(),
+            }
+        }
+        _ => true,
+    }
+}

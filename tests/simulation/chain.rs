@@ -1,0 +1,308 @@
+//! Both chains, pretended: each payment meets the fate that its plan has for it. It keeps its own ledger and time, and
+//! outlives every death of the process.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use purser::verify::ChainTransfer;
+use purser_actors::kernel::{Kind, table};
+use purser_actors::payment::{Payment, Status};
+use purser_actors::port::{
+    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted,
+};
+use purser_storage::codec;
+
+use crate::clients::{number_of, valid_until_ms};
+use crate::fate::{Ask, Submit};
+use crate::world::{ORDERED_PANIC, World};
+
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(crate) transfers: BTreeMap<u32, ChainTransfer>,
+    /// When a transfer that was sent will land, and as what.
+    coming: BTreeMap<u32, (u64, ChainTransfer)>,
+    /// Never lands any more: the chain has said so.
+    barred: BTreeSet<u32>,
+    /// What was sent, by payment.
+    sent: BTreeMap<u32, Vec<u8>>,
+    calls: BTreeMap<(u32, &'static str), usize>,
+    prepared: u64,
+    /// Payments that it has said no to.
+    refused: BTreeSet<u32>,
+}
+
+impl Ledger {
+    /// Lets land what is due.
+    pub(crate) fn settle(&mut self, now_ms: u64) {
+        let due: Vec<u32> = self
+            .coming
+            .iter()
+            .filter(|(_, (at, _))| *at <= now_ms)
+            .map(|(n, _)| *n)
+            .collect();
+        for n in due {
+            if let Some((_, transfer)) = self.coming.remove(&n) {
+                self.transfers.entry(n).or_insert(transfer);
+            }
+        }
+    }
+
+    /// Whether it was ever told that this payment is refused, or can never land.
+    pub(crate) fn has_refused(&self, payment: u32) -> bool {
+        self.refused.contains(&payment)
+    }
+
+    pub(crate) fn was_sent(&self, payment: u32) -> bool {
+        self.sent.contains_key(&payment)
+    }
+
+    fn count(&mut self, n: u32, call: &'static str) -> usize {
+        let calls = self.calls.entry((n, call)).or_default();
+        *calls += 1;
+        *calls - 1
+    }
+}
+
+pub(crate) struct SimChain(pub(crate) Arc<World>);
+
+fn error(kind: ErrorKind, operation: &'static str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: "as the plan says".into(),
+    }
+}
+
+impl SimChain {
+    fn transfer(&self, authorization: &Authorization, by: &str, at_ms: u64) -> ChainTransfer {
+        ChainTransfer {
+            transaction: format!("0x{by}{:04}", number_of(authorization)),
+            from: authorization.payer(),
+            atomic: authorization.value().atomic(),
+            at_ms,
+        }
+    }
+
+    /// Brings the transfer onto the chain after so long, if it is valid then; once for ever.
+    fn land(&self, authorization: &Authorization, by: &str, after_ms: u64) {
+        let (n, at) = (number_of(authorization), self.0.true_ms() + after_ms);
+        let mut ledger = self.0.chain.lock();
+        ledger.settle(self.0.true_ms());
+        if at < valid_until_ms(authorization) && !ledger.transfers.contains_key(&n) && !ledger.barred.contains(&n) {
+            let transfer = self.transfer(authorization, by, at);
+            ledger.coming.entry(n).or_insert((at, transfer));
+            ledger.settle(self.0.true_ms());
+        }
+        drop(ledger);
+        self.0
+            .trace(|| format!("chain: payment {n} lands through {by} at {at}"));
+    }
+
+    fn landed(&self, n: u32) -> Option<String> {
+        let mut ledger = self.0.chain.lock();
+        ledger.settle(self.0.true_ms());
+        ledger.transfers.get(&n).map(|t| t.transaction.clone())
+    }
+
+    /// What was not durable before it was sent could be sent twice as two.
+    fn judge_sent(&self, authorization: &Authorization, prepared: &Prepared) {
+        let n = number_of(authorization);
+        let before = self
+            .0
+            .chain
+            .lock()
+            .sent
+            .entry(n)
+            .or_insert_with(|| prepared.bytes.clone())
+            .clone();
+        if before != prepared.bytes {
+            self.0
+                .object("sent.other_bytes", format!("payment {n} was sent as two transactions"));
+        }
+        let id = self.0.notes.lock().ids.get(&n).copied();
+        let shadow = self.0.shadow.lock();
+        let row = id.and_then(|id| shadow.rows.get(&table::entity(Kind::Payment, &id.0.to_be_bytes())));
+        let payment: Option<Payment> = row.and_then(|row| codec::decode(&row.value).ok());
+        drop(shadow);
+        let ready = payment.is_some_and(|payment| match &payment.status {
+            Status::Claimed | Status::Released => false,
+            Status::Settling(p) | Status::Unknown(p) | Status::Declined(_, p) => p == prepared,
+            // An older try, while a younger one has already come back.
+            Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. } | Status::Refused(_) => true,
+        });
+        if !ready {
+            self.0.object(
+                "sent.early",
+                format!("payment {n} was sent before its bytes were durable"),
+            );
+        }
+    }
+
+    async fn ask(&self, n: u32, operation: &'static str, asks: &[Ask]) -> Result<(), PortError> {
+        self.0.linger(self.0.below(30)).await;
+        if self.0.is_calm() {
+            return Ok(());
+        }
+        let call = self.0.chain.lock().count(n, operation);
+        match asks.get(call) {
+            None => Ok(()),
+            Some(Ask::Fails) => Err(error(ErrorKind::Temporary, operation)),
+            Some(Ask::Unknown) => Err(error(ErrorKind::Unknown, operation)),
+            Some(Ask::Never) => Err(error(ErrorKind::Permanent, operation)),
+            Some(Ask::Panics) => panic!("{ORDERED_PANIC}"),
+            Some(Ask::Hangs) => std::future::pending().await,
+        }
+    }
+
+    async fn settle(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
+        let n = number_of(authorization);
+        self.0.linger(self.0.below(120)).await;
+        self.land(authorization, "a", 0);
+        // Here the transfer is on chain and nobody has been told.
+        self.0.linger(self.0.below(50)).await;
+        match self.landed(n) {
+            Some(transaction) => Ok(Submitted::Settled { transaction }),
+            None => Ok(declined("authorization_expired")),
+        }
+    }
+
+    async fn submitted(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
+        let n = number_of(authorization);
+        self.0.linger(self.0.below(20)).await;
+        if let Some(transaction) = self.landed(n) {
+            return Ok(Submitted::Settled { transaction });
+        }
+        if self.0.chain.lock().barred.contains(&n) {
+            return Err(error(ErrorKind::Permanent, "submit"));
+        }
+        let call = self.0.chain.lock().count(n, "submit");
+        let fate = self
+            .0
+            .plan
+            .fates
+            .get(&n)
+            .and_then(|f| f.submit.get(call))
+            .filter(|_| !self.0.is_calm());
+        let Some(fate) = fate else {
+            return self.settle(authorization).await;
+        };
+        self.0.trace(|| format!("chain: payment {n} meets {fate:?}"));
+        let lost = Err(error(ErrorKind::Unknown, "submit"));
+        match *fate {
+            Submit::Slow(ms) => {
+                self.0.linger(ms).await;
+                self.settle(authorization).await
+            }
+            Submit::LandsAnswerLost => {
+                self.land(authorization, "a", 0);
+                lost
+            }
+            Submit::LandsAndHangs => {
+                self.land(authorization, "a", 0);
+                std::future::pending().await
+            }
+            Submit::NothingAnswerLost => lost,
+            Submit::NothingAndHangs => std::future::pending().await,
+            Submit::AnswerLostLandsLater(ms) => {
+                self.land(authorization, "a", ms);
+                lost
+            }
+            Submit::Declines => Ok(declined("insufficient_funds")),
+            Submit::DeclinesLandsLater(ms) => {
+                self.land(authorization, "a", ms);
+                Ok(declined("settlement_failed"))
+            }
+            Submit::Temporary => Err(error(ErrorKind::Temporary, "submit")),
+            Submit::Permanent => {
+                self.0.chain.lock().barred.insert(n);
+                Err(error(ErrorKind::Permanent, "submit"))
+            }
+            Submit::PanicsBefore => panic!("{ORDERED_PANIC}"),
+            Submit::PanicsAfter => {
+                self.land(authorization, "a", 0);
+                panic!("{ORDERED_PANIC}");
+            }
+            Submit::ObservedSettled => {
+                self.land(authorization, "observer", 0);
+                self.settle(authorization).await
+            }
+            Submit::ObservedLost => {
+                self.land(authorization, "observer", 0);
+                lost
+            }
+        }
+    }
+}
+
+fn declined(reason: &str) -> Submitted {
+    Submitted::Declined(Decline {
+        reason: reason.into(),
+        message: "the chain says no".into(),
+    })
+}
+
+impl Settlement for SimChain {
+    fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
+        Box::pin(async move {
+            let n = number_of(authorization);
+            self.0.pass().await;
+            let asks = self.0.plan.fates.get(&n).map(|f| f.prepare.clone()).unwrap_or_default();
+            self.ask(n, "prepare", &asks).await?;
+            let mut ledger = self.0.chain.lock();
+            ledger.prepared += 1;
+            // Other bytes every time, as a fresh block hash makes them.
+            let bytes = [n.to_be_bytes().as_slice(), &ledger.prepared.to_be_bytes()].concat();
+            Ok(Prepared {
+                bytes,
+                transaction: String::new(),
+            })
+        })
+    }
+
+    fn submit<'a>(
+        &'a self,
+        authorization: &'a Authorization,
+        prepared: &'a Prepared,
+    ) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            self.judge_sent(authorization, prepared);
+            let n = number_of(authorization);
+            let _one = self.0.alone.enter(&self.0, "sent.at_once", u128::from(n));
+            let answer = self.submitted(authorization).await;
+            if matches!(&answer, Ok(Submitted::Declined(_)))
+                || answer.as_ref().is_err_and(|e| e.kind == ErrorKind::Permanent)
+            {
+                self.0.chain.lock().refused.insert(n);
+            }
+            self.0.pass().await;
+            self.0
+                .trace(|| format!("chain: payment {} is answered {answer:?}", number_of(authorization)));
+            answer
+        })
+    }
+
+    fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(async move {
+            let n = number_of(authorization);
+            self.0.pass().await;
+            let asks = self.0.plan.fates.get(&n).map(|f| f.lookup.clone()).unwrap_or_default();
+            self.ask(n, "lookup", &asks).await?;
+            Ok(match self.landed(n) {
+                Some(transaction) => Lookup::Landed { transaction },
+                None if self.0.true_ms() >= valid_until_ms(authorization) => {
+                    self.0.chain.lock().refused.insert(n);
+                    Lookup::Impossible
+                }
+                None => Lookup::Pending,
+            })
+        })
+    }
+}
+
+/// Everything on the chains, for the proof of the books.
+pub(crate) fn transfers(world: &World) -> Vec<ChainTransfer> {
+    let mut ledger = world.chain.lock();
+    ledger.settle(world.true_ms());
+    ledger.transfers.values().cloned().collect()
+}

@@ -1,0 +1,344 @@
+//! What must be true: of the store at any moment, of everything once it is at rest. The rules are written from the
+//! promises, not from the engine.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::FutureExt;
+use purser::verify::verify;
+use purser_actors::account;
+use purser_actors::card::{self, Card};
+use purser_actors::engine::Engine;
+use purser_actors::id::{CardId, PaymentId, SessionId};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::record::Record;
+use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::ledger::{Place, Transaction};
+use purser_actors::payment::{Payment, Status};
+use purser_actors::session::Session;
+use purser_storage::codec::{self, Stored};
+use purser_storage::{JournalStore, Row, RowKey, Store};
+
+use crate::chain::transfers;
+use crate::issuer::Order;
+use crate::plan::Step;
+use crate::store::SimStore;
+use crate::world::World;
+
+mod told;
+
+pub(super) type Wrong = (&'static str, String);
+
+/// Everything stored, as it is now: the books by `purser verify`, rows and events by what was acknowledged.
+pub(crate) fn inspect(world: &World, journal: &JournalStore) {
+    let compared = world.shadow.lock().compare(journal);
+    if let Err((rule, detail)) = compared {
+        return world.object(rule, detail);
+    }
+    if world.shadow.lock().oldest > 0 && !world.plan.forgets() {
+        return world.object("events.expired", "events were dropped that had to be kept");
+    }
+    let chain = transfers(world);
+    let report = verify(journal, Some(&chain)).now_or_never().and_then(Result::ok);
+    match report {
+        None => world.object("verify.unreadable", "the store could not be read"),
+        Some(report) if !report.findings.is_empty() => world.object("verify", report.findings[0].to_string()),
+        Some(_) => {}
+    }
+}
+
+/// Everything that is stored, read without the engine.
+struct Stock {
+    payments: BTreeMap<PaymentId, Payment>,
+    cards: BTreeMap<CardId, Card>,
+    accounts: BTreeMap<Vec<u8>, account::Account>,
+    sessions: BTreeMap<SessionId, Session>,
+    effects: Vec<Effect>,
+    /// Credited to holders, by cause, and received by the treasuries in all.
+    credits: BTreeMap<String, i128>,
+    treasury: i128,
+    records: Vec<Record>,
+}
+
+fn rows<'a>(world: &'a BTreeMap<RowKey, Row>, prefix: &'a [u8]) -> impl Iterator<Item = (&'a [u8], &'a Row)> {
+    let from = world.range::<[u8], _>((std::ops::Bound::Included(prefix), std::ops::Bound::Unbounded));
+    from.take_while(move |(key, _)| key.starts_with(prefix))
+        .map(move |(key, row)| (&key[prefix.len()..], row))
+}
+
+fn decode<T: Stored>(row: &Row) -> T {
+    codec::decode(&row.value).unwrap()
+}
+
+fn number(key: &[u8]) -> u128 {
+    u128::from_be_bytes(key.try_into().unwrap())
+}
+
+impl Stock {
+    fn of(world: &World) -> Self {
+        let shadow = world.shadow.lock();
+        let all = &shadow.rows;
+        let mut stock = Self {
+            payments: rows(all, &[table::ENTITY, Kind::Payment as u8])
+                .map(|(k, r)| (PaymentId(number(k)), decode(r)))
+                .collect(),
+            cards: rows(all, &[table::ENTITY, Kind::Card as u8])
+                .map(|(k, r)| (CardId(number(k)), decode(r)))
+                .collect(),
+            accounts: rows(all, &[table::ENTITY, Kind::Account as u8])
+                .map(|(k, r)| (k.to_vec(), decode(r)))
+                .collect(),
+            sessions: rows(all, &[table::ENTITY, Kind::Session as u8])
+                .map(|(k, r)| (SessionId(number(k)), decode(r)))
+                .collect(),
+            effects: rows(all, &[table::EFFECT]).map(|(_, r)| decode(r)).collect(),
+            credits: BTreeMap::new(),
+            treasury: 0,
+            records: shadow
+                .events
+                .iter()
+                .map(|e| Record::read(&e.payload).unwrap())
+                .collect(),
+        };
+        for (_, row) in rows(all, &[table::LEDGER]) {
+            let transaction: Transaction = decode(row);
+            for posting in transaction.postings {
+                match posting.place {
+                    Place::Holder(_) => *stock.credits.entry(transaction.cause.clone()).or_default() -= posting.atomic,
+                    Place::Treasury(_) => stock.treasury += posting.atomic,
+                    _ => {}
+                }
+            }
+        }
+        stock
+    }
+}
+
+impl Stock {
+    /// Into the trace: what everything has come to.
+    fn tell(&self, world: &World) {
+        use purser_actors::kernel::Entity;
+        for (id, payment) in &self.payments {
+            world.trace(|| format!("{id} ended as {}", payment.status()));
+        }
+        for (id, card) in &self.cards {
+            world.trace(|| format!("{id} ended as {}", card.status()));
+        }
+        for effect in &self.effects {
+            world.trace(|| format!("{} is stuck: {:?}", effect.id, effect.last_error));
+        }
+        let oldest = world.shadow.lock().oldest;
+        if oldest > 0 {
+            world.trace(|| format!("events are forgotten up to {oldest}"));
+        }
+    }
+}
+
+/// Everything at the end of a run: no fault is left, and nothing is under way.
+pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, tasks: usize) {
+    inspect(world, &store.journal);
+    let stock = Stock::of(world);
+    stock.tell(world);
+    let judged = drained(world, &stock, store)
+        .and_then(|()| outcomes(world, &stock))
+        .and_then(|()| told::answers(world, &stock))
+        .and_then(|()| told::holders(world, &stock))
+        .and_then(|()| shares(world, &stock))
+        .and_then(|()| room(world, engine, tasks));
+    if let Err((rule, detail)) = judged {
+        world.object(rule, detail);
+    }
+}
+
+/// Settlements under way, against the room that there is for them. A payment keeps its room for as long as somebody
+/// waits for it, so this holds in a first life in which no actor dies.
+pub(crate) fn in_flight(world: &World) {
+    let disturbed = world.lives() > 1 || world.plan.steps.iter().any(Step::disturbs);
+    let shadow = world.shadow.lock();
+    let all = rows(&shadow.rows, &[table::ENTITY, Kind::Payment as u8]).map(|(_, row)| decode::<Payment>(row));
+    let mut payers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
+    for payment in all.filter(|p| matches!(p.status, Status::Claimed | Status::Settling(_))) {
+        *payers.entry(payment.payer().key()).or_default() += 1;
+    }
+    drop(shadow);
+    let (sum, most) = (
+        payers.values().sum::<usize>(),
+        payers.values().max().copied().unwrap_or(0),
+    );
+    let settings = world.plan.settings;
+    if !disturbed && (sum > settings.in_flight_max || most > settings.in_flight_per_payer_max) {
+        world.object("room.in_flight", format!("{sum} settlements, {most} of one payer"));
+    }
+}
+
+fn wrong(rule: &'static str, detail: impl Into<String>) -> Result<(), Wrong> {
+    Err((rule, detail.into()))
+}
+
+/// No effect without an end but those that wait for a person, by name; no payment under way without one of them.
+fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> {
+    let unanswered = world.shadow.lock().unanswered();
+    if unanswered != 0 || store.headroom().queued != 0 {
+        return wrong("rest.queue", format!("{unanswered} batches were never answered"));
+    }
+    let doomed = world.plan.fates.values().any(crate::fate::Fate::needs_a_person);
+    for effect in &stock.effects {
+        if !effect.stuck || effect.last_error.is_none() || !doomed {
+            return wrong("rest.effect", format!("{effect:?}"));
+        }
+    }
+    for (number, id) in &world.notes.lock().ids {
+        let unsent = stock.payments.get(id).is_some_and(|p| p.status == Status::Released);
+        if unsent && world.chain.lock().was_sent(*number) {
+            return wrong("sent.released", format!("{id} was sent and is released as unsent"));
+        }
+    }
+    let open = stock
+        .payments
+        .iter()
+        .find(|(_, p)| !p.is_final() && p.status != Status::Released);
+    if let Some((id, payment)) = open {
+        return wrong("rest.payment", format!("{id} is {:?}", payment.status));
+    }
+    Ok(())
+}
+
+/// Every transfer on the chain has one card or one credit, and nothing else has either.
+fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let landed = transfers(world);
+    let sum: i128 = landed.iter().map(|t| i128::from(t.atomic)).sum();
+    if sum != stock.treasury {
+        return wrong(
+            "money.received",
+            format!("{sum} on the chain, {} booked", stock.treasury),
+        );
+    }
+    let press = world.press.lock();
+    let made: BTreeSet<CardId> = press
+        .orders
+        .values()
+        .filter(|(_, o)| matches!(o, Order::Made(_)))
+        .map(|(c, _)| *c)
+        .collect();
+    drop(press);
+    let mut outcomes: BTreeMap<String, (usize, i128)> = BTreeMap::new();
+    for (id, payment) in &stock.payments {
+        let cards: Vec<_> = stock
+            .cards
+            .iter()
+            .filter(|(_, card)| card.payment == *id)
+            .map(|(id, _)| *id)
+            .collect();
+        let causes = cards.iter().map(ToString::to_string).chain([id.to_string()]);
+        let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
+        let ready = cards.iter().filter(|id| made.contains(id)).count();
+        let paid = i128::from(payment.price().atomic());
+        let transfer = landed
+            .iter()
+            .find(|t| Some(t.transaction.as_str()) == payment.transaction());
+        let waits = stock
+            .effects
+            .iter()
+            .any(|e| cards.iter().any(|c| e.work == Work::IssueCard(*c)));
+        let good = match (transfer.is_some(), ready, credited) {
+            (true, 1, 0) => true,
+            (true, 0, credited) if credited == paid => true,
+            (true, 0, 0) => waits,
+            (false, 0, 0) => true,
+            _ => false,
+        };
+        if !good {
+            let detail = format!(
+                "{id} is {:?}: {ready} cards, {credited} of {paid} credited",
+                payment.status
+            );
+            return wrong("money.outcome", detail);
+        }
+        if let Some(transfer) = transfer {
+            outcomes.entry(transfer.transaction.clone()).or_default().0 += 1;
+        }
+    }
+    for transfer in &landed {
+        let claims = outcomes.get(&transfer.transaction).map_or(0, |(n, _)| *n);
+        if claims != 1 {
+            return wrong(
+                "money.claims",
+                format!("{} settled {claims} payments", transfer.transaction),
+            );
+        }
+    }
+    for (id, card) in &stock.cards {
+        let is_made = made.contains(id);
+        let says = matches!(
+            card.status,
+            card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_)
+        );
+        // What a person must look at may have gone either way.
+        let stuck = stock.effects.iter().any(|e| e.work == Work::IssueCard(*id));
+        if is_made != says && !stuck {
+            return wrong(
+                "card.issuer",
+                format!("{id} is {:?}, and the issuer made it: {is_made}", card.status),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// No cap is ever passed, and every reserved share ends with what it was reserved for.
+fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let caps = world.plan.settings.caps;
+    for (key, account) in &stock.accounts {
+        let mut days: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+        let of_it = stock
+            .records
+            .iter()
+            .filter(|r| r.kind == Kind::Account as u8 && r.id == *key);
+        for record in of_it {
+            let (share, sign) = match codec::decode(&record.event).unwrap() {
+                account::Event::Reserved(share) => (share, 1),
+                account::Event::Freed(share) => (share, -1),
+                _ => continue,
+            };
+            let day = days.entry(share.day).or_default();
+            day.0 += sign;
+            day.1 += sign * share.cents.get() as i64;
+            let (cards, cents) = *day;
+            if cards < 0 || cents < 0 || cards > i64::from(caps.cards) || cents > caps.sum.get() as i64 {
+                return wrong("caps", format!("{:?}: {cards} cards and {cents} cents", account.wallet));
+            }
+        }
+        let held: i64 = days.values().map(|(cards, _)| cards).sum();
+        let of_it = stock.payments.values().filter(|p| p.payer() == account.wallet);
+        let due = of_it
+            .filter(|p| !matches!(p.status, Status::Released | Status::Refused(_)))
+            .count();
+        if held != due as i64 {
+            return wrong(
+                "shares",
+                format!("{:?}: {held} reserved for {due} payments", account.wallet),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Everything that was taken was given back.
+fn room(world: &World, engine: &Engine, tasks: usize) -> Result<(), Wrong> {
+    let (census, settings) = (engine.census(), world.plan.settings);
+    if census.permits_free != settings.in_flight_max || census.payers != 0 || census.turns != 0 {
+        return wrong("rest.room", format!("{census:?}"));
+    }
+    if census.resident.iter().any(|n| *n != 0) || !engine.is_sound() {
+        return wrong("rest.resident", format!("{census:?}"));
+    }
+    if tasks > standing_tasks(world) {
+        return wrong("rest.tasks", format!("{tasks} tasks are alive"));
+    }
+    Ok(())
+}
+
+/// Tasks that are alive in a process at rest, at most: the root, four guardians, three supervisors of deliveries with
+/// the deliveries that they keep, the housekeeper; the committer and the keeper of ours.
+pub(crate) fn standing_tasks(world: &World) -> usize {
+    11 + 3 * world.plan.settings.retry.running_max
+}

@@ -1,0 +1,193 @@
+//! What callers were told, held against what is stored at the end.
+
+use std::collections::BTreeSet;
+
+use purser_actors::card;
+use purser_actors::engine::PayError;
+use purser_actors::kernel::Kind;
+use purser_actors::payment::{Outcome, Status};
+use purser_storage::codec;
+
+use super::{Stock, Wrong, wrong};
+use crate::clients::{Call, Notes, payer, product, request, wallet};
+use crate::world::World;
+
+/// Whether another presentation of the payment could have changed what a call was told.
+fn presented_again(calls: &[Call], n: usize) -> bool {
+    let call = &calls[n];
+    calls.iter().enumerate().any(|(m, other)| {
+        m != n
+            && other.payment == call.payment
+            && other.request == call.request
+            && other.told.as_ref().is_none_or(|(told, _)| *told > call.asked)
+    })
+}
+
+/// What was told stays true.
+pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let notes = world.notes.lock();
+    for (n, call) in notes.calls.iter().enumerate() {
+        let Some((_, answer)) = &call.told else { continue };
+        let id = notes.ids[&call.payment];
+        let payment = stock.payments.get(&id);
+        let told = || {
+            format!(
+                "payment {}, call {n} was told {answer:?}; it is {payment:?}",
+                call.payment
+            )
+        };
+        match answer {
+            Ok(paid) => {
+                let Some(payment) = payment else {
+                    return wrong("answer.lost", told());
+                };
+                let same = match (&paid.outcome, &payment.status) {
+                    (
+                        Outcome::Fulfilled {
+                            product,
+                            transaction,
+                            session,
+                        },
+                        Status::Fulfilled {
+                            product: p,
+                            transaction: t,
+                        },
+                    ) => {
+                        product == p
+                            && transaction == t
+                            && *session == payment.claim.session.id
+                            && stock.sessions.contains_key(session)
+                    }
+                    (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
+                        transaction == t && *amount == payment.price()
+                    }
+                    (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
+                    (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. }) => true,
+                    (Outcome::Declined(_) | Outcome::Unavailable, _) => {
+                        payment.status == Status::Released || presented_again(&notes.calls, n)
+                    }
+                    (Outcome::Pending, Status::Released) => false,
+                    (Outcome::Pending, _) => true,
+                };
+                if !same || paid.payment != id || request(call.request) != payment.claim.request {
+                    return wrong("answer.contradicted", told());
+                }
+                if paid.won && call.session != payment.claim.session.id {
+                    return wrong("answer.won", told());
+                }
+            }
+            Err(PayError::AlreadyUsed) => {
+                if payment.is_none_or(|p| p.claim.request == request(call.request)) {
+                    return wrong("answer.used", told());
+                }
+            }
+            Err(PayError::Unknown(_)) => {}
+            Err(_) => {
+                let others = notes.calls.iter().filter(|c| c.payment == call.payment);
+                let refused = |c: &Call| matches!(&c.told, Some((_, Err(e))) if !matches!(e, PayError::Unknown(_)));
+                if payment.is_some() && others.clone().all(refused) {
+                    return wrong("answer.claimed", told());
+                }
+            }
+        }
+    }
+    let mut winners = BTreeSet::new();
+    let won = notes
+        .calls
+        .iter()
+        .filter(|c| matches!(&c.told, Some((_, Ok(paid))) if paid.won));
+    for call in won {
+        if !winners.insert(call.payment) {
+            return wrong("answer.two_won", format!("payment {}", call.payment));
+        }
+    }
+    frozen(&notes)
+}
+
+/// Nobody buys from a frozen account: between the operator's word and the next, no claim wins.
+fn frozen(notes: &Notes) -> Result<(), Wrong> {
+    for freeze in notes.freezes.iter().filter(|f| f.frozen) {
+        let Some(since) = freeze.told else { continue };
+        let thaws = notes.freezes.iter().filter(|f| f.wallet == freeze.wallet && !f.frozen);
+        // A thaw that was asked for and not answered may still have come.
+        if thaws
+            .clone()
+            .any(|f| f.asked < since && f.told.is_none_or(|told| told > freeze.asked))
+        {
+            continue;
+        }
+        let until = thaws
+            .filter(|f| f.asked > since)
+            .map(|f| f.asked)
+            .min()
+            .unwrap_or(u64::MAX);
+        let bought = notes.calls.iter().find(|call| {
+            payer(call.payment) == freeze.wallet
+                && call.asked > since
+                && matches!(&call.told, Some((told, Ok(paid))) if paid.won && *told < until)
+        });
+        if let Some(call) = bought {
+            return wrong(
+                "frozen.bought",
+                format!("payment {} of wallet {}", call.payment, freeze.wallet),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What owners and the operator were told.
+pub(super) fn holders(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let notes = world.notes.lock();
+    for card in &notes.closed {
+        if !stock
+            .cards
+            .get(card)
+            .is_some_and(|c| matches!(c.status, card::Status::Closed(_)))
+        {
+            return wrong("card.reopened", card.to_string());
+        }
+    }
+    for (card, times) in &notes.revealed {
+        let kept = stock.records.iter().filter(|r| {
+            r.kind == Kind::Card as u8
+                && r.id == card.0.to_be_bytes()
+                && matches!(codec::decode(&r.event), Ok(card::Event::Revealed(_)))
+        });
+        if kept.count() < *times {
+            return wrong("card.revealed", format!("{card} was shown {times} times"));
+        }
+    }
+    if let Some(session) = notes.sessions.iter().find(|s| !stock.sessions.contains_key(s)) {
+        return wrong("session.lost", session.to_string());
+    }
+    for (session, generation) in &notes.generations {
+        if stock.sessions[session].generation < *generation {
+            return wrong("session.generation", format!("{session}: {generation} was given"));
+        }
+    }
+    if let Some(session) = notes.revoked.keys().find(|s| stock.sessions[*s].is_active()) {
+        return wrong("session.revoked", session.to_string());
+    }
+    for n in 0..4 {
+        let of_it: Vec<_> = notes.freezes.iter().filter(|f| f.wallet == n).collect();
+        let Some(last) = of_it.last() else { continue };
+        let alone = of_it[..of_it.len() - 1]
+            .iter()
+            .all(|f| f.told.is_some_and(|told| told < last.asked));
+        let is = stock.accounts.get(&wallet(n).key()).is_some_and(|a| a.frozen.is_some());
+        if alone && last.told.is_some() && is != last.frozen {
+            return wrong("account.frozen", format!("wallet {n}: {is}"));
+        }
+    }
+    for call in &notes.calls {
+        let Some((_, Ok(paid))) = &call.told else { continue };
+        let owner = wallet(payer(call.payment));
+        if let Some(card) = product(&paid.outcome)
+            && stock.cards.get(&card).is_none_or(|c| c.owner != owner)
+        {
+            return wrong("card.owner", card.to_string());
+        }
+    }
+    Ok(())
+}

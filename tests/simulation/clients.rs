@@ -1,0 +1,248 @@
+//! Whoever calls: agents that pay, repeat, race and vanish, owners that look, the operator. What each was told is kept,
+//! to be held against everything that comes later.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::engine::{Engine, Paid, PayError, PayRequest};
+use purser_actors::id::{CardId, PaymentId, SessionId, Wallet};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::{NewSession, Outcome, Product, Purchase};
+use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
+use sha2::{Digest, Sha256};
+
+use crate::answers;
+use crate::world::World;
+
+/// One presentation of a payment.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    pub(crate) payment: u32,
+    pub(crate) request: u8,
+    pub(crate) session: SessionId,
+    pub(crate) asked: u64,
+    /// When the answer came, and what it was.
+    pub(crate) told: Option<(u64, Result<Paid, PayError>)>,
+}
+
+/// A change of an account by the operator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Freeze {
+    pub(crate) wallet: u8,
+    pub(crate) frozen: bool,
+    pub(crate) asked: u64,
+    pub(crate) told: Option<u64>,
+}
+
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub(crate) authorizations: BTreeMap<u32, Authorization>,
+    pub(crate) ids: BTreeMap<u32, PaymentId>,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) freezes: Vec<Freeze>,
+    pub(crate) closed: BTreeSet<CardId>,
+    pub(crate) revealed: BTreeMap<CardId, usize>,
+    pub(crate) signed_in: BTreeSet<u8>,
+    /// Sessions that somebody was told are open.
+    pub(crate) sessions: BTreeSet<SessionId>,
+    /// The newest generation of its token that somebody was given, by session.
+    pub(crate) generations: BTreeMap<SessionId, u32>,
+    /// When somebody was told that a session is revoked.
+    pub(crate) revoked: BTreeMap<SessionId, u64>,
+    /// Clients of this life that wait for an answer.
+    pub(crate) waiting: usize,
+}
+
+pub(crate) fn wallet(n: u8) -> Wallet {
+    match n {
+        0 | 1 => Wallet::Evm([n + 1; 20]),
+        _ => Wallet::Solana([n + 1; 32]),
+    }
+}
+
+/// Who pays: the first wallet most often, so that payments of one account meet.
+pub(crate) fn payer(payment: u32) -> u8 {
+    [0, 0, 2, 1, 0, 2, 3, 0][payment as usize % 8]
+}
+
+/// The hash of a session's token of a generation.
+pub(crate) fn token(session: SessionId, generation: u32) -> [u8; 32] {
+    Sha256::digest([session.0.to_be_bytes().as_slice(), &generation.to_be_bytes()].concat()).into()
+}
+
+pub(crate) fn request(n: u8) -> [u8; 32] {
+    [n; 32]
+}
+
+/// Each payment has an amount of its own, so that the issuer's calls tell which it was.
+fn amount(payment: u32) -> Cents {
+    Cents::new(500 + u64::from(payment))
+}
+
+pub(crate) fn payment_of_amount(amount: Cents) -> u32 {
+    (amount.get() - 500) as u32
+}
+
+fn authorization(world: &World, payment: u32) -> Authorization {
+    let until_ms = world.true_ms() + [4_000, 30_000, 120_000][payment as usize % 3];
+    let fee = [0, 100][payment as usize % 2];
+    let value = Usdc::from_cents(Cents::new(amount(payment).get() + fee)).unwrap();
+    let mut mark = [0; 32];
+    mark[28..].copy_from_slice(&payment.to_be_bytes());
+    match wallet(payer(payment)) {
+        Wallet::Evm(from) => Authorization::Evm(EvmAuthorization {
+            from,
+            to: [9; 20],
+            value,
+            valid_after: 0,
+            valid_before: until_ms,
+            nonce: mark,
+            signature: [0; 65],
+        }),
+        Wallet::Solana(payer) => {
+            let mut blockhash = [0; 32];
+            blockhash[..8].copy_from_slice(&until_ms.to_be_bytes());
+            Authorization::Solana(SolanaTransfer {
+                transaction: vec![7; 300],
+                message_hash: mark,
+                payer,
+                value,
+                blockhash,
+            })
+        }
+    }
+}
+
+pub(crate) fn number_of(authorization: &Authorization) -> u32 {
+    let mark = match authorization {
+        Authorization::Evm(a) => &a.nonce,
+        Authorization::Solana(t) => &t.message_hash,
+    };
+    u32::from_be_bytes(*mark.last_chunk().unwrap())
+}
+
+/// When it stops being valid, by the chain's time.
+pub(crate) fn valid_until_ms(authorization: &Authorization) -> u64 {
+    match authorization {
+        Authorization::Evm(a) => a.valid_before,
+        Authorization::Solana(t) => u64::from_be_bytes(*t.blockhash.first_chunk().unwrap()),
+    }
+}
+
+/// The clients of one life.
+#[derive(Clone)]
+pub(crate) struct Clients {
+    pub(crate) world: Arc<World>,
+    pub(crate) engine: Engine,
+}
+
+impl Clients {
+    /// Lets a client do something for as long as it takes; nobody hears of it after the process's death.
+    pub(crate) fn go(&self, what: impl Future<Output = ()> + Send + 'static) {
+        let world = self.world.clone();
+        world.notes.lock().waiting += 1;
+        tokio::spawn(async move {
+            what.await;
+            world.notes.lock().waiting -= 1;
+        });
+    }
+
+    pub(crate) fn new_session(&self) -> NewSession {
+        let id = SessionId(self.world.random());
+        NewSession {
+            id,
+            first: token(id, 0),
+            life_ms: 3_600_000,
+        }
+    }
+
+    pub(crate) fn pay(&self, payment: u32, request_no: u8, patience_ms: Option<u64>) {
+        let (world, engine, session) = (self.world.clone(), self.engine.clone(), self.new_session());
+        let asked = world.moment();
+        let mut notes = world.notes.lock();
+        let authorization = notes
+            .authorizations
+            .entry(payment)
+            .or_insert_with(|| authorization(&world, payment));
+        let authorization = authorization.clone();
+        let id = engine.payment_id(&authorization);
+        let known = *notes.ids.entry(payment).or_insert(id);
+        let call = notes.calls.len();
+        notes.calls.push(Call {
+            payment,
+            request: request_no,
+            session: session.id,
+            asked,
+            told: None,
+        });
+        drop(notes);
+        if id != known {
+            world.object("payment.id", format!("payment {payment} was {known} and is {id}"));
+        }
+        let request = PayRequest {
+            authorization,
+            purchase: Purchase::Card {
+                amount: amount(payment),
+            },
+            request: request(request_no),
+            session,
+        };
+        self.go(async move {
+            let patience = patience_ms.map_or(Duration::MAX, Duration::from_millis);
+            let Ok(answer) = tokio::time::timeout(patience, engine.pay(request)).await else {
+                return world.trace(|| format!("client {call} goes away"));
+            };
+            if world.is_dead() {
+                return;
+            }
+            world.trace(|| format!("client {call} is told of payment {payment}: {answer:?}"));
+            answers::judge(&world, payment, &answer);
+            world.notes.lock().calls[call].told = Some((world.moment(), answer));
+        });
+    }
+
+    pub(crate) fn read(&self, wallet_no: u8) {
+        let (world, engine, owner) = (self.world.clone(), self.engine.clone(), wallet(wallet_no));
+        let known = bought(&world, owner);
+        self.go(async move {
+            let account = engine.account(&owner).await;
+            let cards = engine.cards_of(&owner, None, 1_000).await;
+            if world.is_dead() {
+                return;
+            }
+            if let Ok((cards, more)) = cards {
+                let missing = known.iter().find(|id| !cards.iter().any(|(card, _)| card == *id));
+                if let Some(missing) = missing.filter(|_| !more) {
+                    world.object("read.cards", format!("{missing} was sold and is not listed"));
+                }
+            }
+            if let Ok(None) = account
+                && !known.is_empty()
+            {
+                world.object("read.account", "an account that has bought is not there");
+            }
+        });
+    }
+}
+
+pub(crate) fn product(outcome: &Outcome) -> Option<CardId> {
+    match outcome {
+        Outcome::Fulfilled {
+            product: Product::Card(card),
+            ..
+        } => Some(*card),
+        _ => None,
+    }
+}
+
+/// Cards that a wallet was told it has.
+fn bought(world: &World, owner: Wallet) -> BTreeSet<CardId> {
+    let notes = world.notes.lock();
+    let told = notes.calls.iter().filter(|call| wallet(payer(call.payment)) == owner);
+    told.filter_map(|call| match &call.told {
+        Some((_, Ok(paid))) => product(&paid.outcome),
+        _ => None,
+    })
+    .collect()
+}

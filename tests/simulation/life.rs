@@ -1,0 +1,220 @@
+//! One run: lives of the process on one disk, from birth through recovery to death, and a rest at the end at which
+//! everything must have come to something.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use purser_actors::engine::{Engine, Parts};
+use purser_storage::fault::Faults;
+use purser_storage::{JournalStore, Store};
+
+use crate::birth::{boot, bury};
+use crate::chain::SimChain;
+use crate::checks;
+use crate::clients::Clients;
+use crate::issuer::SimIssuer;
+use crate::plan::{Death, Plan, Step};
+use crate::store::SimStore;
+use crate::watchers::{self, Stream};
+use crate::world::{Objection, World};
+
+/// What a run came to.
+pub(crate) struct Outcome {
+    pub(crate) objection: Option<Objection>,
+    pub(crate) trace: Vec<String>,
+    /// Points at which the process could have died.
+    pub(crate) points: u64,
+    pub(crate) lives: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Died,
+    Rested,
+}
+
+/// Simulated time in which everything must have come to rest, in milliseconds.
+const PATIENCE_MS: u64 = 3_600_000;
+
+pub(crate) fn run(plan: &Plan, traced: bool) -> Outcome {
+    let world = World::new(plan, traced);
+    let mut at = 0;
+    loop {
+        let mut death = Death::PowerCut;
+        let end = live(&world, &mut at, &mut death);
+        if world.objection().is_some() {
+            break;
+        }
+        bury(&world, death);
+        if end == End::Rested {
+            // What was at rest is still so after the power went.
+            let last = in_a_runtime(&world, async {
+                boot(&world, false);
+                End::Rested
+            });
+            debug_assert!(last == End::Rested);
+            break;
+        }
+    }
+    Outcome {
+        objection: world.objection(),
+        trace: world.traced(),
+        points: world.points(),
+        lives: world.lives(),
+    }
+}
+
+fn in_a_runtime(world: &Arc<World>, life: impl Future<Output = End>) -> End {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        // So that death comes between two tasks, wherever they are.
+        .event_interval(1)
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        world.born();
+        let end = life.await;
+        world.buried();
+        end
+    })
+}
+
+fn live(world: &Arc<World>, at: &mut usize, death: &mut Death) -> End {
+    in_a_runtime(world, async {
+        let Some(journal) = boot(world, true) else {
+            return End::Died;
+        };
+        tokio::select! {
+            biased;
+            () = world.until_dead() => End::Died,
+            () = script(world, journal, at, death) => End::Rested,
+        }
+    })
+}
+
+/// The process, from its start to the plan's end.
+async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, death: &mut Death) {
+    world.notes.lock().waiting = 0;
+    let store = SimStore::new(journal, world);
+    let tasks = tokio::runtime::Handle::current().metrics();
+    tokio::spawn(store.clone().commit_all());
+    tokio::spawn(store.clone().keep());
+    let mut stream = Stream::open(world, store.clone());
+    let parts = Parts {
+        store: store.clone(),
+        clock: world.clone(),
+        entropy: world.clone(),
+        settlement: Arc::new(SimChain(world.clone())),
+        issuer: Arc::new(SimIssuer(world.clone())),
+        deposits: Vec::new(),
+        settings: world.plan.settings,
+    };
+    let engine = match Engine::start(parts).await {
+        Ok(engine) => engine,
+        Err(error) => return world.object("start.refused", error.to_string()),
+    };
+    let clients = Clients {
+        world: world.clone(),
+        engine,
+    };
+    while let Some(step) = world.plan.steps.get(*at) {
+        *at += 1;
+        world.trace(|| format!("step {at}: {step:?}"));
+        if let Step::Die { how, .. } = step {
+            *death = *how;
+        }
+        perform(step, &clients, &store, &mut stream).await;
+    }
+    rest(&clients, &store).await;
+    part(world, &store, &mut stream).await;
+    let alive = tasks.num_alive_tasks();
+    world.trace(|| format!("at rest with {alive} tasks"));
+    checks::at_rest(world, &clients.engine, &store, alive).await;
+    if stream.hub.subscriptions() != 0 {
+        world.object("rest.subscriptions", format!("{} are left", stream.hub.subscriptions()));
+    }
+}
+
+async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut Stream) {
+    let world = &clients.world;
+    let faults = Faults::default();
+    match *step {
+        Step::Pay {
+            payment,
+            request,
+            patience_ms,
+        } => clients.pay(payment, request, patience_ms),
+        Step::Read { wallet } => clients.read(wallet),
+        Step::Watch { wallet } => stream.watch(wallet),
+        Step::Stall { watcher, ms } => stream.stall(watcher, ms),
+        Step::Reconnect { watcher } => stream.connect(usize::from(watcher)),
+        Step::SignIn { wallet, nonce } => clients.sign_in(wallet, nonce),
+        Step::Link { wallet, uses } => clients.link(wallet, uses),
+        Step::Freeze { wallet, frozen } => clients.freeze(wallet, frozen),
+        Step::Card { payment, closes } => clients.card(payment, closes),
+        Step::Wait { ms } => tokio::time::sleep(Duration::from_millis(ms)).await,
+        Step::SetClock { by_ms } => world.set_clock(by_ms),
+        Step::Panic { after, before } => world.trips.lock().panic = Some((after, before)),
+        Step::ReadErrors { after, times } => world.trips.lock().reads = Some((after, times)),
+        Step::SyncFails { after } => world.disk.set_faults(Faults {
+            sync_fails_after: Some(after),
+            ..faults
+        }),
+        Step::DiskFull { after_bytes } => world.disk.set_faults(Faults {
+            capacity: Some(world.disk.used_bytes() + after_bytes),
+            ..faults
+        }),
+        Step::SnapshotsDie { after } => world.source.die_after(Some(after)),
+        Step::Die { after, .. } => world.light_fuse(Some(after)),
+        Step::Refresh { nth, back } => clients.refresh(nth, back),
+        Step::Inspect => checks::inspect(world, &store.journal),
+        Step::Rest => {
+            rest(clients, store).await;
+            checks::at_rest(world, &clients.engine, store, 0).await;
+            world.calm.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Faults are over: everybody gets an answer, every effect comes to its end, everything goes to sleep.
+async fn rest(clients: &Clients, store: &SimStore) {
+    let (world, engine) = (&clients.world, &clients.engine);
+    world.trace(|| "calm".into());
+    world.calm.store(true, Ordering::Relaxed);
+    world.light_fuse(None);
+    *world.trips.lock() = Default::default();
+    world.disk.set_faults(Faults::default());
+    world.source.die_after(None);
+    let begun = world.true_ms();
+    loop {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        let effects = engine.open_effects(10_000).await.unwrap_or_default();
+        let waiting = world.notes.lock().waiting;
+        let asleep = engine.census().resident.iter().sum::<usize>() == 0;
+        if effects.iter().all(|e| e.stuck) && waiting == 0 && asleep && store.headroom().queued == 0 {
+            return;
+        }
+        if world.true_ms() > begun + PATIENCE_MS {
+            let census = engine.census();
+            let detail = format!("{waiting} clients wait, {census:?}, open: {effects:?}");
+            return world.object("rest.never", detail);
+        }
+    }
+}
+
+/// Every subscriber comes back, takes what it has not seen, and goes; then nothing is left of anybody.
+async fn part(world: &World, store: &SimStore, stream: &mut Stream) {
+    stream.connect_all();
+    watchers::settle().await;
+    checks::inspect(world, &store.journal);
+    watchers::judge(world);
+    stream.disconnect_all();
+    // A timer that somebody had set for work that is done by now still has to go off.
+    let (tasks, begun) = (tokio::runtime::Handle::current().metrics(), world.true_ms());
+    while tasks.num_alive_tasks() > checks::standing_tasks(world) && world.true_ms() < begun + PATIENCE_MS {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+    }
+    watchers::settle().await;
+}

@@ -1,0 +1,24 @@
+//! The real engine, journal and recovery on one thread from one seed: simulated time, disk, chains, issuer, clients and
+//! deaths. ARCHITECTURE.md says what is checked.
+//!
+//! `PURSER_SIM_SEEDS` sets the number of fresh seeds, `PURSER_SIM_SEED` replays one and tells its story.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
+
+mod answers;
+mod birth;
+mod chain;
+mod checks;
+mod clients;
+mod fate;
+mod issuer;
+mod life;
+mod owners;
+mod plan;
+mod planted;
+mod results;
+mod seeds;
+mod shadow;
+mod shrink;
+mod store;
+mod watchers;
+mod world;

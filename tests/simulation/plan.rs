@@ -1,0 +1,321 @@
+//! A run as data: who pays what when, what the outside does with each payment, and what goes wrong. A seed makes a
+//! plan; a plan can be thinned out and still says everything.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use purser_actors::account::Caps;
+use purser_actors::engine::Settings;
+use purser_actors::kernel::delivery::Retry;
+use purser_actors::kernel::family::Limits;
+use purser_actors::money::Cents;
+use purser_storage::fault::Seeded;
+
+use crate::fate::Fate;
+
+/// One thing that happens. Steps follow each other at once unless one waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A client presents a payment for a request; it goes away after its patience, if it has any.
+    Pay {
+        payment: u32,
+        request: u8,
+        patience_ms: Option<u64>,
+    },
+    /// A client reads everything of a wallet.
+    Read {
+        wallet: u8,
+    },
+    /// A client begins to watch a wallet from the beginning, with room for so many bytes.
+    Watch {
+        wallet: u8,
+    },
+    /// A watcher reads nothing for a while.
+    Stall {
+        watcher: u8,
+        ms: u64,
+    },
+    /// A watcher goes away and comes back with its cursor.
+    Reconnect {
+        watcher: u8,
+    },
+    /// A wallet signs in with a nonce.
+    SignIn {
+        wallet: u8,
+        nonce: u8,
+    },
+    /// A login link is made, and used so many times at once.
+    Link {
+        wallet: u8,
+        uses: u8,
+    },
+    /// The operator freezes an account, or lets it go.
+    Freeze {
+        wallet: u8,
+        frozen: bool,
+    },
+    /// The owner looks at the card of a payment, or closes it.
+    Card {
+        payment: u32,
+        closes: bool,
+    },
+    /// Time goes by.
+    Wait {
+        ms: u64,
+    },
+    /// The machine's clock is set.
+    SetClock {
+        by_ms: i64,
+    },
+    /// The so-many-th commit of an actor from here panics, before it was enqueued or behind.
+    Panic {
+        after: u32,
+        before: bool,
+    },
+    /// So many reads of rows fail from the so-many-th on.
+    ReadErrors {
+        after: u32,
+        times: u32,
+    },
+    /// The disk fails: its next sync but so many, or when it has grown by so many bytes.
+    SyncFails {
+        after: u64,
+    },
+    DiskFull {
+        after_bytes: u64,
+    },
+    /// The snapshots stop after so many rows.
+    SnapshotsDie {
+        after: usize,
+    },
+    /// The process dies after so many more points.
+    Die {
+        after: u32,
+        how: Death,
+    },
+    /// Somebody refreshes the so-many-th session, with its token or one of so many before.
+    Refresh {
+        nth: u8,
+        back: u32,
+    },
+    /// All is looked at as it is.
+    Inspect,
+    /// Nothing goes wrong until everything that is under way is done; then all is looked at.
+    Rest,
+}
+
+impl Step {
+    /// Whether actors die of it.
+    pub(crate) const fn disturbs(&self) -> bool {
+        matches!(self, Self::Panic { .. } | Self::ReadErrors { .. })
+    }
+}
+
+/// What is left of the disk when a process has died.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Death {
+    /// All that was written.
+    Kill,
+    /// What was synced, and of the rest whatever chance leaves.
+    PowerCut,
+    /// The same, and the snapshots are gone.
+    SnapshotsLost,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) settings: Settings,
+    pub(crate) watch_bytes: usize,
+    pub(crate) lag_limit_bytes: u64,
+    /// The disk takes up to so many milliseconds for a sync, and now and then much longer.
+    pub(crate) sync_ms: u64,
+    /// Events above this are forgotten once they are exported.
+    pub(crate) retention_bytes: u64,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) fates: BTreeMap<u32, Fate>,
+}
+
+/// A retention that no run fills.
+pub(crate) const FOREVER: u64 = 1 << 40;
+
+pub(crate) const WALLETS: u64 = 4;
+
+pub(crate) fn pick<T: Copy>(chance: &mut Seeded, from: &[T]) -> T {
+    from[chance.below(from.len() as u64) as usize]
+}
+
+impl Plan {
+    /// Whether old events go.
+    pub(crate) fn forgets(&self) -> bool {
+        self.retention_bytes != FOREVER
+    }
+
+    pub(crate) fn of(seed: u64) -> Self {
+        let mut chance = Seeded::new(seed);
+        let mut plan = Self {
+            seed,
+            settings: settings(&mut chance),
+            watch_bytes: pick(&mut chance, &[2_000, 8_000, 1 << 20]),
+            lag_limit_bytes: pick(&mut chance, &[8_000, 16 << 20, 16 << 20]),
+            sync_ms: pick(&mut chance, &[2, 8, 60]),
+            retention_bytes: pick(&mut chance, &[1, FOREVER, FOREVER]),
+            steps: Vec::new(),
+            fates: BTreeMap::new(),
+        };
+        // Now and then a long one: several segments, exports, accounts with a past.
+        let length = 12 + chance.below(36) + if chance.one_in(10) { 120 } else { 0 };
+        let mut payments = 0;
+        for _ in 0..length {
+            let step = step(&mut chance, &mut payments);
+            if let Step::Pay { payment, .. } = step {
+                plan.fates.entry(payment).or_insert_with(|| Fate::of(&mut chance));
+            }
+            // The same at once, as an impatient client or its proxy sends it.
+            let again = matches!(step, Step::Pay { .. }) && chance.one_in(6);
+            plan.steps.extend(std::iter::repeat_n(step, if again { 2 } else { 1 }));
+            if chance.one_in(2) {
+                let ms = pick(&mut chance, &[1, 5, 20, 100, 700, 3_000, 20_000]);
+                plan.steps.push(Step::Wait { ms });
+            }
+        }
+        plan
+    }
+}
+
+fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
+    let wallet = chance.below(WALLETS) as u8;
+    let watcher = chance.below(4) as u8;
+    let known = chance.below(u64::from(*payments).max(1)) as u32;
+    match chance.below(72) {
+        0..20 => {
+            *payments += 1;
+            pay(chance, *payments - 1)
+        }
+        20..30 => pay(chance, known),
+        30..33 => Step::Read { wallet },
+        33..36 => Step::Watch { wallet },
+        36 => Step::Stall {
+            watcher,
+            ms: pick(chance, &[50, 2_000, 60_000]),
+        },
+        37..39 => Step::Reconnect { watcher },
+        39..42 => Step::SignIn {
+            wallet,
+            nonce: chance.below(3) as u8,
+        },
+        44 => Step::Link {
+            wallet,
+            uses: 1 + chance.below(3) as u8,
+        },
+        42 => Step::Freeze { wallet, frozen: true },
+        43 => Step::Freeze { wallet, frozen: false },
+        45..47 => Step::Card {
+            payment: known,
+            closes: chance.one_in(3),
+        },
+        47..49 => Step::SetClock {
+            by_ms: pick(chance, &[-90_000, -1_000, 1_000, 600_000, 7_200_000, 86_400_000]),
+        },
+        49..52 => Step::Panic {
+            after: chance.below(12) as u32,
+            before: chance.one_in(2),
+        },
+        52 => Step::ReadErrors {
+            after: chance.below(30) as u32,
+            times: 1 + chance.below(2) as u32,
+        },
+        53 => Step::SyncFails {
+            after: chance.below(20),
+        },
+        54 => match chance.below(2) {
+            0 => Step::DiskFull {
+                after_bytes: chance.below(90_000),
+            },
+            _ => Step::SnapshotsDie {
+                after: chance.below(30) as usize,
+            },
+        },
+        55..62 => {
+            let how = pick(
+                chance,
+                &[
+                    Death::Kill,
+                    Death::PowerCut,
+                    Death::PowerCut,
+                    Death::PowerCut,
+                    Death::SnapshotsLost,
+                ],
+            );
+            let reach = pick(chance, &[10, 60, 300]);
+            Step::Die {
+                after: chance.below(reach) as u32,
+                how,
+            }
+        }
+        62 => Step::Rest,
+        63..66 => Step::Inspect,
+        _ => Step::Refresh {
+            nth: chance.below(3) as u8,
+            back: pick(chance, &[0, 0, 0, 1, 2]),
+        },
+    }
+}
+
+fn pay(chance: &mut Seeded, payment: u32) -> Step {
+    Step::Pay {
+        payment,
+        request: u8::from(chance.one_in(12)),
+        patience_ms: chance.one_in(4).then(|| pick(chance, &[0, 1, 10, 500, 4_000])),
+    }
+}
+
+/// Small limits, so that they are met.
+fn settings(chance: &mut Seeded) -> Settings {
+    Settings {
+        limits: Limits {
+            resident_max: pick(chance, &[1, 3, 1_000]),
+            passivate_after_ms: pick(chance, &[20, 1_000, 10_000]),
+            restart_ms: 10,
+            restart_max_ms: 500,
+            quarantine_after: 6,
+        },
+        retry: Retry {
+            running_max: pick(chance, &[1, 4, 64]),
+            first_ms: pick(chance, &[2, 100]),
+            longest_ms: 3_000,
+            attempts_max: 24,
+        },
+        in_flight_max: pick(chance, &[2, 6, 64]),
+        in_flight_per_payer_max: pick(chance, &[1, 3, 16]),
+        caps: Caps {
+            cards: pick(chance, &[2, 5, 100]),
+            sum: Cents::new(pick(chance, &[2_000, 100_000])),
+        },
+        settle_timeout_ms: 2_000,
+        prepare_attempts: 3,
+        watch_every_ms: pick(chance, &[300, 2_000]),
+        issuer_timeout_ms: 1_500,
+        sweep_every_ms: pick(chance, &[50, 1_000]),
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, step) in self.steps.iter().enumerate() {
+            writeln!(f, "  {:>2}. {step:?}", n + 1)?;
+        }
+        for (payment, fate) in self.fates.iter().filter(|(_, fate)| **fate != Fate::default()) {
+            writeln!(f, "  payment {payment} meets {fate:?}")?;
+        }
+        let s = &self.settings;
+        let limits = (self.watch_bytes, self.lag_limit_bytes, self.retention_bytes);
+        writeln!(f, "  bytes of watchers, lag, retention: {limits:?}")?;
+        writeln!(f, "  {:?}, {:?}", s.limits, s.caps)?;
+        writeln!(
+            f,
+            "  {:?} in flight {}/{}",
+            s.retry, s.in_flight_max, s.in_flight_per_payer_max
+        )
+    }
+}

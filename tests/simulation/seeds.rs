@@ -1,0 +1,214 @@
+//! Seed after seed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::life::{Outcome, run};
+use crate::plan::Plan;
+use crate::results;
+use crate::shrink::shrink;
+use crate::world::ORDERED_PANIC;
+
+/// Run always, before fresh ones: the first so many seeds.
+const FIXED: u64 = 50;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// Keeps ordered panics out of the output; every other panic prints as always.
+pub(crate) fn quiet_ordered_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let text = info.payload().downcast_ref::<String>();
+            if text.is_none_or(|text| text != ORDERED_PANIC) {
+                print(info);
+            }
+        }));
+    });
+}
+
+/// The seed's whole story, as short as it gets.
+fn tell(seed: u64, outcome: &Outcome) -> String {
+    let objection = outcome.objection.clone().unwrap();
+    let story = shrink(&Plan::of(seed), objection.rule);
+    let short = run(&story, true);
+    let trace = short
+        .trace
+        .iter()
+        .rev()
+        .take(60)
+        .rev()
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("\n");
+    let said = short.objection.map(|o| o.detail).unwrap_or_default();
+    format!(
+        "seed {seed} breaks {}: {said}\n(replay it with PURSER_SIM_SEED={seed})\n{story}\n{trace}",
+        objection.rule
+    )
+}
+
+/// Does something with each item on all processors, and keeps the order.
+pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], act: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(place) else { return done };
+            done.push((place, act(item)));
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs seeds on all processors; the first broken one is told.
+fn run_all(seeds: &[u64]) {
+    quiet_ordered_panics();
+    let begun = Instant::now();
+    let stop = AtomicBool::new(false);
+    let ran = in_parallel(seeds, |seed| {
+        if stop.load(Ordering::Relaxed) {
+            return (*seed, None);
+        }
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(&Plan::of(*seed), false)));
+        let good = outcome.as_ref().is_ok_and(|o| o.objection.is_none());
+        stop.fetch_or(!good, Ordering::Relaxed);
+        (*seed, Some(outcome))
+    });
+    let sum = |count: fn(&Outcome) -> u64| -> u64 { ran.iter().flat_map(|(_, r)| r).flatten().map(count).sum() };
+    let text = format!(
+        "{} seeds, {} lives, {} points at which the process could die, {} s\n",
+        seeds.len(),
+        sum(|o| o.lives),
+        sum(|o| o.points),
+        begun.elapsed().as_secs()
+    );
+    println!("{text}");
+    for (seed, outcome) in &ran {
+        match outcome {
+            Some(Ok(outcome)) if outcome.objection.is_some() => panic!("{}", tell(*seed, outcome)),
+            Some(Err(_)) => panic!("seed {seed} panicked"),
+            _ => {}
+        }
+    }
+    results::write("seeds", &text);
+}
+
+// Aim: whatever goes wrong in whatever order, no promise of the engine is broken.
+#[test]
+fn no_seed_breaks_a_promise() {
+    if let Some(seed) = number("PURSER_SIM_SEED") {
+        quiet_ordered_panics();
+        let outcome = run(&Plan::of(seed), true);
+        println!("{}\n{}", Plan::of(seed), outcome.trace.join("\n"));
+        if outcome.objection.is_some() {
+            panic!("{}", tell(seed, &outcome));
+        }
+        return;
+    }
+    let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+    let fresh = number("PURSER_SIM_SEEDS").unwrap_or(if ci { 450 } else { 50 });
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as u64;
+    let first = number("PURSER_SIM_FIRST").unwrap_or(now);
+    let seeds: Vec<u64> = (0..FIXED).chain((0..fresh).map(|n| first.wrapping_add(n))).collect();
+    run_all(&seeds);
+}
+
+// Aim: a seed says everything: the same one goes the same way to the last line.
+#[test]
+fn a_seed_replays_exactly() {
+    quiet_ordered_panics();
+    for seed in 0..20 {
+        let (one, other) = (run(&Plan::of(seed), true), run(&Plan::of(seed), true));
+        assert!(one.trace.len() > 20, "seed {seed} tells nothing");
+        let differs = one.trace.iter().zip(&other.trace).position(|(a, b)| a != b);
+        if let Some(at) = differs {
+            panic!("seed {seed}, line {at}:\n{}\n{}", one.trace[at], other.trace[at]);
+        }
+        assert_eq!(one.trace.len(), other.trace.len(), "seed {seed}");
+    }
+}
+
+// Aim: the runs meet what they are for. A simulator that no longer comes to a fault would pass for ever.
+#[test]
+fn seeds_meet_every_fault_and_every_answer() {
+    quiet_ordered_panics();
+    let seeds: Vec<u64> = (0..250).collect();
+    let traces = in_parallel(&seeds, |seed| run(&Plan::of(*seed), true).trace);
+    let met = |what: &str| {
+        traces
+            .iter()
+            .filter(|t| t.iter().any(|line| line.contains(what)))
+            .count()
+    };
+    let table: Vec<(&str, usize)> = MET.iter().map(|what| (*what, met(what))).collect();
+    println!("{table:?}");
+    let never: Vec<_> = table.iter().filter(|(_, seeds)| *seeds == 0).collect();
+    assert!(never.is_empty(), "never met: {never:?}");
+}
+
+/// Words of a trace that some seed must come to.
+const MET: &[&str] = &[
+    "Err(Condition(",
+    "Err(LaneBroken)",
+    "Err(TooLarge(",
+    "outcome: Fulfilled",
+    "outcome: Credited",
+    "outcome: Declined",
+    "outcome: Pending",
+    "outcome: Unavailable",
+    "won: false",
+    "Err(Frozen",
+    "Err(CardsPerDay",
+    "Err(SumPerDay",
+    "Err(AlreadyUsed",
+    "Err(Overloaded",
+    "Err(Unavailable",
+    "Err(Unknown(",
+    "goes away",
+    "meets LandsAnswerLost",
+    "meets LandsAndHangs",
+    "meets NothingAnswerLost",
+    "meets NothingAndHangs",
+    "meets AnswerLostLandsLater",
+    "meets Declines",
+    "meets DeclinesLandsLater",
+    "meets Temporary",
+    "meets Permanent",
+    "meets PanicsBefore",
+    "meets PanicsAfter",
+    "meets ObservedSettled",
+    "meets ObservedLost",
+    "meets MadeAnswerLost",
+    "meets MadeAndHangs",
+    "meets MadeSaysPending",
+    "dies at a point",
+    "dies the journal failed",
+    "dies the snapshots failed",
+    "Kill",
+    "PowerCut",
+    "SnapshotsLost",
+    "no storage space",
+    "sync error",
+    "ended as released",
+    "ended as refused",
+    "ended as credited",
+    "ended as failed",
+    "ended as closed",
+    "is stuck",
+    "events are forgotten",
+    "wrong (Ok(())): None",
+    "wrong (Ok(())): Some(",
+];

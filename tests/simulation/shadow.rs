@@ -1,0 +1,189 @@
+//! What the store must hold, by the answers that it gave: rows, events and refusals by rules written a second time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use purser_storage::{
+    Batch, CommitError, Committed, Condition, Event, JournalStore, Lane, MAX_VALUE_BYTES, Row, RowKey, Store,
+    StoreError, StoredEvent, Write,
+};
+
+#[derive(Clone)]
+struct Asked {
+    ticket: u64,
+    conditions: Vec<Condition>,
+    writes: Vec<Write>,
+    events: Vec<Event>,
+    lane: Option<Arc<Lane>>,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Shadow {
+    /// All rows that are known to be durable.
+    pub(crate) rows: BTreeMap<RowKey, Row>,
+    /// All events that are.
+    pub(crate) events: Vec<StoredEvent>,
+    pub(crate) seq: u64,
+    /// Events below this are no longer kept.
+    pub(crate) oldest: u64,
+    asked: VecDeque<Asked>,
+    tickets: u64,
+    broken: Vec<Arc<Lane>>,
+}
+
+type Wrong = (&'static str, String);
+
+impl Shadow {
+    /// A batch is on its way; its number.
+    pub(crate) fn ask(&mut self, batch: &Batch) -> u64 {
+        self.tickets += 1;
+        self.asked.push_back(Asked {
+            ticket: self.tickets,
+            conditions: batch.conditions.clone(),
+            writes: batch.writes.clone(),
+            events: batch.events.clone(),
+            lane: batch.lane.clone(),
+        });
+        self.tickets
+    }
+
+    /// The store's answer, held against what it must be.
+    pub(crate) fn answer(&mut self, ticket: u64, answer: &Result<Committed, CommitError>) -> Result<(), Wrong> {
+        let Some(asked) = self.asked.pop_front() else {
+            return Err(("commit.order", format!("an answer to {ticket}, which nobody waits for")));
+        };
+        if asked.ticket != ticket {
+            return Err(("commit.order", format!("{ticket} was answered before {}", asked.ticket)));
+        }
+        let conditions = asked.conditions.clone();
+        let expected = self.judge(asked);
+        let too_large = matches!(answer, Err(CommitError::TooLarge(_)));
+        if *answer != expected && !(too_large && matches!(expected, Err(CommitError::TooLarge(_)))) {
+            return Err(("commit.answer", format!("{ticket}: {answer:?}, and not {expected:?}")));
+        }
+        if let Err(CommitError::Condition(n)) = answer
+            && let Condition::Revision(key, revision) = &conditions[*n]
+        {
+            // What an actor starts from is its predecessor's last word, and nobody else writes its entity.
+            let detail = format!("{} was decided on at {revision}, which is old", hex::encode(key));
+            return Err(("entity.two_actors", detail));
+        }
+        Ok(())
+    }
+
+    /// What must become of a batch that stands behind everything judged before it.
+    fn judge(&mut self, asked: Asked) -> Result<Committed, CommitError> {
+        let refusal = self.refusal(&asked);
+        match refusal {
+            Some(refusal) => {
+                self.broken.extend(asked.lane);
+                Err(refusal)
+            }
+            None => Ok(self.write(asked)),
+        }
+    }
+
+    fn refusal(&self, asked: &Asked) -> Option<CommitError> {
+        let lane = asked.lane.as_ref();
+        if lane.is_some_and(|lane| self.broken.iter().any(|b| Arc::ptr_eq(b, lane))) {
+            return Some(CommitError::LaneBroken);
+        }
+        if asked
+            .writes
+            .iter()
+            .any(|w| matches!(w, Write::Put { value, .. } if value.len() > MAX_VALUE_BYTES))
+        {
+            return Some(CommitError::TooLarge("value"));
+        }
+        let broken = asked.conditions.iter().position(|condition| !match condition {
+            Condition::Absent(key) => !self.rows.contains_key(key),
+            Condition::Present(key) => self.rows.contains_key(key),
+            Condition::Revision(key, wanted) => self.rows.get(key).map_or(0, |row| row.revision) == *wanted,
+        });
+        broken.map(CommitError::Condition)
+    }
+
+    fn write(&mut self, asked: Asked) -> Committed {
+        if asked.writes.is_empty() && asked.events.is_empty() {
+            return Committed { seq: self.seq };
+        }
+        for write in asked.writes {
+            match write {
+                Write::Put { key, revision, value } => {
+                    let value = value.into();
+                    self.rows.insert(key, Row { revision, value })
+                }
+                Write::Delete { key } => self.rows.remove(&key),
+            };
+        }
+        let first = self.seq + 1;
+        self.seq += (asked.events.len() as u64).max(1);
+        for (event, seq) in asked.events.into_iter().zip(first..) {
+            self.events.push(StoredEvent {
+                seq,
+                subject: event.subject.into(),
+                payload: event.payload.into(),
+            });
+        }
+        Committed { seq: first }
+    }
+
+    /// After a restart: everything acknowledged is there, and what is there beyond it is a prefix of what was asked.
+    pub(crate) fn recovered(&mut self, store: &JournalStore) -> Result<(), Wrong> {
+        let durable = store.durable_seq();
+        while self.seq < durable {
+            match self.asked.pop_front() {
+                Some(asked) => drop(self.judge(asked)),
+                None => {
+                    let detail = format!("{durable} is durable, and nothing behind {} was asked for", self.seq);
+                    return Err(("recovery.invented", detail));
+                }
+            }
+        }
+        if self.seq != durable {
+            let detail = format!(
+                "{} was acknowledged or half a batch appeared, and {durable} is durable",
+                self.seq
+            );
+            return Err(("recovery.lost", detail));
+        }
+        self.asked.clear();
+        self.broken.clear();
+        self.compare(store)
+    }
+
+    /// The store holds exactly what it acknowledged.
+    pub(crate) fn compare(&mut self, store: &dyn Store) -> Result<(), Wrong> {
+        let rows = store.scan(&[], None, usize::MAX).now_or_never();
+        let rows = rows.and_then(Result::ok).unwrap_or_default();
+        let same = rows.len() == self.rows.len()
+            && rows
+                .iter()
+                .zip(&self.rows)
+                .all(|((k, r), (key, row))| k == key && r == row);
+        if !same {
+            let found: BTreeMap<_, _> = rows.into_iter().collect();
+            let mut keys = found.keys().chain(self.rows.keys());
+            let key = keys.find(|key| found.get(*key) != self.rows.get(*key));
+            return Err(("store.rows", format!("{:?} differs", key.map(hex::encode))));
+        }
+        let mut events = store.events(0, usize::MAX, None).now_or_never();
+        if let Some(Err(StoreError::Expired { oldest })) = events {
+            self.oldest = oldest;
+            events = store.events(oldest - 1, usize::MAX, None).now_or_never();
+        }
+        let events = events.and_then(Result::ok).unwrap_or_default();
+        let kept = &self.events[self.events.partition_point(|e| e.seq < self.oldest)..];
+        if events != kept {
+            let detail = format!("{} are there, {} were acknowledged", events.len(), kept.len());
+            return Err(("store.events", detail));
+        }
+        Ok(())
+    }
+
+    /// Batches that were not answered.
+    pub(crate) fn unanswered(&self) -> usize {
+        self.asked.len()
+    }
+}

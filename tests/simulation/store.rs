@@ -1,0 +1,217 @@
+//! The real journal behind the engine, with the simulator's hands on it: every batch, answer and read is judged, and
+//! the committer works when the simulator says.
+
+use std::sync::Arc;
+
+use purser_actors::kernel::{Kind, table};
+use purser_storage::{
+    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Store, StoreError, StoredEvent, Write,
+};
+use tokio::sync::Notify;
+
+use crate::checks;
+use crate::world::{ORDERED_PANIC, World};
+
+pub(crate) struct SimStore {
+    pub(crate) journal: Arc<JournalStore>,
+    world: Arc<World>,
+    bell: Arc<Notify>,
+}
+
+/// Says so if something is published that a power cut could still take back.
+struct Witness(Arc<World>, std::sync::Weak<JournalStore>);
+
+impl EventSink for Witness {
+    fn publish(&self, events: &[StoredEvent]) {
+        let durable = self.1.upgrade().map_or(0, |journal| journal.durable_seq());
+        if events.last().is_some_and(|e| e.seq > durable) && !self.0.is_dead() {
+            self.0.object("publish.early", format!("{durable} is durable"));
+        }
+    }
+}
+
+impl SimStore {
+    pub(crate) fn new(journal: Arc<JournalStore>, world: &Arc<World>) -> Arc<Self> {
+        journal.subscribe(Arc::new(Witness(world.clone(), Arc::downgrade(&journal))));
+        let dying = world.clone();
+        // As the binary does: the process ends before anybody is told anything.
+        journal.on_fatal(Box::new(move |reason| dying.die(reason)));
+        Arc::new(Self {
+            journal,
+            world: world.clone(),
+            bell: Arc::default(),
+        })
+    }
+
+    /// Commits what is queued, late by a moment or two. Runs until the process dies.
+    pub(crate) async fn commit_all(self: Arc<Self>) {
+        loop {
+            self.bell.notified().await;
+            loop {
+                let late = match self.world.below(16) {
+                    0 => 40 + self.world.below(200),
+                    1..10 => self.world.below(self.world.plan.sync_ms),
+                    _ => 0,
+                };
+                self.world.linger(late).await;
+                if !self.journal.step_commit() {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The applier, the janitor and the exporter, in the simulator's order.
+    pub(crate) async fn keep(self: Arc<Self>) {
+        loop {
+            self.world.linger(200 + self.world.below(1_500)).await;
+            // An error stops the store, and with it the process.
+            match self.world.below(8) {
+                0..4 => drop(self.journal.step_apply()),
+                4..6 => drop(self.journal.step_maintain()),
+                6 if self.world.plan.forgets() || self.world.one_in(8) => drop(self.journal.export()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the read that is asked for now fails.
+    fn read_fails(&self) -> bool {
+        let mut trips = self.world.trips.lock();
+        match &mut trips.reads {
+            Some((0, 0)) => trips.reads = None,
+            Some((0, left)) => {
+                *left -= 1;
+                return true;
+            }
+            Some((until, _)) => *until -= 1,
+            None => {}
+        }
+        false
+    }
+
+    fn panics(&self, batch: &Batch) -> Option<bool> {
+        if batch.lane.is_none() || batch.writes.is_empty() {
+            return None;
+        }
+        let mut trips = self.world.trips.lock();
+        match &mut trips.panic {
+            Some((0, before)) => {
+                let before = *before;
+                trips.panic = None;
+                Some(before)
+            }
+            Some((left, _)) => {
+                *left -= 1;
+                None
+            }
+            None => None,
+        }
+    }
+
+    fn enqueue(&self, batch: Batch, done: Done) {
+        let ticket = self.world.shadow.lock().ask(&batch);
+        let claims = batch.writes.iter().any(is_claim);
+        // Whoever ignores the lag soon leaves it far behind.
+        let headroom = self.journal.headroom();
+        if claims && headroom.lag_bytes > headroom.lag_limit_bytes + (48 << 10) {
+            self.world.object("room.lag", format!("a claim at {headroom:?}"));
+        }
+        let world = self.world.clone();
+        let told: Done = Box::new(move |answer| {
+            if world.is_dead() {
+                return;
+            }
+            world.trace(|| format!("commit {ticket}: {answer:?}"));
+            let judged = world.shadow.lock().answer(ticket, &answer);
+            if let Err((rule, detail)) = judged {
+                return world.object(rule, detail);
+            }
+            if claims {
+                checks::in_flight(&world);
+            }
+            done(answer);
+        });
+        self.journal.commit(batch, told);
+        self.bell.notify_one();
+    }
+
+    fn io() -> StoreError {
+        StoreError::Io("the simulation lets this read fail".into())
+    }
+}
+
+/// Whether a payment begins with this.
+fn is_claim(write: &Write) -> bool {
+    let prefix = [table::ENTITY, Kind::Payment as u8];
+    matches!(write, Write::Put { key, revision: 1, .. } if key.starts_with(&prefix))
+}
+
+impl Store for SimStore {
+    fn commit(&self, batch: Batch, done: Done) {
+        if !self.world.point() {
+            return;
+        }
+        match self.panics(&batch) {
+            Some(true) => panic!("{ORDERED_PANIC}"),
+            Some(false) => {
+                self.enqueue(batch, done);
+                panic!("{ORDERED_PANIC}");
+            }
+            None => self.enqueue(batch, done),
+        }
+    }
+
+    fn read<'a>(&'a self, key: &'a [u8]) -> BoxFuture<'a, Result<Option<Row>, StoreError>> {
+        Box::pin(async move {
+            self.world.pass().await;
+            if self.read_fails() {
+                return Err(Self::io());
+            }
+            let row = self.journal.read(key).await;
+            if let Ok(row) = &row
+                && row.as_ref() != self.world.shadow.lock().rows.get(key)
+            {
+                self.world
+                    .object("read.durable", format!("{} is not what is durable", hex::encode(key)));
+            }
+            row
+        })
+    }
+
+    fn scan<'a>(
+        &'a self,
+        prefix: &'a [u8],
+        after: Option<&'a [u8]>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<(RowKey, Row)>, StoreError>> {
+        Box::pin(async move {
+            self.world.pass().await;
+            self.journal.scan(prefix, after, limit).await
+        })
+    }
+
+    fn events<'a>(
+        &'a self,
+        after: Seq,
+        limit: usize,
+        subject: Option<&'a [u8]>,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        Box::pin(async move {
+            self.world.pass().await;
+            self.journal.events(after, limit, subject).await
+        })
+    }
+
+    fn durable_seq(&self) -> Seq {
+        self.journal.durable_seq()
+    }
+
+    fn headroom(&self) -> Headroom {
+        self.journal.headroom()
+    }
+
+    fn subscribe(&self, sink: Arc<dyn EventSink>) {
+        self.journal.subscribe(sink);
+    }
+}

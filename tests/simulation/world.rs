@@ -1,0 +1,292 @@
+//! What outlives the process: disk, time, chance, the outside; and what the simulator remembers to judge by.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::port::{Clock, Entropy, Timestamp};
+use purser_storage::fault::{Seeded, SimDisk};
+use purser_storage::snapshot::MemorySource;
+use sha2::{Digest, Sha256};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::chain::Ledger;
+use crate::clients::Notes;
+use crate::issuer::Press;
+use crate::plan::Plan;
+use crate::shadow::Shadow;
+use crate::watchers::Watcher;
+
+/// 2026-11-20T23:50:00Z: midnight comes within most runs, and with it a new day of the caps.
+const START_MS: u64 = 1_795_218_600_000;
+
+/// Panics with this text are part of a run and are not printed.
+pub(crate) const ORDERED_PANIC: &str = "a panic that the simulation ordered";
+
+/// Something that must never be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Objection {
+    /// Which rule is broken.
+    pub(crate) rule: &'static str,
+    pub(crate) detail: String,
+}
+
+/// What is armed to go wrong inside the process.
+#[derive(Default)]
+pub(crate) struct Trips {
+    /// Commits of an actor until one panics: `true` before it is enqueued, `false` behind.
+    pub(crate) panic: Option<(u32, bool)>,
+    /// Reads of rows until so many fail.
+    pub(crate) reads: Option<(u32, u32)>,
+}
+
+/// Work of which there is one try at a time.
+#[derive(Default)]
+pub(crate) struct Alone(Mutex<BTreeSet<(&'static str, u128)>>);
+
+/// A try that is under way.
+pub(crate) struct Try<'a>(&'a Alone, (&'static str, u128));
+
+impl Alone {
+    pub(crate) fn enter<'a>(&'a self, world: &World, rule: &'static str, what: u128) -> Try<'a> {
+        if !self.0.lock().insert((rule, what)) && !world.is_dead() {
+            world.object(rule, format!("{what:x} is tried twice at once"));
+        }
+        let running = self.0.lock().iter().filter(|(other, _)| *other == rule).count();
+        if running > world.plan.settings.retry.running_max && !world.is_dead() {
+            world.object("room.running", format!("{running} tries of {rule}"));
+        }
+        Try(self, (rule, what))
+    }
+}
+
+impl Drop for Try<'_> {
+    fn drop(&mut self) {
+        self.0.0.lock().remove(&self.1);
+    }
+}
+
+pub(crate) struct World {
+    pub(crate) alone: Alone,
+    pub(crate) plan: Plan,
+    pub(crate) disk: SimDisk,
+    pub(crate) source: MemorySource,
+    pub(crate) shadow: Mutex<Shadow>,
+    pub(crate) chain: Mutex<Ledger>,
+    pub(crate) press: Mutex<Press>,
+    pub(crate) notes: Mutex<Notes>,
+    pub(crate) watchers: Mutex<Vec<Watcher>>,
+    pub(crate) trips: Mutex<Trips>,
+    /// Faults are over: whatever is open must come to its end.
+    pub(crate) calm: AtomicBool,
+    chance: Mutex<Seeded>,
+    /// Time of the lives before this one.
+    lived_ms: AtomicU64,
+    began: Mutex<Option<Instant>>,
+    /// How far the machine's clock is off.
+    skew_ms: AtomicI64,
+    moment: AtomicU64,
+    drawn: AtomicU64,
+    fuse: Mutex<Option<u32>>,
+    dead: AtomicBool,
+    died: Notify,
+    points: AtomicU64,
+    lives: AtomicU64,
+    objection: Mutex<Option<Objection>>,
+    trace: Option<Mutex<Vec<String>>>,
+}
+
+impl World {
+    pub(crate) fn new(plan: &Plan, traced: bool) -> Arc<Self> {
+        Arc::new(Self {
+            alone: Alone::default(),
+            disk: SimDisk::seeded(plan.seed),
+            source: MemorySource::default(),
+            shadow: Mutex::default(),
+            chain: Mutex::default(),
+            press: Mutex::default(),
+            notes: Mutex::default(),
+            watchers: Mutex::default(),
+            trips: Mutex::default(),
+            calm: AtomicBool::new(false),
+            chance: Mutex::new(Seeded::new(plan.seed ^ 0x5EED)),
+            lived_ms: AtomicU64::new(0),
+            began: Mutex::default(),
+            skew_ms: AtomicI64::new(0),
+            moment: AtomicU64::new(1),
+            drawn: AtomicU64::new(0),
+            fuse: Mutex::default(),
+            dead: AtomicBool::new(false),
+            died: Notify::new(),
+            points: AtomicU64::new(0),
+            lives: AtomicU64::new(0),
+            objection: Mutex::default(),
+            trace: traced.then(Mutex::default),
+            plan: plan.clone(),
+        })
+    }
+
+    pub(crate) fn below(&self, n: u64) -> u64 {
+        self.chance.lock().below(n)
+    }
+
+    pub(crate) fn one_in(&self, n: u64) -> bool {
+        self.chance.lock().one_in(n)
+    }
+
+    pub(crate) fn with_chance<T>(&self, act: impl FnOnce(&mut Seeded) -> T) -> T {
+        act(&mut self.chance.lock())
+    }
+
+    /// A number that only grows: what was told before what.
+    pub(crate) fn moment(&self) -> u64 {
+        self.moment.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_calm(&self) -> bool {
+        self.calm.load(Ordering::Relaxed)
+    }
+}
+
+/// Life and death of the process.
+impl World {
+    pub(crate) fn born(&self) {
+        *self.began.lock() = Some(Instant::now());
+        self.dead.store(false, Ordering::Relaxed);
+        self.lives.fetch_add(1, Ordering::Relaxed);
+        *self.fuse.lock() = None;
+        *self.trips.lock() = Trips::default();
+    }
+
+    /// Called within the life's runtime, whose clock ends with it.
+    pub(crate) fn buried(&self) {
+        let began = self.began.lock().take();
+        let lived = began.map_or(0, |b| b.elapsed().as_millis() as u64);
+        self.lived_ms.fetch_add(lived, Ordering::Relaxed);
+    }
+
+    /// The process dies after so many more points at which it could.
+    pub(crate) fn light_fuse(&self, points: Option<u32>) {
+        *self.fuse.lock() = points;
+    }
+
+    /// A place where the process can die: whatever it does next never happens.
+    pub(crate) fn point(&self) -> bool {
+        self.points.fetch_add(1, Ordering::Relaxed);
+        let mut fuse = self.fuse.lock();
+        match &mut *fuse {
+            Some(0) => {
+                *fuse = None;
+                drop(fuse);
+                self.die("at a point");
+            }
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        !self.is_dead()
+    }
+
+    pub(crate) fn die(&self, how: &str) {
+        if !self.dead.swap(true, Ordering::Relaxed) {
+            self.trace(|| format!("the process dies {how}"));
+            self.died.notify_one();
+        }
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::Relaxed)
+    }
+
+    pub(crate) async fn until_dead(&self) {
+        while !self.is_dead() {
+            self.died.notified().await;
+        }
+    }
+
+    /// A place where the process can die and the caller waits for an answer: the dead never get one.
+    pub(crate) async fn pass(&self) {
+        if !self.point() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Time goes by on the other side of a port.
+    pub(crate) async fn linger(&self, ms: u64) {
+        if ms > 0 {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+        }
+        self.pass().await;
+    }
+
+    pub(crate) fn lives(&self) -> u64 {
+        self.lives.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn points(&self) -> u64 {
+        self.points.load(Ordering::Relaxed)
+    }
+}
+
+/// What went wrong, and how it came to that.
+impl World {
+    pub(crate) fn object(&self, rule: &'static str, detail: impl Into<String>) {
+        let detail = detail.into();
+        self.trace(|| format!("OBJECTION {rule}: {detail}"));
+        let mut objection = self.objection.lock();
+        if objection.is_none() {
+            *objection = Some(Objection { rule, detail });
+        }
+        drop(objection);
+        // Nothing behind the first wrong is worth looking at.
+        self.die("of an objection");
+    }
+
+    pub(crate) fn objection(&self) -> Option<Objection> {
+        self.objection.lock().clone()
+    }
+
+    pub(crate) fn trace(&self, line: impl FnOnce() -> String) {
+        if let Some(trace) = &self.trace {
+            let line = format!("{:>9} {}", self.true_ms(), line());
+            trace.lock().push(line);
+        }
+    }
+
+    pub(crate) fn traced(&self) -> Vec<String> {
+        self.trace.as_ref().map(|t| t.lock().clone()).unwrap_or_default()
+    }
+}
+
+/// Time.
+impl World {
+    /// What the chain and everybody else goes by, in milliseconds since the run began.
+    pub(crate) fn true_ms(&self) -> u64 {
+        let lived = self.lived_ms.load(Ordering::Relaxed);
+        lived + self.began.lock().map_or(0, |b| b.elapsed().as_millis() as u64)
+    }
+
+    pub(crate) fn machine_ms(&self) -> u64 {
+        (START_MS + self.true_ms()).saturating_add_signed(self.skew_ms.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_clock(&self, by_ms: i64) {
+        self.skew_ms.fetch_add(by_ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for World {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.machine_ms())
+    }
+}
+
+impl Entropy for World {
+    fn random(&self) -> u128 {
+        let n = self.drawn.fetch_add(1, Ordering::Relaxed);
+        let hash = Sha256::digest([self.plan.seed.to_be_bytes(), n.to_be_bytes()].concat());
+        u128::from_be_bytes(*hash.first_chunk().unwrap())
+    }
+}
