@@ -40,7 +40,7 @@ impl Issued {
             mint(Wallet::Evm([0xab; 20]), SignInMethod::Wallet),
             mint(Wallet::Solana([0x5a; 32]), SignInMethod::Payment),
         ];
-        let (refresh, _) = RefreshTokens::new(&derived.refresh).issue(SessionId(9), 3);
+        let (refresh, _) = RefreshTokens::new(&derived.refresh).issue(SessionId(0xabc << 64), 0x00ab_cdef);
         let set = cookies.set(SessionId(9), AT, 60);
         Self {
             id_tokens,
@@ -90,7 +90,7 @@ fn a_refresh_token_has_one_spelling() {
     let issued = Issued::new();
     let good = RefreshTokens::parse(&issued.refresh).unwrap();
     check!()
-        .with_iterations(6_000)
+        .with_iterations(20_000)
         .with_max_len(128)
         .for_each(|bytes: &[u8]| {
             let mut dice = Dice(bytes);
@@ -110,7 +110,7 @@ fn a_changed_cookie_opens_nothing() {
     // Aim: only a header in which our cookie stands once and unchanged opens its session, and only in its time.
     let issued = Issued::new();
     check!()
-        .with_iterations(6_000)
+        .with_iterations(20_000)
         .with_max_len(256)
         .for_each(|bytes: &[u8]| {
             let mut dice = Dice(bytes);
@@ -132,7 +132,7 @@ fn a_login_code_has_one_spelling() {
     let issued = Issued::new();
     let stored = login_code_hash(&issued.code).unwrap();
     check!()
-        .with_iterations(6_000)
+        .with_iterations(20_000)
         .with_max_len(64)
         .for_each(|bytes: &[u8]| {
             let mut dice = Dice(bytes);

@@ -134,7 +134,7 @@ fn a_signed_transaction_that_is_accepted_pays_us_and_costs_little() {
     let good = good_draft();
     assert!(verify(&buyer().sign_draft(&good), &demand).is_ok());
     check!()
-        .with_iterations(2_000)
+        .with_iterations(4_000)
         .with_max_len(192)
         .for_each(|bytes: &[u8]| {
             let mut dice = Dice(bytes);
