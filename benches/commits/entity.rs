@@ -16,7 +16,7 @@ use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef};
 use crate::Fault;
 
 /// One of many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Number(pub(crate) u64);
 
 impl fmt::Display for Number {
