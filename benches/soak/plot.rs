@@ -11,9 +11,12 @@ const PANEL: f64 = 120.0;
 const GAP: f64 = 46.0;
 const TOP: f64 = 30.0;
 
+/// A name, a colour, and what is drawn of a moment.
+type Line = (&'static str, &'static str, fn(&Moment) -> f64);
+
 struct Panel {
     title: &'static str,
-    lines: Vec<(&'static str, &'static str, fn(&Moment) -> f64)>,
+    lines: Vec<Line>,
 }
 
 /// The whole picture.

@@ -49,7 +49,11 @@ impl Visitor {
             address,
             tally,
             wallet: TestWallet::create(&SystemEntropy)?,
-            network: if n % 2 == 0 { Network::Base } else { Network::Solana },
+            network: if n.is_multiple_of(2) {
+                Network::Base
+            } else {
+                Network::Solana
+            },
             token: None,
             connection: None,
             bought: Arc::default(),
