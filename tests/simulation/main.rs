@@ -1,7 +1,8 @@
 //! The real engine, journal and recovery on one thread from one seed: simulated time, disk, chains, issuer, clients and
 //! deaths. ARCHITECTURE.md says what is checked.
 //!
-//! `PURSER_SIM_SEEDS` sets the number of fresh seeds, `PURSER_SIM_SEED` replays one and tells its story.
+//! `PURSER_SIM_SEEDS` sets the number of fresh seeds, `PURSER_SIM_FIRST` the first of them, `PURSER_SIM_SEED` replays one and
+//! tells its story, `PURSER_SIM_WRITE` writes `RESULTS.md`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
 mod answers;
@@ -10,6 +11,8 @@ mod chain;
 mod checks;
 mod clients;
 mod fate;
+#[cfg(debug_assertions)]
+mod hunt;
 mod issuer;
 mod life;
 mod owners;

@@ -7,9 +7,14 @@ use parking_lot::Mutex;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// Whether this run is one that writes.
+pub(crate) fn are_written() -> bool {
+    std::env::var_os("PURSER_SIM_WRITE").is_some()
+}
+
 /// Puts a text between the marks of its section.
 pub(crate) fn write(section: &str, text: &str) {
-    if std::env::var_os("PURSER_SIM_WRITE").is_none() {
+    if !are_written() {
         return;
     }
     let _one = ONE_AT_A_TIME.lock();

@@ -1,0 +1,74 @@
+//! The proof of the checker: every planted bug, alone in sound code, is found.
+
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use purser_storage::planted::{Bug, plant};
+
+use crate::life::run;
+use crate::plan::Plan;
+use crate::results;
+use crate::seeds::{in_parallel, quiet_ordered_panics};
+use crate::shrink::shrink;
+
+/// Seeds after which a bug counts as missed.
+const LIMIT: u64 = 2_000;
+
+/// How a planted bug was found.
+struct Catch {
+    bug: Bug,
+    seeds: u64,
+    rule: &'static str,
+    steps: usize,
+}
+
+fn hunt(bug: Bug) -> Option<Catch> {
+    plant(Some(bug));
+    let caught = (0..LIMIT).find_map(|seed| {
+        let plan = Plan::of(seed);
+        // A bug may well end in a panic somewhere else.
+        let ran = catch_unwind(AssertUnwindSafe(|| run(&plan, false).objection.map(|o| o.rule)));
+        let rule = ran.unwrap_or(Some("panic"))?;
+        let told = rule != "panic" && results::are_written();
+        let steps = if told {
+            shrink(&plan, rule).steps.len()
+        } else {
+            plan.steps.len()
+        };
+        Some(Catch {
+            bug,
+            seeds: seed + 1,
+            rule,
+            steps,
+        })
+    });
+    plant(None);
+    caught
+}
+
+// Aim: the checker objects to every planted bug, and within how many seeds.
+#[test]
+fn each_planted_bug_is_caught() {
+    quiet_ordered_panics();
+    let hunted = in_parallel(Bug::ALL, |bug| (*bug, hunt(*bug)));
+    let missed: Vec<Bug> = hunted
+        .iter()
+        .filter(|(_, caught)| caught.is_none())
+        .map(|(bug, _)| *bug)
+        .collect();
+    let mut table = String::from(
+        "| bug | seeds to catch | rule that caught it | steps of the story |\n| --- | --- | --- | --- |\n",
+    );
+    for Catch {
+        bug,
+        seeds,
+        rule,
+        steps,
+    } in hunted.into_iter().filter_map(|(_, caught)| caught)
+    {
+        writeln!(table, "| {bug:?} | {seeds} | `{rule}` | {steps} |").unwrap();
+    }
+    println!("{table}");
+    results::write("planted", &table);
+    assert!(missed.is_empty(), "not caught within {LIMIT} seeds: {missed:?}");
+}
