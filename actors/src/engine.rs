@@ -260,6 +260,8 @@ impl Engine {
 
     /// Stops every actor. What is durable stays, what is not done is taken up at the next start.
     pub fn stop(&self) {
+        // First, so that whoever loses its actor now does not wait for another.
+        self.0.sound.store(false, Ordering::Release);
         self.0.root.stop(Some("the service stops".into()));
     }
 }

@@ -182,12 +182,25 @@ impl Engine {
                     }
                 }
             };
-            let outcome = self.0.payments.outcome(payment, above).await;
+            let outcome = self.outcome(payment, above).await?;
             drop(permit);
-            let outcome = outcome.map_err(|_| PayError::Unknown(payment))?;
             return Ok(Paid { payment, won, outcome });
         }
         Err(PayError::Unavailable)
+    }
+
+    /// What the payment comes to. Its actor may die meanwhile and be started again: then the settlement is still under
+    /// way, so whoever waits for it asks again, and the room that it takes stays taken.
+    async fn outcome(&self, payment: PaymentId, above: u64) -> Result<Outcome, PayError> {
+        for _ in 0..RACES {
+            match self.0.payments.outcome(payment, above).await {
+                Ok(outcome) => return Ok(outcome),
+                // The engine stops: nobody is started again.
+                Err(_) if !self.is_sound() => break,
+                Err(_) => {}
+            }
+        }
+        Err(PayError::Unknown(payment))
     }
 
     /// A payment that was declined or released settles once more when it is presented: that takes room like a claim, and
