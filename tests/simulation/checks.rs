@@ -20,7 +20,6 @@ use purser_storage::{JournalStore, Row, RowKey, Store};
 
 use crate::chain::transfers;
 use crate::issuer::Order;
-use crate::plan::Step;
 use crate::store::SimStore;
 use crate::world::World;
 
@@ -150,9 +149,8 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
 }
 
 /// Settlements under way, against the room that there is for them. A payment keeps its room for as long as somebody
-/// waits for it, so this holds in a first life in which no actor dies.
+/// waits for it, and somebody does in a first life: later ones take up what nobody waits for any more.
 pub(crate) fn in_flight(world: &World) {
-    let disturbed = world.lives() > 1 || world.plan.steps.iter().any(Step::disturbs);
     let shadow = world.shadow.lock();
     let all = rows(&shadow.rows, &[table::ENTITY, Kind::Payment as u8]).map(|(_, row)| decode::<Payment>(row));
     let mut payers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
@@ -165,7 +163,7 @@ pub(crate) fn in_flight(world: &World) {
         payers.values().max().copied().unwrap_or(0),
     );
     let settings = world.plan.settings;
-    if !disturbed && (sum > settings.in_flight_max || most > settings.in_flight_per_payer_max) {
+    if world.lives() == 1 && (sum > settings.in_flight_max || most > settings.in_flight_per_payer_max) {
         world.object("room.in_flight", format!("{sum} settlements, {most} of one payer"));
     }
 }

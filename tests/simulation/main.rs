@@ -11,6 +11,7 @@ mod chain;
 mod checks;
 mod clients;
 mod fate;
+mod found;
 #[cfg(debug_assertions)]
 mod hunt;
 mod issuer;

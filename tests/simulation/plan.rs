@@ -104,13 +104,6 @@ pub(crate) enum Step {
     Rest,
 }
 
-impl Step {
-    /// Whether actors die of it.
-    pub(crate) const fn disturbs(&self) -> bool {
-        matches!(self, Self::Panic { .. } | Self::ReadErrors { .. })
-    }
-}
-
 /// What is left of the disk when a process has died.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Death {
