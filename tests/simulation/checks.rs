@@ -113,6 +113,11 @@ impl Stock {
 }
 
 impl Stock {
+    /// Whether the order of a card is stuck.
+    fn waits_for_a_person(&self, card: CardId) -> bool {
+        self.effects.iter().any(|e| e.work == Work::IssueCard(card))
+    }
+
     /// Into the trace: what everything has come to.
     fn tell(&self, world: &World) {
         use purser_actors::kernel::Entity;
@@ -218,51 +223,21 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
         .map(|(c, _)| *c)
         .collect();
     drop(press);
-    let mut outcomes: BTreeMap<String, (usize, i128)> = BTreeMap::new();
+    let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, payment) in &stock.payments {
-        let cards: Vec<_> = stock
-            .cards
-            .iter()
-            .filter(|(_, card)| card.payment == *id)
-            .map(|(id, _)| *id)
-            .collect();
-        let causes = cards.iter().map(ToString::to_string).chain([id.to_string()]);
-        let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
-        let ready = cards.iter().filter(|id| made.contains(id)).count();
-        let paid = i128::from(payment.price().atomic());
-        let transfer = landed
-            .iter()
-            .find(|t| Some(t.transaction.as_str()) == payment.transaction());
-        let waits = stock
-            .effects
-            .iter()
-            .any(|e| cards.iter().any(|c| e.work == Work::IssueCard(*c)));
-        let good = match (transfer.is_some(), ready, credited) {
-            (true, 1, 0) => true,
-            (true, 0, credited) if credited == paid => true,
-            (true, 0, 0) => waits,
-            (false, 0, 0) => true,
-            _ => false,
-        };
-        if !good {
-            let detail = format!(
-                "{id} is {:?}: {ready} cards, {credited} of {paid} credited",
-                payment.status
-            );
-            return wrong("money.outcome", detail);
-        }
-        if let Some(transfer) = transfer {
-            outcomes.entry(transfer.transaction.clone()).or_default().0 += 1;
-        }
+        outcome(stock, &made, id, payment)?;
+        *claims.entry(payment.transaction().unwrap_or_default()).or_default() += 1;
     }
     for transfer in &landed {
-        let claims = outcomes.get(&transfer.transaction).map_or(0, |(n, _)| *n);
+        let claims = claims.get(transfer.transaction.as_str()).copied().unwrap_or(0);
         if claims != 1 {
-            return wrong(
-                "money.claims",
-                format!("{} settled {claims} payments", transfer.transaction),
-            );
+            let detail = format!("{} settled {claims} payments", transfer.transaction);
+            return wrong("money.claims", detail);
         }
+    }
+    let unreal = stock.payments.values().filter_map(Payment::transaction);
+    if let Some(unreal) = unreal.clone().find(|t| !landed.iter().any(|l| l.transaction == *t)) {
+        return wrong("money.unreal", format!("{unreal} is not on the chain"));
     }
     for (id, card) in &stock.cards {
         let is_made = made.contains(id);
@@ -271,15 +246,36 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
             card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_)
         );
         // What a person must look at may have gone either way.
-        let stuck = stock.effects.iter().any(|e| e.work == Work::IssueCard(*id));
-        if is_made != says && !stuck {
-            return wrong(
-                "card.issuer",
-                format!("{id} is {:?}, and the issuer made it: {is_made}", card.status),
-            );
+        if is_made != says && !stock.waits_for_a_person(*id) {
+            let detail = format!("{id} is {:?}, and the issuer made it: {is_made}", card.status);
+            return wrong("card.issuer", detail);
         }
     }
     Ok(())
+}
+
+/// A payment that settled has one card or one credit, one that did not has neither.
+fn outcome(stock: &Stock, made: &BTreeSet<CardId>, id: &PaymentId, payment: &Payment) -> Result<(), Wrong> {
+    let cards = stock.cards.iter().filter(|(_, card)| card.payment == *id);
+    let cards: Vec<CardId> = cards.map(|(id, _)| *id).collect();
+    let causes = cards.iter().map(ToString::to_string).chain([id.to_string()]);
+    let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
+    let ready = cards.iter().filter(|id| made.contains(id)).count();
+    let paid = i128::from(payment.price().atomic());
+    let good = match (payment.transaction().is_some(), ready, credited) {
+        (true, 1, 0) | (false, 0, 0) => true,
+        (true, 0, credited) if credited == paid => true,
+        (true, 0, 0) => cards.iter().any(|card| stock.waits_for_a_person(*card)),
+        _ => false,
+    };
+    if good {
+        return Ok(());
+    }
+    let detail = format!(
+        "{id} is {:?}: {ready} cards, {credited} of {paid} credited",
+        payment.status
+    );
+    wrong("money.outcome", detail)
 }
 
 /// No cap is ever passed, and every reserved share ends with what it was reserved for.

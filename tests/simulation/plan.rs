@@ -180,7 +180,8 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
     let wallet = chance.below(WALLETS) as u8;
     let watcher = chance.below(4) as u8;
     let known = chance.below(u64::from(*payments).max(1)) as u32;
-    match chance.below(72) {
+    let kind = chance.below(72);
+    match kind {
         0..20 => {
             *payments += 1;
             pay(chance, *payments - 1)
@@ -207,6 +208,19 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
             payment: known,
             closes: chance.one_in(3),
         },
+        47..62 => trouble(chance, kind),
+        62 => Step::Rest,
+        63..66 => Step::Inspect,
+        _ => Step::Refresh {
+            nth: chance.below(3) as u8,
+            back: pick(chance, &[0, 0, 0, 1, 2]),
+        },
+    }
+}
+
+/// Something that goes wrong inside the machine.
+fn trouble(chance: &mut Seeded, kind: u64) -> Step {
+    match kind {
         47..49 => Step::SetClock {
             by_ms: pick(chance, &[-90_000, -1_000, 1_000, 600_000, 7_200_000, 86_400_000]),
         },
@@ -229,7 +243,7 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
                 after: chance.below(30) as usize,
             },
         },
-        55..62 => {
+        _ => {
             let how = pick(
                 chance,
                 &[
@@ -246,12 +260,6 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
                 how,
             }
         }
-        62 => Step::Rest,
-        63..66 => Step::Inspect,
-        _ => Step::Refresh {
-            nth: chance.below(3) as u8,
-            back: pick(chance, &[0, 0, 0, 1, 2]),
-        },
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use purser_actors::card;
 use purser_actors::engine::PayError;
 use purser_actors::kernel::Kind;
-use purser_actors::payment::{Outcome, Status};
+use purser_actors::payment::{Outcome, Payment, Status};
 use purser_storage::codec;
 
 use super::{Stock, Wrong, wrong};
@@ -30,78 +30,72 @@ pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
         let Some((_, answer)) = &call.told else { continue };
         let id = notes.ids[&call.payment];
         let payment = stock.payments.get(&id);
-        let told = || {
-            format!(
-                "payment {}, call {n} was told {answer:?}; it is {payment:?}",
-                call.payment
-            )
-        };
-        match answer {
-            Ok(paid) => {
-                let Some(payment) = payment else {
-                    return wrong("answer.lost", told());
-                };
-                let same = match (&paid.outcome, &payment.status) {
-                    (
-                        Outcome::Fulfilled {
-                            product,
-                            transaction,
-                            session,
-                        },
-                        Status::Fulfilled {
-                            product: p,
-                            transaction: t,
-                        },
-                    ) => {
-                        product == p
-                            && transaction == t
-                            && *session == payment.claim.session.id
-                            && stock.sessions.contains_key(session)
-                    }
-                    (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
-                        transaction == t && *amount == payment.price()
-                    }
-                    (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
-                    (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. }) => true,
-                    (Outcome::Declined(_) | Outcome::Unavailable, _) => {
-                        payment.status == Status::Released || presented_again(&notes.calls, n)
-                    }
-                    (Outcome::Pending, Status::Released) => false,
-                    (Outcome::Pending, _) => true,
-                };
-                if !same || paid.payment != id || request(call.request) != payment.claim.request {
-                    return wrong("answer.contradicted", told());
-                }
-                if paid.won && call.session != payment.claim.session.id {
-                    return wrong("answer.won", told());
-                }
-            }
+        let broken = match answer {
+            Ok(paid) => payment.map_or(Some("answer.lost"), |payment| {
+                let bound = paid.payment == id && request(call.request) == payment.claim.request;
+                let won = !paid.won || call.session == payment.claim.session.id;
+                let true_still = bound && stays(stock, &notes.calls, n, &paid.outcome, payment);
+                (!true_still)
+                    .then_some("answer.contradicted")
+                    .or((!won).then_some("answer.won"))
+            }),
             Err(PayError::AlreadyUsed) => {
-                if payment.is_none_or(|p| p.claim.request == request(call.request)) {
-                    return wrong("answer.used", told());
-                }
+                let same = payment.is_none_or(|p| p.claim.request == request(call.request));
+                same.then_some("answer.used")
             }
-            Err(PayError::Unknown(_)) => {}
+            Err(PayError::Unknown(_)) => None,
+            // Refused, each and every one of them: then nothing was claimed.
             Err(_) => {
-                let others = notes.calls.iter().filter(|c| c.payment == call.payment);
+                let mut others = notes.calls.iter().filter(|c| c.payment == call.payment);
                 let refused = |c: &Call| matches!(&c.told, Some((_, Err(e))) if !matches!(e, PayError::Unknown(_)));
-                if payment.is_some() && others.clone().all(refused) {
-                    return wrong("answer.claimed", told());
-                }
+                (payment.is_some() && others.all(refused)).then_some("answer.claimed")
             }
+        };
+        if let Some(rule) = broken {
+            let number = call.payment;
+            return wrong(
+                rule,
+                format!("payment {number}, call {n} was told {answer:?}; it is {payment:?}"),
+            );
         }
     }
     let mut winners = BTreeSet::new();
-    let won = notes
-        .calls
-        .iter()
-        .filter(|c| matches!(&c.told, Some((_, Ok(paid))) if paid.won));
-    for call in won {
+    let won = |c: &&Call| matches!(&c.told, Some((_, Ok(paid))) if paid.won);
+    for call in notes.calls.iter().filter(won) {
         if !winners.insert(call.payment) {
             return wrong("answer.two_won", format!("payment {}", call.payment));
         }
     }
     frozen(&notes)
+}
+
+/// Whether what a call was told of a payment agrees with what has become of it.
+fn stays(stock: &Stock, calls: &[Call], n: usize, told: &Outcome, payment: &Payment) -> bool {
+    match (told, &payment.status) {
+        (
+            Outcome::Fulfilled {
+                product,
+                transaction,
+                session,
+            },
+            Status::Fulfilled {
+                product: p,
+                transaction: t,
+            },
+        ) => {
+            let sold = product == p && transaction == t;
+            sold && *session == payment.claim.session.id && stock.sessions.contains_key(session)
+        }
+        (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
+            transaction == t && *amount == payment.price()
+        }
+        (Outcome::Fulfilled { .. } | Outcome::Credited { .. }, _) => false,
+        (Outcome::Declined(_), Status::Refused(_) | Status::Credited { .. }) => true,
+        (Outcome::Declined(_) | Outcome::Unavailable, status) => {
+            *status == Status::Released || presented_again(calls, n)
+        }
+        (Outcome::Pending, status) => *status != Status::Released,
+    }
 }
 
 /// Nobody buys from a frozen account: between the operator's word and the next, no claim wins.
