@@ -128,7 +128,7 @@ impl Service {
         let data = DataDir::create(&config.data_dir)?;
         let (listener, address) = bind(config.server.listen, "server.listen").await?;
         let watched = match config.operator.listen {
-            Some(listen) => Some(bind(listen, "operator.listen").await?),
+            Some(listen) => Some(bind(listen, "operator.listen, empty turns it off").await?),
             None => None,
         };
         let public_url = config.server.public_url(address);

@@ -47,6 +47,9 @@ pub struct Inside {
     pub entropy: Arc<dyn Entropy>,
     /// First 12 hex digits of the documents' hash.
     pub docs_version: String,
+    /// Whether pages of any origin may call, by whatever name they found us. If not, there is no CORS, and a `Host` that
+    /// is neither an address nor `localhost` is refused: a page that rebinds its name to this machine reads nothing.
+    pub open_to_pages: bool,
 }
 
 /// Paths that are never limited.
@@ -62,6 +65,7 @@ pub struct Front {
     clock: Arc<dyn Clock>,
     ids: RequestIds,
     fixed: FixedHeaders,
+    open_to_pages: bool,
     trusted_proxies: Vec<IpAddr>,
     max_url_bytes: usize,
     max_header_bytes: usize,
@@ -85,7 +89,8 @@ impl Front {
                 base: parts.entropy.random(),
                 next: AtomicU64::new(0),
             },
-            fixed: FixedHeaders::new(docs, limits.requests_per_window, limits.window_seconds, sandbox),
+            open_to_pages: parts.open_to_pages,
+            fixed: FixedHeaders::new(docs, limits, sandbox, parts.open_to_pages),
             trusted_proxies: config.server.trusted_proxies.clone(),
             max_url_bytes: config.server.max_url_bytes,
             max_header_bytes: config.server.max_header_bytes,
@@ -124,7 +129,7 @@ impl Front {
 
         let response = if let Err(error) = self.precheck(&parts) {
             error.render(id, as_problem)
-        } else if is_preflight {
+        } else if is_preflight && self.open_to_pages {
             preflight()
         } else if let Some(error) = self.refused(&parts, &budget, free).await {
             error.render(id, as_problem)
@@ -163,6 +168,10 @@ impl Front {
         }
         if parts.headers.get_all(HOST).iter().count() > 1 {
             return Err(ApiError::of_status(StatusCode::BAD_REQUEST, &none));
+        }
+        if !self.open_to_pages && !parts.headers.get(HOST).is_none_or(is_address) {
+            let told = "This address is called by its number, or as localhost.";
+            return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "host_not_allowed", told));
         }
         let declared = parts
             .headers
@@ -246,6 +255,15 @@ impl Front {
         bytes.extend_from_slice(&body);
         bytes
     }
+}
+
+/// Whether a `Host` is an address or `localhost`, with or without a port: a name that a page chose is neither.
+fn is_address(host: &HeaderValue) -> bool {
+    let Ok(host) = http::uri::Authority::try_from(host.as_bytes()) else {
+        return false;
+    };
+    let name = host.host().trim_matches(['[', ']']);
+    name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }
 
 fn preflight() -> Response {

@@ -4,6 +4,7 @@ use http::HeaderMap;
 use http::header::{self, HeaderName, HeaderValue};
 
 use super::rate::Budget;
+use crate::config::Limits;
 
 /// Version of the contract; a new value means a breaking change.
 pub const API_VERSION: &str = "2026-11-20";
@@ -40,7 +41,8 @@ pub(super) struct FixedHeaders {
 
 impl FixedHeaders {
     /// `docs_version` is the documents' hash; the limit is the service-wide one.
-    pub(super) fn new(docs_version: &str, limit: u32, window_seconds: u32, sandbox: bool) -> Self {
+    pub(super) fn new(docs_version: &str, limits: &Limits, sandbox: bool, open_to_pages: bool) -> Self {
+        let (limit, window_seconds) = (limits.requests_per_window, limits.window_seconds);
         let text = |t: &str| HeaderValue::from_str(t).unwrap_or(HeaderValue::from_static("unknown"));
         let mut template = HeaderMap::with_capacity(24);
         template.insert(&REQUEST_ID, HeaderValue::from_static(""));
@@ -49,8 +51,10 @@ impl FixedHeaders {
         if sandbox {
             template.insert(&MODE, HeaderValue::from_static("sandbox"));
         }
-        template.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-        template.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+        if open_to_pages {
+            template.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+            template.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+        }
         for (names, value) in [
             (&LIMIT, HeaderValue::from(limit)),
             (&POLICY, text(&format!("{limit};w={window_seconds}"))),
@@ -113,6 +117,7 @@ pub(super) fn write_preflight(headers: &mut HeaderMap) {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::config::{Config, Sources};
 
     const BUDGET: Budget = Budget {
         limit: 600,
@@ -126,7 +131,8 @@ mod tests {
         for (name, value) in own {
             headers.append(*name, HeaderValue::from_static(value));
         }
-        let fixed = FixedHeaders::new("abc", 600, 60, true);
+        let limits = Config::load(&Sources::default()).unwrap().limits;
+        let fixed = FixedHeaders::new("abc", &limits, true, true);
         fixed.write(&mut headers, HeaderValue::from_static("req_1"), &BUDGET);
         headers
     }

@@ -137,6 +137,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         clock: house.world.clock.clone(),
         entropy: house.world.entropy.clone(),
         docs_version,
+        open_to_pages: true,
     };
     Ok(Edge {
         operator: operator(&house, &inside, metrics),
@@ -155,6 +156,7 @@ fn operator(house: &House, public: &Inside, metrics: Metrics) -> Front {
         clock: public.clock.clone(),
         entropy: public.entropy.clone(),
         docs_version: public.docs_version.clone(),
+        open_to_pages: false,
     };
     Front::new(&house.config, inside)
 }

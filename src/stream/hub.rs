@@ -181,7 +181,7 @@ impl Drop for Seat {
 
 impl EventSink for Hub {
     fn publish(&self, events: &[StoredEvent]) {
-        if self.subscriptions() == 0 {
+        if self.subscriptions() == 0 || planted::is(Bug::NothingPublished) {
             return;
         }
         for event in events {
@@ -221,7 +221,9 @@ impl Subscriber {
             }
         }
         drop(live);
-        self.wake.notify_one();
+        if !planted::is(Bug::SubscriberNotWoken) {
+            self.wake.notify_one();
+        }
         pushed
     }
 }

@@ -253,8 +253,7 @@ impl Session {
     /// A client that says more in a minute than it may is closed, whatever it says.
     fn count(&mut self, state: &StreamState) -> ControlFlow<End> {
         let minute = state.clock.now().seconds() / 60;
-        // A clock that steps back goes on in the newer minute.
-        if minute > self.minute {
+        if minute != self.minute {
             (self.minute, self.heard) = (minute, 0);
         }
         self.heard = self.heard.saturating_add(1);

@@ -259,7 +259,7 @@ impl JournalStore {
     /// When the snapshots fail; the store then stops.
     pub fn step_apply(&self) -> Result<bool, StoreError> {
         self.engine
-            .apply_step()
+            .apply_step(&mut || ())
             .inspect_err(|e| self.engine.fail("the snapshots failed", e))
     }
 

@@ -71,6 +71,10 @@ pub enum Bug {
     CreditThenDelete,
     /// A subscriber whose queue overflowed goes on as if nothing were missing: needs one that stalls.
     OverflowUnnoticed,
+    /// Nothing reaches a subscriber but what it finds in the store when it comes.
+    NothingPublished,
+    /// An event is queued for a subscriber that nobody wakes.
+    SubscriberNotWoken,
 }
 
 impl Bug {
@@ -102,6 +106,8 @@ impl Bug {
         Self::FeeReversedOneSided,
         Self::CreditThenDelete,
         Self::OverflowUnnoticed,
+        Self::NothingPublished,
+        Self::SubscriberNotWoken,
     ];
 }
 

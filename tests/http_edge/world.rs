@@ -186,6 +186,7 @@ impl World {
             meter: Arc::default(),
             clock: clock.clone(),
             entropy: Arc::new(Counter(AtomicU64::new(7))),
+            open_to_pages: true,
             docs_version,
         };
         let (server, stop) = Server::new(&config, listener, Arc::new(Front::new(&config, inside)));

@@ -177,6 +177,25 @@ async fn the_operators_side_and_the_clients_share_no_route() {
         let answer = send_to_operator(client().get(service.watched(path))).await.unwrap();
         assert_eq!((answer.status, answer.code()), (404, "not_found"), "{path}");
     }
+    // Nor is it open to web pages, whatever name they give this machine.
+    let metrics = || client().get(service.watched("/metrics"));
+    let answer = send_to_operator(metrics().header("origin", "https://page.example"))
+        .await
+        .unwrap();
+    assert_eq!(
+        (answer.status, answer.header("access-control-allow-origin")),
+        (200, None)
+    );
+    let answer = send_to_operator(metrics().header("host", "page.example:8403"))
+        .await
+        .unwrap();
+    assert_eq!((answer.status, answer.code()), (421, "host_not_allowed"));
+    let asked = client().request(reqwest::Method::OPTIONS, service.watched("/metrics"));
+    let answer = send_to_operator(asked).await.unwrap();
+    assert_eq!(
+        (answer.status, answer.header("access-control-allow-methods")),
+        (405, None)
+    );
     drop(site);
     service.stop();
     let silent = Host::new().with("PURSER_OPERATOR__LISTEN", "");

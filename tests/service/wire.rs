@@ -76,8 +76,13 @@ pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<An
     let request = request?;
     let (method, url) = (request.method().clone(), request.url().clone());
     let answer = Answer::of(client.execute(request).await?).await?;
+    assert_ne!(answer.status, 500, "a fault of ours: {}", answer.text);
     // A service that dies meanwhile takes its document with it; a later answer will find the next one's.
-    if let Ok(contract) = contract(&client, &url).await {
+    let contract = contract(&client, &url).await;
+    if let Err(error) = &contract {
+        assert!(error.status().is_none(), "no document: {error}");
+    }
+    if let Ok(contract) = contract {
         contract.check(&Answered {
             method: method.as_str(),
             path: url.path(),

@@ -29,6 +29,11 @@ fn hunt(bug: Bug) -> Option<Catch> {
         // A bug may well end in a panic somewhere else.
         let ran = catch_unwind(AssertUnwindSafe(|| run(&plan, false).objection.map(|o| o.rule)));
         let rule = ran.unwrap_or(Some("panic"))?;
+        // The objection must be to the bug: without it, the same run is sound.
+        plant(None);
+        let sound = run(&plan, false).objection;
+        assert!(sound.is_none(), "seed {seed} without {bug:?}: {sound:?}");
+        plant(Some(bug));
         let told = rule != "panic" && results::are_written();
         let steps = if told {
             shrink(&plan, rule).steps.len()

@@ -46,6 +46,7 @@ pub(crate) fn run(plan: &Plan, traced: bool) -> Outcome {
         if world.objection().is_some() {
             break;
         }
+        world.trace(|| format!("buried after {death:?}"));
         bury(&world, death);
         if end == End::Rested {
             // What was at rest is still so after the power went.
@@ -204,12 +205,15 @@ async fn rest(clients: &Clients, store: &SimStore) {
     }
 }
 
-/// Every subscriber comes back, takes what it has not seen, and goes; then nothing is left of anybody.
+/// Whoever is connected has heard of everything; every subscriber comes back, takes what it has not seen, and goes; then
+/// nothing is left of anybody.
 async fn part(world: &World, store: &SimStore, stream: &mut Stream) {
+    watchers::settle().await;
+    watchers::judge(world, "stream.silence", &stream.listening());
     stream.connect_all();
     watchers::settle().await;
     checks::inspect(world, &store.journal);
-    watchers::judge(world);
+    watchers::judge(world, "stream.gap", &stream.all());
     stream.disconnect_all();
     // A timer that somebody had set for work that is done by now still has to go off.
     let (tasks, begun) = (tokio::runtime::Handle::current().metrics(), world.true_ms());

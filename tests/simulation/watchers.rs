@@ -90,6 +90,19 @@ impl Stream {
         }
     }
 
+    /// Subscribers that are connected and take what they are sent.
+    pub(crate) fn listening(&self) -> Vec<usize> {
+        let (watchers, now) = (self.world.watchers.lock(), self.world.true_ms());
+        let connected = |n: usize| matches!(self.connections.get(n), Some(Some(c)) if !c.is_finished());
+        (0..watchers.len())
+            .filter(|n| connected(*n) && watchers[*n].stalled_until_ms <= now)
+            .collect()
+    }
+
+    pub(crate) fn all(&self) -> Vec<usize> {
+        (0..self.world.watchers.lock().len()).collect()
+    }
+
     pub(crate) fn connect_all(&mut self) {
         let n = self.world.watchers.lock().len();
         self.world
@@ -141,12 +154,12 @@ async fn follow(world: Arc<World>, mut feed: Feed, n: usize) {
     }
 }
 
-/// Every subscriber has every event of its account once and in order, from the first to the last.
-pub(crate) fn judge(world: &World) {
+/// Each of these subscribers has every event of its account once and in order, from the first to the last.
+pub(crate) fn judge(world: &World, rule: &'static str, which: &[usize]) {
     let shadow = world.shadow.lock();
     let watchers = world.watchers.lock();
     let mut wrong = None;
-    for (n, watcher) in watchers.iter().enumerate() {
+    for (n, watcher) in watchers.iter().enumerate().filter(|(n, _)| which.contains(n)) {
         let subject = wallet(watcher.wallet).key();
         let told = |event: &StoredEvent| Announced::read(event).map(|a| (a.seq, a.to_json()));
         let mut due: Vec<_> = shadow
@@ -169,7 +182,7 @@ pub(crate) fn judge(world: &World) {
     }
     drop((shadow, watchers));
     if let Some(wrong) = wrong {
-        world.object("stream.gap", wrong);
+        world.object(rule, wrong);
     }
 }
 

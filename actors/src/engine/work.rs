@@ -207,7 +207,8 @@ impl Desk {
                 .await
             {
                 Err(_) if planted::is(Bug::RefusedUnproven) => Lookup::Impossible,
-                Ok(Lookup::Pending) | Err(_) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
+                Ok(Lookup::Pending) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
+                Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
                 Ok(Lookup::Landed { transaction }) if self.is_deposit(&payment, &transaction).await? => {
                     let command = payment::Command::Deposited {
                         effect: effect.id,

@@ -12,7 +12,7 @@ use purser_storage::{Batch, CommitError, Condition, Store, codec};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tracing::Instrument as _;
 
-use crate::kernel::effect::{Effect, Failure};
+use crate::kernel::effect::{Effect, Failure, Pace};
 use crate::kernel::family::StartEffects;
 use crate::kernel::{Kind, origin, table};
 use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
@@ -102,8 +102,8 @@ pub enum Order {
     Start(Effect),
     /// This delivery's effect is done.
     Done(ActorId),
-    /// This delivery's effect is to be run again after so many milliseconds.
-    NotYet(ActorId, u64),
+    /// This delivery's effect is to be run again after so many milliseconds; the kind of what failed, if anything did.
+    Again(ActorId, u64, Option<ErrorKind>),
 }
 
 /// Deliveries without work that a supervisor keeps.
@@ -149,10 +149,13 @@ impl Actor for Supervisor {
                 }
                 self.go_on(&myself, desk).await
             }
-            Order::NotYet(delivery, ms) => {
+            Order::Again(delivery, ms, failed) => {
                 if let Some((actor, mut effect)) = self.ended(desk, delivery) {
+                    if failed.is_some() {
+                        self.ground.tries.fails(&effect.work, failed);
+                    }
                     desk.rest(actor);
-                    // Waiting is no failure: nothing to write down.
+                    // Nothing to write down: its pace does not depend on how often it was tried.
                     effect.next_at = self.ground.clock.now().plus_ms(ms);
                     drop(myself.cast(Order::Start(effect)));
                 }
@@ -232,7 +235,7 @@ impl Supervisor {
         let failure = failure.unwrap_or_else(|other| Failure {
             kind: ErrorKind::Unknown,
             message: other.to_string(),
-            retry_after_ms: None,
+            pace: Pace::BackOff,
         });
         let now = self.ground.clock.now();
         effect.attempts = effect.attempts.saturating_add(1);
@@ -316,10 +319,16 @@ impl Actor for Delivery {
                 Order::Done(myself.get_id())
             }
             Err(Failure {
-                kind: ErrorKind::Temporary,
-                retry_after_ms: Some(ms),
-                ..
-            }) => Order::NotYet(myself.get_id(), ms),
+                pace: Pace::NotYet(ms), ..
+            }) => Order::Again(myself.get_id(), ms, None),
+            Err(Failure {
+                pace: Pace::Steady(ms),
+                kind,
+                message,
+            }) => {
+                tracing::debug!(effect = %id, work, error = message, "a try failed and is repeated");
+                Order::Again(myself.get_id(), ms, Some(kind))
+            }
             Err(failure) => return Err(failure.into()),
         };
         drop(self.supervisor.cast(end));

@@ -175,8 +175,19 @@ pub struct Failure {
     pub kind: ErrorKind,
     /// For the operator.
     pub message: String,
-    /// When to try again, if the other side said; otherwise by back-off.
-    pub retry_after_ms: Option<u64>,
+    /// When to try again.
+    pub pace: Pace,
+}
+
+/// When a try follows a try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Later and later, until the effect is stuck.
+    BackOff,
+    /// After so many milliseconds, however often. It counts as failed.
+    Steady(u64),
+    /// After so many milliseconds: nothing is wrong, it just is not time yet.
+    NotYet(u64),
 }
 
 impl Failure {
@@ -185,16 +196,25 @@ impl Failure {
         Self {
             kind: ErrorKind::Temporary,
             message: message.into(),
-            retry_after_ms: None,
+            pace: Pace::BackOff,
         }
     }
 
-    /// Nothing is wrong, it just is not time yet.
+    /// The same at a steady pace: it is never given up.
+    #[must_use]
+    pub fn every_ms(self, ms: u64) -> Self {
+        Self {
+            pace: Pace::Steady(ms),
+            ..self
+        }
+    }
+
+    /// See [`Pace::NotYet`].
     pub fn not_yet(retry_after_ms: u64) -> Self {
         Self {
             kind: ErrorKind::Temporary,
             message: "not yet".into(),
-            retry_after_ms: Some(retry_after_ms),
+            pace: Pace::NotYet(retry_after_ms),
         }
     }
 }
@@ -204,7 +224,7 @@ impl From<PortError> for Failure {
         Self {
             kind: error.kind,
             message: error.to_string(),
-            retry_after_ms: None,
+            pace: Pace::BackOff,
         }
     }
 }

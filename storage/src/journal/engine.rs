@@ -215,16 +215,23 @@ impl Engine {
         }
     }
 
-    /// Moves the overlay's rows into the snapshots. False if there was nothing to move.
-    pub(crate) fn apply_step(&self) -> Result<bool, StoreError> {
+    /// Moves the overlay's rows into the snapshots, with a breath every so many rows. False if there was nothing to move.
+    pub(crate) fn apply_step(&self, breathe: &mut dyn FnMut()) -> Result<bool, StoreError> {
+        const ROWS_A_BREATH: usize = 128;
         let _one = self.applying.lock();
         let frozen = {
             let _no_scan = self.apply_gate.write();
             self.overlay.freeze()
         };
         let Some(frozen) = frozen else { return Ok(false) };
-        self.snapshots
-            .apply(&mut frozen.changes().into_iter(), Some(frozen.upto))?;
+        let changes = frozen.changes().into_iter().enumerate();
+        let mut changes = changes.map(|(n, change)| {
+            if n % ROWS_A_BREATH == ROWS_A_BREATH - 1 {
+                breathe();
+            }
+            change
+        });
+        self.snapshots.apply(&mut changes, Some(frozen.upto))?;
         self.applied.store(frozen.upto, Ordering::Release);
         self.overlay.drop_frozen();
         Ok(true)

@@ -246,6 +246,9 @@ fn find_end(last: &Found) -> Result<ChainEnd, OpenError> {
             wipe(&**file, end.offset, torn_end).map_err(io_error)?;
         }
     }
+    if end.group > end.offset {
+        return Err(damaged(head.id.number, end.offset, "the group of the last frame"));
+    }
     if !planted::is(Bug::TailNotRewritten) {
         rewrite(&**file, end.group, end.offset).map_err(io_error)?;
     }

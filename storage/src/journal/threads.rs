@@ -13,6 +13,8 @@ use crate::export;
 
 /// How often retention by age is looked at when nothing else happens.
 const IDLE: Duration = Duration::from_secs(60);
+/// The longest rest of the applier between two pieces of its work.
+const BREATH: Duration = Duration::from_millis(5);
 
 pub(crate) struct Threads {
     committer: Mutex<Option<JoinHandle<()>>>,
@@ -89,7 +91,16 @@ fn apply(engine: &Engine, stop: &AtomicBool) {
     while !engine.has_failed() {
         let stopping = stop.load(Ordering::Acquire);
         let started = Instant::now();
-        match engine.apply_step() {
+        let (mut worked, mut durable) = (started, 0);
+        // Where commits go on and nobody waits for it, it leaves half of a processor to those whom callers wait for.
+        let mut breathe = || {
+            let before = std::mem::replace(&mut durable, engine.durable.load(Ordering::Acquire));
+            if durable != before && !stopping && engine.overlay.active_bytes() < engine.limits.apply_bytes {
+                std::thread::sleep(worked.elapsed().min(BREATH));
+            }
+            worked = Instant::now();
+        };
+        match engine.apply_step(&mut breathe) {
             Err(e) => engine.fail("the snapshots failed", &e),
             Ok(_) if stopping => break,
             // Under load it rests longer than it worked: more writes of a key become one, and the committer

@@ -12,8 +12,8 @@ use crate::{OpenError, Row, Seq, StoreError};
 const ROW: u8 = b'r';
 const APPLIED: &[u8] = b"m/applied";
 const PROBE: &[u8] = b"m/probe";
-/// Rows in one atomic batch; readers of sled wait while one is applied.
-const CHUNK_ROWS: usize = 1000;
+/// Rows in one atomic batch; readers of sled, the committer among them, wait while one is applied.
+const CHUNK_ROWS: usize = 128;
 const CHUNK_BYTES: usize = 1 << 20;
 /// 20 ms each.
 const LOCK_TRIES: usize = 250;
