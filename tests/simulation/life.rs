@@ -209,6 +209,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
 /// nothing is left of anybody.
 async fn part(world: &World, store: &SimStore, stream: &mut Stream) {
     watchers::settle().await;
+    checks::inspect(world, &store.journal);
     watchers::judge(world, "stream.silence", &stream.listening());
     stream.connect_all();
     watchers::settle().await;
