@@ -210,6 +210,8 @@ impl<E: Entity> Shell<E> {
             }),
             Ok(mut decision) => {
                 decision.effects.iter_mut().for_each(|effect| effect.origin = origin);
+                let (events, effects) = (decision.events.len(), decision.effects.len());
+                tracing::debug!(kind = E::KIND.name(), id = %self.id, request = %origin, events, effects, "decided");
                 self.commit(myself, resident, decision, &context, (reply, origin))?;
             }
         }
@@ -225,8 +227,6 @@ impl<E: Entity> Shell<E> {
         (reply, origin): (Reply<E>, RequestId),
     ) -> Result<(), OutOfOrder> {
         let (id, revision) = (self.id, resident.revision);
-        let (events, effects) = (decision.events.len(), decision.effects.len());
-        tracing::debug!(kind = E::KIND.name(), %id, request = %origin, events, effects, "decided");
         let mut batch = self.fold(resident, &decision.events, context)?;
         batch.conditions.extend(decision.conditions);
         batch.writes.extend(decision.writes);
