@@ -114,12 +114,16 @@ fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
     if sandbox {
         terminal::result("This is the sandbox: test money, pretended chains, no key and no network needed.")?;
         terminal::result("In another terminal:")?;
-        terminal::result("  purser wallet                                        # a test wallet on both chains")?;
-        terminal::result(&format!(
-            "  purser pay '{url}/get-card?amount=5' --wait     # buy a card, see it ready"
-        ))?;
-        terminal::result(&format!("  purser listen {url}                # watch it happen"))?;
-        terminal::result("(from a checkout: cargo run --release -- pay …)")?;
+        let buy = format!("purser pay '{url}/get-card?amount=5' --wait");
+        let watch = format!("purser listen {url} --after 0");
+        for (command, what) in [
+            ("purser wallet", "a test wallet on both chains"),
+            (&buy, "buy a card, see it ready"),
+            (&watch, "the account's events"),
+        ] {
+            terminal::result(&format!("  {command:<66}  # {what}"))?;
+        }
+        terminal::result("(from a checkout: target/release/purser …)")?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::json as answer;
 use crate::config::Config;
 use purser_actors::id::Network;
 
-const CHALLENGE: &str = "Without a payment: the challenge (body, PAYMENT-REQUIRED for x402, WWW-Authenticate for MPP); \
+const CHALLENGE: &str = "Without a payment: the challenge (body and PAYMENT-REQUIRED); \
     nothing is charged. With `success: false`: the payment could not settle; nothing is charged so far, and what lands late is credited.";
 
 /// Operations of this crate's own routes; those of other rooms are merged in by [`document`].
@@ -23,7 +23,7 @@ const CHALLENGE: &str = "Without a payment: the challenge (body, PAYMENT-REQUIRE
 #[openapi(
     info(
         title = "Purser",
-        description = "Financial products for software agents, paid by x402 or MPP in USDC."
+        description = "Financial products for software agents, paid by x402 in USDC."
     ),
     paths(
         super::pricing::get_pricing,

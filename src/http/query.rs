@@ -72,7 +72,8 @@ impl Query {
         let amount = Cents::parse(text).map_err(|e| match e {
             AmountError::OutOfRange => outside(),
             AmountError::Malformed => {
-                ApiError::parameter("amount_invalid", "amount", "`amount` is not a plain decimal number.").hint(range())
+                let error = "`amount` is not a plain decimal number of at most 2 places.";
+                ApiError::parameter("amount_invalid", "amount", error).hint(range())
             }
         })?;
         if amount < product.min || amount > product.max {

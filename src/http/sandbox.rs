@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
+use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::{get, post};
 use purser_actors::engine::Engine;
@@ -17,9 +16,10 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::error::ApiError;
 use super::json;
+use super::query::Query;
 use crate::sandbox::desk::{
     BalanceAnswer, BalanceRequest, ChainFaultRequest, DeskError, DeskState, FaucetRequest, IssuerFaultRequest,
-    MagicSeen, SandboxDesk, TransfersAnswer, TransfersRequest,
+    MagicSeen, NetworkName, SandboxDesk, TransfersAnswer, TransfersRequest,
 };
 use crate::settlement::sandbox::SandboxSettlement;
 
@@ -87,11 +87,6 @@ impl SandboxRoutes {
     }
 }
 
-fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, ApiError> {
-    let Query(query) = query.map_err(|e| ApiError::parameter("parameter_invalid", "query", e.body_text()))?;
-    Ok(query)
-}
-
 /// Chains and issuer at a glance
 #[utoipa::path(get, path = "/sandbox", tag = "Sandbox",
     responses((status = 200, description = "The pretended world.", body = DeskState)))]
@@ -102,11 +97,10 @@ async fn get_state(State(sandbox): Shared) -> Result<Response, ApiError> {
 /// A wallet on its chain
 #[utoipa::path(get, path = "/sandbox/balances", tag = "Sandbox", params(("wallet" = String, Query, description = "An address of either chain.")),
     responses((status = 200, description = "Its balance.", body = BalanceAnswer)))]
-async fn get_balance(
-    State(sandbox): Shared,
-    request: Result<Query<BalanceRequest>, QueryRejection>,
-) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.desk.balance(&query(request)?).await?))
+async fn get_balance(State(sandbox): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["wallet"])?;
+    let wallet = query.required("wallet")?.to_owned();
+    Ok(json::ok(&sandbox.desk.balance(&BalanceRequest { wallet }).await?))
 }
 
 /// What is on a chain
@@ -114,11 +108,18 @@ async fn get_balance(
     ("after" = Option<u64>, Query, description = "The position behind which the page begins."),
     ("limit" = Option<u32>, Query, description = "1 to 1,000, 100 by default.")),
     responses((status = 200, description = "A page of transfers, oldest first.", body = TransfersAnswer)))]
-async fn get_transfers(
-    State(sandbox): Shared,
-    request: Result<Query<TransfersRequest>, QueryRejection>,
-) -> Result<Response, ApiError> {
-    Ok(json::ok(&sandbox.desk.transfers(&query(request)?).await?))
+async fn get_transfers(State(sandbox): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["network", "after", "limit"])?;
+    let network = match query.word("network", &["base", "solana"])? {
+        "solana" => NetworkName::Solana,
+        _ => NetworkName::Base,
+    };
+    let request = TransfersRequest {
+        network: Some(network),
+        after: Some(query.number("after", 0, 0, u64::MAX)?),
+        limit: Some(query.number("limit", 100, 1, 1_000)? as usize),
+    };
+    Ok(json::ok(&sandbox.desk.transfers(&request).await?))
 }
 
 /// Amounts that force an outcome

@@ -262,8 +262,8 @@ impl Chain {
             at: now,
         };
         match fault {
-            Some(ChainFault::Decline { reason }) => Err(decline(reason, "refused by the sandbox desk")),
-            Some(ChainFault::Insufficient) => Err(decline("insufficient_funds", "refused by the sandbox desk")),
+            Some(ChainFault::Decline { reason }) => Err(decline(reason, "the sandbox was told to refuse it")),
+            Some(ChainFault::Insufficient) => Err(decline("insufficient_funds", "the sandbox was told to refuse it")),
             Some(ChainFault::FailThenLand { after_ms }) => {
                 let due = now.plus_ms(*after_ms);
                 let refused = Executed::Declined(decline("invalid_transaction_state", "transaction failed"));
