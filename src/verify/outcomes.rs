@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::card;
-use purser_actors::id::DepositId;
+use purser_actors::id::{DepositId, PaymentId};
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::payment::{Product, Status};
 
@@ -52,6 +52,11 @@ fn credit_cause(work: &Work) -> Option<String> {
 
 fn payments(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
     let deposits: BTreeSet<&str> = contents.deposits.iter().map(|d| d.transaction.as_str()).collect();
+    // Counted once: a look through all cards for each payment would never end in a store of millions.
+    let mut made: BTreeMap<PaymentId, usize> = BTreeMap::new();
+    for (card, _) in contents.cards.values() {
+        *made.entry(card.payment).or_default() += 1;
+    }
     for (id, (payment, _)) in &contents.payments {
         let name = id.to_string();
         let paid = i128::from(payment.claim.authorization.value().atomic());
@@ -67,7 +72,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
             );
         }
         let credits = credits(&name, history, books, report);
-        let products = contents.cards.values().filter(|(c, _)| c.payment == *id).count();
+        let products = made.get(id).copied().unwrap_or(0);
         let (want_products, want_credits) = match &payment.status {
             Status::Fulfilled { .. } => (1, 0),
             Status::Credited { .. } if as_deposit => (0, 0),
