@@ -5,6 +5,7 @@
 //! the claim refuses.
 
 mod answer;
+mod bought;
 mod calls;
 
 use std::sync::Arc;
@@ -14,9 +15,11 @@ use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::account;
 use purser_actors::engine::{Engine, PayError, PayRequest};
-use purser_actors::money::Usdc;
-use purser_actors::payment::{Outcome, Purchase, Status};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::{Outcome, Status};
 use purser_actors::port::{Authorization, Clock};
+use purser_actors::product::{Line, Purchase, Requirement};
+use rust_decimal::Decimal;
 use sha2::{Digest, Sha256};
 
 use crate::http::caller::Bearer;
@@ -30,7 +33,7 @@ use crate::payment::{
     BasePayee, Payee, PaymentError, RecentBlockhash, Refusal, SolanaPayee, Terms, decode, payment_header, verify,
     verify_for_replay,
 };
-use crate::prices::PriceBook;
+use crate::prices::{Asked, PriceBook, Quote};
 
 pub use answer::Answers;
 pub use calls::{Came, PaidCalls};
@@ -83,10 +86,10 @@ pub struct Call<'a> {
     pub target: &'a str,
     /// The route, without the query.
     pub route: &'static str,
-    /// Key of the product in the settings.
-    pub product: &'static str,
     /// What is bought.
     pub purchase: Purchase,
+    /// The product's own fee rate, where its line has products with rates of their own.
+    pub fee_rate: Option<Decimal>,
     /// One short sentence for the challenge.
     pub description: String,
     /// Whether a page is wanted instead of JSON.
@@ -99,7 +102,8 @@ impl Checkout {
     /// # Errors
     /// Everything but a challenge: those are answers.
     pub async fn run(&self, call: Call<'_>) -> Result<Response, ApiError> {
-        let terms = self.terms(&call)?;
+        let quotes = self.quotes(&call)?;
+        let terms = self.terms(&quotes)?;
         let current = &terms[..2];
         let header = match payment_header(call.headers) {
             Ok(Some(header)) => header,
@@ -116,7 +120,7 @@ impl Checkout {
             }
         };
         match self.authorized(header, &terms).await {
-            Ok(authorization) => self.pay(call, authorization).await,
+            Ok(authorization) => self.pay(call, &quotes, authorization).await,
             Err(refusal) => {
                 tracing::debug!(reason = refusal.reason.as_str(), message = %refusal.message, "a payment was refused");
                 Ok(self.challenge(&call, current, refusal.reason.as_str(), "payment_invalid"))
@@ -151,7 +155,7 @@ impl Checkout {
         }
     }
 
-    async fn pay(&self, call: Call<'_>, authorization: Authorization) -> Result<Response, ApiError> {
+    async fn pay(&self, call: Call<'_>, quotes: &[Quote], authorization: Authorization) -> Result<Response, ApiError> {
         let payer = authorization.payer();
         let budget = self.limiter.count_payment(payer, self.clock.now());
         if !budget.allowed {
@@ -170,6 +174,7 @@ impl Checkout {
         }
         let request = PayRequest {
             purchase: call.purchase.clone(),
+            worth: quoted(quotes, &authorization).worth,
             request: digest(call.route, &call.purchase),
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
@@ -182,7 +187,7 @@ impl Checkout {
             }
             Ok(Err(error)) => {
                 self.calls.note(Came::without_claim(&error));
-                return Err(refused(error));
+                return Err(refused(error, call.purchase.line()));
             }
             Ok(Ok(paid)) => paid,
         };
@@ -213,14 +218,27 @@ impl Checkout {
         }
     }
 
-    /// Today's terms on both networks first, then those of prices that are still honoured.
-    fn terms(&self, call: &Call<'_>) -> Result<Vec<Terms>, ApiError> {
-        let totals = self
-            .prices
-            .totals(call.product, call.purchase.capped(), self.clock.now());
-        let mut terms = Vec::with_capacity(2 * totals.len());
-        for total in totals {
-            let amount = Usdc::from_cents(total).map_err(|_| ApiError::internal())?;
+    /// Today's price first, then those that are still honoured.
+    fn quotes(&self, call: &Call<'_>) -> Result<Vec<Quote>, ApiError> {
+        let (amount, currency) = call.purchase.amount();
+        let asked = Asked {
+            line: call.purchase.line(),
+            amount,
+            currency,
+            fee_rate: call.fee_rate,
+        };
+        let quotes = self.prices.quotes(&asked, self.clock.now());
+        if quotes.is_empty() {
+            return Err(ApiError::internal());
+        }
+        Ok(quotes)
+    }
+
+    /// Each quote on both networks, in their order.
+    fn terms(&self, quotes: &[Quote]) -> Result<Vec<Terms>, ApiError> {
+        let mut terms = Vec::with_capacity(2 * quotes.len());
+        for quote in quotes {
+            let amount = Usdc::from_cents(quote.total).map_err(|_| ApiError::internal())?;
             terms.push(Terms::new(
                 amount,
                 self.max_timeout_seconds,
@@ -232,11 +250,7 @@ impl Checkout {
                 ..solana
             });
         }
-        if terms.is_empty() {
-            Err(ApiError::internal())
-        } else {
-            Ok(terms)
-        }
+        Ok(terms)
     }
 
     fn challenge(&self, call: &Call<'_>, terms: &[Terms], error: &str, code: &str) -> Response {
@@ -259,13 +273,24 @@ impl Checkout {
     }
 }
 
+/// The quote that was paid. A payment that fits none was made for an older one and joins what it bought then: what is
+/// found here says nothing any more.
+fn quoted(quotes: &[Quote], authorization: &Authorization) -> Quote {
+    let paid = |quote: &&Quote| Usdc::from_cents(quote.total) == Ok(authorization.value());
+    let none = Quote {
+        total: Cents::ZERO,
+        worth: Cents::ZERO,
+    };
+    quotes.iter().find(paid).or(quotes.first()).copied().unwrap_or(none)
+}
+
 /// The exact request, in canonical form: how parameters were written or ordered does not matter, what is bought does.
 fn digest(route: &str, purchase: &Purchase) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(route);
-    match purchase {
-        Purchase::Card { amount } => hash.update(format!("?amount={}", amount.get())),
-    }
+    hash.update([0]);
+    // Encoding plain data into memory has no failing case.
+    hash.update(bincode::encode_to_vec(purchase, bincode::config::standard()).unwrap_or_default());
     hash.finalize().into()
 }
 
@@ -273,15 +298,21 @@ fn ambiguous(error: &PaymentError) -> ApiError {
     ApiError::new(http::StatusCode::BAD_REQUEST, error.code(), error.to_string()).hint("Send exactly one payment.")
 }
 
-fn refused(error: PayError) -> ApiError {
-    let cap = |what: String| {
-        ApiError::forbidden("cap_exceeded", what).hint("The cap counts from midnight UTC. Nothing was charged.")
+fn refused(error: PayError, line: Line) -> ApiError {
+    let cap = |most: String| {
+        let what = match line.budget() {
+            Line::UsaCard => "prepaid cards",
+            _ => line.name(),
+        };
+        ApiError::forbidden("cap_exceeded", format!("An account buys {what} at most {most} a day."))
+            .hint("The cap counts from midnight UTC. Nothing was charged.")
     };
     match error {
         PayError::Frozen { message } => ApiError::frozen(message),
         PayError::Collision => collision(),
-        PayError::CardsPerDay { cap: n } => cap(format!("An account buys at most {n} cards a day.")),
-        PayError::SumPerDay { cap: usd } => cap(format!("An account buys cards for at most {usd} USD a day.")),
+        PayError::Missing(requirement) => missing(requirement),
+        PayError::CountPerDay { cap: n } => cap(format!("{n} times")),
+        PayError::SumPerDay { cap: usd } => cap(format!("for {usd} USD")),
         PayError::AlreadyUsed => ApiError::new(
             http::StatusCode::CONFLICT,
             "payment_already_used",
@@ -299,6 +330,35 @@ fn refused(error: PayError) -> ApiError {
             2,
         ),
         PayError::Unknown(_) => ApiError::internal(),
+    }
+}
+
+/// What the payer must bring along, and how. Nothing was charged.
+fn missing(requirement: Requirement) -> ApiError {
+    let failed = |code, what: &'static str, hint: &'static str| {
+        ApiError::new(http::StatusCode::PRECONDITION_FAILED, code, what).hint(format!("{hint} Nothing was charged."))
+    };
+    match requirement {
+        Requirement::Verified => failed(
+            "identity_required",
+            "This product needs the account owner's verified identity.",
+            "GET /get-kyc-link gives a link for the owner.",
+        ),
+        Requirement::Linked => failed(
+            "issuer_not_linked",
+            "This product needs an account at the card issuer, linked by the account owner.",
+            "GET /get-auth-link gives a link for the owner, who links the account on the page behind it.",
+        ),
+        Requirement::Destination(_) => {
+            ApiError::not_found("destination_unknown", "The account has no such bank destination.")
+                .hint("GET /bank-recipients lists them. Nothing was charged.")
+        }
+        Requirement::InStock => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "out_of_stock",
+            "The gift card is not in stock now, or not for this amount.",
+        )
+        .hint("GET /search-gift-cards lists what is. Nothing was charged."),
     }
 }
 

@@ -1,22 +1,62 @@
-//! Prices over time. A quote holds for its life even if the price changes meanwhile, restarts included: every version
-//! of the price list is kept in the store with the time from which it held, and a payment may match any version that
-//! was in force within the life of a quote.
+//! Prices over time. A quote holds for its life even if a price or an exchange rate changes meanwhile, restarts included:
+//! every version of the list is kept in the store with the time from which it held, and a payment may match any version
+//! that was in force within the life of a quote.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use parking_lot::RwLock;
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, FeeRule};
 use purser_actors::port::Timestamp;
+use purser_actors::product::{Currency, Line};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Store, StoreError, Write};
 use rust_decimal::Decimal;
-use tokio::sync::oneshot;
+use tokio::sync::{Mutex, oneshot};
 
 use crate::config::Products;
 
+/// US dollars of one unit of each currency but the dollar itself.
+pub type UsdPerUnit = BTreeMap<String, Decimal>;
+
+/// A product's fee rule as decimal text.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+struct Rule {
+    rate: String,
+    minimum: String,
+    promotion: Option<Offer>,
+}
+
+/// Another rate for a while.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+struct Offer {
+    rate: String,
+    from: Timestamp,
+    until: Timestamp,
+}
+
+impl Rule {
+    /// The rates that were in force at any time from `since` to `now`, the latest first.
+    fn rates(&self, since: Timestamp, now: Timestamp) -> Vec<&str> {
+        let at = |moment: Timestamp| match &self.promotion {
+            Some(offer) if offer.from <= moment && moment < offer.until => offer.rate.as_str(),
+            _ => self.rate.as_str(),
+        };
+        let turns = self.promotion.iter().flat_map(|offer| [offer.until, offer.from]);
+        let within = turns.filter(|turn| since < *turn && *turn <= now);
+        let mut rates = vec![at(now)];
+        for rate in within.map(at).chain([at(since)]).collect::<Vec<_>>() {
+            if !rates.contains(&rate) {
+                rates.push(rate);
+            }
+        }
+        rates
+    }
+}
+
 /// Fee rules by product.
-type Rules = BTreeMap<String, (String, String)>;
+type Rules = BTreeMap<String, Rule>;
 
 /// One version of the list.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -24,21 +64,46 @@ struct Version {
     from: Timestamp,
     /// `None` for the one in force.
     until: Option<Timestamp>,
-    /// Rate and smallest fee as decimal text.
     rules: Rules,
+    /// [`UsdPerUnit`] as decimal text.
+    rates: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct Versions(Vec<Version>);
 
 impl Stored for Versions {
-    const SCHEMA: u16 = 60;
+    const SCHEMA: u16 = 61;
+}
+
+/// What is asked for, to be priced.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Of which product line.
+    pub line: Line,
+    /// How much, fees apart.
+    pub amount: Cents,
+    /// In which currency.
+    pub currency: Currency,
+    /// The product's own rate, where a line has products with rates of their own.
+    pub fee_rate: Option<Decimal>,
+}
+
+/// A price, in US dollars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quote {
+    /// Fees included.
+    pub total: Cents,
+    /// Fees apart.
+    pub worth: Cents,
 }
 
 /// The price lists that count: today's and those of quotes still out.
-#[derive(Debug)]
 pub struct PriceBook {
-    versions: Vec<Version>,
+    store: Arc<dyn Store>,
+    versions: RwLock<Arc<Vec<Version>>>,
+    /// One change at a time.
+    changing: Mutex<()>,
     quote_life_ms: u64,
 }
 
@@ -57,29 +122,47 @@ pub enum PriceError {
 }
 
 impl PriceBook {
-    /// Takes the settings' prices into force from now, unless they already are.
+    /// Takes the settings' prices and these exchange rates into force from now, unless they already are.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn open(
-        store: &Arc<dyn Store>,
+        store: Arc<dyn Store>,
         products: &Products,
+        rates: &UsdPerUnit,
         quote_life_ms: u64,
         now: Timestamp,
     ) -> Result<Self, PriceError> {
-        let key = table::meta("prices");
-        let stored: Versions = match store.read(&key).await? {
+        let stored: Versions = match store.read(&table::meta("prices")).await? {
             Some(row) => codec::decode(&row.value)?,
             None => Versions::default(),
         };
-        let rules = products.all().into_iter().map(|(name, product)| {
-            let fee = product.fee();
-            (name.to_owned(), (fee.rate.to_string(), fee.minimum.to_string()))
-        });
-        let versions = in_force(stored.clone(), rules.collect(), quote_life_ms, now);
+        let book = Self {
+            store,
+            versions: RwLock::new(Arc::new(stored.0)),
+            changing: Mutex::default(),
+            quote_life_ms,
+        };
+        book.change(rules(products), as_text(rates), now).await?;
+        Ok(book)
+    }
+
+    /// Takes new exchange rates into force from now. Quotes that are out keep theirs.
+    ///
+    /// # Errors
+    /// When the store fails: the rates of before stay in force.
+    pub async fn exchange(&self, rates: &UsdPerUnit, now: Timestamp) -> Result<(), PriceError> {
+        let rules = self.versions.read().last().map(|v| v.rules.clone()).unwrap_or_default();
+        self.change(rules, as_text(rates), now).await
+    }
+
+    async fn change(&self, rules: Rules, rates: BTreeMap<String, String>, now: Timestamp) -> Result<(), PriceError> {
+        let _one = self.changing.lock().await;
+        let stored = Versions(self.versions.read().to_vec());
+        let versions = in_force(stored.clone(), (rules, rates), self.quote_life_ms, now);
         if versions != stored {
             let write = Write::Put {
-                key,
+                key: table::meta("prices"),
                 revision: 0,
                 value: codec::encode(&versions),
             };
@@ -88,47 +171,114 @@ impl PriceBook {
                 writes: vec![write],
                 ..Batch::default()
             };
-            store.commit(batch, Box::new(move |result| drop(done.send(result))));
+            self.store
+                .commit(batch, Box::new(move |result| drop(done.send(result))));
             committed.await.unwrap_or(Err(CommitError::Stopped))?;
         }
-        Ok(Self {
-            versions: versions.0,
-            quote_life_ms,
-        })
+        // Durable first: a quote that a crash forgot would be refused after it was paid.
+        *self.versions.write() = Arc::new(versions.0);
+        Ok(())
     }
 
-    /// What an amount costs, fee included: by the price in force first, then by those that quotes may still name.
-    /// Empty for an unknown product or an amount that does not fit.
-    pub fn totals(&self, product: &str, amount: Cents, now: Timestamp) -> Vec<Cents> {
-        let mut totals = Vec::with_capacity(self.versions.len());
-        for version in self.versions.iter().rev() {
-            let honoured = version
-                .until
-                .is_none_or(|until| until.plus_ms(self.quote_life_ms) >= now);
-            let total = version
-                .rules
-                .get(product)
-                .and_then(rule)
-                .and_then(|rule| rule.total(amount).ok());
-            if let Some(total) = total.filter(|total| honoured && !totals.contains(total)) {
-                totals.push(total);
+    /// The prices of what is asked: the one in force first, then those that quotes may still name. Empty for an amount
+    /// that does not fit, or a currency without a rate.
+    pub fn quotes(&self, asked: &Asked, now: Timestamp) -> Vec<Quote> {
+        let versions = self.versions.read().clone();
+        let since = Timestamp(now.0.saturating_sub(self.quote_life_ms));
+        let mut quotes = Vec::with_capacity(versions.len());
+        for version in versions.iter().rev() {
+            if version.until.is_some_and(|until| until < since) {
+                continue;
+            }
+            for quote in version.quotes(asked, since, now) {
+                if !quotes.iter().any(|known: &Quote| known.total == quote.total) {
+                    quotes.push(quote);
+                }
             }
         }
-        totals
+        quotes
+    }
+
+    /// The fee rate of a line in force now, promotions included.
+    pub fn fee_rate(&self, line: Line, now: Timestamp) -> Option<Decimal> {
+        let versions = self.versions.read();
+        let rule = versions.last()?.rules.get(line.name())?;
+        rule.rates(now, now).first()?.parse().ok()
+    }
+
+    /// What an amount is worth in US dollars now, rounded up to the cent.
+    pub fn worth(&self, amount: Cents, currency: Currency) -> Option<Cents> {
+        self.versions.read().last()?.worth(amount.decimal(), currency)
     }
 }
 
-fn rule((rate, minimum): &(String, String)) -> Option<FeeRule> {
-    Some(FeeRule {
-        rate: rate.parse::<Decimal>().ok()?,
-        minimum: minimum.parse::<Decimal>().ok()?,
-    })
+impl Version {
+    fn quotes(&self, asked: &Asked, since: Timestamp, now: Timestamp) -> Vec<Quote> {
+        let Some(rule) = self.rules.get(asked.line.name()) else {
+            return Vec::new();
+        };
+        let own = asked.fee_rate.map(|rate| vec![rate]);
+        let rates = own.unwrap_or_else(|| rule.rates(since, now).iter().filter_map(|r| r.parse().ok()).collect());
+        let quotes = rates.into_iter().filter_map(|rate| {
+            let fee = FeeRule {
+                rate,
+                minimum: rule.minimum.parse().ok()?,
+            };
+            Some(Quote {
+                // Converted as it stands and rounded once, at the end.
+                total: self.worth(fee.exact(asked.amount).ok()?, asked.currency)?,
+                worth: self.worth(asked.amount.decimal(), asked.currency)?,
+            })
+        });
+        quotes.collect()
+    }
+
+    fn worth(&self, amount: Decimal, currency: Currency) -> Option<Cents> {
+        if currency == Currency::USD {
+            return Cents::ceil_to_cent(amount).ok();
+        }
+        let rate: Decimal = self.rates.get(currency.as_str())?.parse().ok()?;
+        Cents::ceil_to_cent(amount.checked_mul(rate)?).ok()
+    }
 }
 
-/// The list with `rules` in force at `now`, oldest first, without versions that no quote can name any more.
-fn in_force(stored: Versions, rules: Rules, quote_life_ms: u64, now: Timestamp) -> Versions {
+fn rules(products: &Products) -> Rules {
+    let rule = |(name, product): (&'static str, &crate::config::Product)| {
+        let fee = product.fee();
+        let during = product.promotion_from.zip(product.promotion_until);
+        let promotion = product.promotion_rate.zip(during).map(|(rate, (from, until))| Offer {
+            rate: rate.to_string(),
+            from,
+            until,
+        });
+        let (rate, minimum) = (fee.rate.to_string(), fee.minimum.to_string());
+        let rule = Rule {
+            rate,
+            minimum,
+            promotion,
+        };
+        (name.to_owned(), rule)
+    };
+    products.all().into_iter().map(rule).collect()
+}
+
+fn as_text(rates: &UsdPerUnit) -> BTreeMap<String, String> {
+    let text = |(currency, rate): (&String, &Decimal)| (currency.clone(), rate.normalize().to_string());
+    rates.iter().map(text).collect()
+}
+
+/// The list with these rules and rates in force at `now`, oldest first, without versions that no quote can name any more.
+fn in_force(
+    stored: Versions,
+    (rules, rates): (Rules, BTreeMap<String, String>),
+    quote_life_ms: u64,
+    now: Timestamp,
+) -> Versions {
     let Versions(mut versions) = stored;
-    if versions.last().is_none_or(|last| last.rules != rules) {
+    if versions
+        .last()
+        .is_none_or(|last| last.rules != rules || last.rates != rates)
+    {
         if let Some(last) = versions.last_mut() {
             last.until = Some(now);
         }
@@ -136,6 +286,7 @@ fn in_force(stored: Versions, rules: Rules, quote_life_ms: u64, now: Timestamp) 
             from: now,
             until: None,
             rules,
+            rates,
         });
     }
     versions.retain(|v| v.until.is_none_or(|until| until.plus_ms(quote_life_ms) >= now));
@@ -143,37 +294,5 @@ fn in_force(stored: Versions, rules: Rules, quote_life_ms: u64, now: Timestamp) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rules(rate: &str) -> Rules {
-        BTreeMap::from([("bank".to_owned(), (rate.to_owned(), "1.5".to_owned()))])
-    }
-
-    // Aim (case 22): a changed price is asked at once, and the old one is still taken for the life of its quotes.
-    #[test]
-    fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
-        let life = 300_000;
-        let at = Timestamp;
-        let first = in_force(Versions::default(), rules("0.0025"), life, at(1_000));
-        let unchanged = in_force(first.clone(), rules("0.0025"), life, at(2_000));
-        assert_eq!(first, unchanged);
-        let changed = in_force(first, rules("0.01"), life, at(10_000));
-        let book = PriceBook {
-            versions: changed.0.clone(),
-            quote_life_ms: life,
-        };
-        let amount = Cents::new(200_000);
-        assert_eq!(
-            book.totals("bank", amount, at(10_000)),
-            [Cents::new(202_000), Cents::new(200_500)]
-        );
-        assert_eq!(
-            book.totals("bank", amount, at(310_000)),
-            [Cents::new(202_000), Cents::new(200_500)]
-        );
-        assert_eq!(book.totals("bank", amount, at(310_001)), [Cents::new(202_000)]);
-        assert_eq!(book.totals("other", amount, at(310_001)), []);
-        assert_eq!(in_force(changed, rules("0.01"), life, at(310_001)).0.len(), 1);
-    }
-}
+#[path = "prices/tests.rs"]
+mod tests;

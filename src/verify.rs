@@ -7,18 +7,20 @@
 mod books;
 mod fold;
 mod outcomes;
+mod products;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use purser_actors::account::{Account, Deposit};
-use purser_actors::card::Card;
-use purser_actors::id::{CardId, PaymentId, SessionId, Wallet};
+use purser_actors::id::{PaymentId, SessionId, Wallet};
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::payment::Payment;
 use purser_actors::session::Session;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, Store, StoreError};
+
+use self::products::Sold;
 
 /// Something that is not as it must be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -40,7 +42,7 @@ impl fmt::Display for Finding {
 /// What was proved, and what was found.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Report {
-    /// Accounts, payments, cards, sessions.
+    /// Accounts, payments, sessions, and each kind of product.
     pub entities: BTreeMap<&'static str, usize>,
     /// Payments by status.
     pub payments: BTreeMap<String, usize>,
@@ -86,8 +88,10 @@ pub struct ChainTransfer {
 pub(crate) struct Contents {
     pub(crate) accounts: BTreeMap<Wallet, (Account, u64)>,
     pub(crate) payments: BTreeMap<PaymentId, (Payment, u64)>,
-    pub(crate) cards: BTreeMap<CardId, (Card, u64)>,
+    /// Everything that payments bought, by kind and id.
+    pub(crate) sold: BTreeMap<(u8, u128), Sold>,
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
+    /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
     pub(crate) deposits: Vec<Deposit>,
 }
@@ -108,9 +112,11 @@ pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Resul
     report.entities = BTreeMap::from([
         ("accounts", contents.accounts.len()),
         ("payments", contents.payments.len()),
-        ("cards", contents.cards.len()),
         ("sessions", contents.sessions.len()),
     ]);
+    for sold in contents.sold.values() {
+        *report.entities.entry(sold.plural).or_default() += 1;
+    }
     for (payment, _) in contents.payments.values() {
         *report
             .payments
@@ -165,23 +171,27 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         } else if kind == Kind::Payment as u8 {
             let id = PaymentId(number);
             take(row, &id.to_string(), report).map(|read| contents.payments.insert(id, read));
-        } else if kind == Kind::Card as u8 {
-            let id = CardId(number);
-            take(row, &id.to_string(), report).map(|read| contents.cards.insert(id, read));
         } else if kind == Kind::Session as u8 {
             let id = SessionId(number);
             take(row, &id.to_string(), report).map(|read| contents.sessions.insert(id, read));
+        } else if let Some(read) = products::read(kind, number, row) {
+            match read {
+                Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
+                Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
+            }
         } else {
             report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
         }
     })
     .await?;
-    each_row(store, &[table::EFFECT], |key, row| {
-        if let Some((effect, _)) = take(row, &hex::encode(key), report) {
-            contents.effects.push(effect);
-        }
-    })
-    .await?;
+    for work in [table::EFFECT, table::TIMER] {
+        each_row(store, &[work], |key, row| {
+            if let Some((effect, _)) = take(row, &hex::encode(key), report) {
+                contents.effects.push(effect);
+            }
+        })
+        .await?;
+    }
     each_row(store, &[table::DEPOSIT], |key, row| {
         if let Some((deposit, _)) = take(row, &hex::encode(key), report) {
             contents.deposits.push(deposit);

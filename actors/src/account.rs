@@ -14,8 +14,9 @@ use purser_storage::codec::Stored;
 use crate::id::{EffectId, PaymentId, SessionId, Wallet};
 use crate::kernel::effect::{CreditCause, Share};
 use crate::money::{Cents, Usdc};
-use crate::payment::{NewSession, Purchase};
+use crate::payment::{Found, NewSession};
 use crate::port::{Authorization, Timestamp};
+use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
 
 /// An account's state.
@@ -33,19 +34,18 @@ pub struct Account {
     pub total_deposits: Usdc,
     /// Why it is frozen, if it is.
     pub frozen: Option<String>,
-    /// The day that the next two count.
+    /// The day that `used` counts.
     day: u32,
-    cards: u32,
-    spent: Cents,
+    /// By budget, in the order of their first use that day: at most one entry a product line.
+    used: Vec<Used>,
 }
 
-/// What one account may buy in a day (UTC).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caps {
-    /// Cards.
-    pub cards: u32,
-    /// Sum of their amounts.
-    pub sum: Cents,
+/// What was bought of one budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+struct Used {
+    budget: Line,
+    count: u32,
+    sum: Cents,
 }
 
 /// A purchase to be admitted.
@@ -57,12 +57,23 @@ pub struct Admission {
     pub authorization: Authorization,
     /// What it buys.
     pub purchase: Purchase,
+    /// What that is worth, fees apart.
+    pub worth: Cents,
+    /// What was read of the payer for it.
+    pub found: Found,
     /// Digest of the exact request.
     pub request: [u8; 32],
     /// For the caller whose claim wins.
     pub session: NewSession,
-    /// In force now.
-    pub caps: Caps,
+    /// In force now for its line.
+    pub cap: Option<Cap>,
+}
+
+impl Admission {
+    /// What must still hold when the claim is committed.
+    pub fn requires(&self) -> Vec<Requirement> {
+        self.purchase.requires()
+    }
 }
 
 /// A transfer to our treasury that no payment in the store claims: after a restore, everything since the backup.
@@ -124,8 +135,10 @@ pub enum Command {
         payment: PaymentId,
         /// What it buys.
         purchase: Purchase,
-        /// In force now.
-        caps: Caps,
+        /// What that is worth, fees apart.
+        worth: Cents,
+        /// In force now for its line.
+        cap: Option<Cap>,
     },
     /// A proven refusal.
     FreeShare {
@@ -202,8 +215,8 @@ pub enum Rejection {
         /// For the holder.
         message: String,
     },
-    /// Too many cards today.
-    CardsPerDay {
+    /// Too many purchases today.
+    CountPerDay {
         /// The cap.
         cap: u32,
     },
@@ -219,11 +232,11 @@ pub enum Rejection {
 }
 
 impl Stored for Account {
-    const SCHEMA: u16 = 40;
+    const SCHEMA: u16 = 44;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 41;
+    const SCHEMA: u16 = 45;
 }
 
 impl Account {
@@ -241,17 +254,28 @@ impl Account {
             total_deposits: Usdc::ZERO,
             frozen: None,
             day: 0,
-            cards: 0,
-            spent: Cents::ZERO,
+            used: Vec::new(),
         }
     }
 
-    /// Used of today's caps.
-    fn used(&self, day: u32) -> (u32, Cents) {
-        if self.day == day {
-            (self.cards, self.spent)
-        } else {
-            (0, Cents::ZERO)
+    /// Used of a budget on a day.
+    fn used(&self, day: u32, budget: Line) -> (u32, Cents) {
+        let today = self.used.iter().filter(|_| self.day == day);
+        let used = today.into_iter().find(|used| used.budget == budget);
+        used.map_or((0, Cents::ZERO), |used| (used.count, used.sum))
+    }
+
+    /// The same account with so much used of a budget on a day; what was used on earlier days is forgotten.
+    fn using(mut self, day: u32, budget: Line, (count, sum): (u32, Cents)) -> Self {
+        if self.day != day {
+            self.used.clear();
+            self.day = day;
         }
+        let used = Used { budget, count, sum };
+        match self.used.iter_mut().find(|used| used.budget == budget) {
+            Some(slot) => *slot = used,
+            None => self.used.push(used),
+        }
+        self
     }
 }

@@ -12,25 +12,26 @@
 use purser_storage::codec::Stored;
 use purser_storage::planted::{self, Bug};
 
-use crate::id::{CardId, EffectId, PaymentId, Wallet};
+use crate::id::{CardId, EffectId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
-use crate::ledger::{Place, Transaction};
-use crate::money::{Cents, Usdc};
-use crate::port::{IssuedCard, Timestamp};
+use crate::ledger::{Charge, Provider, Transaction};
+use crate::money::Cents;
+use crate::port::{IssuedCard, Timestamp, months_later};
+
+/// From issue to expiry.
+const LIFE_MONTHS: u64 = 6;
 
 /// A card's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Card {
     /// Who paid for it and may see it.
     pub owner: Wallet,
-    /// What paid for it.
-    pub payment: PaymentId,
+    /// What it cost; credited if the card fails.
+    pub charge: Charge,
     /// Loaded on it.
     pub amount: Cents,
-    /// What was charged, fee included; credited if the card fails.
-    pub charged: Usdc,
     /// When it was bought.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -91,8 +92,11 @@ pub enum Command {
     Reveal,
     /// Close it.
     Close,
-    /// Its life is over.
-    Expire,
+    /// Its life is over, if it has not ended otherwise.
+    Expire {
+        /// The timer that says so.
+        effect: EffectId,
+    },
 }
 
 /// What may happen.
@@ -102,12 +106,10 @@ pub enum Event {
     Ordered {
         /// By whom.
         owner: Wallet,
-        /// With what.
-        payment: PaymentId,
+        /// For what.
+        charge: Charge,
         /// To be loaded.
         amount: Cents,
-        /// Charged.
-        charged: Usdc,
         /// When.
         at: Timestamp,
     },
@@ -128,11 +130,11 @@ pub enum Event {
 pub struct Rejection(pub &'static str);
 
 impl Stored for Card {
-    const SCHEMA: u16 = 30;
+    const SCHEMA: u16 = 32;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 31;
+    const SCHEMA: u16 = 33;
 }
 
 impl Card {
@@ -143,18 +145,16 @@ impl Card {
     pub fn order(
         id: CardId,
         owner: Wallet,
-        payment: PaymentId,
+        charge: Charge,
         amount: Cents,
-        charged: Usdc,
         context: &Context,
     ) -> Result<Opening, OutOfOrder> {
         Opening::of::<Self>(
             &id,
             &Event::Ordered {
                 owner,
-                payment,
+                charge,
                 amount,
-                charged,
                 at: context.now,
             },
             context,
@@ -171,10 +171,7 @@ impl Card {
 
     /// Takes back what fulfilment had posted, so that the whole charge stands in suspense for the credit.
     fn reversal(&self, id: &CardId, at: Timestamp) -> Transaction {
-        let (amount, fee) = split(self.amount, self.charged);
-        let mut reversal = Transaction::new(at, id)
-            .book(Place::CardIssuer, Place::Suspense, amount)
-            .book(Place::Fees, Place::Suspense, fee);
+        let mut reversal = self.charge.undone(at, id, Provider::CardIssuer);
         if planted::is(Bug::FeeReversedOneSided) {
             reversal.postings.pop();
         }
@@ -188,20 +185,6 @@ impl Card {
             ..self
         }
     }
-}
-
-/// What fulfilment adds to the books: the amount is owed to the issuer, the rest of the charge is our fee.
-pub(crate) fn book(received: Transaction, amount: Cents, charged: Usdc) -> Transaction {
-    let (amount, fee) = split(amount, charged);
-    received
-        .book(Place::Suspense, Place::CardIssuer, amount)
-        .book(Place::Suspense, Place::Fees, fee)
-}
-
-/// Amount and fee of a charge. The charge is never below the amount, so nothing is lost in the clamp.
-fn split(amount: Cents, charged: Usdc) -> (Usdc, Usdc) {
-    let amount = Usdc::from_cents(amount).unwrap_or(charged).min(charged);
-    (amount, charged.minus(amount).unwrap_or(Usdc::ZERO))
 }
 
 impl Entity for Card {
@@ -233,6 +216,7 @@ impl Entity for Card {
             (Status::Pending, Command::Issued { effect, card: issued }) => Ok(decided
                 .completes(effect)
                 .put_new(table::vault(*id), issued.sealed.clone())
+                .then_at(months_later(context.now, LIFE_MONTHS), Work::ExpireCard(*id), context)
                 .event(Event::Issued(
                     Details {
                         issuer_ref: issued.issuer_ref,
@@ -249,14 +233,17 @@ impl Entity for Card {
                 .then(
                     Work::Credit {
                         account: card.owner,
-                        amount: card.charged,
+                        amount: card.charge.charged,
                         cause: CreditCause::Card(*id),
                     },
                     context,
                 )),
             (Status::Ready(_), Command::Reveal) => Ok(decided.event(Event::Revealed(context.now))),
             (Status::Ready(_), Command::Close) => Ok(decided.event(Event::Closed(context.now))),
-            (Status::Ready(_), Command::Expire) => Ok(decided.event(Event::Expired(context.now))),
+            (Status::Ready(_), Command::Expire { effect }) => {
+                Ok(decided.completes(effect).event(Event::Expired(context.now)))
+            }
+            (_, Command::Expire { effect }) => Ok(decided.completes(effect)),
             (_, _) => Err(Rejection(card.status())),
         }
     }
@@ -268,16 +255,14 @@ impl Entity for Card {
                 None,
                 Event::Ordered {
                     owner,
-                    payment,
+                    charge,
                     amount,
-                    charged,
                     at,
                 },
             ) => Ok(Self {
                 owner: *owner,
-                payment: *payment,
+                charge: *charge,
                 amount: *amount,
-                charged: *charged,
                 created_at: *at,
                 updated_at: *at,
                 status: Status::Pending,
@@ -333,11 +318,11 @@ impl Entity for Card {
             .text("status", self.status())
             .text("card_type", "Non-Reloadable U.S.")
             .number("usd_amount", self.amount.decimal())
-            .number("charged_usd_amount", self.charged.decimal())
+            .number("charged_usd_amount", self.charge.charged.decimal())
             .text("country", "US")
             .maybe("last4", self.details().map(|d| d.last4.as_str()))
             .maybe("failure_reason", reason)
-            .text("payment_id", self.payment)
+            .text("payment_id", self.charge.payment)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

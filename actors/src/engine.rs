@@ -20,9 +20,10 @@ use crate::account::{self, Account, Deposit, LinkGrant};
 use crate::card::Card;
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry, Tries};
 use crate::kernel::family::{Ground, Limits, StartEffects};
-use crate::kernel::{Effect, Family, Kind, Refusal, root, table};
+use crate::kernel::{Effect, Family, Kind, Refusal, root, table, timer};
 use crate::payment::Payment;
 use crate::port::{CardIssuer, Clock, Entropy, Settlement};
+use crate::product::Caps;
 use crate::session::Session;
 
 pub use holder::Denied;
@@ -62,7 +63,7 @@ pub struct Settings {
     /// Of one payer.
     pub in_flight_per_payer_max: usize,
     /// Daily caps of one account.
-    pub caps: account::Caps,
+    pub caps: Caps,
     /// How long the chain may take to answer a submission before its outcome counts as unknown, in milliseconds.
     pub settle_timeout_ms: u64,
     /// Tries to prepare a payment before it is released.
@@ -73,6 +74,8 @@ pub struct Settings {
     pub issuer_timeout_ms: u64,
     /// How often idle entities are looked for, in milliseconds.
     pub sweep_every_ms: u64,
+    /// How often timers that are due are looked for, in milliseconds.
+    pub timers_every_ms: u64,
 }
 
 /// The engine cannot start.
@@ -191,6 +194,7 @@ impl Engine {
         engine.import(deposits).await?;
         engine.take_up(&*deliveries).await?;
         engine.keep_house();
+        engine.keep_time(deliveries);
         Ok(engine)
     }
 
@@ -249,6 +253,22 @@ impl Engine {
                 if let Err(error) = inner.forget_expired().await {
                     tracing::error!(%error, "expired nonces and codes could not be forgotten");
                 }
+            }
+        });
+    }
+
+    /// Rings timers, for as long as the engine lives.
+    fn keep_time(&self, deliveries: Arc<dyn StartEffects>) {
+        let inner = Arc::downgrade(&self.0);
+        let every = Duration::from_millis(self.0.settings.timers_every_ms.max(1));
+        tokio::spawn(async move {
+            loop {
+                let Some(inner) = inner.upgrade() else { return };
+                if let Err(error) = timer::ring(&inner.store, &deliveries, inner.clock.now()).await {
+                    tracing::error!(%error, "timers that are due could not be read");
+                }
+                drop(inner);
+                tokio::time::sleep(every).await;
             }
         });
     }

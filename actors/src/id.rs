@@ -52,6 +52,18 @@ id!(
     CardId, "card_"
 );
 id!(
+    /// A payout: to a debit card, a bank destination or a payment app.
+    PayoutId, "po_"
+);
+id!(
+    /// A top-up of the balance at the card issuer.
+    TopUpId, "top_"
+);
+id!(
+    /// A registered bank destination.
+    DestinationId, "dst_"
+);
+id!(
     /// A payment: one signed authorization, whatever becomes of it.
     PaymentId, "pay_"
 );

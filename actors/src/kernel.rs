@@ -11,6 +11,7 @@ pub mod record;
 pub mod root;
 pub mod shell;
 pub mod table;
+pub mod timer;
 pub mod view;
 
 pub use context::Context;

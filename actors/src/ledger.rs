@@ -5,7 +5,7 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{Network, Wallet};
+use crate::id::{Network, PaymentId, Wallet};
 use crate::money::Usdc;
 use crate::port::Timestamp;
 
@@ -18,10 +18,44 @@ pub enum Place {
     Suspense,
     /// Owed to an account holder.
     Holder(Wallet),
-    /// Owed to the card issuer for cards ordered.
-    CardIssuer,
+    /// Owed to a provider for what was ordered: its clearing account.
+    Provider(Provider),
     /// Earned.
     Fees,
+}
+
+/// Who makes what is sold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub enum Provider {
+    /// Makes USA prepaid cards.
+    CardIssuer,
+    /// The operators who fulfil international cards.
+    IntlDesk,
+    /// Sells gift cards.
+    GiftCards,
+    /// Pays out to debit cards.
+    PushToCard,
+    /// Pays out to banks.
+    Bank,
+    /// Pay out to their users.
+    PaymentApps,
+    /// Keeps the balances that top-ups load.
+    CardBalances,
+}
+
+impl Provider {
+    /// In reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CardIssuer => "card_issuer",
+            Self::IntlDesk => "intl_desk",
+            Self::GiftCards => "gift_cards",
+            Self::PushToCard => "push_to_card",
+            Self::Bank => "bank",
+            Self::PaymentApps => "payment_apps",
+            Self::CardBalances => "card_balances",
+        }
+    }
 }
 
 /// An amount entered at a place, in atomic USDC.
@@ -71,5 +105,56 @@ impl Transaction {
             });
         }
         self
+    }
+}
+
+/// What a purchase cost: part of it is owed to whoever makes the product, the rest is our fee.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Charge {
+    /// What paid for it.
+    pub payment: PaymentId,
+    /// Everything the payer paid, fee included.
+    pub charged: Usdc,
+    /// What the product itself is worth; never above what was charged.
+    owed: Usdc,
+}
+
+impl Charge {
+    /// A charge for something worth `owed`. Prices are never below it, so nothing is lost in the clamp.
+    pub fn new(payment: PaymentId, charged: Usdc, owed: Usdc) -> Self {
+        let owed = owed.min(charged);
+        Self { payment, charged, owed }
+    }
+
+    /// What the product itself is worth.
+    pub const fn owed(&self) -> Usdc {
+        self.owed
+    }
+
+    /// What is left for us.
+    pub fn fee(&self) -> Usdc {
+        self.charged.minus(self.owed).unwrap_or(Usdc::ZERO)
+    }
+
+    /// What fulfilment adds to the books of what was received.
+    pub fn sold(&self, received: Transaction, by: Provider) -> Transaction {
+        received
+            .book(Place::Suspense, Place::Provider(by), self.owed)
+            .book(Place::Suspense, Place::Fees, self.fee())
+    }
+
+    /// Takes that back, so that the whole charge stands in suspense for a credit.
+    pub fn undone(&self, at: Timestamp, cause: impl ToString, by: Provider) -> Transaction {
+        Transaction::new(at, cause)
+            .book(Place::Provider(by), Place::Suspense, self.owed)
+            .book(Place::Fees, Place::Suspense, self.fee())
+    }
+
+    /// The provider gives back what it was owed, less a fee of its own that it keeps: what then stands in suspense for a
+    /// credit, and how much that is. Our fee stays earned.
+    pub fn returned(&self, at: Timestamp, cause: impl ToString, by: Provider, kept: Usdc) -> (Transaction, Usdc) {
+        let back = self.owed.minus(kept).unwrap_or(Usdc::ZERO);
+        let transaction = Transaction::new(at, cause).book(Place::Provider(by), Place::Suspense, back);
+        (transaction, back)
     }
 }

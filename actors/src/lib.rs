@@ -5,7 +5,7 @@
 //! durable row that a supervised delivery works off.
 //!
 //! [`kernel`] is the machinery and knows no product. [`account`], [`payment`], [`card`] and [`session`] are the rules.
-//! [`engine`] is the handle that the edge holds. [`port`] names what is needed of the outside; [`ledger`], [`money`] and
+//! [`product`] says what is sold. [`engine`] is the handle that the edge holds. [`port`] names what is needed of the outside; [`ledger`], [`money`] and
 //! [`id`] are the words that all of them use.
 
 pub mod account;
@@ -17,4 +17,5 @@ pub mod ledger;
 pub mod money;
 pub mod payment;
 pub mod port;
+pub mod product;
 pub mod session;

@@ -163,9 +163,17 @@ impl FeeRule {
     /// # Errors
     /// [`AmountError::OutOfRange`] when the total does not fit.
     pub fn total(&self, amount: Cents) -> Result<Cents, AmountError> {
+        Cents::ceil_to_cent(self.exact(amount)?)
+    }
+
+    /// The same before rounding, for what is converted into another currency first.
+    ///
+    /// # Errors
+    /// [`AmountError::OutOfRange`] when the total does not fit.
+    pub fn exact(&self, amount: Cents) -> Result<Decimal, AmountError> {
         let base = amount.decimal();
         let share = base.checked_mul(self.rate).ok_or(AmountError::OutOfRange)?;
         let fee = share.max(self.minimum);
-        Cents::ceil_to_cent(base.checked_add(fee).ok_or(AmountError::OutOfRange)?)
+        base.checked_add(fee).ok_or(AmountError::OutOfRange)
     }
 }

@@ -13,40 +13,26 @@
 //! Nothing is sent before `settling` is durable, with the bytes that will be sent. A settled payment has exactly one
 //! end: the product it was claimed for, or, when it lands after its caller was told of a refusal, a credit.
 
+mod fulfil;
 mod machine;
 mod show;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{CardId, EffectId, PaymentId, SessionId, Wallet};
+use crate::id::{EffectId, PaymentId, SessionId, Wallet};
 use crate::kernel::effect::Share;
+use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::{Authorization, Decline, Lookup, Prepared, Timestamp};
+use crate::product::{Product, Purchase};
 
-/// What a payment buys.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Purchase {
-    /// A USA prepaid card of this amount.
-    Card {
-        /// Loaded on it.
-        amount: Cents,
-    },
-}
-
-impl Purchase {
-    /// What counts against the account's daily caps.
-    pub const fn capped(&self) -> Cents {
-        match self {
-            Self::Card { amount } => *amount,
-        }
-    }
-}
-
-/// What was bought.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum Product {
-    /// A card.
-    Card(CardId),
+/// What was read of the payer before the claim, that the product is built on. It holds at the claim by the same batch's
+/// conditions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Found {
+    /// The product needs nothing of the payer.
+    #[default]
+    Nothing,
 }
 
 /// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.
@@ -67,6 +53,10 @@ pub struct Claim {
     pub authorization: Authorization,
     /// What it buys.
     pub purchase: Purchase,
+    /// What that is worth in US dollars, fees apart, at the quoted rate.
+    pub worth: Cents,
+    /// What was read of the payer for it.
+    pub found: Found,
     /// Digest of the exact request: route and parameters in canonical form.
     pub request: [u8; 32],
     /// Opened for the caller whose claim won.
@@ -263,11 +253,11 @@ pub enum Outcome {
 }
 
 impl Stored for Payment {
-    const SCHEMA: u16 = 10;
+    const SCHEMA: u16 = 12;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 11;
+    const SCHEMA: u16 = 13;
 }
 
 impl Payment {
@@ -279,6 +269,12 @@ impl Payment {
     /// How much.
     pub const fn price(&self) -> Usdc {
         self.claim.authorization.value()
+    }
+
+    /// What was charged, and what of it the product is worth.
+    pub fn charge(&self, id: PaymentId) -> Charge {
+        let worth = Usdc::from_cents(self.claim.worth).unwrap_or(self.price());
+        Charge::new(id, self.price(), worth)
     }
 
     /// The transaction, once it is on chain.

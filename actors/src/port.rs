@@ -28,6 +28,31 @@ impl Timestamp {
     }
 }
 
+/// The same time of the day so many calendar months later (UTC), on the last day of a month that is too short.
+pub const fn months_later(at: Timestamp, months: u64) -> Timestamp {
+    const DAY_MS: u64 = 86_400_000;
+    // Days from the civil calendar's 0000-03-01, where a year ends with February; eras of 400 years are all alike.
+    let days = at.0 / DAY_MS + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5;
+    let later = (era * 400 + year_of_era) * 12 + month + months;
+    let (year, month) = (later / 12, later % 12);
+    let first = year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5;
+    // February is the last month here; the year that follows decides whether it has 29 days.
+    let leap = (year + 1) % 4 == 0 && ((year + 1) % 100 != 0 || (year + 1) % 400 == 0);
+    let length = match month {
+        11 if leap => 29,
+        11 => 28,
+        1 | 3 | 6 | 8 => 30,
+        _ => 31,
+    };
+    let day = if day < length { day } else { length - 1 };
+    Timestamp((first + day - 719_468) * DAY_MS + at.0 % DAY_MS)
+}
+
 /// The wall clock.
 pub trait Clock: Send + Sync {
     /// Now.

@@ -6,16 +6,16 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use purser_actors::card::Card;
 use purser_actors::engine::Engine;
-use purser_actors::id::{CardId, PaymentId, SessionId};
+use purser_actors::id::{PaymentId, SessionId};
 use purser_actors::kernel::View;
 use purser_actors::kernel::record::rfc3339;
 use purser_actors::money::Usdc;
-use purser_actors::payment::Product;
 use purser_actors::port::{Authorization, Decline, Timestamp};
+use purser_actors::product::Product;
 use purser_actors::session::Amr;
 
+use super::bought::Bought;
 use crate::http::error::{ApiError, complete};
 use crate::http::json;
 use crate::identity::credentials::Credentials;
@@ -110,11 +110,9 @@ impl Answers {
         winner: Option<SessionId>,
         html: bool,
     ) -> Result<Response, ApiError> {
-        let Product::Card(id) = product;
-        let card = engine.card(&id).await.ok().flatten().ok_or_else(ApiError::internal)?;
+        let bought = Bought::read(engine, product).await?;
         if html {
-            let page = card_page(&id, &self.public_url);
-            let mut response = Response::new(Body::from(page));
+            let mut response = Response::new(Body::from(bought.page(&self.public_url)));
             let html = HeaderValue::from_static("text/html; charset=utf-8");
             response.headers_mut().insert(header::CONTENT_TYPE, html);
             return Ok(self.settled(settlement, transaction, response));
@@ -124,12 +122,8 @@ impl Answers {
         if let Some(session) = winner {
             body = body.object("auth", &self.credentials.make(&payer, session, Amr::Payment, 0));
         }
-        body = body
-            .text("user_id", payer.user_id())
-            .text("card_id", id)
-            .text("status", "pending")
-            .object("card", &as_bought(&id, &card))
-            .text("payment_id", settlement.payment);
+        let body = bought.members(body.text("user_id", payer.user_id()), winner.is_some());
+        let body = body.text("payment_id", settlement.payment);
         Ok(self.settled(settlement, transaction, json::bytes_as_json(body.to_json())))
     }
 
@@ -156,26 +150,6 @@ fn may_land(authorization: &Authorization) -> String {
         Authorization::Solana(_) => "While its blockhash lives, a minute or two,".to_owned(),
     };
     format!("{until} this transfer may still land; what lands then is credited to the account's balance.")
-}
-
-/// The card as it was when it was bought: every replay shows the same.
-fn as_bought(id: &CardId, card: &Card) -> View {
-    View::new()
-        .text("card_id", id)
-        .number("usd_amount", card.amount.decimal())
-        .text("country", "US")
-        .text("status", "pending")
-        .time("created_at", card.created_at)
-}
-
-/// For `format=html`: no number, no token. The id is hex and the URL ours, so nothing needs escaping.
-fn card_page(id: &CardId, public_url: &str) -> String {
-    format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
-         <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\
-         <p>Sign in with the wallet that paid at <a href=\"{public_url}/auth\">{public_url}/auth</a>, then read the card \
-         at <code>/get-card-data?card_id={id}</code>.</p></html>"
-    )
 }
 
 /// 402 with the challenge in header and body.

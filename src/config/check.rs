@@ -195,6 +195,9 @@ fn product(name: &str, product: &Product) -> Checked {
     if product.fee_rate >= Decimal::ONE {
         return Err(wrong("fee_rate is a fraction: 0.0025 means 0.25 %".into()));
     }
+    if product.promotion_rate.is_some_and(|rate| rate >= Decimal::ONE) {
+        return Err(wrong("promotion_rate is a fraction: 0.0025 means 0.25 %".into()));
+    }
     product
         .fee()
         .total(product.max)

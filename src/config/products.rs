@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 
 use purser_actors::money::{Cents, FeeRule};
+use purser_actors::port::Timestamp;
+use purser_actors::product::Line;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
@@ -74,6 +76,15 @@ pub struct Product {
     /// Smallest fee, in the amount's currency.
     #[serde(deserialize_with = "text::decimal")]
     pub min_fee: Decimal,
+    /// A fee rate in place of the usual one from one moment until another; none where one of the three is absent.
+    #[serde(default, deserialize_with = "text::maybe_decimal")]
+    pub promotion_rate: Option<Decimal>,
+    /// From this moment.
+    #[serde(default, deserialize_with = "text::maybe_moment")]
+    pub promotion_from: Option<Timestamp>,
+    /// Up to this moment.
+    #[serde(default, deserialize_with = "text::maybe_moment")]
+    pub promotion_until: Option<Timestamp>,
     /// Pricing rules in words; empty for none.
     pub note: String,
     /// Where it can be used or paid to.
@@ -124,15 +135,20 @@ pub struct Products {
 impl Products {
     /// All, with their identifiers, in the contract's order.
     pub fn all(&self) -> [(&'static str, &Product); 7] {
-        [
-            ("usa_prepaid_card", &self.usa_prepaid_card),
-            ("intl_prepaid_card", &self.intl_prepaid_card),
-            ("gift_card", &self.gift_card),
-            ("push_to_card", &self.push_to_card),
-            ("bank_payment", &self.bank_payment),
-            ("app_payment", &self.app_payment),
-            ("card_balance", &self.card_balance),
-        ]
+        Line::ALL.map(|line| (line.name(), self.of(line)))
+    }
+
+    /// The settings of a product line.
+    pub const fn of(&self, line: Line) -> &Product {
+        match line {
+            Line::UsaCard => &self.usa_prepaid_card,
+            Line::IntlCard => &self.intl_prepaid_card,
+            Line::GiftCard => &self.gift_card,
+            Line::PushToCard => &self.push_to_card,
+            Line::BankPayment => &self.bank_payment,
+            Line::AppPayment => &self.app_payment,
+            Line::CardBalance => &self.card_balance,
+        }
     }
 
     pub(super) fn resolve(&mut self, service: &[String]) {

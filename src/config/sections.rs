@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::product::{Cap, Line};
 use serde::Deserialize;
 
 use super::text;
@@ -176,6 +177,61 @@ pub struct Caps {
     pub cards_per_day: u32,
     #[serde(deserialize_with = "text::cents")]
     pub card_usd_per_day: Cents,
+    pub gift_cards_per_day: u32,
+    #[serde(deserialize_with = "text::cents")]
+    pub gift_card_usd_per_day: Cents,
+    pub push_to_card_per_day: u32,
+    #[serde(deserialize_with = "text::cents")]
+    pub push_to_card_usd_per_day: Cents,
+    pub bank_payments_per_day: u32,
+    #[serde(deserialize_with = "text::cents")]
+    pub bank_payment_usd_per_day: Cents,
+    pub app_payments_per_day: u32,
+    #[serde(deserialize_with = "text::cents")]
+    pub app_payment_usd_per_day: Cents,
+    pub top_ups_per_day: u32,
+    #[serde(deserialize_with = "text::cents")]
+    pub top_up_usd_per_day: Cents,
+}
+
+impl Caps {
+    /// As the engine takes them. A budget of which neither is set has no cap; of which one is, the other has no bound.
+    pub fn in_force(&self) -> purser_actors::product::Caps {
+        let all = [
+            (Line::UsaCard, self.cards_per_day, self.card_usd_per_day),
+            (Line::GiftCard, self.gift_cards_per_day, self.gift_card_usd_per_day),
+            (
+                Line::PushToCard,
+                self.push_to_card_per_day,
+                self.push_to_card_usd_per_day,
+            ),
+            (
+                Line::BankPayment,
+                self.bank_payments_per_day,
+                self.bank_payment_usd_per_day,
+            ),
+            (
+                Line::AppPayment,
+                self.app_payments_per_day,
+                self.app_payment_usd_per_day,
+            ),
+            (Line::CardBalance, self.top_ups_per_day, self.top_up_usd_per_day),
+        ];
+        let set = all.into_iter().filter(|(line, count, sum)| {
+            // Prepaid cards are always capped: there, zero is none at all.
+            *line == Line::UsaCard || *count > 0 || *sum > Cents::ZERO
+        });
+        set.fold(purser_actors::product::Caps::NONE, |caps, (line, count, sum)| {
+            let open = line != Line::UsaCard;
+            let count = if open && count == 0 { u32::MAX } else { count };
+            let sum = if open && sum == Cents::ZERO {
+                Cents::new(u64::MAX)
+            } else {
+                sum
+            };
+            caps.with(line, Cap { count, sum })
+        })
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -3,9 +3,12 @@
 use std::net::SocketAddr;
 
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Timestamp;
 use rust_decimal::Decimal;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+
+use crate::identity::rfc3339;
 
 /// `address:port`, or nothing for an empty text.
 pub(super) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SocketAddr>, D::Error> {
@@ -32,14 +35,35 @@ pub(super) fn usdc<'de, D: Deserializer<'de>>(from: D) -> Result<Usdc, D::Error>
     amount.map_err(|e| D::Error::custom(format!("amount {text:?}: {e}")))
 }
 
+/// The same, or nothing for an empty text.
+pub(super) fn maybe_decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Decimal>, D::Error> {
+    let text = String::deserialize(from)?;
+    match text.as_str() {
+        "" => Ok(None),
+        text => plain_decimal(text).map(Some).map_err(D::Error::custom),
+    }
+}
+
+/// A moment in RFC 3339, or nothing for an empty text.
+pub(super) fn maybe_moment<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+    let text = String::deserialize(from)?;
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let wrong = || D::Error::custom(format!("{text:?} is not a moment such as 2026-11-20T00:00:00Z"));
+    rfc3339::parse(&text).map(Some).ok_or_else(wrong)
+}
+
 /// A rate or fee: digits with an optional fraction, no sign, no exponent.
 pub(super) fn decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Decimal, D::Error> {
     let text = String::deserialize(from)?;
+    plain_decimal(&text).map_err(D::Error::custom)
+}
+
+fn plain_decimal(text: &str) -> Result<Decimal, String> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.') && text.starts_with(|c: char| c.is_ascii_digit());
     if !plain {
-        return Err(D::Error::custom(format!(
-            "{text:?} is not a plain decimal such as 0.0025"
-        )));
+        return Err(format!("{text:?} is not a plain decimal such as 0.0025"));
     }
-    Decimal::from_str_exact(&text).map_err(|e| D::Error::custom(format!("{text:?}: {e}")))
+    Decimal::from_str_exact(text).map_err(|e| format!("{text:?}: {e}"))
 }

@@ -11,7 +11,7 @@ use http::request::Parts;
 use purser_actors::engine::Engine;
 use purser_actors::id::PaymentId;
 use purser_actors::kernel::{Entity, View};
-use purser_actors::payment::{Payment, Product, Status};
+use purser_actors::payment::{Payment, Status};
 use utoipa::OpenApi;
 
 use super::caller::{Bearer, Claims, MaybeBearer};
@@ -127,12 +127,8 @@ async fn get_payment(
         }
         active(&accounts.engine, claims).await?;
         view = view.object("payment", &payment.view(&id));
-        if let Status::Fulfilled {
-            product: Product::Card(card),
-            ..
-        } = payment.status
-        {
-            view = view.text("card_id", card);
+        if let Status::Fulfilled { product, .. } = payment.status {
+            view = view.text(product.field(), product);
         }
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))

@@ -11,7 +11,7 @@ use purser_actors::card::{Card, Status};
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::id::CardId;
 use purser_actors::kernel::{Entity, View};
-use purser_actors::payment::Purchase;
+use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
 use super::account::{Holder, active};
@@ -25,8 +25,6 @@ use crate::config::Product;
 use crate::provider::Issuer;
 use crate::vault::Vault;
 
-/// Key of the product in the settings.
-const PRODUCT: &str = "usa_prepaid_card";
 const CARD_TYPES: [&str; 3] = ["Non-Reloadable U.S.", "Non-Reloadable International", "Reloadable"];
 
 /// What the routes of cards need.
@@ -88,8 +86,8 @@ async fn get_card(
         bearer: &bearer,
         target: uri.path_and_query().map_or("/get-card", |p| p.as_str()),
         route: "/get-card",
-        product: PRODUCT,
-        purchase: Purchase::Card { amount },
+        purchase: Purchase::UsaCard { amount },
+        fee_rate: None,
         description: format!("USA prepaid card, {amount} USD"),
         html,
     };
@@ -153,7 +151,7 @@ async fn readable(cards: &Cards, claims: &Claims, card: &Card) -> Result<(), Api
     }
     let payment = cards
         .engine
-        .payment(&card.payment)
+        .payment(&card.charge.payment)
         .await
         .map_err(|_| ApiError::internal())?;
     if payment.is_some_and(|p| p.claim.session.id == claims.session) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::account::{Caps, Deposit};
+use purser_actors::account::Deposit;
 use purser_actors::engine::{Parts, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
@@ -25,6 +25,7 @@ use crate::vault::{Vault, VaultError, keys_in_use};
 
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
+const TIMERS_EVERY_MS: u64 = 500;
 /// How often the chain is read for a payment whose outcome is not known.
 const WATCH_EVERY_MS: u64 = 1_000;
 /// Failed loads before an entity is quarantined.
@@ -181,15 +182,13 @@ pub fn engine_settings(config: &Config) -> Settings {
         },
         in_flight_max: engine.max_in_flight,
         in_flight_per_payer_max: engine.max_settlements_per_payer,
-        caps: Caps {
-            cards: config.caps.cards_per_day,
-            sum: config.caps.card_usd_per_day,
-        },
+        caps: config.caps.in_force(),
         settle_timeout_ms: engine.settle_timeout_ms,
         prepare_attempts: PREPARE_ATTEMPTS,
         watch_every_ms: WATCH_EVERY_MS,
         issuer_timeout_ms: engine.settle_timeout_ms,
         sweep_every_ms: SWEEP_EVERY_MS,
+        timers_every_ms: TIMERS_EVERY_MS,
     }
 }
 

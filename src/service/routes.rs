@@ -34,7 +34,7 @@ use crate::payment::evm::{self, checksummed};
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::payment::{BasePayee, SolanaPayee};
-use crate::prices::PriceBook;
+use crate::prices::{PriceBook, UsdPerUnit};
 use crate::sandbox::desk::SandboxDesk;
 use crate::sandbox::keys::fee_payer;
 use crate::stream::{Hub, StreamState};
@@ -273,7 +273,9 @@ async fn checkout(
 ) -> Result<Checkout, ServiceError> {
     let config = &house.config;
     let seconds = config.payment.max_timeout_seconds;
-    let prices = PriceBook::open(&house.store, &config.products, seconds * 1000, house.world.clock.now())
+    let (rates, now) = (UsdPerUnit::new(), house.world.clock.now());
+    let prices = PriceBook::open(house.store.clone(), &config.products, &rates, seconds * 1000, now);
+    let prices = prices
         .await
         .map_err(|e| ServiceError::Part("the price list", e.to_string()))?;
     Ok(Checkout {

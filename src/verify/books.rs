@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
-use purser_actors::ledger::{Place, Transaction};
+use purser_actors::ledger::{Place, Provider, Transaction};
 use purser_storage::{Store, StoreError, codec};
 
 use super::{Contents, Report, each_row};
@@ -18,8 +18,8 @@ pub(super) struct Books {
     pub(super) received: BTreeMap<String, i128>,
     /// Credited to holders, by cause.
     pub(super) credited: BTreeMap<String, i128>,
-    /// Owed to the card issuer, by cause.
-    pub(super) owed: BTreeMap<String, i128>,
+    /// Owed to each provider, by cause.
+    pub(super) owed: BTreeMap<String, BTreeMap<Provider, i128>>,
     /// Earned, by cause.
     pub(super) earned: BTreeMap<String, i128>,
     /// Everything that ever was a cause.
@@ -58,7 +58,10 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
                 Place::Treasury(_) => {
                     *books.received.entry(transaction.cause.clone()).or_default() += posting.atomic;
                 }
-                Place::CardIssuer => *books.owed.entry(transaction.cause.clone()).or_default() -= posting.atomic,
+                Place::Provider(provider) => {
+                    let owed = books.owed.entry(transaction.cause.clone()).or_default();
+                    *owed.entry(provider).or_default() -= posting.atomic;
+                }
                 Place::Fees => *books.earned.entry(transaction.cause.clone()).or_default() -= posting.atomic,
                 // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
                 Place::Suspense => {}
@@ -94,7 +97,7 @@ fn place_name(place: &Place) -> String {
         Place::Treasury(network) => format!("treasury.{}", network.name()),
         Place::Suspense => "suspense".into(),
         Place::Holder(_) => "holders".into(),
-        Place::CardIssuer => "card_issuer".into(),
+        Place::Provider(provider) => format!("provider.{}", provider.name()),
         Place::Fees => "fees".into(),
     }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use purser_actors::kernel::Kind;
 use purser_actors::kernel::record::Record;
-use purser_actors::kernel::{Kind, effect::CreditCause};
-use purser_actors::{account, card, payment, session};
+use purser_actors::{account, payment, session};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report};
+use super::{Contents, Report, products};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -76,9 +76,11 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
     let read = match record.kind {
         k if k == Kind::Account as u8 => account_event(record, trail, history),
         k if k == Kind::Payment as u8 => payment_event(record, trail),
-        k if k == Kind::Card as u8 => card_event(record, trail),
         k if k == Kind::Session as u8 => session_event(record, trail),
-        _ => Ok(()),
+        kind => match products::fold(kind, &record.event) {
+            Some(status) => status.map(|status| trail.status = status.into()),
+            None => Ok(()),
+        },
     };
     if let Err(error) = read {
         report.find("journal.event", hex::encode(&record.id), error.to_string());
@@ -96,11 +98,7 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
         account::Event::Credited { amount, cause } => {
             trail.balance += u128::from(amount.atomic());
             trail.credits += u128::from(amount.atomic());
-            let cause = match cause {
-                CreditCause::Payment(id) => id.to_string(),
-                CreditCause::Card(id) => id.to_string(),
-                CreditCause::Deposit(id) => id.to_string(),
-            };
+            let cause = products::cause_name(&cause);
             history.credits.entry(cause).or_default().push(amount.atomic());
             keep(trail, record);
         }
@@ -128,8 +126,8 @@ fn payment_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> 
             trail.transaction = Some(transaction);
             "settled"
         }
-        payment::Event::Fulfilled(payment::Product::Card(card), _) => {
-            trail.product = Some(card.to_string());
+        payment::Event::Fulfilled(product, _) => {
+            trail.product = Some(product.to_string());
             "fulfilled"
         }
         payment::Event::Credited(_) => "credited",
@@ -138,18 +136,6 @@ fn payment_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> 
             "credited"
         }
         payment::Event::Refused(_) => "refused",
-    };
-    trail.status = status.into();
-    Ok(())
-}
-
-fn card_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
-    let status = match codec::decode(&record.event)? {
-        card::Event::Ordered { .. } => "pending",
-        card::Event::Issued(..) | card::Event::Revealed(_) => "ready",
-        card::Event::Refused(..) => "failed",
-        card::Event::Closed(_) => "closed",
-        card::Event::Expired(_) => "expired",
     };
     trail.status = status.into();
     Ok(())
@@ -175,9 +161,9 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     };
     seen.accounts(contents);
     seen.payments(contents);
-    seen.cards(contents);
+    seen.sold(contents);
     seen.sessions(contents);
-    let known = contents.accounts.len() + contents.payments.len() + contents.cards.len() + contents.sessions.len();
+    let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",
@@ -200,7 +186,7 @@ impl Snapshots<'_> {
             let money = format!("{}/{}", account.balance.atomic(), account.total_deposits.atomic());
             let folded = |t: &Trail| format!("{}/{}", t.balance, t.credits);
             self.hold(
-                Kind::Account,
+                Kind::Account as u8,
                 &wallet.key(),
                 &wallet.address(),
                 *revision,
@@ -214,17 +200,14 @@ impl Snapshots<'_> {
     fn payments(&mut self, contents: &Contents) {
         for (id, (payment, revision)) in &contents.payments {
             let product = match &payment.status {
-                payment::Status::Fulfilled {
-                    product: payment::Product::Card(card),
-                    ..
-                } => Some(card.to_string()),
+                payment::Status::Fulfilled { product, .. } => Some(product.to_string()),
                 _ => None,
             };
             let end = format!("{:?}/{product:?}", payment.transaction());
             let folded = |t: &Trail| format!("{:?}/{:?}", t.transaction.as_deref(), t.product);
             let status = super::outcomes::name_of(&payment.status);
             self.hold(
-                Kind::Payment,
+                Kind::Payment as u8,
                 &id.0.to_be_bytes(),
                 &id.to_string(),
                 *revision,
@@ -235,24 +218,10 @@ impl Snapshots<'_> {
         }
     }
 
-    fn cards(&mut self, contents: &Contents) {
-        for (id, (card, revision)) in &contents.cards {
-            let status = match card.status {
-                card::Status::Pending => "pending",
-                card::Status::Ready(_) => "ready",
-                card::Status::Failed { .. } => "failed",
-                card::Status::Closed(_) => "closed",
-                card::Status::Expired(_) => "expired",
-            };
-            self.hold(
-                Kind::Card,
-                &id.0.to_be_bytes(),
-                &id.to_string(),
-                *revision,
-                status,
-                "",
-                |_| String::new(),
-            );
+    fn sold(&mut self, contents: &Contents) {
+        for ((kind, id), sold) in &contents.sold {
+            let (key, subject) = (id.to_be_bytes(), sold.product.to_string());
+            self.hold(*kind, &key, &subject, sold.revision, sold.status, "", |_| String::new());
         }
     }
 
@@ -262,7 +231,7 @@ impl Snapshots<'_> {
             let generation = session.generation.to_string();
             let folded = |t: &Trail| t.generation.to_string();
             self.hold(
-                Kind::Session,
+                Kind::Session as u8,
                 &id.0.to_be_bytes(),
                 &id.to_string(),
                 *revision,
@@ -281,7 +250,7 @@ impl Snapshots<'_> {
     )]
     fn hold(
         &mut self,
-        kind: Kind,
+        kind: u8,
         key: &[u8],
         subject: &str,
         revision: u64,
@@ -289,7 +258,7 @@ impl Snapshots<'_> {
         rest: &str,
         folded: impl Fn(&Trail) -> String,
     ) {
-        let Some(trail) = self.trails.get(&(kind as u8, key.to_vec())) else {
+        let Some(trail) = self.trails.get(&(kind, key.to_vec())) else {
             if self.complete {
                 self.report.find("snapshot.no_history", subject, "no event tells of it");
             }

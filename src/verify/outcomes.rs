@@ -2,17 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::card;
 use purser_actors::id::{DepositId, PaymentId};
 use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::payment::{Product, Status};
+use purser_actors::payment::Status;
 
 use super::books::Books;
 use super::fold::History;
+use super::products::{self, Money, Sold};
 use super::{ChainTransfer, Contents, Report};
-
-/// USDC has six decimals, money on a card two.
-const ATOMIC_PER_CENT: i128 = 10_000;
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
@@ -29,33 +26,23 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
 }
 
 pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
-    let under_way: BTreeSet<String> = contents.effects.iter().filter_map(|e| credit_cause(&e.work)).collect();
+    let under_way: BTreeSet<String> = contents
+        .effects
+        .iter()
+        .filter_map(|e| products::credited_for(&e.work))
+        .collect();
     payments(contents, history, books, &under_way, report);
-    cards(contents, history, books, &under_way, report);
+    sold(contents, history, books, &under_way, report);
     causes(contents, books, report);
     owners(contents, report);
 }
 
-fn credit_cause(work: &Work) -> Option<String> {
-    match work {
-        Work::Credit {
-            cause: CreditCause::Payment(id),
-            ..
-        } => Some(id.to_string()),
-        Work::Credit {
-            cause: CreditCause::Card(id),
-            ..
-        } => Some(id.to_string()),
-        _ => None,
-    }
-}
-
 fn payments(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
     let deposits: BTreeSet<&str> = contents.deposits.iter().map(|d| d.transaction.as_str()).collect();
-    // Counted once: a look through all cards for each payment would never end in a store of millions.
-    let mut made: BTreeMap<PaymentId, usize> = BTreeMap::new();
-    for (card, _) in contents.cards.values() {
-        *made.entry(card.payment).or_default() += 1;
+    // Looked up once: a look through all products for each payment would never end in a store of millions.
+    let mut made: BTreeMap<PaymentId, Vec<&Sold>> = BTreeMap::new();
+    for sold in contents.sold.values() {
+        made.entry(sold.charge.payment).or_default().push(sold);
     }
     for (id, (payment, _)) in &contents.payments {
         let name = id.to_string();
@@ -72,7 +59,8 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
             );
         }
         let credits = credits(&name, history, books, report);
-        let products = made.get(id).copied().unwrap_or(0);
+        let made = made.get(id).map_or(&[][..], Vec::as_slice);
+        let products = made.len();
         let (want_products, want_credits) = match &payment.status {
             Status::Fulfilled { .. } => (1, 0),
             Status::Credited { .. } if as_deposit => (0, 0),
@@ -89,18 +77,11 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
             );
             report.find("payment.outcome", &name, detail);
         }
-        if let Status::Fulfilled {
-            product: Product::Card(card),
-            ..
-        } = &payment.status
-        {
-            match contents.cards.get(card) {
-                None => report.find("payment.product", &name, format!("{card} does not exist")),
-                Some((c, _)) if c.payment != *id => {
-                    report.find("payment.product", &name, format!("{card} belongs to {}", c.payment));
-                }
-                Some((c, _)) if c.owner != payment.payer() => {
-                    report.find("payment.product", &name, format!("{card} belongs to another wallet"));
+        if let Status::Fulfilled { product, .. } = &payment.status {
+            match made.iter().find(|sold| sold.product == *product) {
+                None => report.find("payment.product", &name, format!("it bought no {product}")),
+                Some(sold) if sold.owner != payment.payer() => {
+                    report.find("payment.product", &name, format!("{product} belongs to another wallet"));
                 }
                 Some(_) => {}
             }
@@ -128,51 +109,65 @@ fn credits(name: &str, history: &History, books: &Books, report: &mut Report) ->
     booked
 }
 
-fn cards(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
-    let ordered: BTreeSet<_> = contents
+fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
+    let moved: BTreeSet<String> = contents
         .effects
         .iter()
-        .filter_map(|e| match e.work {
-            Work::IssueCard(id) => Some(id),
-            _ => None,
-        })
+        .filter_map(|e| products::moved_by(&e.work))
         .collect();
-    for (id, (card, _)) in &contents.cards {
-        let name = id.to_string();
+    for sold in contents.sold.values() {
+        let name = sold.product.to_string();
         let credited = credits(&name, history, books, report);
-        let want = match card.status {
-            card::Status::Failed { .. } if !under_way.contains(&name) => i128::from(card.charged.atomic()),
-            _ => 0,
+        let (all, worth) = (i128::from(sold.charge.charged.atomic()), sold.worth);
+        let (back, owed, earned) = match sold.money {
+            Money::Spent => (0, worth, all - worth),
+            Money::Undone => (all, 0, 0),
+            Money::Returned { kept } => {
+                let kept = i128::from(kept).min(worth);
+                (worth - kept, kept, all - worth)
+            }
         };
+        let want = if under_way.contains(&name) { 0 } else { back };
         if credited != want {
-            report.find("card.credit", &name, format!("{credited} credited, expected {want}"));
+            report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
         }
-        let loaded = i128::from(card.amount.get()) * ATOMIC_PER_CENT;
-        let (owed, earned) = match card.status {
-            card::Status::Failed { .. } => (0, 0),
-            _ => (loaded, i128::from(card.charged.atomic()) - loaded),
-        };
-        // What is owed is booked with the payment that brought it, and taken back under the card's own name.
-        let causes = [card.payment.to_string(), name.clone()];
-        let booked = |by: &BTreeMap<String, i128>| causes.iter().filter_map(|c| by.get(c)).sum::<i128>();
-        let (has_owed, has_earned) = (booked(&books.owed), booked(&books.earned));
-        if (has_owed, has_earned) != (owed, earned) {
-            let detail = format!("{has_owed} owed and {has_earned} earned, expected {owed} and {earned}");
-            report.find("card.posting", &name, detail);
+        // What is owed is booked with the payment that brought it, and taken back under the product's own name.
+        let causes = [sold.charge.payment.to_string(), name.clone()];
+        let mut has_owed: BTreeMap<_, i128> = BTreeMap::new();
+        for (provider, atomic) in causes.iter().filter_map(|c| books.owed.get(c)).flatten() {
+            *has_owed.entry(*provider).or_default() += atomic;
         }
-        if card.status == card::Status::Pending && !ordered.contains(id) {
-            report.find("card.orphan", &name, "pending, and no order is under way");
+        has_owed.retain(|_, atomic| *atomic != 0);
+        let want_owed: BTreeMap<_, i128> = [(sold.provider, owed)]
+            .into_iter()
+            .filter(|(_, atomic)| *atomic != 0)
+            .collect();
+        let has_earned: i128 = causes.iter().filter_map(|c| books.earned.get(c)).sum();
+        if has_owed != want_owed || has_earned != earned {
+            let detail = format!("{has_owed:?} owed and {has_earned} earned, expected {want_owed:?} and {earned}");
+            report.find("product.posting", &name, detail);
         }
-        match contents.payments.get(&card.payment) {
-            Some((p, _)) if matches!(p.status, Status::Fulfilled { product: Product::Card(c), .. } if c == *id) => {}
-            _ => report.find("card.payment", &name, format!("{} did not buy it", card.payment)),
+        if sold.moving && !moved.contains(&name) {
+            report.find(
+                "product.orphan",
+                &name,
+                format!("{}, and nothing moves it on", sold.status),
+            );
+        }
+        match contents.payments.get(&sold.charge.payment) {
+            Some((p, _)) if matches!(p.status, Status::Fulfilled { product, .. } if product == sold.product) => {}
+            _ => report.find(
+                "product.payment",
+                &name,
+                format!("{} did not buy it", sold.charge.payment),
+            ),
         }
     }
 }
 
-/// Money moves for payments, cards and deposits only, and only those move what is theirs.
+/// Money moves for payments, products and deposits only, and only those move what is theirs.
 fn causes(contents: &Contents, books: &Books, report: &mut Report) {
-    let cards: BTreeSet<String> = contents.cards.keys().map(ToString::to_string).collect();
+    let products: BTreeSet<String> = contents.sold.values().map(|s| s.product.to_string()).collect();
     let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
     let deposits: BTreeSet<String> = contents
         .deposits
@@ -180,15 +175,15 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
         .map(|d| DepositId::of(d.from.network(), &d.transaction).to_string())
         .collect();
     for cause in &books.causes {
-        if !cards.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
-            report.find("ledger.cause", cause, "there is no such payment, card or deposit");
+        if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
+            report.find("ledger.cause", cause, "there is no such payment, product or deposit");
         }
     }
-    // Through which card an amount is owed is held there; here, that it is owed through one at all.
-    let sold: BTreeSet<String> = contents.cards.values().map(|(c, _)| c.payment.to_string()).collect();
+    // Through which product an amount is owed is held there; here, that it is owed through one at all.
+    let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys());
-    for cause in owing.filter(|c| !cards.contains(*c) && !sold.contains(*c)) {
-        report.find("ledger.cause", cause, "only a card owes the issuer and earns a fee");
+    for cause in owing.filter(|c| !products.contains(*c) && !bought.contains(*c)) {
+        report.find("ledger.cause", cause, "only a product owes a provider and earns a fee");
     }
     for cause in books
         .received

@@ -10,7 +10,8 @@ use purser_actors::id::{CardId, Network};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::ledger::Transaction;
 use purser_actors::money::Usdc;
-use purser_actors::payment::{Payment, Product, Status};
+use purser_actors::payment::{Payment, Status};
+use purser_actors::product::Product;
 use purser_storage::{Batch, Row, RowKey, Store, Write, codec};
 use serde_json::Value;
 
@@ -134,7 +135,7 @@ async fn case_23_verify_names_one_wrong_posting() {
     })
     .await;
     let rule = if cause.starts_with("card_") {
-        "card.posting"
+        "product.posting"
     } else {
         "payment.received"
     };

@@ -57,7 +57,7 @@ fn refusal_rests(world: &World, payment: u32, error: &PayError) -> bool {
         .filter_map(|r| codec::decode::<account::Event>(&r.event).ok());
     match error {
         PayError::Frozen { .. } => of_it.any(|e| matches!(e, account::Event::Frozen(_))),
-        PayError::CardsPerDay { .. } | PayError::SumPerDay { .. } => {
+        PayError::CountPerDay { .. } | PayError::SumPerDay { .. } => {
             let mut most = (0, 0);
             let mut day = (0, 0, 0);
             for event in of_it {
@@ -71,10 +71,10 @@ fn refusal_rests(world: &World, payment: u32, error: &PayError) -> bool {
                 }
                 most = (most.0.max(day.1), most.1.max(day.2));
             }
-            let caps = world.plan.settings.caps;
+            let cap = world.plan.cap();
             match error {
-                PayError::CardsPerDay { .. } => most.0 >= caps.cards,
-                _ => most.1 + 500 + u64::from(payment) > caps.sum.get(),
+                PayError::CountPerDay { .. } => most.0 >= cap.count,
+                _ => most.1 + 500 + u64::from(payment) > cap.sum.get(),
             }
         }
         _ => true,

@@ -256,7 +256,7 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
 
 /// A payment that settled has one card or one credit, one that did not has neither.
 fn outcome(stock: &Stock, made: &BTreeSet<CardId>, id: &PaymentId, payment: &Payment) -> Result<(), Wrong> {
-    let cards = stock.cards.iter().filter(|(_, card)| card.payment == *id);
+    let cards = stock.cards.iter().filter(|(_, card)| card.charge.payment == *id);
     let cards: Vec<CardId> = cards.map(|(id, _)| *id).collect();
     let causes = cards.iter().map(ToString::to_string).chain([id.to_string()]);
     let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
@@ -280,7 +280,7 @@ fn outcome(stock: &Stock, made: &BTreeSet<CardId>, id: &PaymentId, payment: &Pay
 
 /// No cap is ever passed, and every reserved share ends with what it was reserved for.
 fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
-    let caps = world.plan.settings.caps;
+    let cap = world.plan.cap();
     for (key, account) in &stock.accounts {
         let mut days: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
         let of_it = stock
@@ -297,7 +297,7 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
             day.0 += sign;
             day.1 += sign * share.cents.get() as i64;
             let (cards, cents) = *day;
-            if cards < 0 || cents < 0 || cards > i64::from(caps.cards) || cents > caps.sum.get() as i64 {
+            if cards < 0 || cents < 0 || cards > i64::from(cap.count) || cents > cap.sum.get() as i64 {
                 return wrong("caps", format!("{:?}: {cards} cards and {cents} cents", account.wallet));
             }
         }
@@ -332,7 +332,7 @@ fn room(world: &World, engine: &Engine, tasks: usize) -> Result<(), Wrong> {
 }
 
 /// Tasks that are alive in a process at rest, at most: the root, four guardians, three supervisors of deliveries with
-/// the deliveries that they keep, the housekeeper; the committer and the keeper of ours.
+/// the deliveries that they keep, the housekeeper and the keeper of time; the committer and the keeper of ours.
 pub(crate) fn standing_tasks(world: &World) -> usize {
-    11 + 3 * world.plan.settings.retry.running_max
+    12 + 3 * world.plan.settings.retry.running_max
 }

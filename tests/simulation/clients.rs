@@ -8,8 +8,9 @@ use std::time::Duration;
 use purser_actors::engine::{Engine, Paid, PayError, PayRequest};
 use purser_actors::id::{CardId, PaymentId, SessionId, Wallet};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{NewSession, Outcome, Product, Purchase};
+use purser_actors::payment::{NewSession, Outcome};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
+use purser_actors::product::{Product, Purchase};
 use sha2::{Digest, Sha256};
 
 use crate::answers;
@@ -182,9 +183,10 @@ impl Clients {
         }
         let request = PayRequest {
             authorization,
-            purchase: Purchase::Card {
+            purchase: Purchase::UsaCard {
                 amount: amount(payment),
             },
+            worth: amount(payment),
             request: request(request_no),
             session,
         };

@@ -1,5 +1,7 @@
 //! What the simulator found in the product, told again by hand so that it stays found.
 
+use purser_actors::product::{Cap, Caps, Line};
+
 use std::collections::BTreeMap;
 
 use crate::fate::{Fate, Submit};
@@ -13,7 +15,13 @@ fn story(in_flight_max: usize, steps: Vec<Step>) -> Outcome {
     let mut plan = Plan::of(0);
     plan.settings.in_flight_max = in_flight_max;
     plan.settings.retry.running_max = 64;
-    plan.settings.caps.cards = 100;
+    plan.settings.caps = Caps::NONE.with(
+        Line::UsaCard,
+        Cap {
+            count: 100,
+            sum: plan.cap().sum,
+        },
+    );
     plan.steps = steps;
     let slow = Fate {
         submit: vec![Submit::Slow(1_000)],

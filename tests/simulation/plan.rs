@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use purser_actors::account::Caps;
 use purser_actors::engine::Settings;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
 use purser_actors::money::Cents;
+use purser_actors::product::{Cap, Caps, Line};
 use purser_storage::fault::Seeded;
 
 use crate::fate::Fate;
@@ -289,15 +289,26 @@ fn settings(chance: &mut Seeded) -> Settings {
         },
         in_flight_max: pick(chance, &[2, 6, 64]),
         in_flight_per_payer_max: pick(chance, &[1, 3, 16]),
-        caps: Caps {
-            cards: pick(chance, &[2, 5, 100]),
-            sum: Cents::new(pick(chance, &[2_000, 100_000])),
-        },
+        caps: Caps::NONE.with(
+            Line::UsaCard,
+            Cap {
+                count: pick(chance, &[2, 5, 100]),
+                sum: Cents::new(pick(chance, &[2_000, 100_000])),
+            },
+        ),
         settle_timeout_ms: 2_000,
         prepare_attempts: 3,
         watch_every_ms: pick(chance, &[300, 2_000]),
         issuer_timeout_ms: 1_500,
         sweep_every_ms: pick(chance, &[50, 1_000]),
+        timers_every_ms: 1_000,
+    }
+}
+
+impl Plan {
+    /// On prepaid cards: the one that there always is.
+    pub(crate) fn cap(&self) -> Cap {
+        self.settings.caps.of(Line::UsaCard).expect("prepaid cards are capped")
     }
 }
 

@@ -3,15 +3,16 @@
 use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
-use super::{Account, Admission, Caps, Command, Deposit, Event, LinkGrant, Rejection};
+use super::{Account, Admission, Command, Deposit, Event, LinkGrant, Rejection};
 use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Share, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::{Cents, Usdc};
-use crate::payment::{Claim, NewSession, Payment, Purchase};
+use crate::payment::{Claim, NewSession, Payment};
 use crate::port::Timestamp;
+use crate::product::{Cap, Line, Purchase};
 use crate::session::{Amr, Session};
 
 fn day_of(at: Timestamp) -> u32 {
@@ -20,21 +21,31 @@ fn day_of(at: Timestamp) -> u32 {
 }
 
 /// Everything that can refuse a purchase and that only the account knows.
-fn admit(this: Option<&Account>, purchase: &Purchase, caps: Caps, context: &Context) -> Result<Share, Rejection> {
+fn admit(
+    this: Option<&Account>,
+    line: Line,
+    worth: Cents,
+    cap: Option<Cap>,
+    context: &Context,
+) -> Result<Share, Rejection> {
     if let Some(message) = this.and_then(|a| a.frozen.clone()) {
         return Err(Rejection::Frozen { message });
     }
     // A clock that steps back over midnight must not open yesterday's budget again.
     let day = day_of(context.now).max(this.map_or(0, |a| a.day));
-    let (cards, spent) = this.map_or((0, Cents::ZERO), |a| a.used(day));
-    if cards >= caps.cards {
-        return Err(Rejection::CardsPerDay { cap: caps.cards });
+    let budget = line.budget();
+    let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, budget));
+    let sum = sum.plus(worth).map_err(|_| Rejection::Overflow)?;
+    if let Some(cap) = cap {
+        if count >= cap.count {
+            return Err(Rejection::CountPerDay { cap: cap.count });
+        }
+        if sum > cap.sum {
+            return Err(Rejection::SumPerDay { cap: cap.sum });
+        }
     }
-    let cents = purchase.capped();
-    if spent.plus(cents).map_err(|_| Rejection::Overflow)? > caps.sum {
-        return Err(Rejection::SumPerDay { cap: caps.sum });
-    }
-    Ok(Share { day, cents })
+    let cents = worth;
+    Ok(Share { day, budget, cents })
 }
 
 /// An account comes into being with the first thing it does. A Solana address also takes its lowercased form, which
@@ -67,11 +78,15 @@ fn claim(
     admission: Admission,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let share = admit(this, &admission.purchase, admission.caps, context)?;
+    let line = admission.purchase.line();
+    let share = admit(this, line, admission.worth, admission.cap, context)?;
+    let required = admission.requires();
     let Admission {
         payment,
         authorization,
         purchase,
+        worth,
+        found,
         request,
         session,
         ..
@@ -79,6 +94,8 @@ fn claim(
     let claim = Claim {
         authorization,
         purchase,
+        worth,
+        found,
         request,
         session,
         share,
@@ -86,6 +103,8 @@ fn claim(
     };
     let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::Nothing)?;
     let decision = born(this, wallet, Decision::answer(()), context);
+    let rows = required.iter().filter_map(|required| required.row(wallet));
+    let decision = rows.fold(decision, Decision::requires_present);
     Ok(decision
         .event(Event::Reserved(share))
         .open(opening)
@@ -116,7 +135,7 @@ fn credit(
     let decision = done.event(Event::Credited { amount, cause }).post(&booked, context);
     Ok(match cause {
         CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
-        CreditCause::Card(_) | CreditCause::Deposit(_) => decision,
+        _ => decision,
     })
 }
 
@@ -150,11 +169,16 @@ fn readmit(
     wallet: &Wallet,
     payment: PaymentId,
     purchase: &Purchase,
-    caps: Caps,
+    (worth, cap): (Cents, Option<Cap>),
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let share = admit(this, purchase, caps, context)?;
+    let share = admit(this, purchase.line(), worth, cap, context)?;
     let decision = born(this, wallet, Decision::answer(()), context).event(Event::Reserved(share));
+    let rows = purchase
+        .requires()
+        .into_iter()
+        .filter_map(|required| required.row(wallet));
+    let decision = rows.fold(decision, Decision::requires_present);
     Ok(decision.then(Work::Readmit { payment, share }, context))
 }
 
@@ -203,9 +227,10 @@ impl Entity for Account {
                 Command::Readmit {
                     payment,
                     purchase,
-                    caps,
+                    worth,
+                    cap,
                 },
-            ) => readmit(this, wallet, payment, &purchase, caps, context),
+            ) => readmit(this, wallet, payment, &purchase, (worth, cap), context),
             (this, Command::Import(deposit)) => import(this, wallet, &deposit, context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (Some(account), Command::Credit { effect, amount, cause }) => {
@@ -248,25 +273,17 @@ impl Entity for Account {
         match (this, event) {
             (None, Event::Opened(at)) => Ok(Self::new(*wallet, *at)),
             (Some(a), Event::Reserved(share)) => {
-                let (cards, spent) = a.used(share.day);
-                let spent = spent.plus(share.cents).map_err(|_| broken())?;
-                let cards = cards.checked_add(1).ok_or_else(broken)?;
-                Ok(Self {
-                    day: share.day,
-                    cards,
-                    spent,
-                    ..a
-                })
+                let (count, sum) = a.used(share.day, share.budget);
+                let sum = sum.plus(share.cents).map_err(|_| broken())?;
+                let count = count.checked_add(1).ok_or_else(broken)?;
+                Ok(a.using(share.day, share.budget, (count, sum)))
             }
             // A share of a day that is over needs no giving back.
             (Some(a), Event::Freed(share)) if share.day != a.day => Ok(a),
             (Some(a), Event::Freed(share)) => {
-                let spent = Cents::new(a.spent.get().saturating_sub(share.cents.get()));
-                Ok(Self {
-                    cards: a.cards.saturating_sub(1),
-                    spent,
-                    ..a
-                })
+                let (count, sum) = a.used(share.day, share.budget);
+                let sum = Cents::new(sum.get().saturating_sub(share.cents.get()));
+                Ok(a.using(share.day, share.budget, (count.saturating_sub(1), sum)))
             }
             (Some(a), Event::Credited { amount, .. }) => Ok(Self {
                 balance: a.balance.plus(*amount).map_err(|_| broken())?,

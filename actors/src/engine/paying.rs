@@ -11,8 +11,9 @@ use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::{Refusal, origin};
 use crate::money::Cents;
-use crate::payment::{self, NewSession, Outcome, Payment, Purchase, Rejection, Status};
+use crate::payment::{self, Found, NewSession, Outcome, Payment, Rejection, Status};
 use crate::port::Authorization;
+use crate::product::{Purchase, Requirement};
 
 /// A purchase with its verified payment.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub struct PayRequest {
     pub authorization: Authorization,
     /// What it buys.
     pub purchase: Purchase,
+    /// What that is worth in US dollars, fees apart, at the quoted rate.
+    pub worth: Cents,
     /// Digest of route and parameters in canonical form.
     pub request: [u8; 32],
     /// Opened if this call's claim wins.
@@ -83,8 +86,10 @@ pub enum PayError {
     },
     /// Another wallet has this address in lower case.
     Collision,
+    /// Something that the product needs of the payer is not there.
+    Missing(Requirement),
     /// A daily cap is reached.
-    CardsPerDay {
+    CountPerDay {
         /// The cap.
         cap: u32,
     },
@@ -229,20 +234,23 @@ impl Engine {
         if self.collides(&payer).await.map_err(|_| PayError::Unavailable)? {
             return Err(PayError::Collision);
         }
+        let found = self.check(&payer, &request.purchase).await?;
         let PayRequest {
             authorization,
             purchase,
+            worth,
             request,
             session,
         } = request.clone();
-        let caps = self.0.settings.caps;
         let admission = Admission {
             payment: id,
             authorization,
+            cap: self.0.settings.caps.of(purchase.line()),
             purchase,
+            worth,
+            found,
             request,
             session,
-            caps,
         };
         match self
             .0
@@ -259,6 +267,27 @@ impl Engine {
                 Err(refused(id, refusal))
             }
         }
+    }
+
+    /// What a purchase needs of its payer, in the contract's order of refusals. The claim's batch asks again for all that
+    /// is a row, so that what changes in between is no purchase either.
+    async fn check(&self, payer: &Wallet, purchase: &Purchase) -> Result<Found, PayError> {
+        let required = purchase.requires();
+        if required.is_empty() {
+            return Ok(Found::Nothing);
+        }
+        let account = self.account(payer).await.map_err(|_| PayError::Unavailable)?;
+        if let Some(message) = account.and_then(|account| account.frozen) {
+            return Err(PayError::Frozen { message });
+        }
+        for requirement in required {
+            let Some(key) = requirement.row(payer) else { continue };
+            let row = self.0.store.read(&key).await.map_err(|_| PayError::Unavailable)?;
+            if row.is_none() {
+                return Err(PayError::Missing(requirement));
+            }
+        }
+        Ok(Found::Nothing)
     }
 
     /// Joins a payment that is known: the revision above which its outcome counts, or `None` to look again.
@@ -296,11 +325,13 @@ impl Engine {
             Some((payment, revision)) if payment.status == Status::Released => revision,
             _ => return Ok(None),
         };
+        self.check(&payer, &request.purchase).await?;
         let purchase = request.purchase.clone();
         let command = account::Command::Readmit {
             payment: id,
+            cap: self.0.settings.caps.of(purchase.line()),
             purchase,
-            caps: self.0.settings.caps,
+            worth: request.worth,
         };
         match self.0.accounts.ask(payer, command).await {
             Ok(()) => Ok(Some(above)),
@@ -313,7 +344,7 @@ impl Engine {
 fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
     match refusal {
         Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
-        Refusal::Rejected(account::Rejection::CardsPerDay { cap }) => PayError::CardsPerDay { cap },
+        Refusal::Rejected(account::Rejection::CountPerDay { cap }) => PayError::CountPerDay { cap },
         Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
         Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
         _ => PayError::Unknown(id),

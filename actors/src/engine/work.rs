@@ -66,6 +66,7 @@ impl Worker for Desk {
                     };
                     tell(&self.accounts, *account, command).await
                 }
+                Work::ExpireCard(id) => tell(&self.cards, *id, card::Command::Expire { effect: effect.id }).await,
                 Work::Readmit { payment, share } => {
                     let command = payment::Command::Readmitted {
                         effect: effect.id,

@@ -6,10 +6,11 @@
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{CardId, DepositId, EffectId, PaymentId, RequestId, Wallet};
+use crate::id::{CardId, DepositId, EffectId, PaymentId, PayoutId, RequestId, TopUpId, Wallet};
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::{ErrorKind, PortError, Timestamp};
+use crate::product::Line;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -38,6 +39,8 @@ pub enum Work {
         /// What was reserved.
         share: Share,
     },
+    /// End a card's life.
+    ExpireCard(CardId),
     /// Tell a released payment that its account has admitted it again.
     Readmit {
         /// Which.
@@ -52,8 +55,12 @@ pub enum Work {
 pub enum CreditCause {
     /// A payment that settled and could not be fulfilled.
     Payment(PaymentId),
-    /// A card that the issuer refused.
+    /// A card of any kind that was not made, or not made in time.
     Card(CardId),
+    /// A payout that did not arrive or came back.
+    Payout(PayoutId),
+    /// A top-up that could not be delivered.
+    TopUp(TopUpId),
     /// A transfer that no payment claims.
     Deposit(DepositId),
 }
@@ -64,6 +71,8 @@ impl CreditCause {
         match self {
             Self::Payment(id) => id.to_string(),
             Self::Card(id) => id.to_string(),
+            Self::Payout(id) => id.to_string(),
+            Self::TopUp(id) => id.to_string(),
             Self::Deposit(id) => id.to_string(),
         }
     }
@@ -74,13 +83,15 @@ impl CreditCause {
 pub struct Share {
     /// Day since the epoch, UTC.
     pub day: u32,
+    /// Whose budget.
+    pub budget: Line,
     /// How much of the day's sum.
     pub cents: Cents,
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 7] = [
+    pub const NAMES: [&str; 8] = [
         "settle",
         "watch",
         "issue_card",
@@ -88,6 +99,7 @@ impl Work {
         "confirm_credit",
         "free_share",
         "readmit",
+        "expire_card",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -100,6 +112,7 @@ impl Work {
             Self::ConfirmCredit(_) => 4,
             Self::FreeShare { .. } => 5,
             Self::Readmit { .. } => 6,
+            Self::ExpireCard(_) => 7,
         }
     }
 
@@ -112,7 +125,7 @@ impl Work {
     pub const fn family(&self) -> Kind {
         match self {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
-            Self::IssueCard(_) => Kind::Card,
+            Self::IssueCard(_) | Self::ExpireCard(_) => Kind::Card,
             Self::Credit { .. } | Self::FreeShare { .. } => Kind::Account,
         }
     }
@@ -140,19 +153,20 @@ pub struct Effect {
 }
 
 impl Stored for Effect {
-    const SCHEMA: u16 = 4;
+    const SCHEMA: u16 = 5;
 }
 
 impl Effect {
-    pub(crate) const fn new(id: EffectId, work: Work, now: Timestamp) -> Self {
+    /// Due at `due`, and no older than that.
+    pub(crate) const fn new(id: EffectId, work: Work, due: Timestamp) -> Self {
         Self {
             id,
             work,
             // The shell knows: it fills this in when it commits.
             origin: RequestId::NONE,
-            created_at: now,
+            created_at: due,
             attempts: 0,
-            next_at: now,
+            next_at: due,
             last_error: None,
             stuck: false,
         }

@@ -11,6 +11,7 @@ use crate::kernel::effect::{Effect, Work};
 use crate::kernel::record::{Announcement, Record};
 use crate::kernel::{Context, View, table};
 use crate::ledger::Transaction;
+use crate::port::Timestamp;
 
 /// The kinds of entity. The number is stored: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,7 +66,14 @@ macro_rules! entity_id {
         }
     )*};
 }
-entity_id!(crate::id::PaymentId, crate::id::CardId, crate::id::SessionId);
+entity_id!(
+    crate::id::PaymentId,
+    crate::id::CardId,
+    crate::id::SessionId,
+    crate::id::PayoutId,
+    crate::id::TopUpId,
+    crate::id::DestinationId
+);
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -184,6 +192,13 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// Adds durable work that is not due yet; see [`crate::kernel::timer`].
+    #[must_use]
+    pub fn then_at(self, due: Timestamp, work: Work, context: &Context) -> Self {
+        let effect = Effect::new(crate::id::EffectId(context.id()), work, due);
+        self.put_new(table::timer(due, effect.id), codec::encode(&effect))
+    }
+
     /// Adds durable work under an id of the caller's choice, of which only one can be open.
     #[must_use]
     pub fn then_as(mut self, id: crate::id::EffectId, work: Work, context: &Context) -> Self {
@@ -205,6 +220,12 @@ impl<E: Entity> Decision<E> {
     #[must_use]
     pub fn post(self, transaction: &Transaction, context: &Context) -> Self {
         self.put(table::ledger(context.now, context.id()), codec::encode(transaction))
+    }
+
+    /// Lists an entity among what its owner has.
+    #[must_use]
+    pub fn owned(self, owner: &Wallet, kind: Kind, id: u128, context: &Context) -> Self {
+        self.put(table::owned_one(owner, kind, context.now, id), Vec::new())
     }
 
     /// Sets a row.

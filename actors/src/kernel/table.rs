@@ -2,7 +2,7 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DepositId, EffectId, SessionId, Wallet};
+use crate::id::{CardId, DepositId, DestinationId, EffectId, SessionId, Wallet};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -10,6 +10,14 @@ use crate::port::Timestamp;
 pub const ENTITY: u8 = b'e';
 /// Effects not yet done.
 pub const EFFECT: u8 = b'f';
+/// Effects not yet due, by when they are.
+pub const TIMER: u8 = b't';
+/// Wallets whose holder's identity is verified.
+pub const VERIFIED: u8 = b'k';
+/// Wallets whose holder has linked an account at the card issuer.
+pub const LINKED: u8 = b'c';
+/// Bank destinations that can be paid, by owner.
+pub const DESTINATION: u8 = b'b';
 /// Ledger transactions, in the order of time.
 pub const LEDGER: u8 = b'l';
 /// What an account owns, by kind and time.
@@ -41,6 +49,26 @@ pub fn entity(kind: Kind, id: &[u8]) -> RowKey {
 /// An effect.
 pub fn effect(id: EffectId) -> RowKey {
     key(&[&[EFFECT], &id.0.to_be_bytes()])
+}
+
+/// An effect that is not due yet.
+pub fn timer(due: Timestamp, id: EffectId) -> RowKey {
+    key(&[&[TIMER], &due.0.to_be_bytes(), &id.0.to_be_bytes()])
+}
+
+/// Present while the holder's identity is verified.
+pub fn verified(wallet: &Wallet) -> RowKey {
+    key(&[&[VERIFIED], &wallet.key()])
+}
+
+/// Present while the holder has a linked account at the card issuer; the value says which.
+pub fn linked(wallet: &Wallet) -> RowKey {
+    key(&[&[LINKED], &wallet.key()])
+}
+
+/// Present while this destination can be paid by this wallet.
+pub fn destination(owner: &Wallet, id: DestinationId) -> RowKey {
+    key(&[&[DESTINATION], &owner.digest().to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// A ledger transaction.

@@ -2,15 +2,13 @@
 
 use purser_storage::planted::{self, Bug};
 
-use super::{Answer, Claim, Command, Event, Outcome, Payment, Product, Purchase, Rejection, Status};
-use crate::card::{self, Card};
-use crate::id::{CardId, DepositId, EffectId, PaymentId, Wallet};
+use super::{Answer, Claim, Command, Event, Outcome, Payment, Rejection, Status};
+use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::port::{Decline, Lookup};
-use crate::session::{Amr, Session};
 
 type Decided = Result<Decision<Payment>, Rejection>;
 
@@ -74,37 +72,6 @@ impl Payment {
         Work::FreeShare {
             account: self.payer(),
             share: self.claim.share,
-        }
-    }
-
-    /// The one place that knows how each purchase becomes a product. What was received and what is owed for it are one
-    /// ledger transaction.
-    fn fulfil(
-        &self,
-        id: &PaymentId,
-        decision: Decision<Self>,
-        received: Transaction,
-        context: &Context,
-    ) -> Result<Decision<Self>, OutOfOrder> {
-        let (owner, session) = (self.payer(), self.claim.session);
-        let decision = decision.open(Session::open(
-            session.id,
-            owner,
-            Amr::Payment,
-            session.first,
-            session.life_ms,
-            context,
-        )?);
-        match self.claim.purchase {
-            Purchase::Card { amount } => {
-                let card = CardId(context.id());
-                Ok(decision
-                    .event(Event::Fulfilled(Product::Card(card), context.now))
-                    .open(Card::order(card, owner, *id, amount, self.price(), context)?)
-                    .post(&card::book(received, amount, self.price()), context)
-                    .put(table::owned_one(&owner, Kind::Card, context.now, card.0), Vec::new())
-                    .then(Work::IssueCard(card), context))
-            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! How a payment looks from outside.
 
-use super::{Event, Payment, Product, Status};
+use super::{Event, Payment, Status};
 use crate::id::PaymentId;
 use crate::kernel::View;
 
@@ -36,10 +36,7 @@ impl Payment {
     pub(super) fn shown(&self, id: &PaymentId) -> View {
         let (decline, product) = match &self.status {
             Status::Declined(d, _) | Status::Refused(d) => (Some(d.reason.as_str()), None),
-            Status::Fulfilled {
-                product: Product::Card(card),
-                ..
-            } => (None, Some(*card)),
+            Status::Fulfilled { product, .. } => (None, Some(*product)),
             _ => (None, None),
         };
         View::new()
@@ -51,7 +48,8 @@ impl Payment {
             .text("payer", self.payer().address())
             .maybe("transaction", self.transaction())
             .maybe("error_reason", decline)
-            .maybe("card_id", product)
+            .text("product", self.claim.purchase.line().name())
+            .maybe("product_id", product)
             .time("created_at", self.claim.at)
             .time("last_updated_at", self.updated_at)
     }

@@ -5,7 +5,7 @@ use purser_actors::money::Cents;
 
 use crate::support::eventually;
 use crate::support::ports::Fate;
-use crate::support::world::{World, bought, card_for, evm, fast};
+use crate::support::world::{World, bought, card_for, cards_a_day, evm, fast};
 
 const FULL: Overloaded = Overloaded { retry_after_s: 1 };
 
@@ -93,7 +93,7 @@ async fn case_68_room_comes_back_whatever_the_call_came_to() {
 async fn daily_caps_hold_at_once_and_open_the_next_day() {
     // Aim: of many purchases at the same moment exactly the cap gets through, and midnight (UTC) starts anew.
     let mut settings = fast();
-    settings.caps.cards = 3;
+    settings.caps = cards_a_day(3, 2_000_000);
     let world = World::with(settings).await;
     let calls: Vec<_> = (0..10)
         .map(|n| {
@@ -105,7 +105,7 @@ async fn daily_caps_hold_at_once_and_open_the_next_day() {
     for call in calls {
         match crate::support::in_time("a call", call).await.unwrap() {
             Ok(paid) => cards += usize::from(bought(&paid).0 > 0),
-            Err(refused) => assert_eq!(refused, PayError::CardsPerDay { cap: 3 }),
+            Err(refused) => assert_eq!(refused, PayError::CountPerDay { cap: 3 }),
         }
     }
     assert_eq!(cards, 3);
@@ -120,7 +120,7 @@ async fn the_daily_sum_holds_to_the_cent() {
     // Aim: two cards of 5 dollars fit 10.00 dollars and not 9.99.
     for (sum, fits) in [(10_00, true), (9_99, false)] {
         let mut settings = fast();
-        settings.caps.sum = Cents::new(sum);
+        settings.caps = cards_a_day(200, sum);
         let world = World::with(settings).await;
         world.pay(&card_for(evm(1), 1)).await.unwrap();
         let second = world.pay(&card_for(evm(1), 2)).await;

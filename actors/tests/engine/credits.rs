@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use purser_actors::id::Network;
-use purser_actors::ledger::Place;
+use purser_actors::ledger::{Place, Provider};
 use purser_actors::payment::{Outcome, Status};
 
 use crate::support::eventually;
@@ -133,6 +133,6 @@ async fn case_23_balances_and_books_agree_after_many_fates() {
     // Eight declined payments landed late and the issuer refused two cards.
     assert_eq!(i128::from(account.balance.atomic()), 10 * PRICE);
     assert_eq!(books[&Place::Holder(evm(1))], -10 * PRICE);
-    assert_eq!(books[&Place::CardIssuer], -30 * PRICE);
+    assert_eq!(books[&Place::Provider(Provider::CardIssuer)], -30 * PRICE);
     assert_eq!(world.issuer.cards(), 30);
 }

@@ -13,3 +13,4 @@ mod figures;
 mod identity;
 mod paid_call;
 mod shells;
+mod timers;

@@ -5,7 +5,7 @@ use purser_actors::payment::{Outcome, Status};
 use purser_storage::Store;
 
 use crate::support::ports::{Fate, Mood};
-use crate::support::world::{World, bought, card_for, evm, fast, session};
+use crate::support::world::{World, bought, card_for, cards_a_day, evm, fast, session};
 use crate::support::{eventually, in_time};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -202,7 +202,7 @@ async fn case_07_a_settlement_that_hangs_counts_as_unknown() {
 async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again() {
     // Aim: an unreachable chain claims nothing for good; the same payment presented again buys.
     let mut settings = fast();
-    settings.caps.cards = 1;
+    settings.caps = cards_a_day(1, 2_000_000);
     let world = World::with(settings).await;
     let request = card_for(evm(1), 1);
     world
@@ -219,14 +219,14 @@ async fn case_11_a_payment_that_could_not_be_sent_is_released_and_may_come_again
     world.quiet().await;
     world.assert_one_card(&request);
     let next = world.pay(&card_for(evm(1), 2)).await.unwrap_err();
-    assert_eq!(next, PayError::CardsPerDay { cap: 1 });
+    assert_eq!(next, PayError::CountPerDay { cap: 1 });
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
     // Aim: of several admissions one counts; the shares of the others go back.
     let mut settings = fast();
-    settings.caps.cards = 20;
+    settings.caps = cards_a_day(20, 2_000_000);
     let world = World::with(settings).await;
     let request = card_for(evm(1), 1);
     world
@@ -249,20 +249,20 @@ async fn case_11_a_released_payment_presented_many_times_at_once_buys_once() {
         world.pay(&card_for(evm(1), nonce)).await.unwrap();
     }
     let next = world.pay(&card_for(evm(1), 21)).await.unwrap_err();
-    assert_eq!(next, PayError::CardsPerDay { cap: 20 }, "exactly one share was used");
+    assert_eq!(next, PayError::CountPerDay { cap: 20 }, "exactly one share was used");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_payment_that_can_never_land_is_refused_and_gives_its_share_back() {
     // Aim: the proof that a transfer is impossible ends the payment and frees what was reserved, and only that does.
     let mut settings = fast();
-    settings.caps.cards = 1;
+    settings.caps = cards_a_day(1, 2_000_000);
     let world = World::with(settings).await;
     let request = card_for(evm(1), 1);
     world.chain.fate(&request.authorization, Fate::Vanishes);
     let paid = world.pay(&request).await.unwrap();
     let next = card_for(evm(1), 2);
-    assert_eq!(world.pay(&next).await.unwrap_err(), PayError::CardsPerDay { cap: 1 });
+    assert_eq!(world.pay(&next).await.unwrap_err(), PayError::CountPerDay { cap: 1 });
     world.chain.expire(&request.authorization);
     world.quiet().await;
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();

@@ -1,26 +1,27 @@
 //! The account: caps to the cent and the day, freezing, credits at the edge of the integers.
 
-use purser_actors::account::{Account, Caps, Command, Event, Rejection};
+use purser_actors::account::{Account, Command, Event, Rejection};
 use purser_actors::kernel::effect::CreditCause;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
+use purser_actors::product::{Cap, Line};
 
 use crate::sample::{
     CARD, DAY, DAY_MS, EFFECT, NOW, PAYMENT, SHARE, WALLET, accounts, admission, at, five_dollar_card, fold, happened,
     work,
 };
 
-const CAPS: Caps = Caps {
-    cards: 3,
+const CAPS: Cap = Cap {
+    count: 3,
     sum: Cents::new(10_000),
 };
 
-fn claim(account: Option<&Account>, cents: u64, caps: Caps, now: Timestamp) -> Result<Decision<Account>, Rejection> {
+fn claim(account: Option<&Account>, cents: u64, cap: Cap, now: Timestamp) -> Result<Decision<Account>, Rejection> {
     Account::decide(
         account,
         &WALLET,
-        Command::Claim(admission(Cents::new(cents), caps)),
+        Command::Claim(admission(Cents::new(cents), cap)),
         &at(now),
     )
 }
@@ -49,7 +50,7 @@ fn a_first_claim_opens_account_and_payment_and_orders_the_settlement() {
 #[test]
 fn caps_hold_at_the_edge_and_one_unit_beyond() {
     // Aim: what was bought today, what is asked for, and what comes of it.
-    let cards = Err(Rejection::CardsPerDay { cap: 3 });
+    let cards = Err(Rejection::CountPerDay { cap: 3 });
     let sum = Err(Rejection::SumPerDay { cap: CAPS.sum });
     for (bought, cents, expected) in [
         (&[][..], 10_000, Ok(())),
@@ -83,6 +84,7 @@ fn a_freed_share_can_be_used_again_on_its_day_only() {
     let freed = |account, share| fold(Some(account), &WALLET, &[Event::Freed(share)]);
     let share = |day, cents| purser_actors::kernel::effect::Share {
         day,
+        budget: Line::UsaCard,
         cents: Cents::new(cents),
     };
     let account = freed(after(&[90_00, 5_00, 5_00], NOW), share(DAY, 5_00));
@@ -92,7 +94,7 @@ fn a_freed_share_can_be_used_again_on_its_day_only() {
     let account = freed(after(&[1, 1, 1], tomorrow), share(DAY, 5_00));
     assert_eq!(
         claim(Some(&account), 1, CAPS, tomorrow).unwrap_err(),
-        Rejection::CardsPerDay { cap: 3 }
+        Rejection::CountPerDay { cap: 3 }
     );
 }
 
@@ -114,7 +116,8 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
     let readmit = Command::Readmit {
         payment: PAYMENT,
         purchase,
-        caps: CAPS,
+        worth: Cents::new(5_00),
+        cap: Some(CAPS),
     };
     assert_eq!(refused(readmit), no);
     assert_eq!(
@@ -225,8 +228,8 @@ fn case_26_a_credit_beyond_the_top_is_refused_and_at_the_top_it_is_not() {
 #[test]
 fn case_26_caps_at_the_top_of_the_integers_do_not_wrap() {
     // Aim: with caps as high as they go, a sum that does not fit is refused and not taken for a small one.
-    let caps = Caps {
-        cards: u32::MAX,
+    let caps = Cap {
+        count: u32::MAX,
         sum: Cents::new(u64::MAX),
     };
     let account = accounts().remove(0);

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::account::{self, Account, Caps};
+use purser_actors::account::{self, Account};
 use purser_actors::card::{self, Card};
 use purser_actors::id::{CardId, Network, PaymentId};
 use purser_actors::kernel::effect::{Effect, Work};
 use purser_actors::kernel::{Context, Decision, Entity, table};
-use purser_actors::ledger::{Place, Transaction};
+use purser_actors::ledger::{Place, Provider, Transaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{self, Payment};
 use purser_actors::port::{Authorization, Lookup, Timestamp};
+use purser_actors::product::Cap;
 use purser_storage::{Write, codec};
 
 use crate::sample::{NOW, WALLET, admission, decline, fold, issued, prepared, transaction};
@@ -39,8 +40,8 @@ struct House {
     received: u64,
 }
 
-const CAPS: Caps = Caps {
-    cards: u32::MAX,
+const CAPS: Cap = Cap {
+    count: u32::MAX,
     sum: Cents::new(u64::MAX),
 };
 
@@ -149,11 +150,13 @@ impl House {
             },
         );
         if released {
-            let purchase = self.payments[&id.0].claim.purchase.clone();
+            let claim = &self.payments[&id.0].claim;
+            let (purchase, worth) = (claim.purchase.clone(), claim.worth);
             self.account(account::Command::Readmit {
                 payment: id,
                 purchase,
-                caps: CAPS,
+                worth,
+                cap: Some(CAPS),
             });
         }
     }
@@ -181,6 +184,7 @@ impl House {
                 }
                 _ => self.card(id, card::Command::Issued { effect, card: issued() }),
             },
+            Work::ExpireCard(_) => unreachable!("no timer comes due here"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),
@@ -264,7 +268,11 @@ fn case_23_all_books_sum_to_zero_after_any_sequence() {
         }
         let ready = house.cards.values().filter(|card| card.details().is_some());
         let ordered: i128 = ready.map(|card| i128::from(card.amount.get()) * 10_000).sum();
-        let issuer = house.books.get(&Place::CardIssuer).copied().unwrap_or(0);
+        let issuer = house
+            .books
+            .get(&Place::Provider(Provider::CardIssuer))
+            .copied()
+            .unwrap_or(0);
         assert_eq!(
             -issuer, ordered,
             "seed {seed}: the issuer is owed for the cards there are"

@@ -8,7 +8,8 @@ use purser_actors::id::SessionId;
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::effect::CreditCause;
 use purser_actors::money::Usdc;
-use purser_actors::payment::{self, Payment, Product};
+use purser_actors::payment::{self, Payment};
+use purser_actors::product::Product;
 use purser_actors::session::{self, Amr, Revoked, Session};
 
 use crate::sample::{
@@ -61,13 +62,12 @@ fn payment_events() -> Vec<payment::Event> {
 fn card_events() -> Vec<card::Event> {
     use card::Event;
     let amount = cards()[0].amount;
-    let charged = cards()[0].charged;
+    let charge = cards()[0].charge;
     vec![
         Event::Ordered {
             owner: WALLET,
-            payment: PAYMENT,
             amount,
-            charged,
+            charge,
             at: NOW,
         },
         Event::Issued(details(), NOW),

@@ -1,13 +1,15 @@
 //! One of everything that the tables speak of.
 
-use purser_actors::account::{Account, Admission, Caps};
+use purser_actors::account::{Account, Admission};
 use purser_actors::card::{Card, Details};
 use purser_actors::id::{CardId, EffectId, PaymentId, SessionId, Wallet};
 use purser_actors::kernel::effect::Share;
 use purser_actors::kernel::{Context, Decision, Entity};
+use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{Claim, NewSession, Payment, Product, Purchase, Status};
+use purser_actors::payment::{Claim, Found, NewSession, Payment, Status};
 use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp};
+use purser_actors::product::{Cap, Line, Product, Purchase};
 
 pub(crate) const WALLET: Wallet = Wallet::Evm([1; 20]);
 pub(crate) const PAYMENT: PaymentId = PaymentId(11);
@@ -19,6 +21,7 @@ pub(crate) const NOW: Timestamp = Timestamp(DAY as u64 * DAY_MS + 1_000);
 /// The day's part of a purchase of 5.00.
 pub(crate) const SHARE: Share = Share {
     day: DAY,
+    budget: Line::UsaCard,
     cents: Cents::new(5_00),
 };
 
@@ -47,7 +50,7 @@ pub(crate) const fn session() -> NewSession {
 }
 
 pub(crate) const fn five_dollar_card() -> Purchase {
-    Purchase::Card {
+    Purchase::UsaCard {
         amount: Cents::new(5_00),
     }
 }
@@ -56,6 +59,8 @@ pub(crate) fn claim() -> Claim {
     Claim {
         authorization: authorization(),
         purchase: five_dollar_card(),
+        worth: Cents::new(5_00),
+        found: Found::Nothing,
         request: [5; 32],
         session: session(),
         share: SHARE,
@@ -63,14 +68,16 @@ pub(crate) fn claim() -> Claim {
     }
 }
 
-pub(crate) fn admission(amount: Cents, caps: Caps) -> Box<Admission> {
+pub(crate) fn admission(amount: Cents, cap: Cap) -> Box<Admission> {
     Box::new(Admission {
         payment: PAYMENT,
         authorization: authorization(),
-        purchase: Purchase::Card { amount },
+        purchase: Purchase::UsaCard { amount },
+        worth: amount,
+        found: Found::Nothing,
         request: [5; 32],
         session: session(),
-        caps,
+        cap: Some(cap),
     })
 }
 
@@ -140,14 +147,18 @@ pub(crate) fn issued() -> IssuedCard {
     }
 }
 
+/// 5.10 USDC, of which 5.00 are the card's.
+pub(crate) fn charge() -> Charge {
+    Charge::new(PAYMENT, Usdc::from_atomic(5_100_000), Usdc::from_atomic(5_000_000))
+}
+
 /// A card in every state.
 pub(crate) fn cards() -> Vec<Card> {
     use purser_actors::card::Status;
     let card = |status| Card {
         owner: WALLET,
-        payment: PAYMENT,
+        charge: charge(),
         amount: Cents::new(5_00),
-        charged: Usdc::from_atomic(5_100_000),
         created_at: NOW,
         updated_at: NOW,
         status,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use purser_actors::account::Caps;
 use purser_actors::card::Card;
 use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, Settings};
 use purser_actors::id::{CardId, SessionId, Wallet};
@@ -12,10 +11,11 @@ use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Kind, table};
-use purser_actors::ledger::{Place, Transaction};
+use purser_actors::ledger::{Place, Provider, Transaction};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{NewSession, Outcome, Product, Purchase};
+use purser_actors::payment::{NewSession, Outcome};
 use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
+use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
 use purser_storage::codec;
 
 use super::ports::{Chain, Issuer};
@@ -40,15 +40,13 @@ pub(crate) const fn fast() -> Settings {
         },
         in_flight_max: 256,
         in_flight_per_payer_max: 128,
-        caps: Caps {
-            cards: 200,
-            sum: Cents::new(2_000_000),
-        },
+        caps: cards_a_day(200, 2_000_000),
         settle_timeout_ms: 120_000,
         prepare_attempts: 3,
         watch_every_ms: 2,
         issuer_timeout_ms: 120_000,
         sweep_every_ms: 3_600_000,
+        timers_every_ms: 20,
     }
 }
 
@@ -187,7 +185,10 @@ impl World {
         assert_eq!(self.announced("card.ready"), 1);
         let treasury = Place::Treasury(request.authorization.network());
         let books: Vec<_> = self.books().into_iter().collect();
-        assert_eq!(books, [(treasury, price), (Place::CardIssuer, -price)]);
+        assert_eq!(
+            books,
+            [(treasury, price), (Place::Provider(Provider::CardIssuer), -price)]
+        );
     }
 }
 
@@ -218,12 +219,19 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PayRequest {
     };
     PayRequest {
         authorization,
-        purchase: Purchase::Card {
+        purchase: Purchase::UsaCard {
             amount: Cents::new(500),
         },
+        worth: Cents::new(500),
         request: [5; 32],
         session: session(),
     }
+}
+
+/// A cap on prepaid cards alone.
+pub(crate) const fn cards_a_day(count: u32, sum: u64) -> Caps {
+    let sum = Cents::new(sum);
+    Caps::NONE.with(Line::UsaCard, Cap { count, sum })
 }
 
 /// A session that nobody else opens.

@@ -205,9 +205,11 @@ pub struct Payment {
     /// Once it was refused.
     #[schema(required)]
     pub error_reason: Option<String>,
+    /// What it pays for, as in `GET /get-pricing`.
+    pub product: String,
     /// What it bought.
     #[schema(required)]
-    pub card_id: Option<String>,
+    pub product_id: Option<String>,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.
@@ -225,8 +227,12 @@ pub struct PaymentProgress {
     pub retry_after_seconds: Option<u64>,
     /// For the payer only.
     pub payment: Option<Payment>,
-    /// What it bought; for the payer only.
+    /// The card that it bought; for the payer only.
     pub card_id: Option<String>,
+    /// The payout that it bought; for the payer only.
+    pub payout_id: Option<String>,
+    /// The top-up that it bought; for the payer only.
+    pub top_up_id: Option<String>,
 }
 
 /// An account's money.

@@ -1,0 +1,42 @@
+//! How each purchase becomes a product: the one place that knows all of them.
+
+use super::{Event, Payment};
+use crate::card::Card;
+use crate::id::{CardId, PaymentId};
+use crate::kernel::effect::Work;
+use crate::kernel::{Context, Decision, Kind, OutOfOrder};
+use crate::ledger::Transaction;
+use crate::product::{Product, Purchase};
+use crate::session::{Amr, Session};
+
+impl Payment {
+    /// Adds the product and the payer's session to a decision. What was received and what is owed for it are one ledger
+    /// transaction.
+    pub(super) fn fulfil(
+        &self,
+        id: &PaymentId,
+        decision: Decision<Self>,
+        received: Transaction,
+        context: &Context,
+    ) -> Result<Decision<Self>, OutOfOrder> {
+        let (owner, session) = (self.payer(), self.claim.session);
+        let charge = self.charge(*id);
+        let (life, first) = (session.life_ms, session.first);
+        let opened = Session::open(session.id, owner, Amr::Payment, first, life, context)?;
+        let sold = charge.sold(received, self.claim.purchase.line().provider());
+        let decision = decision.open(opened);
+        let bought = |product| Event::Fulfilled(product, context.now);
+        let decision = match &self.claim.purchase {
+            Purchase::UsaCard { amount } => {
+                let card = CardId(context.id());
+                decision
+                    .event(bought(Product::Card(card)))
+                    .open(Card::order(card, owner, charge, *amount, context)?)
+                    .owned(&owner, Kind::Card, card.0, context)
+                    .then(Work::IssueCard(card), context)
+            }
+            other => return Err(OutOfOrder::new("settling", other)),
+        };
+        Ok(decision.post(&sold, context))
+    }
+}

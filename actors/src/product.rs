@@ -1,0 +1,324 @@
+//! What is sold: the product lines, what a payment asks for, what must hold before it may be settled, and what it has
+//! bought. The prices are the edge's; how each product goes on is its own state machine's.
+
+use std::fmt;
+use std::str::FromStr;
+
+use purser_storage::RowKey;
+
+use crate::id::{CardId, DestinationId, PayoutId, TopUpId, Wallet};
+use crate::kernel::table;
+use crate::ledger::Provider;
+use crate::money::Cents;
+
+/// A product line. The number is stored: never reuse one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+#[repr(u8)]
+pub enum Line {
+    /// USA prepaid card.
+    UsaCard,
+    /// International prepaid card.
+    IntlCard,
+    /// Gift card.
+    GiftCard,
+    /// Payout to a debit card.
+    PushToCard,
+    /// Payout to a registered bank destination.
+    BankPayment,
+    /// Payout to a payment app.
+    AppPayment,
+    /// Top-up of the balance at the card issuer.
+    CardBalance,
+}
+
+impl Line {
+    /// Every line, in the contract's order.
+    pub const ALL: [Self; 7] = [
+        Self::UsaCard,
+        Self::IntlCard,
+        Self::GiftCard,
+        Self::PushToCard,
+        Self::BankPayment,
+        Self::AppPayment,
+        Self::CardBalance,
+    ];
+
+    /// The contract's product identifier.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UsaCard => "usa_prepaid_card",
+            Self::IntlCard => "intl_prepaid_card",
+            Self::GiftCard => "gift_card",
+            Self::PushToCard => "push_to_card",
+            Self::BankPayment => "bank_payment",
+            Self::AppPayment => "app_payment",
+            Self::CardBalance => "card_balance",
+        }
+    }
+
+    /// Who is owed what was sold.
+    pub const fn provider(self) -> Provider {
+        match self {
+            Self::UsaCard => Provider::CardIssuer,
+            Self::IntlCard => Provider::IntlDesk,
+            Self::GiftCard => Provider::GiftCards,
+            Self::PushToCard => Provider::PushToCard,
+            Self::BankPayment => Provider::Bank,
+            Self::AppPayment => Provider::PaymentApps,
+            Self::CardBalance => Provider::CardBalances,
+        }
+    }
+
+    /// Whose daily cap it counts against: prepaid cards share one.
+    pub const fn budget(self) -> Self {
+        match self {
+            Self::IntlCard => Self::UsaCard,
+            line => line,
+        }
+    }
+}
+
+/// What one account may buy in a day (UTC) of the lines that share a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cap {
+    /// Purchases.
+    pub count: u32,
+    /// Sum of what they are worth in US dollars, fees apart.
+    pub sum: Cents,
+}
+
+/// The caps in force; a budget without one is unlimited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps([Option<Cap>; Line::ALL.len()]);
+
+impl Caps {
+    /// No budget is limited.
+    pub const NONE: Self = Self([None; Line::ALL.len()]);
+
+    /// Sets the cap of a line's budget.
+    #[must_use]
+    pub const fn with(mut self, line: Line, cap: Cap) -> Self {
+        self.0[line.budget() as usize] = Some(cap);
+        self
+    }
+
+    /// The cap that a line counts against.
+    pub const fn of(&self, line: Line) -> Option<Cap> {
+        self.0[line.budget() as usize]
+    }
+}
+
+/// Letters of a fixed number: ISO 4217 and ISO 3166-1 alpha-2 codes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub struct Code<const N: usize>([u8; N]);
+
+/// ISO 4217.
+pub type Currency = Code<3>;
+/// ISO 3166-1 alpha-2.
+pub type Country = Code<2>;
+
+impl Currency {
+    /// US dollars.
+    pub const USD: Self = Code(*b"USD");
+}
+
+impl<const N: usize> Code<N> {
+    /// The code's letters.
+    pub fn as_str(&self) -> &str {
+        // Upper-case ASCII by construction; a damaged row shows as nothing.
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+/// Text that is not a code of the wanted length in capital ASCII letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a code of capital letters")]
+pub struct NotACode;
+
+impl<const N: usize> FromStr for Code<N> {
+    type Err = NotACode;
+
+    fn from_str(text: &str) -> Result<Self, NotACode> {
+        let letters: [u8; N] = text.as_bytes().try_into().map_err(|_| NotACode)?;
+        if letters.iter().all(u8::is_ascii_uppercase) {
+            Ok(Self(letters))
+        } else {
+            Err(NotACode)
+        }
+    }
+}
+
+impl<const N: usize> fmt::Display for Code<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl<const N: usize> fmt::Debug for Code<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A payment app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
+pub enum Platform {
+    /// U.S. only.
+    Venmo,
+    /// Wherever the service is.
+    Paypal,
+}
+
+impl Platform {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Venmo, Self::Paypal];
+
+    /// On the wire and in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Venmo => "venmo",
+            Self::Paypal => "paypal",
+        }
+    }
+}
+
+/// Whom an app payment goes to, as the caller says.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct AppPayee {
+    /// A saved recipient, or a handle that the app knows: phone number, e-mail address or user name.
+    pub recipient: String,
+    /// Given name.
+    pub first_name: String,
+    /// Family name.
+    pub last_name: String,
+    /// E-mail address.
+    pub email: String,
+}
+
+/// What a payment buys: the request's parameters, parsed. Amounts are in the named currency, US dollars without one.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+#[allow(missing_docs, reason = "the fields are the contract's own parameters")]
+pub enum Purchase {
+    /// A USA prepaid card.
+    UsaCard { amount: Cents },
+    /// An international prepaid card, in whole dollars.
+    IntlCard { amount: Cents, label: Option<String> },
+    /// A gift card.
+    GiftCard {
+        amount: Cents,
+        currency: Currency,
+        product: String,
+        country: Country,
+    },
+    /// A payout to a debit card.
+    PushToCard { amount: Cents, currency: Currency },
+    /// A payout to a registered bank destination.
+    BankPayment { amount: Cents, destination: DestinationId },
+    /// A payout to a payment app.
+    AppPayment {
+        amount: Cents,
+        platform: Platform,
+        payee: Box<AppPayee>,
+    },
+    /// A top-up of the balance at the card issuer.
+    CardBalance { amount: Cents },
+}
+
+impl Purchase {
+    /// Its product line.
+    pub const fn line(&self) -> Line {
+        match self {
+            Self::UsaCard { .. } => Line::UsaCard,
+            Self::IntlCard { .. } => Line::IntlCard,
+            Self::GiftCard { .. } => Line::GiftCard,
+            Self::PushToCard { .. } => Line::PushToCard,
+            Self::BankPayment { .. } => Line::BankPayment,
+            Self::AppPayment { .. } => Line::AppPayment,
+            Self::CardBalance { .. } => Line::CardBalance,
+        }
+    }
+
+    /// How much is asked for, and in what.
+    pub const fn amount(&self) -> (Cents, Currency) {
+        match self {
+            Self::GiftCard { amount, currency, .. } | Self::PushToCard { amount, currency } => (*amount, *currency),
+            Self::UsaCard { amount }
+            | Self::IntlCard { amount, .. }
+            | Self::BankPayment { amount, .. }
+            | Self::AppPayment { amount, .. }
+            | Self::CardBalance { amount } => (*amount, Currency::USD),
+        }
+    }
+
+    /// What must hold of the payer before it may be settled, in the contract's order of refusals.
+    pub fn requires(&self) -> Vec<Requirement> {
+        match self {
+            Self::UsaCard { .. } | Self::IntlCard { .. } | Self::PushToCard { .. } => Vec::new(),
+            Self::GiftCard { .. } => vec![Requirement::InStock],
+            Self::BankPayment { destination, .. } => vec![Requirement::Destination(*destination)],
+            Self::AppPayment { .. } => vec![Requirement::Verified],
+            Self::CardBalance { .. } => vec![Requirement::Linked],
+        }
+    }
+}
+
+/// Something that must hold of a payer before a purchase is settled. The edge learns which does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// The holder's identity is verified.
+    Verified,
+    /// The holder has linked an account at the card issuer.
+    Linked,
+    /// The destination is the payer's own.
+    Destination(DestinationId),
+    /// The catalog has it now, for this price.
+    InStock,
+}
+
+impl Requirement {
+    /// The row that is there exactly while it holds, where one is: the claim's batch holds only with it.
+    pub fn row(&self, payer: &Wallet) -> Option<RowKey> {
+        match self {
+            Self::Verified => Some(table::verified(payer)),
+            Self::Linked => Some(table::linked(payer)),
+            Self::Destination(id) => Some(table::destination(payer, *id)),
+            Self::InStock => None,
+        }
+    }
+}
+
+/// What was bought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Product {
+    /// A USA prepaid card.
+    Card(CardId),
+    /// An order of an international card.
+    IntlOrder(CardId),
+    /// A gift card.
+    GiftCard(CardId),
+    /// A payout.
+    Payout(PayoutId),
+    /// A top-up.
+    TopUp(TopUpId),
+}
+
+impl fmt::Display for Product {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Card(id) | Self::IntlOrder(id) | Self::GiftCard(id) => id.fmt(f),
+            Self::Payout(id) => id.fmt(f),
+            Self::TopUp(id) => id.fmt(f),
+        }
+    }
+}
+
+impl Product {
+    /// The member that names it in answers.
+    pub const fn field(&self) -> &'static str {
+        match self {
+            Self::Card(_) | Self::IntlOrder(_) | Self::GiftCard(_) => "card_id",
+            Self::Payout(_) => "payout_id",
+            Self::TopUp(_) => "top_up_id",
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Work that is not due yet.
+
+use purser_actors::card;
+use purser_actors::kernel::{Entity, table};
+use purser_actors::port::{Clock, Timestamp, months_later};
+
+use crate::support::eventually;
+use crate::support::world::{World, bought, card_for, evm};
+
+const HALF_A_YEAR_MS: u64 = 190 * 86_400_000;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_card_expires_six_months_after_its_issue_and_not_before() {
+    // Aim: until then the timer is a row, no effect; when it is due it ends the card once, over a restart too.
+    let world = World::new().await;
+    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.quiet().await;
+    let timers = world.store.rows(&[table::TIMER]);
+    assert_eq!(timers.len(), 1);
+    let due = timers[0].0[1..]
+        .first_chunk()
+        .map(|b| Timestamp(u64::from_be_bytes(*b)));
+    let now = world.clock.now();
+    assert!(due.is_some_and(|due| due <= months_later(now, 6) && due > months_later(Timestamp(now.0 - 60_000), 6)));
+    world.clock.advance(due.unwrap().0 - now.0 - 60_000);
+    let world = world.crash().await;
+    world.quiet().await;
+    assert_eq!(world.engine.card(&card).await.unwrap().unwrap().status(), "ready");
+    world.clock.advance(60_000);
+    let is = async |status: &str| world.engine.card(&card).await.unwrap().unwrap().status() == status;
+    eventually("it expires", async || is("expired").await).await;
+    world.quiet().await;
+    assert_eq!(world.store.rows(&[table::TIMER]), []);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_timer_that_comes_too_late_ends_without_a_word() {
+    // Aim: a card that was closed stays closed when its time is up, and nothing is left of the timer.
+    let world = World::new().await;
+    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.quiet().await;
+    world.engine.close_card(card).await.unwrap();
+    world.clock.advance(HALF_A_YEAR_MS);
+    eventually("the timer is gone", async || {
+        world.store.rows(&[table::TIMER]).is_empty()
+    })
+    .await;
+    world.quiet().await;
+    let kept = world.engine.card(&card).await.unwrap().unwrap();
+    assert!(matches!(kept.status, card::Status::Closed(_)), "{:?}", kept.status);
+}
+
+#[test]
+fn months_follow_the_calendar() {
+    // Aim: six months on, over ends of years, short months and leap days; midnight and the last millisecond.
+    for (from, to) in [
+        (0, 15_638_400_000),                            // 1970-01-01 -> 1970-07-01
+        (1_772_236_800_000, 1_787_875_200_000),         // 2026-02-28 -> 2026-08-28
+        (1_788_134_400_000, 1_803_772_800_000),         // 2026-08-31 -> 2027-02-28
+        (1_819_670_400_000 + 1, 1_835_395_200_000 + 1), // 2027-08-31 -> 2028-02-29, a leap year
+        (1_835_395_200_000, 1_851_120_000_000),         // 2028-02-29 -> 2028-08-29
+        (1_796_083_199_999, 1_811_721_599_999),         // 2026-11-30T23:59:59.999 -> 2027-05-30T23:59:59.999
+    ] {
+        assert_eq!(months_later(Timestamp(from), 6), Timestamp(to), "from {from}");
+    }
+}

@@ -1,0 +1,60 @@
+//! What was bought, as the paid answer shows it: as it was when it was bought, so that every replay shows the same.
+
+use purser_actors::card::Card;
+use purser_actors::engine::Engine;
+use purser_actors::id::CardId;
+use purser_actors::kernel::View;
+use purser_actors::product::Product;
+
+use crate::http::error::ApiError;
+
+/// A product with its id.
+pub(super) enum Bought {
+    /// A USA prepaid card.
+    Card(CardId, Card),
+}
+
+impl Bought {
+    /// Reads what a payment bought.
+    ///
+    /// # Errors
+    /// 500 when storage fails or the product is not there.
+    pub(super) async fn read(engine: &Engine, product: Product) -> Result<Self, ApiError> {
+        match product {
+            Product::Card(id) => {
+                let card = engine.card(&id).await.ok().flatten();
+                card.map(|card| Self::Card(id, card)).ok_or_else(ApiError::internal)
+            }
+            _ => Err(ApiError::internal()),
+        }
+    }
+
+    /// Adds the product's members. What opens the product to whoever holds it, a code or a link, only if `bearer`: that
+    /// is for the call whose claim won.
+    pub(super) fn members(&self, body: View, _bearer: bool) -> View {
+        match self {
+            Self::Card(id, card) => {
+                let bought = View::new()
+                    .text("card_id", id)
+                    .number("usd_amount", card.amount.decimal())
+                    .text("country", "US")
+                    .text("status", "pending")
+                    .time("created_at", card.created_at);
+                body.text("card_id", id)
+                    .text("status", "pending")
+                    .object("card", &bought)
+            }
+        }
+    }
+
+    /// For `format=html`: no number, no token. Ids are hex and the URL is ours, so nothing needs escaping.
+    pub(super) fn page(&self, public_url: &str) -> String {
+        let Self::Card(id, _) = self;
+        format!(
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
+             <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\
+             <p>Sign in with the wallet that paid at <a href=\"{public_url}/auth\">{public_url}/auth</a>, then read the \
+             card at <code>/get-card-data?card_id={id}</code>.</p></html>"
+        )
+    }
+}

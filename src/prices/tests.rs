@@ -1,0 +1,121 @@
+use super::*;
+
+const LIFE: u64 = 300_000;
+
+fn usd(rate: &str) -> Rules {
+    let rule = Rule {
+        rate: rate.to_owned(),
+        minimum: "1.5".to_owned(),
+        promotion: None,
+    };
+    BTreeMap::from([("bank_payment".to_owned(), rule)])
+}
+
+fn promoted(rate: &str, from: u64, until: u64) -> Rules {
+    let mut rules = usd("0.038");
+    for rule in rules.values_mut() {
+        rule.promotion = Some(Offer {
+            rate: rate.to_owned(),
+            from: Timestamp(from),
+            until: Timestamp(until),
+        });
+    }
+    rules
+}
+
+fn no_rates() -> BTreeMap<String, String> {
+    BTreeMap::new()
+}
+
+fn totals(versions: &Versions, asked: &Asked, now: u64) -> Vec<u64> {
+    let now = Timestamp(now);
+    let since = Timestamp(now.0.saturating_sub(LIFE));
+    let alive = versions
+        .0
+        .iter()
+        .rev()
+        .filter(|v| v.until.is_none_or(|until| until >= since));
+    alive
+        .flat_map(|v| v.quotes(asked, since, now))
+        .map(|q| q.total.get())
+        .collect()
+}
+
+const BANK: Asked = Asked {
+    line: Line::BankPayment,
+    amount: Cents::new(200_000),
+    currency: Currency::USD,
+    fee_rate: None,
+};
+
+// Aim (case 22): a changed price is asked at once, and the old one is still taken for the life of its quotes.
+#[test]
+fn case_22_an_old_price_is_honoured_for_the_life_of_its_quotes() {
+    let at = Timestamp;
+    let first = in_force(Versions::default(), (usd("0.0025"), no_rates()), LIFE, at(1_000));
+    let unchanged = in_force(first.clone(), (usd("0.0025"), no_rates()), LIFE, at(2_000));
+    assert_eq!(first, unchanged);
+    let changed = in_force(first, (usd("0.01"), no_rates()), LIFE, at(10_000));
+    assert_eq!(totals(&changed, &BANK, 10_000), [202_000, 200_500]);
+    assert_eq!(totals(&changed, &BANK, 310_000), [202_000, 200_500]);
+    assert_eq!(totals(&changed, &BANK, 310_001), [202_000]);
+    let gift = Asked {
+        line: Line::GiftCard,
+        ..BANK
+    };
+    assert_eq!(totals(&changed, &gift, 310_001), [0; 0]);
+    assert_eq!(
+        in_force(changed, (usd("0.01"), no_rates()), LIFE, at(310_001)).0.len(),
+        1
+    );
+}
+
+// Aim (case 22): the same when a promotion begins or ends by the clock alone.
+#[test]
+fn case_22_a_promotion_begins_and_ends_without_breaking_a_quote() {
+    let versions = in_force(
+        Versions::default(),
+        (promoted("0.019", 1_000_000, 2_000_000), no_rates()),
+        LIFE,
+        Timestamp(0),
+    );
+    let (usual, promotion) = (207_600, 203_800);
+    for (now, expected) in [
+        (999_999, vec![usual]),
+        (1_000_000, vec![promotion, usual]),
+        (1_299_999, vec![promotion, usual]),
+        (1_300_000, vec![promotion]),
+        (1_999_999, vec![promotion]),
+        (2_000_000, vec![usual, promotion]),
+        (2_300_000, vec![usual]),
+    ] {
+        assert_eq!(totals(&versions, &BANK, now), expected, "at {now}");
+    }
+}
+
+// Aim (case 25): an amount in another currency is converted with its fee and rounded up once; what it is worth is converted
+// alone; a currency without a rate has no price.
+#[test]
+fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
+    let rates = BTreeMap::from([("EUR".to_owned(), "1.0837".to_owned())]);
+    let versions = in_force(Versions::default(), (usd("0.048"), rates), LIFE, Timestamp(0));
+    let asked = |amount, currency: &str| Asked {
+        amount: Cents::new(amount),
+        currency: currency.parse().expect("a code"),
+        ..BANK
+    };
+    // 10.00 EUR with the smallest fee of 1.50 EUR: 11.50 x 1.0837 = 12.46255.
+    let quotes = versions.0[0].quotes(&asked(10_00, "EUR"), Timestamp(0), Timestamp(0));
+    let exact = Quote {
+        total: Cents::new(12_47),
+        worth: Cents::new(10_84),
+    };
+    assert_eq!(quotes, [exact]);
+    // The vector of the contract's table: 9541.98 at 4.8 % is 10000.00.
+    let quotes = versions.0[0].quotes(&asked(9_541_98, "USD"), Timestamp(0), Timestamp(0));
+    assert_eq!(quotes[0].total, Cents::new(10_000_00));
+    assert_eq!(
+        versions.0[0].quotes(&asked(10_00, "GBP"), Timestamp(0), Timestamp(0)),
+        []
+    );
+}

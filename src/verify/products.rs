@@ -1,0 +1,94 @@
+//! What payments bought, of whatever kind, in the terms that the books need: what it cost, what its state says of the
+//! money, and whether something must still move it on. One file a product, with rules of its own.
+
+mod card;
+
+use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
+use purser_actors::kernel::Kind;
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::ledger::{Charge, Provider};
+use purser_actors::product::Product;
+use purser_storage::Row;
+use purser_storage::codec::DecodeError;
+
+/// What a product's state says of the money that was paid for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Money {
+    /// It is with the provider, or on the way there.
+    Spent,
+    /// All of it went back to the payer's balance, or is on the way there.
+    Undone,
+    /// What the provider did not keep, in atomic USDC, went back; our fee is earned.
+    Returned {
+        /// Kept by the provider.
+        kept: u64,
+    },
+}
+
+/// Something that a payment bought.
+#[derive(Clone, Debug)]
+pub(crate) struct Sold {
+    /// As the payment names it.
+    pub(crate) product: Product,
+    /// In the report.
+    pub(crate) plural: &'static str,
+    /// Of the snapshot.
+    pub(crate) revision: u64,
+    /// As events name it.
+    pub(crate) status: &'static str,
+    /// Whose.
+    pub(crate) owner: Wallet,
+    /// What it cost.
+    pub(crate) charge: Charge,
+    /// What it is worth in atomic USDC: where the product itself says so, by that, and not by its charge.
+    pub(crate) worth: i128,
+    /// Who is owed for it.
+    pub(crate) provider: Provider,
+    /// See [`Money`].
+    pub(crate) money: Money,
+    /// Whether it is on its way, so that work must be under way for it.
+    pub(crate) moving: bool,
+}
+
+/// Reads a snapshot; `None` for a kind that is no product.
+pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<Result<Sold, DecodeError>> {
+    if kind == Kind::Card as u8 {
+        return Some(card::read(CardId(id), row));
+    }
+    None
+}
+
+/// The status after an event; `None` for a kind that is no product.
+pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<&'static str, DecodeError>> {
+    if kind == Kind::Card as u8 {
+        return Some(card::fold(event));
+    }
+    None
+}
+
+/// The product that a piece of work moves on, if it moves one.
+pub(crate) fn moved_by(work: &Work) -> Option<String> {
+    match work {
+        Work::IssueCard(id) => Some(id.to_string()),
+        _ => None,
+    }
+}
+
+/// What a credit is for, if it is for a payment or a product.
+pub(crate) fn credited_for(work: &Work) -> Option<String> {
+    match work {
+        Work::Credit { cause, .. } if !matches!(cause, CreditCause::Deposit(_)) => Some(cause_name(cause)),
+        _ => None,
+    }
+}
+
+/// Written out here: the engine's own spelling is what is to be proved.
+pub(crate) fn cause_name(cause: &CreditCause) -> String {
+    match cause {
+        CreditCause::Payment(id) => id.to_string(),
+        CreditCause::Card(CardId(id)) => format!("card_{id:032x}"),
+        CreditCause::Payout(PayoutId(id)) => format!("po_{id:032x}"),
+        CreditCause::TopUp(TopUpId(id)) => format!("top_{id:032x}"),
+        CreditCause::Deposit(id) => id.to_string(),
+    }
+}
