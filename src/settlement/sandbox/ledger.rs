@@ -12,8 +12,9 @@ use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, Timestamp};
 
+use self::saved::{by_drop, by_key, by_transaction};
 use super::svm::token_account;
-use crate::sandbox::archive::{Item, Shelf, name};
+use crate::sandbox::archive::Shelf;
 
 /// What the chain consumes once: the payer with its EIP-3009 nonce on Base, the payer with the message hash on Solana.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
@@ -75,42 +76,6 @@ pub(crate) enum Record {
         key: Key,
         at: Timestamp,
     },
-}
-
-impl Item for Record {
-    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
-        let (records, used) = bincode::decode_from_slice::<Vec<Self>, _>(record, bincode::config::standard())
-            .map_err(|e| e.to_string())?;
-        if used == record.len() {
-            Ok(records)
-        } else {
-            Err("trailing bytes".into())
-        }
-    }
-
-    fn names(&self) -> Vec<u64> {
-        match self {
-            Self::Transferred(transfer) => vec![by_key(&transfer.key), by_transaction(&transfer.transaction)],
-            Self::Dropped { key, .. } => vec![by_key(key), by_drop(key)],
-            _ => Vec::new(),
-        }
-    }
-
-    fn counts(&self) -> bool {
-        matches!(self, Self::Transferred(_))
-    }
-}
-
-fn by_key(key: &Key) -> u64 {
-    name(&[b"key", &key.payer.key(), &key.nonce])
-}
-
-fn by_drop(key: &Key) -> u64 {
-    name(&[b"drop", &key.payer.key(), &key.nonce])
-}
-
-fn by_transaction(transaction: &str) -> u64 {
-    name(&[b"transaction", transaction.as_bytes()])
 }
 
 #[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]

@@ -1,11 +1,47 @@
-//! The ledger as an archive's book: what of it is written down beside the records.
+//! The ledger as an archive's book: the names of its records, and what of it is written down beside them.
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::Timestamp;
 
-use super::{Account, Ledger, Plan, Record};
-use crate::sandbox::archive::{Book, Shelf};
+use super::{Account, Key, Ledger, Plan, Record};
+use crate::sandbox::archive::{Book, Item, Shelf, name};
+
+impl Item for Record {
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
+        let (records, used) = bincode::decode_from_slice::<Vec<Self>, _>(record, bincode::config::standard())
+            .map_err(|e| e.to_string())?;
+        if used == record.len() {
+            Ok(records)
+        } else {
+            Err("trailing bytes".into())
+        }
+    }
+
+    fn names(&self) -> Vec<u64> {
+        match self {
+            Self::Transferred(transfer) => vec![by_key(&transfer.key), by_transaction(&transfer.transaction)],
+            Self::Dropped { key, .. } => vec![by_key(key), by_drop(key)],
+            _ => Vec::new(),
+        }
+    }
+
+    fn counts(&self) -> bool {
+        matches!(self, Self::Transferred(_))
+    }
+}
+
+pub(super) fn by_key(key: &Key) -> u64 {
+    name(&[b"key", &key.payer.key(), &key.nonce])
+}
+
+pub(super) fn by_drop(key: &Key) -> u64 {
+    name(&[b"drop", &key.payer.key(), &key.nonce])
+}
+
+pub(super) fn by_transaction(transaction: &str) -> u64 {
+    name(&[b"transaction", transaction.as_bytes()])
+}
 
 /// Everything in a ledger but what landed and what the configuration says.
 #[derive(bincode::Encode, bincode::Decode)]
