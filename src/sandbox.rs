@@ -3,6 +3,7 @@
 //! Nothing here is reachable outside the sandbox: [`keys::refuse_outside_sandbox`] stops the start when a real
 //! configuration names one of the published keys.
 
+pub(crate) mod archive;
 pub mod desk;
 pub mod keys;
 pub mod record_log;

@@ -4,22 +4,23 @@
 //! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no
 //! bank has. (The key is not public; the cards are worth nothing all the same.)
 
+mod book;
 mod card;
 pub mod fault;
 
-use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::Cents;
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssueCard, PortError, Timestamp};
 
+use self::book::{IssuerBook, Ordered};
 use self::fault::{IssuerFault, IssuerFaults, IssuerRule, Magic, magic_of};
 use super::{BillingAddress, Issuer, PlainCard, PlainIssuance};
-use crate::sandbox::record_log::{LogError, RecordLog};
+use crate::sandbox::archive::{Archive, Book as _};
+use crate::sandbox::record_log::{Durable, LogError};
 use crate::secret::Secret;
 
 const KIND: [u8; 8] = *b"SBXISS01";
@@ -47,48 +48,12 @@ impl Default for IssuerSettings {
     }
 }
 
-/// What the file holds.
-#[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
-struct Ordered {
-    key: EffectId,
-    card: CardId,
-    amount: Cents,
-    at: Timestamp,
-    ready_at: Timestamp,
-    declined: Option<String>,
-    /// Raised until the derived number is nobody else's.
-    attempt: u32,
-}
-
-#[derive(Default)]
-struct Book {
-    orders: HashMap<EffectId, Ordered>,
-    by_ref: HashMap<String, EffectId>,
-    /// Account parts of the numbers given out.
-    numbers: HashSet<u64>,
-    /// Temporary errors that a magic order has had; gone once it is accepted.
-    stumbles: HashMap<EffectId, u32>,
-    /// The issuer's time never runs backwards.
-    now: Timestamp,
-}
-
-impl Book {
-    fn apply(&mut self, order: Ordered) {
-        if order.declined.is_none() {
-            self.numbers.insert(card::account_part(order.key, order.attempt));
-            self.by_ref.insert(card::issuer_ref(order.key), order.key);
-        }
-        self.now = self.now.max(order.at);
-        self.orders.insert(order.key, order);
-    }
-}
-
 /// A simulated issuer.
 pub struct SandboxIssuer {
     settings: IssuerSettings,
     clock: Arc<dyn Clock>,
-    book: Mutex<Book>,
-    log: RecordLog,
+    book: Mutex<IssuerBook>,
+    archive: Archive,
     faults: IssuerFaults,
 }
 
@@ -121,21 +86,13 @@ impl SandboxIssuer {
     /// # Errors
     /// When the disk fails, another process has the file, or it is damaged before its tail.
     pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
-        let mut book = Book::default();
-        let log = RecordLog::open(&directory.join("issuer.cards"), KIND, |bytes| {
-            let (order, used) = bincode::decode_from_slice::<Ordered, _>(bytes, bincode::config::standard())
-                .map_err(|e| e.to_string())?;
-            if used != bytes.len() {
-                return Err("trailing bytes".into());
-            }
-            book.apply(order);
-            Ok(())
-        })?;
+        let mut book = IssuerBook::default();
+        let archive = Archive::open(&directory.join("issuer.cards"), KIND, &mut book)?;
         Ok(Self {
             settings,
             clock,
             book: Mutex::new(book),
-            log,
+            archive,
             faults: IssuerFaults::default(),
         })
     }
@@ -157,16 +114,14 @@ impl SandboxIssuer {
     pub async fn state(&self) -> Result<IssuerState, LogError> {
         let (state, durable) = {
             let book = self.book.lock();
-            let made = book.orders.values().filter(|o| o.declined.is_none());
-            let loaded = made.clone().fold(0u64, |sum, o| sum.saturating_add(o.amount.get()));
             let state = IssuerState {
-                cards: book.by_ref.len(),
-                declined: book.orders.len() - book.by_ref.len(),
-                loaded: Cents::new(loaded),
+                cards: book.cards,
+                declined: book.declined,
+                loaded: Cents::new(book.loaded),
                 rules: self.faults.rules(),
                 faults_injected: self.faults.injected(),
             };
-            (state, self.log.barrier())
+            (state, self.archive.barrier())
         };
         durable.wait().await.map(|()| state)
     }
@@ -181,13 +136,8 @@ impl SandboxIssuer {
             let now = book.now;
             let taken = self.decide(&mut book, order, magic, now);
             let durable = match &taken {
-                Taken::New(new) => {
-                    book.apply(new.clone());
-                    // Encoding plain data into memory has no failing case.
-                    self.log
-                        .append(bincode::encode_to_vec(new, bincode::config::standard()).unwrap_or_default())
-                }
-                _ => self.log.barrier(),
+                Taken::New(new) => self.keep(&mut book, new),
+                _ => self.archive.barrier(),
             };
             (taken, now, durable)
         };
@@ -218,14 +168,20 @@ impl SandboxIssuer {
         answer(&known, now)
     }
 
-    fn decide(&self, book: &mut Book, order: &IssueCard, magic: Option<Magic>, now: Timestamp) -> Taken {
-        if let Some(known) = book.orders.get(&order.key) {
+    /// Takes a new order into the book and the file.
+    fn keep(&self, book: &mut IssuerBook, order: &Ordered) -> Durable {
+        if self.archive.has_failed() || book.apply(order).is_err() {
+            return Durable::broken();
+        }
+        // Encoding plain data into memory has no failing case.
+        let record = bincode::encode_to_vec(order, bincode::config::standard()).unwrap_or_default();
+        self.archive.append(book, record)
+    }
+
+    fn decide(&self, book: &mut IssuerBook, order: &IssueCard, magic: Option<Magic>, now: Timestamp) -> Taken {
+        if let Some(known) = book.order(order.key) {
             let same = known.card == order.card && known.amount == order.amount;
-            return if same {
-                Taken::Old(known.clone())
-            } else {
-                Taken::Conflict
-            };
+            return if same { Taken::Old(known) } else { Taken::Conflict };
         }
         if magic == Some(Magic::TemporaryTwice) {
             let stumbles = book.stumbles.entry(order.key).or_default();
@@ -240,7 +196,7 @@ impl SandboxIssuer {
             _ => self.settings.ready_after_ms,
         };
         let mut attempt = 0;
-        while book.numbers.contains(&card::account_part(order.key, attempt)) {
+        while book.is_given_out(card::account_part(order.key, attempt)) {
             attempt += 1;
         }
         Taken::New(Ordered {
@@ -274,8 +230,8 @@ impl SandboxIssuer {
         let (found, durable) = {
             let mut book = self.book.lock();
             book.now = book.now.max(self.clock.now());
-            let known = book.by_ref.get(issuer_ref).and_then(|key| book.orders.get(key));
-            (known.filter(|o| o.ready_at <= book.now).cloned(), self.log.barrier())
+            let known = book.by_ref(issuer_ref);
+            (known.filter(|o| o.ready_at <= book.now), self.archive.barrier())
         };
         durable
             .wait()

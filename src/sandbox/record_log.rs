@@ -6,15 +6,21 @@
 //! File: 8 bytes that name the kind, then frames `magic (4) | length (4, LE) | crc32c (4, LE) | records`,
 //! where a record is `length (4, LE) | bytes`. One frame is one write and one `fdatasync`, so a torn write can
 //! only be the last frame. A bad frame with a good one behind it is damage and stops the start.
+//!
+//! Who appends a record says by which names it will be looked for; [`RecordLog::mark`] hands the names collected since
+//! the last mark, with the place of their frames, to an index (`archive`), so that a start need not read everything.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+mod reading;
+
+use std::fs::File;
+use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+
+pub(crate) use self::reading::{LogFile, frame_in};
 
 const FRAME_MAGIC: [u8; 4] = *b"SBXF";
 const FRAME_HEADER: usize = 12;
@@ -51,14 +57,55 @@ pub enum LogError {
     Stopped,
 }
 
-struct Job {
-    record: Vec<u8>,
-    done: oneshot::Sender<()>,
+/// A name that a record is looked for by, and the place of the frame that holds the record.
+pub(crate) type Entry = (u64, u64);
+
+/// The end of a log: its last frame and where the next one begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(crate) struct Point {
+    pub(crate) frame: u64,
+    pub(crate) crc: u32,
+    pub(crate) end: u64,
+}
+
+/// What the records so far come to, as whoever reads them wants to have it back.
+#[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
+pub(crate) struct Snapshot {
+    pub(crate) state: Vec<u8>,
+    /// How many records with a number there were.
+    pub(crate) counted: u64,
+}
+
+/// Everything between two marks, on disk.
+#[derive(Debug)]
+pub(crate) struct Spill {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) point: Point,
+    pub(crate) snapshot: Snapshot,
+}
+
+/// Where a log goes on.
+#[derive(Debug)]
+pub(crate) struct Tail {
+    pub(crate) end: u64,
+    pub(crate) point: Option<Point>,
+    /// The names since the last mark.
+    pub(crate) entries: Vec<Entry>,
+}
+
+enum Job {
+    Record {
+        bytes: Vec<u8>,
+        names: Vec<u64>,
+        done: oneshot::Sender<()>,
+    },
+    Barrier(oneshot::Sender<()>),
+    Mark(Snapshot),
 }
 
 /// The open log. Dropping it writes out what is queued and closes the file.
 #[derive(Debug)]
-pub struct RecordLog {
+pub(crate) struct RecordLog {
     jobs: Option<Mutex<Sender<Job>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -66,54 +113,30 @@ pub struct RecordLog {
 /// The promise that a record, and every record before it, is on disk.
 #[derive(Debug)]
 #[must_use = "an answer must wait until what it rests on is durable"]
-pub struct Durable(oneshot::Receiver<()>);
+pub(crate) struct Durable(oneshot::Receiver<()>);
 
 impl Durable {
     /// Waits for the sync.
     ///
     /// # Errors
     /// [`LogError::Stopped`] when the file could not be written.
-    pub async fn wait(self) -> Result<(), LogError> {
+    pub(crate) async fn wait(self) -> Result<(), LogError> {
         self.0.await.map_err(|_| LogError::Stopped)
+    }
+
+    /// A promise that is broken already.
+    pub(crate) fn broken() -> Self {
+        Self(oneshot::channel().1)
     }
 }
 
 impl RecordLog {
-    /// Opens or makes the file and hands every record in it to `replay`, in order. A torn tail is cut off.
-    ///
-    /// # Errors
-    /// When the disk fails, another process has the file, the file is of another kind, or it is damaged.
-    pub fn open(
-        path: &Path,
-        kind: [u8; 8],
-        mut replay: impl FnMut(&[u8]) -> Result<(), String>,
-    ) -> Result<Self, LogError> {
-        let io = |source| LogError::Io {
-            path: path.display().to_string(),
-            source,
-        };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(io)?;
-        file.try_lock().map_err(|e| io(e.into()))?;
-        let good = read_all(&mut file, path, kind, &mut replay)?;
-        file.set_len(good).map_err(io)?;
-        file.sync_all().map_err(io)?;
-        if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            File::open(directory).and_then(|d| d.sync_all()).map_err(io)?;
-        }
-        file.seek(SeekFrom::Start(good)).map_err(io)?;
-        Self::start(file, path.display().to_string()).map_err(io)
-    }
-
-    fn start(mut sink: impl Sink, name: String) -> io::Result<Self> {
+    /// Writes on where the file ends; `spills` gets what lies between marks and hears of the end by being closed.
+    pub(crate) fn start(sink: impl Sink, name: String, tail: Tail, spills: Sender<Spill>) -> io::Result<Self> {
         let (jobs, queue) = channel();
+        let mut writer = Writer { sink, tail, spills };
         let thread = std::thread::Builder::new().name("sandbox-log".into()).spawn(move || {
-            if let Err(error) = run(&mut sink, &queue) {
+            if let Err(error) = writer.run(&queue) {
                 tracing::error!(file = name, %error, "sandbox log stopped");
             }
         })?;
@@ -123,24 +146,35 @@ impl RecordLog {
         })
     }
 
-    /// Queues a record. The order of the calls is the order in the file.
-    pub fn append(&self, record: Vec<u8>) -> Durable {
+    /// Queues a record with its names. The order of the calls is the order in the file.
+    pub(crate) fn append(&self, bytes: Vec<u8>, names: Vec<u64>) -> Durable {
         let (done, durable) = oneshot::channel();
-        if let Some(jobs) = &self.jobs {
-            // A closed channel drops the job and with it `done`: the waiter sees `Stopped`.
-            let _ = jobs.lock().send(Job { record, done });
-        }
+        self.queue(Job::Record { bytes, names, done });
         Durable(durable)
     }
 
     /// Writes nothing and waits for everything queued before.
-    pub fn barrier(&self) -> Durable {
-        self.append(Vec::new())
+    pub(crate) fn barrier(&self) -> Durable {
+        let (done, durable) = oneshot::channel();
+        self.queue(Job::Barrier(done));
+        Durable(durable)
+    }
+
+    /// Ends the frame; once it is on disk, what came since the last mark goes to the index.
+    pub(crate) fn mark(&self, snapshot: Snapshot) {
+        self.queue(Job::Mark(snapshot));
+    }
+
+    fn queue(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // A closed channel drops the job and with it `done`: the waiter sees `Stopped`.
+            let _ = jobs.lock().send(job);
+        }
     }
 }
 
 /// Where frames go: the file, or what a test puts in its place.
-trait Sink: Send + 'static {
+pub(crate) trait Sink: Send + 'static {
     fn write_durably(&mut self, frame: &[u8]) -> io::Result<()>;
 }
 
@@ -160,107 +194,73 @@ impl Drop for RecordLog {
     }
 }
 
-fn run(sink: &mut impl Sink, queue: &Receiver<Job>) -> io::Result<()> {
-    while let Ok(first) = queue.recv() {
-        let mut records = Vec::new();
-        let mut waiting = Vec::new();
-        let mut next = Some(first);
-        while let Some(job) = next {
-            if !job.record.is_empty() {
-                records.extend_from_slice(&u32_of(job.record.len())?.to_le_bytes());
-                records.extend_from_slice(&job.record);
+struct Writer<S> {
+    sink: S,
+    tail: Tail,
+    spills: Sender<Spill>,
+}
+
+impl<S: Sink> Writer<S> {
+    fn run(&mut self, queue: &Receiver<Job>) -> io::Result<()> {
+        while let Ok(first) = queue.recv() {
+            let (mut records, mut all_names, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut next, mut mark) = (Some(first), None);
+            while let Some(job) = next {
+                match job {
+                    Job::Record { bytes, names, done } => {
+                        records.extend_from_slice(&u32_of(bytes.len())?.to_le_bytes());
+                        records.extend_from_slice(&bytes);
+                        all_names.extend(names);
+                        waiting.push(done);
+                    }
+                    Job::Barrier(done) => waiting.push(done),
+                    Job::Mark(snapshot) => mark = Some(snapshot),
+                }
+                let room = mark.is_none() && waiting.len() < GROUP_LIMIT && records.len() < GROUP_BYTES;
+                next = if room { queue.try_recv().ok() } else { None };
             }
-            waiting.push(job.done);
-            let room = waiting.len() < GROUP_LIMIT && records.len() < GROUP_BYTES;
-            next = if room { queue.try_recv().ok() } else { None };
+            if !records.is_empty() {
+                self.write(&records, all_names)?;
+            }
+            if let Some((snapshot, point)) = mark.zip(self.tail.point) {
+                let entries = std::mem::take(&mut self.tail.entries);
+                let spill = Spill {
+                    entries,
+                    point,
+                    snapshot,
+                };
+                // Nobody to take it is an index that has failed, which says so itself.
+                let _ = self.spills.send(spill);
+            }
+            for done in waiting {
+                let _ = done.send(());
+            }
         }
-        if !records.is_empty() {
-            let mut frame = Vec::with_capacity(records.len() + FRAME_HEADER);
-            frame.extend_from_slice(&FRAME_MAGIC);
-            frame.extend_from_slice(&u32_of(records.len())?.to_le_bytes());
-            frame.extend_from_slice(&crc32c::crc32c(&records).to_le_bytes());
-            frame.extend_from_slice(&records);
-            sink.write_durably(&frame)?;
-        }
-        for done in waiting {
-            let _ = done.send(());
-        }
+        Ok(())
     }
-    Ok(())
+
+    fn write(&mut self, records: &[u8], names: Vec<u64>) -> io::Result<()> {
+        let crc = crc32c::crc32c(records);
+        let mut frame = Vec::with_capacity(records.len() + FRAME_HEADER);
+        frame.extend_from_slice(&FRAME_MAGIC);
+        frame.extend_from_slice(&u32_of(records.len())?.to_le_bytes());
+        frame.extend_from_slice(&crc.to_le_bytes());
+        frame.extend_from_slice(records);
+        self.sink.write_durably(&frame)?;
+        let at = self.tail.end;
+        self.tail.end += frame.len() as u64;
+        self.tail.point = Some(Point {
+            frame: at,
+            crc,
+            end: self.tail.end,
+        });
+        self.tail.entries.extend(names.into_iter().map(|name| (name, at)));
+        Ok(())
+    }
 }
 
 fn u32_of(length: usize) -> io::Result<u32> {
     u32::try_from(length).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
-}
-
-/// Replays the file and returns how many bytes of it are good.
-fn read_all(
-    file: &mut File,
-    path: &Path,
-    kind: [u8; 8],
-    replay: &mut impl FnMut(&[u8]) -> Result<(), String>,
-) -> Result<u64, LogError> {
-    let name = || path.display().to_string();
-    let io = |source| LogError::Io { path: name(), source };
-    let damaged = |offset: usize, what: &str| LogError::Damaged {
-        path: name(),
-        offset: offset as u64,
-        what: what.into(),
-    };
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(io)?;
-    if bytes.len() < kind.len() {
-        if !kind.starts_with(&bytes) {
-            return Err(damaged(0, "not a file of this kind"));
-        }
-        file.seek(SeekFrom::Start(0)).map_err(io)?;
-        file.write_all(&kind).map_err(io)?;
-        return Ok(kind.len() as u64);
-    }
-    if !bytes.starts_with(&kind) {
-        return Err(damaged(0, "not a file of this kind"));
-    }
-    let mut at = kind.len();
-    while at < bytes.len() {
-        let Some(records) = frame_at(&bytes[at..]) else {
-            let later =
-                (at + 1..bytes.len()).any(|i| bytes[i..].starts_with(&FRAME_MAGIC) && frame_at(&bytes[i..]).is_some());
-            if later {
-                return Err(damaged(at, "checksum mismatch before the end"));
-            }
-            tracing::warn!(
-                file = name(),
-                offset = at,
-                lost_bytes = bytes.len() - at,
-                "torn tail cut off"
-            );
-            break;
-        };
-        let mut rest = records;
-        while !rest.is_empty() {
-            let (record, tail) = split_record(rest).ok_or_else(|| damaged(at, "record length"))?;
-            replay(record).map_err(|what| damaged(at, &what))?;
-            rest = tail;
-        }
-        at += FRAME_HEADER + records.len();
-    }
-    Ok(at as u64)
-}
-
-fn frame_at(bytes: &[u8]) -> Option<&[u8]> {
-    let rest = bytes.strip_prefix(&FRAME_MAGIC)?;
-    let (length, rest) = rest.split_first_chunk::<4>()?;
-    let (crc, rest) = rest.split_first_chunk::<4>()?;
-    let length = usize::try_from(u32::from_le_bytes(*length))
-        .ok()
-        .filter(|l| *l <= FRAME_LIMIT)?;
-    let records = rest.get(..length)?;
-    (crc32c::crc32c(records) == u32::from_le_bytes(*crc)).then_some(records)
-}
-
-fn split_record(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first_chunk::<4>()?;
-    rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The sandbox's two chains behind the settlement port.
 //!
-//! Each has a file of its own in the given directory (`base.chain`, `solana.chain`), synced before it answers, and
-//! shares nothing with the engine. What real chains check is checked here again from the bytes sent: EIP-3009
+//! Each has a file of its own in the given directory (`base.chain`, `solana.chain`, an index beside each), synced before
+//! it answers, and shares nothing with the engine. What real chains check is checked here again from the bytes sent: EIP-3009
 //! signature, window, nonce and balance on Base; both signatures, a recent block hash, the transfer in the
 //! instruction data and the balance on Solana. Each new wallet starts with test USDC.
 
@@ -210,7 +210,7 @@ fn look_up_evm(state: &State, now: Timestamp, authorization: &EvmAuthorization) 
     match state.ledger.find(&key) {
         Some(landed) if landed.to == Wallet::Evm(authorization.to) && landed.amount == authorization.value => {
             Lookup::Landed {
-                transaction: landed.transaction.clone(),
+                transaction: landed.transaction,
             }
         }
         // The nonce went to another transfer: this one cannot come any more, unless that one is dropped.
@@ -227,7 +227,7 @@ fn look_up_solana(state: &State, transfer: &SolanaTransfer) -> Lookup {
     };
     match state.ledger.find(&key) {
         Some(landed) => Lookup::Landed {
-            transaction: landed.transaction.clone(),
+            transaction: landed.transaction,
         },
         // Kept until dead for the life of a block hash and as long as a block takes to be final.
         None if state.hashes.slot_of(&transfer.blockhash).is_some() => Lookup::Pending,

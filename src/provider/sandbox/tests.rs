@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use purser_actors::id::{CardId, EffectId};
 use purser_actors::port::{CardIssuer as _, Entropy, Issuance};
 use tempfile::TempDir;
 
@@ -248,4 +249,36 @@ async fn case_70_the_engine_sees_a_sealed_number() {
         pan
     );
     assert!(vault.open(CardId(1), &issued.sealed).is_err());
+}
+
+// Aim: a card that went from memory to the index long ago is found by key and name, and its number stays given out.
+#[tokio::test]
+async fn an_old_card_is_still_the_keys_card() {
+    let mut house = House::new();
+    house.issuer.issue(&order(1, 500)).await.unwrap();
+    for key in 2..60 {
+        house.issuer.issue(&order(key, 600)).await.unwrap();
+    }
+    house.pass(2_000);
+    let first = house.ready(&order(1, 500)).await;
+    for _ in 0..2 {
+        let again = house.ready(&order(1, 500)).await;
+        assert_eq!(again.number.expose_secret(), first.number.expose_secret());
+        let balance = house.issuer.available_balance(&first.issuer_ref).await.unwrap();
+        assert_eq!(balance, Cents::new(500));
+        let other = house.issuer.issue(&order(1, 700)).await;
+        assert_eq!(other.unwrap_err().kind, ErrorKind::Permanent);
+        let taken = house
+            .issuer
+            .book
+            .lock()
+            .is_given_out(card::account_part(EffectId(1), 0));
+        assert!(taken);
+        let state = house.issuer.state().await.unwrap();
+        assert_eq!((state.cards, state.loaded), (59, Cents::new(500 + 58 * 600)));
+        let House { dir, clock, issuer } = house;
+        drop(issuer);
+        let issuer = open(dir.path(), &clock);
+        house = House { dir, clock, issuer };
+    }
 }

@@ -1,21 +1,33 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
+use std::path::Path;
+
 use super::*;
 
 const KIND: [u8; 8] = *b"TESTLOG1";
 
 fn open(path: &Path) -> Result<(RecordLog, Vec<Vec<u8>>), LogError> {
     let mut seen = Vec::new();
-    let log = RecordLog::open(path, KIND, |r| {
-        seen.push(r.to_vec());
+    let mut file = LogFile::open(path, KIND)?;
+    let end = file.replay(file.first, |frame| {
+        seen.extend(frame.records()?.into_iter().map(<[u8]>::to_vec));
         Ok(())
     })?;
-    Ok((log, seen))
+    let (file, name) = file.split(&tail(end))?;
+    Ok((RecordLog::start(file, name, tail(end), channel().0).unwrap(), seen))
+}
+
+const fn tail(end: u64) -> Tail {
+    Tail {
+        end,
+        point: None,
+        entries: Vec::new(),
+    }
 }
 
 async fn three_frames(path: &Path) {
     let (log, _) = open(path).unwrap();
     for text in ["one", "two", "three"] {
-        log.append(text.into()).wait().await.unwrap();
+        log.append(text.into(), Vec::new()).wait().await.unwrap();
     }
 }
 
@@ -38,7 +50,7 @@ async fn case_66_every_torn_tail_leaves_a_prefix() {
         );
         assert!(seen.len() >= most, "a longer file never holds less");
         most = seen.len();
-        log.append(b"after".to_vec()).wait().await.unwrap();
+        log.append(b"after".to_vec(), Vec::new()).wait().await.unwrap();
         drop(log);
         assert_eq!(open(&torn).unwrap().1.last().unwrap(), b"after");
     }
@@ -86,7 +98,9 @@ async fn many_at_once_keep_their_order() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log");
     let (log, _) = open(&path).unwrap();
-    let waits: Vec<_> = (0u32..500).map(|n| log.append(n.to_le_bytes().to_vec())).collect();
+    let waits: Vec<_> = (0u32..500)
+        .map(|n| log.append(n.to_le_bytes().to_vec(), Vec::new()))
+        .collect();
     for wait in waits {
         wait.wait().await.unwrap();
     }
@@ -111,11 +125,11 @@ impl Sink for FullDisk {
 // case_65: after a write has failed nothing is promised any more, neither to its waiter nor to later ones.
 #[tokio::test]
 async fn case_65_a_full_disk_promises_nothing() {
-    let log = RecordLog::start(FullDisk, "full".into()).unwrap();
+    let log = RecordLog::start(FullDisk, "full".into(), tail(0), channel().0).unwrap();
     log.barrier().wait().await.expect("nothing to write yet");
     for _ in 0..3 {
         assert!(matches!(
-            log.append(b"lost".to_vec()).wait().await,
+            log.append(b"lost".to_vec(), Vec::new()).wait().await,
             Err(LogError::Stopped)
         ));
     }

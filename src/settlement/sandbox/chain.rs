@@ -14,8 +14,9 @@ use super::evm;
 use super::fault::{ChainFault, ChainFaults, Stage, magic_amounts};
 use super::ledger::{Key, Ledger, Plan, Record, Transfer, decline};
 use super::svm::{Blockhashes, SLOT_MS};
+use crate::sandbox::archive::{Archive, Book as _};
 use crate::sandbox::keys::treasury;
-use crate::sandbox::record_log::{Durable, LogError, RecordLog};
+use crate::sandbox::record_log::{Durable, LogError};
 
 const KIND: [u8; 8] = *b"SBXCHN01";
 
@@ -23,7 +24,7 @@ pub(crate) struct Chain {
     pub(crate) network: Network,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
-    log: RecordLog,
+    archive: Archive,
     pub(crate) faults: ChainFaults,
     held: watch::Sender<bool>,
     magic: Vec<(Usdc, ChainFault)>,
@@ -90,14 +91,7 @@ impl Chain {
         entropy: &dyn Entropy,
     ) -> Result<Self, LogError> {
         let mut ledger = Ledger::new(grant, treasury(network));
-        let log = RecordLog::open(path, KIND, |bytes| {
-            let (records, used) = bincode::decode_from_slice::<Vec<Record>, _>(bytes, bincode::config::standard())
-                .map_err(|e| e.to_string())?;
-            if used != bytes.len() {
-                return Err("trailing bytes".into());
-            }
-            records.iter().try_for_each(|record| ledger.apply(record))
-        })?;
+        let archive = Archive::open(path, KIND, &mut ledger)?;
         let (held, _) = watch::channel(false);
         let state = Mutex::new(State {
             ledger,
@@ -111,7 +105,7 @@ impl Chain {
             network,
             clock,
             state,
-            log,
+            archive,
             faults: ChainFaults::default(),
             held,
             magic,
@@ -138,12 +132,16 @@ impl Chain {
         }
         state.make_blocks(self.network, now);
         let (records, result) = decide(&state, now);
+        if self.archive.has_failed() {
+            // Decided without seeing everything: nobody may be told, and nothing comes of it.
+            return (result, Durable::broken());
+        }
         apply(&mut state.ledger, &records);
         all.extend(records);
         let durable = if all.is_empty() {
-            self.log.barrier()
+            self.archive.barrier()
         } else {
-            self.log.append(encode(&all))
+            self.archive.append(&mut state.ledger, encode(&all))
         };
         (result, durable)
     }
@@ -240,7 +238,7 @@ impl Chain {
         if let Some(landed) = state.ledger.find(&intent.key) {
             // Somebody else may have submitted it first: the same transfer is this payment, another is not.
             return if landed.to == to && landed.amount == intent.amount {
-                Ok((Vec::new(), Executed::Already(landed.transaction.clone())))
+                Ok((Vec::new(), Executed::Already(landed.transaction)))
             } else {
                 Err(decline(
                     "invalid_exact_evm_nonce_already_used",
@@ -281,7 +279,7 @@ impl Chain {
             _ => {
                 let mut records = state.ledger.transfer(&transfer)?;
                 if let Some(ChainFault::Drop { after_ms }) = fault
-                    && !state.ledger.reorganised.contains(&intent.key)
+                    && !state.ledger.was_reorganised(&intent.key)
                 {
                     let due = now.plus_ms((*after_ms).max(1));
                     records.push(Record::Planned {
@@ -296,7 +294,7 @@ impl Chain {
 
     fn transaction_id(&self, state: &State, intent: &Intent, submitter: &str) -> String {
         if intent.transaction.is_empty() {
-            evm::transaction_id(&intent.key, submitter, state.ledger.history().len())
+            evm::transaction_id(&intent.key, submitter, state.ledger.landed())
         } else {
             intent.transaction.clone()
         }

@@ -93,7 +93,7 @@ pub(crate) fn digest(authorization: &EvmAuthorization) -> [u8; 32] {
 }
 
 /// A transaction id for the submission of this key that is the `ordinal`th thing on the chain.
-pub(crate) fn transaction_id(key: &Key, submitter: &str, ordinal: usize) -> String {
+pub(crate) fn transaction_id(key: &Key, submitter: &str, ordinal: u64) -> String {
     let text = format!("sandbox transaction {ordinal} by {submitter}");
     let id = hash(&[text.as_bytes(), &key.payer.key(), &key.nonce].concat());
     format!("0x{}", hex::encode(id))

@@ -71,13 +71,12 @@ impl SandboxSettlement {
     /// # Errors
     /// When the chain's file has stopped.
     pub async fn transfers(&self, network: Network, after: u64, limit: usize) -> Result<Vec<TransferSeen>, LogError> {
-        let skip = usize::try_from(after).unwrap_or(usize::MAX);
         self.chain(network)
             .read(|state, _| {
-                let page = state.ledger.history().iter().enumerate().skip(skip).take(limit);
+                let page = state.ledger.history(after, limit).into_iter();
                 page.map(|(place, landed)| TransferSeen {
-                    position: place as u64 + 1,
-                    id: landed.transfer.transaction.clone(),
+                    position: place + 1,
+                    id: landed.transfer.transaction,
                     network: network.name(),
                     from: landed.transfer.key.payer.address(),
                     to: landed.transfer.to.address(),
@@ -105,7 +104,7 @@ impl SandboxSettlement {
                 treasury_balance: state.ledger.balance(&treasury),
                 minted: state.ledger.minted(),
                 wallets: state.ledger.wallets().count(),
-                transfers: state.ledger.history().len(),
+                transfers: usize::try_from(state.ledger.landed()).unwrap_or(usize::MAX),
                 held: chain.is_held(),
                 rules: chain.faults.rules(),
                 faults_injected: chain.faults.injected(),

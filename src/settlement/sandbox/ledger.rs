@@ -1,16 +1,20 @@
 //! The one ledger behind both sandbox chains. Pure: time and facts come in, records come out; [`Ledger::apply`]
-//! is the only thing that changes it, live and on replay.
+//! is the only thing that changes it, live and on replay. What landed lies in an archive; the rest is here.
 //!
 //! Test dollars appear by grant (a wallet's first sight) or by the faucet and are never destroyed, so the sum of
 //! all balances is always what was made.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+mod saved;
+
+use std::collections::{BTreeMap, HashMap};
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
 use purser_actors::port::{Decline, Timestamp};
 
+use self::saved::{by_drop, by_key, by_transaction};
 use super::svm::token_account;
+use crate::sandbox::archive::Shelf;
 
 /// What the chain consumes once: the payer with its EIP-3009 nonce on Base, the payer with the message hash on Solana.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, bincode::Encode, bincode::Decode)]
@@ -74,7 +78,7 @@ pub(crate) enum Record {
     },
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
 struct Account {
     balance: Usdc,
     granted: bool,
@@ -96,14 +100,9 @@ pub(crate) struct Ledger {
     accounts: HashMap<Wallet, Account>,
     /// Owners of the Solana token accounts that exist: the treasury's and those of wallets seen here.
     token_accounts: HashMap<[u8; 32], Wallet>,
-    /// Everything that ever landed, in order.
-    landed: Vec<Landed>,
-    /// The live transfer of each key.
-    live: HashMap<Key, usize>,
-    by_transaction: HashMap<String, usize>,
+    /// Everything that ever landed or was dropped, in order.
+    shelf: Shelf<Record>,
     plans: BTreeMap<(Timestamp, Key), Plan>,
-    /// Keys that a reorganisation hit once; it hits none twice.
-    pub(crate) reorganised: HashSet<Key>,
     minted: Usdc,
     /// Chain time never runs backwards, whatever the wall clock does.
     now: Timestamp,
@@ -118,11 +117,8 @@ impl Ledger {
             secret: None,
             accounts: HashMap::new(),
             token_accounts: HashMap::new(),
-            landed: Vec::new(),
-            live: HashMap::new(),
-            by_transaction: HashMap::new(),
+            shelf: Shelf::default(),
             plans: BTreeMap::new(),
-            reorganised: HashSet::new(),
             minted: Usdc::ZERO,
             now: Timestamp(0),
         };
@@ -166,11 +162,35 @@ impl Ledger {
     }
 
     /// The live transfer of a key.
-    pub(crate) fn find(&self, key: &Key) -> Option<&Transfer> {
-        self.live
-            .get(key)
-            .and_then(|i| self.landed.get(*i))
-            .map(|l| &l.transfer)
+    pub(crate) fn find(&self, key: &Key) -> Option<Transfer> {
+        let last = self.landed_of(key).pop()?;
+        (!last.dropped).then_some(last.transfer)
+    }
+
+    /// Every transfer of a key, oldest first: all but the last are dropped.
+    fn landed_of(&self, key: &Key) -> Vec<Landed> {
+        let mut all: Vec<Landed> = Vec::new();
+        for record in self.shelf.find(by_key(key)) {
+            match record {
+                Record::Transferred(transfer) if transfer.key == *key => {
+                    let dropped = false;
+                    all.push(Landed { transfer, dropped });
+                }
+                Record::Dropped { key: dropped, .. } if dropped == *key => {
+                    if let Some(last) = all.last_mut() {
+                        last.dropped = true;
+                    }
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// Whether a reorganisation hit this key once; it hits none twice.
+    pub(crate) fn was_reorganised(&self, key: &Key) -> bool {
+        let mut near = self.shelf.find(by_drop(key)).into_iter();
+        near.any(|record| matches!(record, Record::Dropped { key: dropped, .. } if dropped == *key))
     }
 
     /// Whether a reorganisation is on its way that frees this key again.
@@ -181,13 +201,46 @@ impl Ledger {
     }
 
     /// The transfer with this id, dropped or not.
-    pub(crate) fn find_transaction(&self, transaction: &str) -> Option<&Landed> {
-        self.by_transaction.get(transaction).and_then(|i| self.landed.get(*i))
+    pub(crate) fn find_transaction(&self, transaction: &str) -> Option<Landed> {
+        let near = self.shelf.find(by_transaction(transaction)).into_iter();
+        let key = near.rev().find_map(|record| match record {
+            Record::Transferred(t) if t.transaction == transaction => Some(t.key),
+            _ => None,
+        })?;
+        let all = self.landed_of(&key);
+        all.into_iter().rev().find(|l| l.transfer.transaction == transaction)
     }
 
-    /// Everything that landed, in order.
-    pub(crate) fn history(&self) -> &[Landed] {
-        &self.landed
+    /// How much ever landed.
+    pub(crate) const fn landed(&self) -> u64 {
+        self.shelf.counted()
+    }
+
+    /// What landed from this place on (the first is 0), in order, at most so much.
+    pub(crate) fn history(&self, from: u64, limit: usize) -> Vec<(u64, Landed)> {
+        let mut page = Vec::new();
+        if limit == 0 {
+            return page;
+        }
+        self.shelf.scan(from, |place, record| {
+            if let Record::Transferred(transfer) = record {
+                let transfer = transfer.clone();
+                page.push((
+                    place,
+                    Landed {
+                        transfer,
+                        dropped: false,
+                    },
+                ));
+            }
+            page.len() < limit
+        });
+        for (_, seen) in &mut page {
+            let key = seen.transfer.key;
+            let dropped = |landed: &Landed| landed.dropped && landed.transfer == seen.transfer;
+            seen.dropped = self.was_reorganised(&key) && self.landed_of(&key).iter().any(dropped);
+        }
+        page
     }
 
     /// Wallets that ever held or moved something here.
@@ -258,15 +311,11 @@ impl Ledger {
         })
     }
 
-    /// Changes the ledger. Total on whatever the methods above gave.
-    ///
-    /// # Errors
-    /// Only for records that this ledger cannot have written: the file is not its own.
-    pub(crate) fn apply(&mut self, record: &Record) -> Result<(), String> {
-        let bad = |_| "amounts that do not add up".to_owned();
+    fn take(&mut self, record: &Record) -> Result<(), String> {
         match record {
             Record::Born(secret) => self.secret = Some(*secret),
             Record::Funded { wallet, amount, grant } => {
+                let bad = |_| "amounts that do not add up".to_owned();
                 self.minted = self.minted.plus(*amount).map_err(bad)?;
                 let account = self.open_account(*wallet);
                 account.balance = account.balance.plus(*amount).map_err(bad)?;
@@ -275,13 +324,6 @@ impl Ledger {
             Record::Transferred(transfer) => {
                 self.now = self.now.max(transfer.at);
                 self.shift(transfer.key.payer, transfer.to, transfer.amount)?;
-                let place = self.landed.len();
-                self.live.insert(transfer.key, place);
-                self.by_transaction.insert(transfer.transaction.clone(), place);
-                self.landed.push(Landed {
-                    transfer: transfer.clone(),
-                    dropped: false,
-                });
                 self.plans
                     .retain(|_, plan| !matches!(plan, Plan::Land(t) if t.key == transfer.key));
             }
@@ -294,12 +336,8 @@ impl Ledger {
             Record::Dropped { key, at } => {
                 self.now = self.now.max(*at);
                 self.plans.remove(&(*at, *key));
-                self.reorganised.insert(*key);
-                let place = self.live.remove(key).ok_or("a drop of nothing")?;
-                let landed = self.landed.get_mut(place).ok_or("a drop of nothing")?;
-                landed.dropped = true;
-                let (to, amount) = (landed.transfer.to, landed.transfer.amount);
-                self.shift(to, key.payer, amount)?;
+                let landed = self.find(key).ok_or("a drop of nothing")?;
+                self.shift(landed.to, key.payer, landed.amount)?;
             }
         }
         Ok(())

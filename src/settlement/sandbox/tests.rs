@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod old;
 pub(super) mod solana;
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};

@@ -1,0 +1,215 @@
+//! What a sandbox provider knows, however much it is: new records in memory, old ones in its log, found by an index.
+//!
+//! The log (`record_log`) is the truth. A record lies in a [`Shelf`] in memory until a thread has written its names to
+//! the index beside the log (`index`); from then on it is read from the log. The index also keeps the provider's own
+//! state as it was at that place, so a start replays only what came later. Without a good index it replays everything.
+
+mod index;
+mod run;
+mod shelf;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+
+use sha2::{Digest as _, Sha256};
+
+use self::index::{Index, Spiller};
+pub(crate) use self::shelf::Shelf;
+use super::record_log::{Durable, LogError, LogFile, RecordLog, Snapshot, Spill, Tail};
+
+/// Records in memory when they begin to go to the index. Few in tests, so that those meet old records too.
+const SPILL: usize = if cfg!(test) { 4 } else { 4_096 };
+/// Records in memory at most while the index is busy with the ones before; then calls wait for it.
+const MOST: usize = 8 * SPILL;
+
+/// One thing that a log's record holds.
+pub(crate) trait Item: Clone {
+    /// What a record of the log says.
+    ///
+    /// # Errors
+    /// When it is no record of this kind.
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String>;
+
+    /// The names ([`name`]) by which it will be looked for.
+    fn names(&self) -> Vec<u64>;
+
+    /// Whether it has a number in the provider's history.
+    fn counts(&self) -> bool;
+}
+
+/// The state of a provider, made of its records.
+pub(crate) trait Book {
+    /// What it is made of.
+    type Item: Item;
+
+    /// Takes a record, live and on replay, and puts it on the shelf.
+    ///
+    /// # Errors
+    /// For records that this book cannot have made.
+    fn apply(&mut self, item: &Self::Item) -> Result<(), String>;
+
+    /// Where its records lie.
+    fn shelf(&mut self) -> &mut Shelf<Self::Item>;
+
+    /// Everything but the records.
+    fn save(&self) -> Vec<u8>;
+
+    /// Takes what was saved.
+    ///
+    /// # Errors
+    /// When it is not understood; nothing has changed then.
+    fn load(&mut self, saved: &[u8]) -> Result<(), String>;
+
+    /// How many things [`Book::save`] writes; many are written less often.
+    fn weight(&self) -> usize;
+}
+
+/// A name in the index: different things have different names, but for one pair in 2^64.
+pub(crate) fn name(parts: &[&[u8]]) -> u64 {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part);
+    }
+    hash.finalize()
+        .iter()
+        .take(8)
+        .fold(0, |name, byte| name << 8 | u64::from(*byte))
+}
+
+/// The open log and the thread that keeps its index.
+#[derive(Debug)]
+pub(crate) struct Archive {
+    log: Option<RecordLog>,
+    index: Arc<Index>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Archive {
+    /// Opens or makes the log with the index beside it (the same name with `.index`) and brings the book up to date.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the log, or it is damaged before its tail.
+    pub(crate) fn open<B: Book>(path: &Path, kind: [u8; 8], book: &mut B) -> Result<Self, LogError> {
+        let io = |source| LogError::Io {
+            path: path.display().to_string(),
+            source,
+        };
+        let mut file = LogFile::open(path, kind)?;
+        let (mut spiller, saved) = Spiller::open(path, &file).map_err(io)?;
+        let mut tail = Tail {
+            end: file.first,
+            point: None,
+            entries: Vec::new(),
+        };
+        if let Some((point, snapshot)) = saved {
+            match book.load(&snapshot.state) {
+                Ok(()) => {
+                    book.shelf().start_at(snapshot.counted);
+                    (tail.end, tail.point) = (point.end, Some(point));
+                }
+                Err(error) => {
+                    tracing::warn!(file = %path.display(), error, "the index's state is not understood");
+                    spiller.start_again().map_err(io)?;
+                }
+            }
+        }
+        book.shelf().set_index(Arc::clone(&spiller.index));
+        tail.end = file.replay(tail.end, |frame| {
+            for record in frame.records()? {
+                for item in B::Item::decode(record)? {
+                    book.apply(&item)?;
+                }
+            }
+            let names = book.shelf().take_names();
+            tail.entries
+                .extend(names.into_iter().map(|name| (name, frame.point.frame)));
+            tail.point = Some(frame.point);
+            if let Some(snapshot) = snapshot_if_due(book) {
+                let entries = std::mem::take(&mut tail.entries);
+                let point = frame.point;
+                spiller
+                    .take(Spill {
+                        entries,
+                        point,
+                        snapshot,
+                    })
+                    .map_err(|e| e.to_string())?;
+            }
+            Ok(())
+        })?;
+        let index = Arc::clone(&spiller.index);
+        let (sender, spills) = channel();
+        let (file, name) = file.split(&tail)?;
+        let thread = std::thread::Builder::new()
+            .name("sandbox-index".into())
+            .spawn(move || keep(&mut spiller, &spills))
+            .map_err(io)?;
+        Ok(Self {
+            log: Some(RecordLog::start(file, name, tail, sender).map_err(io)?),
+            index,
+            thread: Some(thread),
+        })
+    }
+
+    /// Whether old records cannot be read or kept any more: whatever was found or not found means nothing then.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.index.has_failed()
+    }
+
+    /// Queues a record that the book has applied.
+    pub(crate) fn append(&self, book: &mut impl Book, record: Vec<u8>) -> Durable {
+        let names = book.shelf().take_names();
+        let Some(log) = self.log.as_ref().filter(|_| !self.has_failed()) else {
+            return Durable::broken();
+        };
+        let durable = log.append(record, names);
+        if let Some(snapshot) = snapshot_if_due(book) {
+            log.mark(snapshot);
+        }
+        durable
+    }
+
+    /// Waits for everything queued before, and says whether what was looked up is to be trusted.
+    pub(crate) fn barrier(&self) -> Durable {
+        match &self.log {
+            Some(log) if !self.has_failed() => log.barrier(),
+            _ => Durable::broken(),
+        }
+    }
+}
+
+impl Drop for Archive {
+    fn drop(&mut self) {
+        self.log = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The book as it is now, when it is time for its newest records to go to the index.
+fn snapshot_if_due<B: Book>(book: &mut B) -> Option<Snapshot> {
+    let at = SPILL.max(book.weight() / 8).min(MOST / 2);
+    if !book.shelf().begin_spill(at, MOST) {
+        return None;
+    }
+    Some(Snapshot {
+        state: book.save(),
+        counted: book.shelf().counted(),
+    })
+}
+
+fn keep(spiller: &mut Spiller, spills: &Receiver<Spill>) {
+    while let Ok(spill) = spills.recv() {
+        if let Err(error) = spiller.take(spill) {
+            return spiller.index.fail(&error);
+        }
+    }
+    // The log has ended. If it stopped, somebody may be waiting for room.
+    spiller.index.close();
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! A sorted file of names and places, written once: what the index is made of.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::sandbox::record_log::Entry;
+
+const ENTRY: usize = 16;
+/// Entries that one read brings in; the first name of each is in memory.
+const PAGE: usize = 256;
+/// Bits of the filter for each entry, while there are not too many of them.
+const FILTER_BITS: u64 = 16;
+/// A filter takes 8 MiB at most; above four million entries it lets more through.
+const FILTER_MOST: u64 = 1 << 26;
+/// Bits that one cache line holds.
+const LINE: u64 = 512;
+
+/// A run as the index's head names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct RunHead {
+    pub(super) id: u64,
+    pub(super) entries: u64,
+    pub(super) crc: u32,
+}
+
+/// An open run.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) head: RunHead,
+    file: File,
+    fences: Vec<u64>,
+    filter: Filter,
+}
+
+impl Run {
+    /// Writes a run of `most` entries or less, which come in order; durable when it returns.
+    pub(super) fn write(
+        path: &Path,
+        id: u64,
+        most: u64,
+        entries: impl Iterator<Item = io::Result<Entry>>,
+    ) -> io::Result<Self> {
+        let mut shape = Shape::new(most);
+        let mut out = BufWriter::with_capacity(PAGE * ENTRY, File::create(path)?);
+        for entry in entries {
+            let entry = entry?;
+            let bytes = bytes_of(entry);
+            shape.add(entry, &bytes);
+            out.write_all(&bytes)?;
+        }
+        out.into_inner()?.sync_all()?;
+        Ok(shape.run(id, File::open(path)?))
+    }
+
+    /// Opens a run and reads all of it once: 16 bytes an entry.
+    pub(super) fn open(path: &Path, head: RunHead) -> io::Result<Self> {
+        let mut shape = Shape::new(head.entries);
+        for entry in entries(path)? {
+            let entry = entry?;
+            shape.add(entry, &bytes_of(entry));
+        }
+        let run = shape.run(head.id, File::open(path)?);
+        if run.head == head {
+            Ok(run)
+        } else {
+            Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("{}: damaged", path.display()),
+            ))
+        }
+    }
+
+    /// Adds the places of a name.
+    pub(super) fn find(&self, name: u64, places: &mut Vec<u64>) -> io::Result<()> {
+        if !self.filter.may_have(name) {
+            return Ok(());
+        }
+        // A name that begins a page may end the one before.
+        let first = self.fences.partition_point(|fence| *fence < name).saturating_sub(1);
+        let mut page = [0; PAGE * ENTRY];
+        for (number, fence) in (first as u64..).zip(&self.fences[first..]) {
+            if *fence > name {
+                break;
+            }
+            let at = number * PAGE as u64;
+            let bytes = usize::try_from(self.head.entries - at).map_or(PAGE, |left| left.min(PAGE)) * ENTRY;
+            self.file.read_exact_at(&mut page[..bytes], at * ENTRY as u64)?;
+            let entries = page[..bytes].chunks_exact(ENTRY).filter_map(entry_of);
+            places.extend(entries.filter(|(n, _)| *n == name).map(|(_, place)| place));
+        }
+        Ok(())
+    }
+}
+
+/// A run's entries in order.
+pub(super) fn entries(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>> + use<>> {
+    let mut reader = BufReader::with_capacity(16 * PAGE * ENTRY, File::open(path)?);
+    Ok(std::iter::from_fn(move || {
+        let mut bytes = [0; ENTRY];
+        match reader.read_exact(&mut bytes) {
+            Ok(()) => entry_of(&bytes).map(Ok),
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => None,
+            Err(e) => Some(Err(e)),
+        }
+    }))
+}
+
+fn bytes_of((name, place): Entry) -> [u8; ENTRY] {
+    let mut bytes = [0; ENTRY];
+    bytes[..8].copy_from_slice(&name.to_le_bytes());
+    bytes[8..].copy_from_slice(&place.to_le_bytes());
+    bytes
+}
+
+fn entry_of(bytes: &[u8]) -> Option<Entry> {
+    let (name, place) = bytes.split_first_chunk::<8>()?;
+    Some((
+        u64::from_le_bytes(*name),
+        u64::from_le_bytes(*place.first_chunk::<8>()?),
+    ))
+}
+
+/// What is known of a run after all its entries have passed by.
+struct Shape {
+    entries: u64,
+    crc: u32,
+    fences: Vec<u64>,
+    filter: Filter,
+}
+
+impl Shape {
+    fn new(entries: u64) -> Self {
+        Self {
+            entries: 0,
+            crc: 0,
+            fences: Vec::new(),
+            filter: Filter::new(entries),
+        }
+    }
+
+    fn add(&mut self, (name, _): Entry, bytes: &[u8]) {
+        if self.entries.is_multiple_of(PAGE as u64) {
+            self.fences.push(name);
+        }
+        self.entries += 1;
+        self.crc = crc32c::crc32c_append(self.crc, bytes);
+        self.filter.add(name);
+    }
+
+    fn run(self, id: u64, file: File) -> Run {
+        let (entries, crc) = (self.entries, self.crc);
+        Run {
+            head: RunHead { id, entries, crc },
+            file,
+            fences: self.fences,
+            filter: self.filter,
+        }
+    }
+}
+
+/// A Bloom filter: whoever pays anew is in no run, and should not have to read one to know it. Names are hashes, so
+/// their bits are taken as they are: some for a line, four times nine for bits in it.
+#[derive(Debug)]
+struct Filter(Vec<u64>);
+
+impl Filter {
+    fn new(entries: u64) -> Self {
+        let bits = entries
+            .saturating_mul(FILTER_BITS)
+            .clamp(LINE, FILTER_MOST)
+            .next_power_of_two();
+        Self(vec![0; usize::try_from(bits / 64).unwrap_or(0)])
+    }
+
+    fn bits(&self, name: u64) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let lines = self.0.len() as u64 * 64 / LINE;
+        let line = (name & (lines - 1)) * LINE;
+        [28, 37, 46, 55].into_iter().map(move |shift| {
+            let bit = line + (name >> shift) % LINE;
+            (usize::try_from(bit / 64).unwrap_or(0), 1 << (bit % 64))
+        })
+    }
+
+    fn add(&mut self, name: u64) {
+        for (word, bit) in self.bits(name) {
+            self.0[word] |= bit;
+        }
+    }
+
+    fn may_have(&self, name: u64) -> bool {
+        self.bits(name).all(|(word, bit)| self.0[word] & bit != 0)
+    }
+}

@@ -1,0 +1,75 @@
+//! Transfers that went from memory to the index long ago.
+
+use super::*;
+
+impl House {
+    /// Closed and opened again on the same files, index and all.
+    fn reopened(self) -> Self {
+        let Self { dir, clock, chains } = self;
+        drop(chains);
+        let chains = open(dir.path(), &clock);
+        Self { dir, clock, chains }
+    }
+
+    /// Forty payments after it make any transfer an old one.
+    async fn age(&self) {
+        for nonce in 100..140 {
+            settled(self.pay(&payment(1_000, nonce)).await);
+        }
+    }
+
+    async fn find(&self, transaction: &str) -> (u64, bool) {
+        let look = |state: &State, _| state.ledger.find_transaction(transaction).unwrap();
+        let landed = self.chains.chain(Network::Base).read(look).await.unwrap();
+        (landed.transfer.amount.atomic(), landed.dropped)
+    }
+}
+
+// Aim: an old transfer is found by its payment and by its id, and its nonce stays used.
+#[tokio::test]
+async fn case_01_an_old_payment_moves_the_money_only_once() {
+    let house = House::new();
+    let first = settled(house.pay(&payment(5_000_000, 1)).await);
+    house.age().await;
+    let mut house = house;
+    for _ in 0..2 {
+        let transaction = first.clone();
+        let seen = house.chains.lookup(&payment(5_000_000, 1)).await.unwrap();
+        assert_eq!(seen, Lookup::Landed { transaction });
+        assert_eq!(house.find(&first).await, (5_000_000, false));
+        assert_eq!(settled(house.pay(&payment(5_000_000, 1)).await), first);
+        let other = house.pay(&payment(6_000_000, 1)).await;
+        assert_eq!(declined(other), "invalid_exact_evm_nonce_already_used");
+        assert_eq!(house.received().await, 5_040_000);
+        house = house.reopened();
+    }
+    let all = house.chains.transfers(Network::Base, 0, 100).await.unwrap();
+    assert_eq!((all.len(), &all[0].id, all[40].position), (41, &first, 41));
+    let page = house.chains.transfers(Network::Base, 7, 5).await.unwrap();
+    assert_eq!(page, all[7..12]);
+}
+
+// case_8: what was planned for a transfer happens to it when it is old too, once.
+#[tokio::test]
+async fn case_08_an_old_transfer_can_still_be_dropped() {
+    let house = House::new();
+    house.fault(ChainFault::Drop { after_ms: 1_000 });
+    let authorization = payment(5_000_000, 1);
+    let first = settled(house.pay(&authorization).await);
+    house.age().await;
+    let house = house.reopened();
+    house.clock.pass(1_000);
+    assert_eq!(house.received().await, 40_000);
+    assert_eq!(house.chains.lookup(&authorization).await.unwrap(), Lookup::Pending);
+    house.fault(ChainFault::Drop { after_ms: 1_000 });
+    let second = settled(house.pay(&authorization).await);
+    assert_ne!(first, second);
+    house.clock.pass(1_000);
+    let house = house.reopened();
+    assert_eq!(house.received().await, 5_040_000, "a key is hit once");
+    assert_eq!(house.find(&first).await, (5_000_000, true));
+    assert_eq!(house.find(&second).await, (5_000_000, false));
+    let all = house.chains.transfers(Network::Base, 0, 100).await.unwrap();
+    let dropped: Vec<_> = all.iter().filter(|t| t.dropped).map(|t| &t.id).collect();
+    assert_eq!((all.len(), dropped), (42, vec![&first]));
+}
