@@ -174,10 +174,10 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         } else if kind == Kind::Session as u8 {
             let id = SessionId(number);
             take(row, &id.to_string(), report).map(|read| contents.sessions.insert(id, read));
-        } else if let Some(read) = products::read(kind, number, row) {
+        } else if let Some((product, read)) = products::read(kind, number, row) {
             match read {
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
-                Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
+                Err(error) => report.find("snapshot.damaged", product, error.to_string()),
             }
         } else {
             report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));

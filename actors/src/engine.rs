@@ -1,5 +1,6 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod families;
 pub mod figures;
 mod holder;
 mod paying;
@@ -16,15 +17,13 @@ use purser_storage::{Batch, CommitError, Condition, Row, Store, StoreError, Writ
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::account::{self, Account, Deposit, LinkGrant};
-use crate::card::Card;
+use self::families::Families;
+use crate::account::{self, Deposit, LinkGrant};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry, Tries};
 use crate::kernel::family::{Ground, Limits, StartEffects};
-use crate::kernel::{Effect, Family, Kind, Refusal, root, table, timer};
-use crate::payment::Payment;
+use crate::kernel::{Effect, Refusal, root, table, timer};
 use crate::port::{CardIssuer, Clock, Entropy, Settlement};
 use crate::product::Caps;
-use crate::session::Session;
 
 pub use holder::Denied;
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
@@ -106,10 +105,7 @@ struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     settings: Settings,
-    accounts: Family<Account>,
-    payments: Family<Payment>,
-    cards: Family<Card>,
-    sessions: Family<Session>,
+    families: Families,
     secret: [u8; 32],
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
@@ -151,10 +147,7 @@ impl Engine {
             limits: settings.limits,
         };
         let inner = Inner {
-            accounts: Family::start(ground.clone(), root.clone()).await.map_err(actors)?,
-            payments: Family::start(ground.clone(), root.clone()).await.map_err(actors)?,
-            cards: Family::start(ground.clone(), root.clone()).await.map_err(actors)?,
-            sessions: Family::start(ground, root.clone()).await.map_err(actors)?,
+            families: Families::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
             clock: clock.clone(),
             settings,
@@ -169,9 +162,7 @@ impl Engine {
         };
         let has_deposits = !deposits.is_empty() || !store.scan(&[table::DEPOSIT], None, 1).await?.is_empty();
         let worker = work::Desk {
-            accounts: inner.accounts.clone(),
-            payments: inner.payments.clone(),
-            cards: inner.cards.clone(),
+            families: inner.families.clone(),
             store: store.clone(),
             settlement,
             issuer,
@@ -185,9 +176,8 @@ impl Engine {
             retry: settings.retry,
             tries: inner.tries.clone(),
         };
-        let kinds = [Kind::Account, Kind::Payment, Kind::Card];
         deliveries
-            .open(&kinds, ground, Arc::new(worker), root)
+            .open(Families::KINDS, ground, Arc::new(worker), root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
@@ -202,7 +192,13 @@ impl Engine {
     async fn import(&self, deposits: Vec<Deposit>) -> Result<(), StartError> {
         for deposit in deposits {
             let (wallet, transaction) = (deposit.from, deposit.transaction.clone());
-            match self.0.accounts.ask(wallet, account::Command::Import(deposit)).await {
+            match self
+                .0
+                .families
+                .accounts
+                .ask(wallet, account::Command::Import(deposit))
+                .await
+            {
                 Ok(()) => tracing::warn!(%wallet, transaction, "an unclaimed transfer was credited"),
                 Err(Refusal::Conflict) => {}
                 Err(_) => return Err(StartError::Deposit(transaction)),
@@ -246,10 +242,7 @@ impl Engine {
             loop {
                 tokio::time::sleep(every).await;
                 let Some(inner) = inner.upgrade() else { return };
-                inner.accounts.sweep();
-                inner.payments.sweep();
-                inner.cards.sweep();
-                inner.sessions.sweep();
+                inner.families.sweep();
                 if let Err(error) = inner.forget_expired().await {
                     tracing::error!(%error, "expired nonces and codes could not be forgotten");
                 }
@@ -272,6 +265,9 @@ impl Engine {
             }
         });
     }
+
+    /// Families with a supervisor of entities and one of deliveries each.
+    pub const FAMILIES: usize = Families::KINDS.len();
 
     /// Whether every supervisor lives. If not, what was claimed waits for the next start, and nothing new should come.
     pub fn is_sound(&self) -> bool {

@@ -2,6 +2,7 @@
 //! the supervisors above them, and the durable effects that leave them.
 
 pub mod context;
+pub mod decision;
 pub mod delivery;
 pub mod effect;
 pub mod entity;
@@ -15,7 +16,8 @@ pub mod timer;
 pub mod view;
 
 pub use context::Context;
+pub use decision::Decision;
 pub use effect::{Effect, Failure};
-pub use entity::{Decision, Entity, Kind, Opening, OutOfOrder, Refusal};
+pub use entity::{Entity, Kind, Opening, OutOfOrder, Refusal};
 pub use family::Family;
 pub use view::{View, inert};

@@ -50,10 +50,10 @@ pub(crate) struct Sold {
     pub(crate) moving: bool,
 }
 
-/// Reads a snapshot; `None` for a kind that is no product.
-pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<Result<Sold, DecodeError>> {
+/// Reads a snapshot, with its name; `None` for a kind that is no product.
+pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(Product, Result<Sold, DecodeError>)> {
     if kind == Kind::Card as u8 {
-        return Some(card::read(CardId(id), row));
+        return Some((Product::Card(CardId(id)), card::read(CardId(id), row)));
     }
     None
 }

@@ -322,7 +322,7 @@ fn room(world: &World, engine: &Engine, tasks: usize) -> Result<(), Wrong> {
     if census.permits_free != settings.in_flight_max || census.payers != 0 || census.turns != 0 {
         return wrong("rest.room", format!("{census:?}"));
     }
-    if census.resident.iter().any(|n| *n != 0) || !engine.is_sound() {
+    if census.resident != 0 || !engine.is_sound() {
         return wrong("rest.resident", format!("{census:?}"));
     }
     if tasks > standing_tasks(world) {
@@ -331,8 +331,8 @@ fn room(world: &World, engine: &Engine, tasks: usize) -> Result<(), Wrong> {
     Ok(())
 }
 
-/// Tasks that are alive in a process at rest, at most: the root, four guardians, three supervisors of deliveries with
-/// the deliveries that they keep, the housekeeper and the keeper of time; the committer and the keeper of ours.
+/// Tasks that are alive in a process at rest, at most: the root; for each kind a guardian and a supervisor of deliveries,
+/// with the deliveries that it keeps; the housekeeper and the keeper of time; the committer and the keeper of ours.
 pub(crate) fn standing_tasks(world: &World) -> usize {
-    12 + 3 * world.plan.settings.retry.running_max
+    5 + Engine::FAMILIES * (2 + world.plan.settings.retry.running_max)
 }

@@ -193,7 +193,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let effects = engine.open_effects(10_000).await.unwrap_or_default();
         let waiting = world.notes.lock().waiting;
-        let asleep = engine.census().resident.iter().sum::<usize>() == 0;
+        let asleep = engine.census().resident == 0;
         if effects.iter().all(|e| e.stuck) && waiting == 0 && asleep && store.headroom().queued == 0 {
             return;
         }

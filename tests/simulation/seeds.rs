@@ -171,7 +171,7 @@ const MET: &[&str] = &[
     "outcome: Unavailable",
     "won: false",
     "Err(Frozen",
-    "Err(CardsPerDay",
+    "Err(CountPerDay",
     "Err(SumPerDay",
     "Err(AlreadyUsed",
     "Err(Overloaded",

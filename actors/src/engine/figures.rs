@@ -108,12 +108,7 @@ impl Engine {
     pub async fn figures(&self) -> Result<Figures, StoreError> {
         let inner = &self.0;
         let mut figures = Figures {
-            kinds: vec![
-                of_family(&inner.accounts),
-                of_family(&inner.payments),
-                of_family(&inner.cards),
-                of_family(&inner.sessions),
-            ],
+            kinds: inner.families.figures(),
             works: inner.tries.read().map(|tried| WorkFigures {
                 tried,
                 ..WorkFigures::default()
@@ -160,7 +155,7 @@ impl Engine {
             work.oldest_ms = work.oldest_ms.max(age);
         }
         let Work::Watch(id) = effect.work else { return Ok(()) };
-        let read = self.0.payments.read(&id).await;
+        let read = self.0.families.payments.read(&id).await;
         let read = read.map_err(|e| StoreError::Damaged(e.to_string()))?;
         if let Some((payment, _)) = read
             && matches!(payment.status, Status::Unknown(_))
@@ -173,12 +168,14 @@ impl Engine {
     }
 }
 
-fn of_family<E: Entity>(family: &Family<E>) -> KindFigures {
-    KindFigures {
-        kind: E::KIND.name(),
-        resident: family.resident(),
-        commands_open: family.commands_open(),
-        restarts: family.restarts(),
-        quarantined: family.quarantined().len() as u64,
+impl KindFigures {
+    pub(super) fn of<E: Entity>(family: &Family<E>) -> Self {
+        Self {
+            kind: E::KIND.name(),
+            resident: family.resident(),
+            commands_open: family.commands_open(),
+            restarts: family.restarts(),
+            quarantined: family.quarantined().len() as u64,
+        }
     }
 }

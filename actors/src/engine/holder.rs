@@ -53,7 +53,7 @@ impl Engine {
                 return Err(Denied::Used);
             }
             let command = account::Command::SignIn { nonce, session };
-            match self.0.accounts.ask(wallet, command).await {
+            match self.0.families.accounts.ask(wallet, command).await {
                 Err(Refusal::Conflict) => {}
                 told => return Ok(told?),
             }
@@ -69,7 +69,7 @@ impl Engine {
     /// Asks an account for something that only a batch of something else, refused before it, can bring into conflict.
     async fn ask_again(&self, wallet: Wallet, command: account::Command) -> Result<(), Denied<account::Rejection>> {
         for _ in 0..RACES {
-            match self.0.accounts.ask(wallet, command.clone()).await {
+            match self.0.families.accounts.ask(wallet, command.clone()).await {
                 Err(Refusal::Conflict) => {}
                 told => return Ok(told?),
             }
@@ -114,7 +114,7 @@ impl Engine {
                 amr: grant.amr,
                 session,
             };
-            match self.0.accounts.ask(grant.wallet, command).await {
+            match self.0.families.accounts.ask(grant.wallet, command).await {
                 Err(Refusal::Conflict) => {}
                 told => return Ok(told.map(|()| grant)?),
             }
@@ -131,7 +131,7 @@ impl Engine {
         session: SessionId,
         command: session::Command,
     ) -> Result<session::Answer, Denied<session::Rejection>> {
-        Ok(self.0.sessions.ask(session, command).await?)
+        Ok(self.0.families.sessions.ask(session, command).await?)
     }
 
     /// Sessions whose id_tokens must no longer count, though some could still be alive.
@@ -161,7 +161,7 @@ impl Engine {
     /// # Errors
     /// When the card is not ready.
     pub async fn reveal(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
-        Ok(self.0.cards.ask(card, card::Command::Reveal).await?)
+        Ok(self.0.families.cards.ask(card, card::Command::Reveal).await?)
     }
 
     /// Closes a card.
@@ -169,6 +169,6 @@ impl Engine {
     /// # Errors
     /// When the card is not ready.
     pub async fn close_card(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
-        Ok(self.0.cards.ask(card, card::Command::Close).await?)
+        Ok(self.0.families.cards.ask(card, card::Command::Close).await?)
     }
 }

@@ -170,6 +170,7 @@ impl Engine {
         for _ in 0..RACES {
             let known = self
                 .0
+                .families
                 .payments
                 .read(&payment)
                 .await
@@ -198,7 +199,7 @@ impl Engine {
     /// way, so whoever waits for it asks again, and the room that it takes stays taken.
     async fn outcome(&self, payment: PaymentId, above: u64) -> Result<Outcome, PayError> {
         for _ in 0..RACES {
-            match self.0.payments.outcome(payment, above).await {
+            match self.0.families.payments.outcome(payment, above).await {
                 Ok(outcome) => return Ok(outcome),
                 // The engine stops: nobody is started again.
                 Err(_) if !self.is_sound() => break,
@@ -225,7 +226,13 @@ impl Engine {
     async fn claim(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<Permit>, PayError> {
         let turn = Turn::take(&self.0.turns, id).await;
         if turn.waited && !planted::is(Bug::ClaimUnconditional) {
-            let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unavailable)?;
+            let known = self
+                .0
+                .families
+                .payments
+                .read(&id)
+                .await
+                .map_err(|_| PayError::Unavailable)?;
             if known.is_some() {
                 return Ok(None);
             }
@@ -254,6 +261,7 @@ impl Engine {
         };
         match self
             .0
+            .families
             .accounts
             .ask(payer, account::Command::Claim(Box::new(admission)))
             .await
@@ -300,6 +308,7 @@ impl Engine {
     ) -> Result<Option<u64>, PayError> {
         match self
             .0
+            .families
             .payments
             .ask(
                 id,
@@ -320,7 +329,13 @@ impl Engine {
     }
 
     async fn readmit(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<u64>, PayError> {
-        let known = self.0.payments.read(&id).await.map_err(|_| PayError::Unknown(id))?;
+        let known = self
+            .0
+            .families
+            .payments
+            .read(&id)
+            .await
+            .map_err(|_| PayError::Unknown(id))?;
         let above = match known {
             Some((payment, revision)) if payment.status == Status::Released => revision,
             _ => return Ok(None),
@@ -333,7 +348,7 @@ impl Engine {
             purchase,
             worth: request.worth,
         };
-        match self.0.accounts.ask(payer, command).await {
+        match self.0.families.accounts.ask(payer, command).await {
             Ok(()) => Ok(Some(above)),
             Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => Err(refused(id, refusal)),

@@ -7,15 +7,16 @@ use crate::account::Account;
 use crate::card::Card;
 use crate::id::{CardId, PaymentId, SessionId, Wallet};
 use crate::kernel::family::LoadError;
-use crate::kernel::{Effect, Kind, table};
+use crate::kernel::{Effect, Entity, Family, table};
 use crate::payment::Payment;
+use crate::port::Timestamp;
 use crate::session::Session;
 
 /// What the engine is doing now, for the operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Census {
-    /// Resident accounts, payments, cards, sessions.
-    pub resident: [usize; 4],
+    /// Resident entities of all kinds.
+    pub resident: usize,
     /// Actors that died and were replaced since the start.
     pub restarts: u64,
     /// Paid calls that could still be admitted.
@@ -32,7 +33,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn account(&self, wallet: &Wallet) -> Result<Option<Account>, LoadError> {
-        Ok(self.0.accounts.read(wallet).await?.map(|(account, _)| account))
+        Ok(self.0.families.accounts.read(wallet).await?.map(|(account, _)| account))
     }
 
     /// A card.
@@ -40,7 +41,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn card(&self, id: &CardId) -> Result<Option<Card>, LoadError> {
-        Ok(self.0.cards.read(id).await?.map(|(card, _)| card))
+        Ok(self.0.families.cards.read(id).await?.map(|(card, _)| card))
     }
 
     /// A payment.
@@ -48,7 +49,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn payment(&self, id: &PaymentId) -> Result<Option<Payment>, LoadError> {
-        Ok(self.0.payments.read(id).await?.map(|(payment, _)| payment))
+        Ok(self.0.families.payments.read(id).await?.map(|(payment, _)| payment))
     }
 
     /// A session.
@@ -56,7 +57,7 @@ impl Engine {
     /// # Errors
     /// When storage fails.
     pub async fn session(&self, id: &SessionId) -> Result<Option<Session>, LoadError> {
-        Ok(self.0.sessions.read(id).await?.map(|(session, _)| session))
+        Ok(self.0.families.sessions.read(id).await?.map(|(session, _)| session))
     }
 
     /// A wallet's cards, oldest first, after the given one, at most `limit`; and whether there are more.
@@ -69,26 +70,41 @@ impl Engine {
         after: Option<CardId>,
         limit: usize,
     ) -> Result<(Vec<(CardId, Card)>, bool), LoadError> {
-        let prefix = table::owned(owner, Kind::Card);
-        let start = match after {
+        let after = match after {
             None => None,
-            Some(id) => {
-                let card = self.card(&id).await?.filter(|c| c.owner == *owner);
-                card.map(|c| table::owned_one(owner, Kind::Card, c.created_at, id.0))
-            }
+            Some(id) => self.card(&id).await?.map(|card| (card.created_at, id.0)),
         };
-        let rows = self.0.store.scan(&prefix, start.as_deref(), limit + 1).await?;
+        self.owned(&self.0.families.cards, owner, CardId, after, limit).await
+    }
+
+    /// What a wallet has of one kind, oldest first, at most `limit`, after what was made at that time under that id; and
+    /// whether there are more.
+    pub(super) async fn owned<E: Entity>(
+        &self,
+        family: &Family<E>,
+        owner: &Wallet,
+        named: impl Fn(u128) -> E::Id,
+        after: Option<(Timestamp, u128)>,
+        limit: usize,
+    ) -> Result<(Vec<(E::Id, E)>, bool), LoadError> {
+        let prefix = table::owned(owner, E::KIND);
+        let start = after.map(|(at, id)| table::owned_one(owner, E::KIND, at, id));
+        let rows = self
+            .0
+            .store
+            .scan(&prefix, start.as_deref(), limit.saturating_add(1))
+            .await?;
         let more = rows.len() > limit;
-        let mut cards = Vec::with_capacity(rows.len().min(limit));
+        let mut found = Vec::with_capacity(rows.len().min(limit));
         for (key, _) in rows.into_iter().take(limit) {
-            let Some(id) = key.last_chunk::<16>().map(|b| CardId(u128::from_be_bytes(*b))) else {
+            let Some(id) = key.last_chunk::<16>().map(|b| named(u128::from_be_bytes(*b))) else {
                 continue;
             };
-            if let Some(card) = self.card(&id).await? {
-                cards.push((id, card));
+            if let Some((entity, _)) = family.read(&id).await? {
+                found.push((id, entity));
             }
         }
-        Ok((cards, more))
+        Ok((found, more))
     }
 
     /// A card's sealed number.
@@ -118,17 +134,10 @@ impl Engine {
     /// What is resident and free now.
     pub fn census(&self) -> Census {
         let inner = &self.0;
+        let kinds = inner.families.figures();
         Census {
-            resident: [
-                inner.accounts.resident(),
-                inner.payments.resident(),
-                inner.cards.resident(),
-                inner.sessions.resident(),
-            ],
-            restarts: inner.accounts.restarts()
-                + inner.payments.restarts()
-                + inner.cards.restarts()
-                + inner.sessions.restarts(),
+            resident: kinds.iter().map(|kind| kind.resident).sum(),
+            restarts: kinds.iter().map(|kind| kind.restarts).sum(),
             permits_free: inner.permits.available_permits(),
             payers: inner.payers.len(),
             turns: inner.turns.len(),

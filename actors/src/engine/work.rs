@@ -10,8 +10,9 @@ use purser_storage::{Batch, Condition, Store, Write, codec};
 use tokio::sync::oneshot;
 
 use super::Settings;
-use crate::account::{self, Account};
-use crate::card::{self, Card};
+use super::families::Families;
+use crate::account;
+use crate::card;
 use crate::id::{CardId, DepositId, EffectId, PaymentId};
 use crate::kernel::delivery::Worker;
 use crate::kernel::effect::Work;
@@ -24,9 +25,7 @@ use crate::port::{
 
 /// Everything that effects need.
 pub(super) struct Desk {
-    pub(super) accounts: Family<Account>,
-    pub(super) payments: Family<Payment>,
-    pub(super) cards: Family<Card>,
+    pub(super) families: Families,
     pub(super) store: Arc<dyn Store>,
     pub(super) settlement: Arc<dyn Settlement>,
     pub(super) issuer: Arc<dyn CardIssuer>,
@@ -50,29 +49,36 @@ impl Worker for Desk {
                         amount: *amount,
                         cause: *cause,
                     };
-                    tell(&self.accounts, *account, command).await?;
+                    tell(&self.families.accounts, *account, command).await?;
                     if planted::is(Bug::CreditThenDelete) {
                         self.strike_off(effect).await?;
                     }
                     Ok(())
                 }
                 Work::ConfirmCredit(id) => {
-                    tell(&self.payments, *id, payment::Command::Credited { effect: effect.id }).await
+                    tell(
+                        &self.families.payments,
+                        *id,
+                        payment::Command::Credited { effect: effect.id },
+                    )
+                    .await
                 }
                 Work::FreeShare { account, share } => {
                     let command = account::Command::FreeShare {
                         effect: effect.id,
                         share: *share,
                     };
-                    tell(&self.accounts, *account, command).await
+                    tell(&self.families.accounts, *account, command).await
                 }
-                Work::ExpireCard(id) => tell(&self.cards, *id, card::Command::Expire { effect: effect.id }).await,
+                Work::ExpireCard(id) => {
+                    tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
+                }
                 Work::Readmit { payment, share } => {
                     let command = payment::Command::Readmitted {
                         effect: effect.id,
                         share: *share,
                     };
-                    tell(&self.payments, *payment, command).await
+                    tell(&self.families.payments, *payment, command).await
                 }
             }
         })
@@ -81,7 +87,7 @@ impl Worker for Desk {
 
 impl Desk {
     async fn payment(&self, id: PaymentId) -> Result<Payment, Failure> {
-        let read = self.payments.read(&id).await.map_err(unreadable)?;
+        let read = self.families.payments.read(&id).await.map_err(unreadable)?;
         read.map(|(payment, _)| payment)
             .ok_or_else(|| Failure::temporary("the payment is not there"))
     }
@@ -117,13 +123,23 @@ impl Desk {
                                 .await,
                         );
                     }
-                    tell(&self.payments, id, payment::Command::Prepared(prepared.clone())).await?;
+                    tell(
+                        &self.families.payments,
+                        id,
+                        payment::Command::Prepared(prepared.clone()),
+                    )
+                    .await?;
                     prepared
                 }
                 Err(error) if self.gives_up(effect, &error) => {
                     let request = effect.origin;
                     tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
-                    return tell(&self.payments, id, payment::Command::Unsendable { effect: effect.id }).await;
+                    return tell(
+                        &self.families.payments,
+                        id,
+                        payment::Command::Unsendable { effect: effect.id },
+                    )
+                    .await;
                 }
                 Err(error) => return Err(error.into()),
             },
@@ -167,7 +183,7 @@ impl Desk {
             }
             Err(error) => return Err(error.into()),
         };
-        tell(&self.payments, id, command).await
+        tell(&self.families.payments, id, command).await
     }
 
     /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
@@ -215,7 +231,7 @@ impl Desk {
                         effect: effect.id,
                         transaction,
                     };
-                    return tell(&self.payments, id, command).await;
+                    return tell(&self.families.payments, id, command).await;
                 }
                 Ok(lookup) => lookup,
             }
@@ -224,7 +240,7 @@ impl Desk {
             Lookup::Pending
         };
         tell(
-            &self.payments,
+            &self.families.payments,
             id,
             payment::Command::Seen {
                 effect: effect.id,
@@ -236,7 +252,7 @@ impl Desk {
     }
 
     async fn issue(&self, effect: &Effect, id: CardId) -> Done {
-        let read = self.cards.read(&id).await.map_err(unreadable)?;
+        let read = self.families.cards.read(&id).await.map_err(unreadable)?;
         let Some((card, _)) = read else {
             return Err(Failure::temporary("the card is not there"));
         };
@@ -265,7 +281,7 @@ impl Desk {
             },
             Issuance::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
         };
-        tell(&self.cards, id, command).await
+        tell(&self.families.cards, id, command).await
     }
 
     async fn in_time<T>(

@@ -3,15 +3,12 @@
 use std::fmt;
 use std::hash::Hash;
 
+use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
-use purser_storage::{Condition, RowKey, Write};
 
 use crate::id::Wallet;
-use crate::kernel::effect::{Effect, Work};
 use crate::kernel::record::{Announcement, Record};
-use crate::kernel::{Context, View, table};
-use crate::ledger::Transaction;
-use crate::port::Timestamp;
+use crate::kernel::{Context, Decision, View, table};
 
 /// The kinds of entity. The number is stored: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -151,163 +148,6 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
 
     /// What it has come to, once callers need wait no longer.
     fn outcome(&self) -> Option<Self::Outcome>;
-}
-
-/// What a decision brings about; everything in it is committed together.
-#[derive(Debug)]
-pub struct Decision<E: Entity> {
-    pub(crate) events: Vec<E::Event>,
-    pub(crate) answer: E::Answer,
-    pub(crate) effects: Vec<Effect>,
-    pub(crate) conditions: Vec<Condition>,
-    pub(crate) writes: Vec<Write>,
-    pub(crate) openings: Vec<Opening>,
-}
-
-impl<E: Entity> Decision<E> {
-    /// Changes nothing.
-    pub const fn answer(answer: E::Answer) -> Self {
-        Self {
-            events: Vec::new(),
-            answer,
-            effects: Vec::new(),
-            conditions: Vec::new(),
-            writes: Vec::new(),
-            openings: Vec::new(),
-        }
-    }
-
-    /// Adds what happened.
-    #[must_use]
-    pub fn event(mut self, event: E::Event) -> Self {
-        self.events.push(event);
-        self
-    }
-
-    /// Adds durable work.
-    #[must_use]
-    pub fn then(mut self, work: Work, context: &Context) -> Self {
-        self.effects
-            .push(Effect::new(crate::id::EffectId(context.id()), work, context.now));
-        self
-    }
-
-    /// Adds durable work that is not due yet; see [`crate::kernel::timer`].
-    #[must_use]
-    pub fn then_at(self, due: Timestamp, work: Work, context: &Context) -> Self {
-        let effect = Effect::new(crate::id::EffectId(context.id()), work, due);
-        self.put_new(table::timer(due, effect.id), codec::encode(&effect))
-    }
-
-    /// Adds durable work under an id of the caller's choice, of which only one can be open.
-    #[must_use]
-    pub fn then_as(mut self, id: crate::id::EffectId, work: Work, context: &Context) -> Self {
-        self.conditions.push(Condition::Absent(table::effect(id)));
-        self.effects.push(Effect::new(id, work, context.now));
-        self
-    }
-
-    /// Ends an effect: the batch holds only if the effect is still open.
-    #[must_use]
-    pub fn completes(mut self, effect: crate::id::EffectId) -> Self {
-        let key = table::effect(effect);
-        self.conditions.push(Condition::Present(key.clone()));
-        self.writes.push(Write::Delete { key });
-        self
-    }
-
-    /// Adds a ledger transaction.
-    #[must_use]
-    pub fn post(self, transaction: &Transaction, context: &Context) -> Self {
-        self.put(table::ledger(context.now, context.id()), codec::encode(transaction))
-    }
-
-    /// Lists an entity among what its owner has.
-    #[must_use]
-    pub fn owned(self, owner: &Wallet, kind: Kind, id: u128, context: &Context) -> Self {
-        self.put(table::owned_one(owner, kind, context.now, id), Vec::new())
-    }
-
-    /// Sets a row.
-    #[must_use]
-    pub fn put(mut self, key: RowKey, value: Vec<u8>) -> Self {
-        self.writes.push(Write::Put {
-            key,
-            revision: 0,
-            value,
-        });
-        self
-    }
-
-    /// Sets a row that must not exist.
-    #[must_use]
-    pub fn put_new(mut self, key: RowKey, value: Vec<u8>) -> Self {
-        self.conditions.push(Condition::Absent(key.clone()));
-        self.put(key, value)
-    }
-
-    /// The batch holds only if there is no such row.
-    #[must_use]
-    pub fn requires_absent(mut self, key: RowKey) -> Self {
-        self.conditions.push(Condition::Absent(key));
-        self
-    }
-
-    /// The batch holds only if there is such a row.
-    #[must_use]
-    pub fn requires_present(mut self, key: RowKey) -> Self {
-        self.conditions.push(Condition::Present(key));
-        self
-    }
-
-    /// Removes a row that must exist.
-    #[must_use]
-    pub fn take(mut self, key: RowKey) -> Self {
-        self.conditions.push(Condition::Present(key.clone()));
-        self.writes.push(Write::Delete { key });
-        self
-    }
-
-    /// Brings another entity into being.
-    #[must_use]
-    pub fn open(mut self, opening: Opening) -> Self {
-        self.openings.push(opening);
-        self
-    }
-
-    /// What happens, in order.
-    pub fn events(&self) -> &[E::Event] {
-        &self.events
-    }
-
-    /// The durable work that begins.
-    pub fn effects(&self) -> &[Effect] {
-        &self.effects
-    }
-
-    /// The rows that are written besides the snapshots.
-    pub fn writes(&self) -> &[Write] {
-        &self.writes
-    }
-
-    /// What must hold, the snapshot's revision apart.
-    pub fn conditions(&self) -> &[Condition] {
-        &self.conditions
-    }
-
-    /// The other entities that come into being.
-    pub fn openings(&self) -> &[Opening] {
-        &self.openings
-    }
-
-    /// The reply, once all of this is durable.
-    pub const fn reply(&self) -> &E::Answer {
-        &self.answer
-    }
-
-    pub(crate) fn changes_nothing(&self) -> bool {
-        self.events.is_empty() && self.effects.is_empty() && self.writes.is_empty() && self.openings.is_empty()
-    }
 }
 
 /// The first snapshot of an entity, made by the batch that opens it.

@@ -16,7 +16,8 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::oneshot;
 
 use crate::id::RequestId;
-use crate::kernel::entity::{Decision, Entity, EntityId, Refusal, step};
+use crate::kernel::Decision;
+use crate::kernel::entity::{Entity, EntityId, Refusal, step};
 use crate::kernel::family::FamilyCore;
 use crate::kernel::{Context, Effect, OutOfOrder, table};
 

@@ -1,0 +1,51 @@
+//! The directory of directories: every kind of entity that the engine runs. A product's line here is what gives it actors,
+//! supervisors, passivation and figures.
+
+use ractor::{ActorCell, SpawnErr};
+
+use super::figures::KindFigures;
+use crate::account::Account;
+use crate::card::Card;
+use crate::kernel::family::Ground;
+use crate::kernel::{Entity, Family, Kind};
+use crate::payment::Payment;
+use crate::session::Session;
+
+macro_rules! families {
+    ($($field:ident: $entity:ty,)*) => {
+        /// One family of each kind.
+        #[derive(Clone)]
+        pub(super) struct Families {
+            $(pub(super) $field: Family<$entity>,)*
+        }
+
+        impl Families {
+            /// Every kind, in the order of the fields.
+            pub(super) const KINDS: &'static [Kind] = &[$(<$entity as Entity>::KIND),*];
+
+            /// Starts each with its supervisor under `root`.
+            pub(super) async fn start(ground: &Ground, root: &ActorCell) -> Result<Self, SpawnErr> {
+                Ok(Self {
+                    $($field: Family::start(ground.clone(), root.clone()).await?,)*
+                })
+            }
+
+            /// Sends idle entities to rest.
+            pub(super) fn sweep(&self) {
+                $(self.$field.sweep();)*
+            }
+
+            /// How each stands, in the order of [`Families::KINDS`].
+            pub(super) fn figures(&self) -> Vec<KindFigures> {
+                vec![$(KindFigures::of(&self.$field)),*]
+            }
+        }
+    };
+}
+
+families! {
+    accounts: Account,
+    payments: Payment,
+    cards: Card,
+    sessions: Session,
+}
