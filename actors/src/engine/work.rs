@@ -111,7 +111,7 @@ impl Desk {
 
     /// Prepare, make durable, send, tell. What was prepared by an earlier try is sent again as it is.
     async fn settle(&self, effect: &Effect, id: PaymentId) -> Done {
-        let payment = self.payment(id).await?;
+        let (payment, payments) = (self.payment(id).await?, &self.families.payments);
         let authorization = &payment.claim.authorization;
         let prepared = match &payment.status {
             Status::Settling(prepared) => prepared.clone(),
@@ -123,23 +123,13 @@ impl Desk {
                                 .await,
                         );
                     }
-                    tell(
-                        &self.families.payments,
-                        id,
-                        payment::Command::Prepared(prepared.clone()),
-                    )
-                    .await?;
+                    tell(payments, id, payment::Command::Prepared(prepared.clone())).await?;
                     prepared
                 }
                 Err(error) if self.gives_up(effect, &error) => {
                     let request = effect.origin;
                     tracing::warn!(payment = %id, %request, %error, "a payment could not be sent and is released");
-                    return tell(
-                        &self.families.payments,
-                        id,
-                        payment::Command::Unsendable { effect: effect.id },
-                    )
-                    .await;
+                    return tell(payments, id, payment::Command::Unsendable { effect: effect.id }).await;
                 }
                 Err(error) => return Err(error.into()),
             },
@@ -183,7 +173,7 @@ impl Desk {
             }
             Err(error) => return Err(error.into()),
         };
-        tell(&self.families.payments, id, command).await
+        tell(payments, id, command).await
     }
 
     /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
