@@ -16,7 +16,7 @@ mod text;
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
 pub use sections::{
-    Caps, Engine, Identity, Limits, Operator, PayTo, Payment, Provider, ProviderKind, Recovery, Sandbox, Server,
+    Caps, Engine, Identity, Limits, Operator, PayTo, Payment, Provider, ProviderKind, Rates, Recovery, Sandbox, Server,
     Service, Storage, Stream,
 };
 
@@ -110,6 +110,8 @@ pub struct Config {
     pub sandbox: Sandbox,
     /// Where the service serves.
     pub service: Service,
+    /// What other currencies cost.
+    pub rates: Rates,
     /// What is or will be sold.
     pub products: Products,
 }

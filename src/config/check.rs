@@ -40,6 +40,7 @@ pub(super) fn check(config: &Config) -> Checked {
         self::product(name, product)?;
     }
     codes("service.countries", &config.service.countries)?;
+    rates(config)?;
     if config.is_sandbox() {
         sandbox(config)
     } else {
@@ -216,6 +217,24 @@ fn codes(key: &'static str, list: &[String]) -> Checked {
         list.iter().all(fits),
         key,
         "countries are ISO 3166-1 alpha-2 codes in capitals",
+    )
+}
+
+/// Money is converted by these: none may be zero or misspelled, and a dollar is a dollar.
+fn rates(config: &Config) -> Checked {
+    let key = "rates.usd_per_unit";
+    let rates = &config.rates.usd_per_unit;
+    let code = |code: &String| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase());
+    require(rates.keys().all(code), key, "currencies are ISO 4217 codes in capitals")?;
+    require(
+        rates.values().all(|rate| *rate > Decimal::ZERO),
+        key,
+        "every rate is above zero",
+    )?;
+    require(
+        rates.get("USD") == Some(&Decimal::ONE),
+        key,
+        "USD must be there, and be \"1\"",
     )
 }
 

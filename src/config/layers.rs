@@ -8,10 +8,11 @@ use crate::nearest::nearest;
 /// `config.toml`, compiled in.
 pub const DEFAULTS: &str = include_str!("../../config.toml");
 
-/// Tables whose keys are the operator's to choose; their values are lists.
-const OPEN_TABLES: [&str; 2] = [
-    "products.push_to_card.countries_by_currency",
-    "products.app_payment.countries_by_platform",
+/// Tables whose keys are the operator's to choose, with a value of the type that theirs have.
+const OPEN_TABLES: [(&str, Value); 3] = [
+    ("products.push_to_card.countries_by_currency", Value::Array(Vec::new())),
+    ("products.app_payment.countries_by_platform", Value::Array(Vec::new())),
+    ("rates.usd_per_unit", Value::String(String::new())),
 ];
 
 /// What comes on top of the defaults.
@@ -59,8 +60,8 @@ fn env_key(name: &str) -> Option<String> {
 }
 
 fn overlay(onto: &mut Table, from: Table, origin: &str, path: &str) -> Result<(), ConfigError> {
-    let open = OPEN_TABLES.contains(&path);
-    if open {
+    let open = OPEN_TABLES.into_iter().find(|(open, _)| *open == path);
+    if open.is_some() {
         // A list of names the operator chose replaces the default's, it does not add to them.
         onto.clear();
     }
@@ -70,8 +71,8 @@ fn overlay(onto: &mut Table, from: Table, origin: &str, path: &str) -> Result<()
         } else {
             format!("{path}.{name}")
         };
-        if open {
-            onto.insert(name, typed(&key, &Value::Array(Vec::new()), value, origin)?);
+        if let Some((_, like)) = &open {
+            onto.insert(name, typed(&key, like, value, origin)?);
             continue;
         }
         let Some(current) = onto.get_mut(&name) else {

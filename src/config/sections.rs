@@ -5,16 +5,20 @@
     reason = "config.toml, compiled in beside this, holds the comment of every setting"
 )]
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Timestamp;
 use purser_actors::product::{Cap, Line};
+use rust_decimal::Decimal;
 use serde::Deserialize;
 
 use super::text;
+use crate::provider::rates::RateTable;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -255,6 +259,27 @@ pub struct Sandbox {
     pub faucet_usdc: Usdc,
     pub card_ready_ms: u64,
     pub settle_ms: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rates {
+    pub source: String,
+    #[serde(deserialize_with = "text::moment")]
+    pub as_of: Timestamp,
+    #[serde(deserialize_with = "text::decimals")]
+    pub usd_per_unit: BTreeMap<String, Decimal>,
+}
+
+impl Rates {
+    /// As the port gives it.
+    pub fn table(&self) -> RateTable {
+        RateTable {
+            source: self.source.clone(),
+            as_of: self.as_of,
+            usd_per_unit: self.usd_per_unit.clone(),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -244,3 +244,31 @@ fn the_public_url_follows_the_socket_unless_it_is_set() {
         .server;
     assert_eq!(named.public_url("0.0.0.0:9".parse().unwrap()), "https://pay.example");
 }
+
+// Aim: rates are exact, a table of the operator's replaces ours, and one that money cannot be converted by is refused.
+#[test]
+fn rates_are_exact_and_replaced_as_a_whole() {
+    let defaults = Config::load(&Sources::default()).unwrap();
+    let rates = defaults.rates.table();
+    assert_eq!(rates.usd_per_unit["JPY"].to_string(), "0.00661");
+    assert_eq!(
+        crate::identity::rfc3339::format(rates.as_of),
+        "2026-11-20T00:00:00.000Z"
+    );
+    let table = |text: &str| Config::load(&file(&format!("[rates.usd_per_unit]\n{text}")));
+    let own = table("USD = \"1\"\nCHF = \"1.1\"").unwrap().rates.usd_per_unit;
+    assert_eq!(own.keys().collect::<Vec<_>>(), ["CHF", "USD"]);
+    for wrong in [
+        "EUR = \"1.1\"",
+        "USD = \"1.01\"",
+        "USD = \"1\"\nEUR = \"0\"",
+        "USD = \"1\"\nEUR = \"-1\"",
+        "USD = \"1\"\nEUR = \"1e3\"",
+        "USD = \"1\"\nEUR = 1.1",
+        "USD = \"1\"\neur = \"1.1\"",
+        "USD = \"1\"\nEURO = \"1.1\"",
+    ] {
+        assert!(table(wrong).is_err(), "{wrong}");
+    }
+    assert!(Config::load(&file("[rates]\nas_of = \"yesterday\"")).is_err());
+}

@@ -1,5 +1,6 @@
-//! Values written as text: exact decimals, and an address that may be absent.
+//! Values written as text: exact decimals, times, and an address that may be absent.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use purser_actors::money::{Cents, Usdc};
@@ -50,14 +51,34 @@ pub(super) fn maybe_moment<'de, D: Deserializer<'de>>(from: D) -> Result<Option<
     if text.is_empty() {
         return Ok(None);
     }
-    let wrong = || D::Error::custom(format!("{text:?} is not a moment such as 2026-11-20T00:00:00Z"));
-    rfc3339::parse(&text).map(Some).ok_or_else(wrong)
+    moment_of(&text).map(Some).map_err(D::Error::custom)
 }
 
 /// A rate or fee: digits with an optional fraction, no sign, no exponent.
 pub(super) fn decimal<'de, D: Deserializer<'de>>(from: D) -> Result<Decimal, D::Error> {
     let text = String::deserialize(from)?;
     plain_decimal(&text).map_err(D::Error::custom)
+}
+
+/// Rates by name.
+pub(super) fn decimals<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Decimal>, D::Error> {
+    let texts = BTreeMap::<String, String>::deserialize(from)?;
+    let read = |(name, text): (String, String)| {
+        let rate = plain_decimal(&text).map_err(|e| D::Error::custom(format!("{name}: {e}")))?;
+        Ok((name, rate))
+    };
+    texts.into_iter().map(read).collect()
+}
+
+/// A moment in RFC 3339.
+pub(super) fn moment<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+    let text = String::deserialize(from)?;
+    moment_of(&text).map_err(D::Error::custom)
+}
+
+fn moment_of(text: &str) -> Result<Timestamp, String> {
+    let wrong = || format!("{text:?} is not a moment such as 2026-11-20T00:00:00Z");
+    rfc3339::parse(text).ok_or_else(wrong)
 }
 
 fn plain_decimal(text: &str) -> Result<Decimal, String> {

@@ -7,6 +7,7 @@
 mod book;
 mod card;
 pub mod fault;
+pub mod rates;
 
 use std::path::Path;
 use std::sync::Arc;

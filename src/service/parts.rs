@@ -18,6 +18,7 @@ use crate::checkout::Blockhashes;
 use crate::config::Config;
 use crate::payment::RecentBlockhash;
 use crate::provider::VaultedIssuer;
+use crate::provider::sandbox::rates::SandboxRates;
 use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::system::{SystemClock, SystemEntropy};
@@ -70,6 +71,8 @@ pub struct World {
     pub settlement: Arc<SandboxSettlement>,
     /// Makes cards.
     pub issuer: Arc<SandboxIssuer>,
+    /// Says what currencies cost.
+    pub rates: Arc<SandboxRates>,
     /// Seals their numbers.
     pub vault: Arc<Vault>,
     /// Now.
@@ -99,6 +102,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     Ok(World {
         settlement: Arc::new(settlement),
         issuer: Arc::new(issuer),
+        rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
         vault: Arc::new(vault),
         clock,
         entropy,
