@@ -5,6 +5,7 @@
 //!
 //! - A request: [`http`] (sockets, the front, routes) → [`checkout`] for a paid one, with [`prices`] and [`payment`] →
 //!   the engine → [`stream`] for whoever watches.
+//! - Names that people type, found: [`search`].
 //! - Who asks: [`identity`]. Card numbers: [`vault`].
 //! - The engine's ports: [`settlement`] (chains), [`provider`] (card issuers), [`system`] (time and chance); [`sandbox`] is
 //!   what their pretended sides share.
@@ -23,6 +24,7 @@ pub mod payment;
 pub mod prices;
 pub mod provider;
 pub mod sandbox;
+pub mod search;
 pub mod secret;
 pub mod service;
 pub mod settlement;

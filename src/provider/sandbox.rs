@@ -7,7 +7,10 @@
 mod book;
 mod card;
 pub mod fault;
+pub mod gift_cards;
+pub mod merchants;
 pub mod rates;
+mod rules;
 
 use std::path::Path;
 use std::sync::Arc;

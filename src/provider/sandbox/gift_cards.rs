@@ -1,0 +1,421 @@
+//! The sandbox's gift cards: products of its own, orders idempotent by key in a file of their own that is synced before it
+//! answers, stock that sells out, and products that force an outcome.
+
+mod book;
+mod catalog;
+pub mod fault;
+mod redemption;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::money::Cents;
+use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
+use rust_decimal::Decimal;
+
+use self::book::{Book, Ordered, Record};
+use self::catalog::Catalog;
+use self::fault::{GiftFault, Magic, magic_of};
+use super::rules::{Rule, Rules};
+use crate::provider::gift_cards::{GiftAnswer, GiftCatalog, GiftPage, GiftProduct, GiftSearch, Offer, OrderGiftCard};
+use crate::sandbox::record_log::{LogError, RecordLog};
+
+const KIND: [u8; 8] = *b"SBXGFT01";
+/// What the caller is told to wait at most before it asks again.
+const RETRY_AT_MOST_MS: u64 = 5_000;
+
+/// How the sandbox's catalog behaves.
+#[derive(Clone, Copy, Debug)]
+pub struct GiftSettings {
+    /// From the order until the gift card is ready, in milliseconds.
+    pub ready_after_ms: u64,
+    /// The same for the slow magic product.
+    pub slow_ready_after_ms: u64,
+    /// How long a call takes that times out, in milliseconds.
+    pub timeout_after_ms: u64,
+}
+
+impl Default for GiftSettings {
+    fn default() -> Self {
+        Self {
+            ready_after_ms: 2_000,
+            slow_ready_after_ms: 10_000,
+            timeout_after_ms: 1_000,
+        }
+    }
+}
+
+/// A simulated catalog.
+pub struct SandboxGiftCards {
+    settings: GiftSettings,
+    clock: Arc<dyn Clock>,
+    catalog: Catalog,
+    book: Mutex<Book>,
+    log: RecordLog,
+    faults: Rules<GiftFault>,
+}
+
+/// The catalog at a glance.
+#[derive(Clone, Debug)]
+pub struct GiftsState {
+    /// Products in it.
+    pub products: usize,
+    /// Of these, sold out.
+    pub sold_out: usize,
+    /// Gift cards made or being made.
+    pub gift_cards: usize,
+    /// Orders refused for good.
+    pub declined: usize,
+    /// The faults waiting for a call.
+    pub rules: Vec<Rule<GiftFault>>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+/// Why the catalog cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The list of products.
+    #[error("products: {0}")]
+    Products(String),
+    /// The file of orders.
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+/// An order's outcome under the lock.
+enum Taken {
+    Stumble,
+    Conflict,
+    Old(Ordered),
+    New(Ordered),
+}
+
+impl SandboxGiftCards {
+    /// Opens or makes `gift_cards.orders` in the directory, which must exist.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open(directory: &Path, settings: GiftSettings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        let catalog = Catalog::read(catalog::PRODUCTS).map_err(OpenError::Products)?;
+        let mut book = Book::default();
+        let log = RecordLog::open(&directory.join("gift_cards.orders"), KIND, |bytes| {
+            book.apply(Record::decode(bytes)?);
+            Ok(())
+        })?;
+        Ok(Self {
+            settings,
+            clock,
+            catalog,
+            book: Mutex::new(book),
+            log,
+            faults: Rules::default(),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, fault: GiftFault, remaining: Option<u32>) {
+        self.faults.add(Rule { fault, remaining });
+    }
+
+    /// Makes the catalog well again; stock and prices stay.
+    pub fn clear_faults(&self) {
+        self.faults.clear();
+    }
+
+    /// Sets a product's stock, durably. False for no product.
+    ///
+    /// # Errors
+    /// When the file has stopped.
+    pub async fn set_stock(&self, product_id: &str, stock: u32) -> Result<bool, LogError> {
+        let product = product_id.to_owned();
+        self.change(product_id, Record::Stock { product, stock }).await
+    }
+
+    /// Sets a product's fee rate, durably. False for no product.
+    ///
+    /// # Errors
+    /// When the file has stopped.
+    pub async fn set_fee_rate(&self, product_id: &str, fee_rate: Decimal) -> Result<bool, LogError> {
+        let record = Record::Price {
+            product: product_id.to_owned(),
+            fee_rate: fee_rate.to_string(),
+        };
+        self.change(product_id, record).await
+    }
+
+    async fn change(&self, product_id: &str, record: Record) -> Result<bool, LogError> {
+        if self.catalog.get(product_id).is_none() {
+            return Ok(false);
+        }
+        let durable = {
+            let mut book = self.book.lock();
+            let durable = self.log.append(record.encode());
+            book.apply(record);
+            durable
+        };
+        durable.wait().await.map(|()| true)
+    }
+
+    /// Totals and faults, durably.
+    ///
+    /// # Errors
+    /// When the file has stopped.
+    pub async fn state(&self) -> Result<GiftsState, LogError> {
+        let (state, durable) = {
+            let book = self.book.lock();
+            let (gift_cards, declined) = book.totals();
+            let all = self.catalog.all();
+            let state = GiftsState {
+                products: all.len(),
+                sold_out: all.iter().filter(|listed| book.stock(listed) == 0).count(),
+                gift_cards,
+                declined,
+                rules: self.faults.waiting(),
+                faults_injected: self.faults.injected(),
+            };
+            (state, self.log.barrier())
+        };
+        durable.wait().await.map(|()| state)
+    }
+
+    /// What a fault does before the catalog has understood the call.
+    async fn before(&self, operation: &'static str, fault: Option<GiftFault>) -> Result<(), PortError> {
+        match fault {
+            Some(GiftFault::Unreachable) => Err(failed(
+                operation,
+                ErrorKind::Temporary,
+                "the sandbox's catalog is unreachable",
+            )),
+            // Nonsense says nothing about what happened behind it.
+            Some(GiftFault::Garbage) => Err(failed(
+                operation,
+                ErrorKind::Unknown,
+                "the answer is not a catalog's answer",
+            )),
+            Some(GiftFault::Slow { ms }) => {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn page(&self, wanted: &GiftSearch) -> Option<GiftPage> {
+        let (found, facets) = self.catalog.find(wanted);
+        let from = match &wanted.starting_after {
+            None => 0,
+            Some(id) => found.iter().position(|listed| listed.product.product_id == *id)? + 1,
+        };
+        let rest = &found[from..];
+        let book = self.book.lock();
+        Some(GiftPage {
+            products: rest
+                .iter()
+                .take(wanted.limit)
+                .map(|listed| book.now_of(listed))
+                .collect(),
+            count: found.len(),
+            has_more: rest.len() > wanted.limit,
+            facets,
+        })
+    }
+
+    fn look(&self, product_id: &str, country: &str, amount: Cents) -> Offer {
+        let Some(product) = self
+            .catalog
+            .get(product_id)
+            .map(|listed| self.book.lock().now_of(listed))
+        else {
+            return Offer::UnknownProduct;
+        };
+        if !product.reach.covers(country) {
+            return Offer::NotInCountry;
+        }
+        if !product.values.offer(amount) {
+            return Offer::NotThisAmount(product.values);
+        }
+        if !product.in_stock {
+            return Offer::OutOfStock;
+        }
+        Offer::Open {
+            currency: product.currency,
+            fee_rate: product.fee_rate,
+        }
+    }
+
+    async fn take_order(&self, order: &OrderGiftCard) -> Result<GiftAnswer, PortError> {
+        const CALL: &str = "order_gift_card";
+        let fault = self.faults.take(|_| true);
+        self.before(CALL, fault).await?;
+        let magic = magic_of(&order.product_id);
+        // What the book would refuse anyway is refused under its lock; this reads what never changes.
+        let looked = self.look(&order.product_id, &order.country, order.amount);
+        let (taken, now, twice, durable) = {
+            let mut book = self.book.lock();
+            book.now = book.now.max(self.clock.now());
+            let now = book.now;
+            let taken = self.decide(&mut book, order, &looked, fault, now);
+            let twice = magic == Some(Magic::AnsweredTwice) && book.repeats(order.key, &taken_of(&taken), now);
+            let durable = match &taken {
+                Taken::New(new) => {
+                    let record = Record::Ordered(new.clone());
+                    let durable = self.log.append(record.encode());
+                    book.apply(record);
+                    durable
+                }
+                _ => self.log.barrier(),
+            };
+            (taken, now, twice, durable)
+        };
+        let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
+        durable.wait().await.map_err(stopped)?;
+        let (known, fresh) = match taken {
+            Taken::Stumble => {
+                return Err(failed(
+                    CALL,
+                    ErrorKind::Temporary,
+                    "the catalog is busy (magic product)",
+                ));
+            }
+            Taken::Conflict => {
+                let message = "this key belongs to an order with another content";
+                return Err(failed(CALL, ErrorKind::Permanent, message));
+            }
+            Taken::Old(known) => (known, false),
+            Taken::New(known) => (known, true),
+        };
+        if fault == Some(GiftFault::Timeout) || (fresh && magic == Some(Magic::TimeoutAfterSuccess)) {
+            tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
+            return Err(failed(CALL, ErrorKind::Unknown, "no answer in time"));
+        }
+        if fresh && magic == Some(Magic::GarbageAfterSuccess) {
+            return Err(failed(CALL, ErrorKind::Unknown, "the answer is not a catalog's answer"));
+        }
+        let again = twice || (!fresh && fault == Some(GiftFault::Twice));
+        Ok(self.answer(known, now, fresh || again))
+    }
+
+    fn decide(
+        &self,
+        book: &mut Book,
+        order: &OrderGiftCard,
+        looked: &Offer,
+        fault: Option<GiftFault>,
+        now: Timestamp,
+    ) -> Taken {
+        if let Some(known) = book.order(order.key) {
+            return if known.is(order) {
+                Taken::Old(known.clone())
+            } else {
+                Taken::Conflict
+            };
+        }
+        let magic = magic_of(&order.product_id);
+        if magic == Some(Magic::TemporaryTwice) && book.stumbles(order.key) {
+            return Taken::Stumble;
+        }
+        let delay = match magic {
+            Some(Magic::Slow) => self.settings.slow_ready_after_ms,
+            _ => self.settings.ready_after_ms,
+        };
+        let declined = match (fault, magic) {
+            (Some(GiftFault::Decline), _) | (_, Some(Magic::Declined)) => Some("declined_by_brand"),
+            (Some(GiftFault::OutOfStock), _) | (_, Some(Magic::SoldOutAtOrder)) => Some("out_of_stock"),
+            (_, Some(Magic::DearerAtOrder)) => Some("price_changed"),
+            _ => self.refusal(book, order, looked),
+        };
+        Taken::New(Ordered::new(order, now, now.plus_ms(delay), declined))
+    }
+
+    fn refusal(&self, book: &Book, order: &OrderGiftCard, looked: &Offer) -> Option<&'static str> {
+        match looked {
+            Offer::UnknownProduct => return Some("unknown_product"),
+            Offer::NotInCountry => return Some("not_in_country"),
+            Offer::NotThisAmount(_) => return Some("amount_not_offered"),
+            Offer::OutOfStock | Offer::Open { .. } => {}
+        }
+        // Looked at again, under the lock: the last one is sold once.
+        let now = self.catalog.get(&order.product_id).map(|listed| book.now_of(listed));
+        match now {
+            Some(product) if !product.in_stock => Some("out_of_stock"),
+            Some(product) if product.fee_rate > order.fee_rate => Some("price_changed"),
+            Some(_) => None,
+            None => Some("unknown_product"),
+        }
+    }
+
+    fn answer(&self, known: Ordered, now: Timestamp, first: bool) -> GiftAnswer {
+        if let Some(reason) = known.declined {
+            return GiftAnswer::Declined { reason };
+        }
+        let left = known.ready_at.0.saturating_sub(now.0);
+        let retry_after_ms = left.clamp(1, RETRY_AT_MOST_MS);
+        if first {
+            return GiftAnswer::Accepted { retry_after_ms };
+        }
+        match self.catalog.get(&known.product) {
+            Some(listed) if left == 0 => GiftAnswer::Ready(redemption::redemption(listed.redeem, known.key)),
+            _ => GiftAnswer::Pending { retry_after_ms },
+        }
+    }
+}
+
+fn taken_of(taken: &Taken) -> Option<Ordered> {
+    match taken {
+        Taken::Old(known) => Some(known.clone()),
+        _ => None,
+    }
+}
+
+fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.to_owned(),
+    }
+}
+
+impl GiftCatalog for SandboxGiftCards {
+    fn search<'a>(&'a self, wanted: &'a GiftSearch) -> BoxFuture<'a, Result<Option<GiftPage>, PortError>> {
+        Box::pin(async move {
+            let fault = self.faults.take(GiftFault::meets_reading);
+            self.before("search_gift_cards", fault).await?;
+            Ok(self.page(wanted))
+        })
+    }
+
+    fn product<'a>(&'a self, product_id: &'a str) -> BoxFuture<'a, Result<Option<GiftProduct>, PortError>> {
+        Box::pin(async move {
+            let fault = self.faults.take(GiftFault::meets_reading);
+            self.before("gift_product", fault).await?;
+            let listed = self.catalog.get(product_id);
+            Ok(listed.map(|listed| self.book.lock().now_of(listed)))
+        })
+    }
+
+    fn offer<'a>(
+        &'a self,
+        product_id: &'a str,
+        country: &'a str,
+        amount: Cents,
+    ) -> BoxFuture<'a, Result<Offer, PortError>> {
+        Box::pin(async move {
+            let fault = self.faults.take(GiftFault::meets_looking);
+            self.before("gift_offer", fault).await?;
+            if fault == Some(GiftFault::OutOfStock) {
+                return Ok(Offer::OutOfStock);
+            }
+            Ok(self.look(product_id, country, amount))
+        })
+    }
+
+    fn order<'a>(&'a self, order: &'a OrderGiftCard) -> BoxFuture<'a, Result<GiftAnswer, PortError>> {
+        Box::pin(self.take_order(order))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! The products, from a file that is compiled in, and how they are found. What changes (stock, price) is the caller's.
+
+use std::collections::BTreeMap;
+
+use purser_actors::money::Cents;
+use rust_decimal::Decimal;
+
+use crate::provider::gift_cards::{GiftFacets, GiftProduct, GiftSearch, Reach, Values};
+use crate::search::{Name, Wanted, ranked};
+
+pub(super) const PRODUCTS: &str = include_str!("products.tsv");
+
+/// What opens a gift card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Redeem {
+    Url,
+    Code,
+    CodeAndPin,
+}
+
+/// A product as the file has it.
+#[derive(Debug)]
+pub(super) struct Listed {
+    /// As it was when the file was written.
+    pub(super) product: GiftProduct,
+    pub(super) stock: u32,
+    pub(super) redeem: Redeem,
+    /// Product, brand and category.
+    names: Vec<Name>,
+}
+
+/// All of them, in the file's order.
+#[derive(Debug)]
+pub(super) struct Catalog {
+    listed: Vec<Listed>,
+    by_id: BTreeMap<String, usize>,
+}
+
+impl Catalog {
+    /// One line a product; an error names the line.
+    pub(super) fn read(text: &str) -> Result<Self, String> {
+        let mut listed = Vec::new();
+        let mut by_id = BTreeMap::new();
+        let lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        for (n, line) in lines {
+            let one = Listed::read(line).ok_or_else(|| format!("line {}: not a product", n + 1))?;
+            let id = one.product.product_id.clone();
+            if by_id.insert(id, listed.len()).is_some() {
+                return Err(format!("line {}: the product is there twice", n + 1));
+            }
+            listed.push(one);
+        }
+        Ok(Self { listed, by_id })
+    }
+
+    pub(super) fn all(&self) -> &[Listed] {
+        &self.listed
+    }
+
+    pub(super) fn get(&self, product_id: &str) -> Option<&Listed> {
+        self.listed.get(*self.by_id.get(product_id)?)
+    }
+
+    /// What fits, best first, and what each choice of a filter would leave.
+    pub(super) fn find(&self, wanted: &GiftSearch) -> (Vec<&Listed>, GiftFacets) {
+        let asked = wanted.q.as_deref().map(Wanted::new);
+        let named = ranked(self.listed.iter().map(|listed| {
+            let points = match &asked {
+                None => 1,
+                Some(None) => 0,
+                Some(Some(asked)) => listed.names.iter().map(|name| asked.points(name)).max().unwrap_or(0),
+            };
+            (points, listed)
+        }));
+        let facets = facets(&named, wanted);
+        let fits = |listed: &&Listed| Fit::of(&listed.product, wanted).all();
+        (named.into_iter().filter(fits).collect(), facets)
+    }
+}
+
+/// Which filters a product passes.
+struct Fit {
+    country: bool,
+    currency: bool,
+    category: bool,
+}
+
+impl Fit {
+    fn of(product: &GiftProduct, wanted: &GiftSearch) -> Self {
+        let passes = |filter: &Option<String>, test: &dyn Fn(&str) -> bool| filter.as_deref().is_none_or(test);
+        Self {
+            country: passes(&wanted.country, &|country| product.reach.covers(country)),
+            currency: passes(&wanted.currency, &|currency| product.currency == currency),
+            category: passes(&wanted.category, &|category| {
+                product.category.eq_ignore_ascii_case(category)
+            }),
+        }
+    }
+
+    const fn all(&self) -> bool {
+        self.country && self.currency && self.category
+    }
+}
+
+fn facets(named: &[&Listed], wanted: &GiftSearch) -> GiftFacets {
+    let mut facets = GiftFacets::default();
+    let mut borderless = 0;
+    for listed in named {
+        let product = &listed.product;
+        let fit = Fit::of(product, wanted);
+        if fit.currency && fit.category {
+            match &product.reach {
+                Reach::Borderless => borderless += 1,
+                Reach::Countries(codes) => codes.iter().for_each(|code| count(&mut facets.countries, code)),
+            }
+        }
+        if fit.country && fit.category {
+            count(&mut facets.currencies, &product.currency);
+        }
+        if fit.country && fit.currency {
+            count(&mut facets.categories, &product.category);
+        }
+    }
+    facets
+        .countries
+        .values_mut()
+        .for_each(|products| *products += borderless);
+    facets
+}
+
+fn count(facet: &mut BTreeMap<String, usize>, value: &str) {
+    *facet.entry(value.to_owned()).or_default() += 1;
+}
+
+impl Listed {
+    fn read(line: &str) -> Option<Self> {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [
+            id,
+            name,
+            brand,
+            category,
+            countries,
+            currency,
+            values,
+            fee_rate,
+            stock,
+            redeem,
+            description,
+            terms,
+        ] = fields.try_into().ok()?;
+        let reach = match countries {
+            "*" => Reach::Borderless,
+            codes => Reach::Countries(codes.split(' ').map(str::to_owned).collect()),
+        };
+        Some(Self {
+            names: [name, brand, category]
+                .into_iter()
+                .map(Name::new)
+                .collect::<Option<_>>()?,
+            product: GiftProduct {
+                product_id: id.to_owned(),
+                name: name.to_owned(),
+                brand: brand.to_owned(),
+                category: category.to_owned(),
+                reach,
+                currency: currency.to_owned(),
+                values: values_of(values)?,
+                fee_rate: Decimal::from_str_exact(fee_rate).ok()?,
+                in_stock: stock != "0",
+                description: description.to_owned(),
+                terms: terms.to_owned(),
+            },
+            stock: stock.parse().ok()?,
+            redeem: match redeem {
+                "url" => Redeem::Url,
+                "code" => Redeem::Code,
+                "code+pin" => Redeem::CodeAndPin,
+                _ => return None,
+            },
+        })
+    }
+}
+
+/// `10 25 50`, or `5..500/1`.
+fn values_of(text: &str) -> Option<Values> {
+    let amount = |text: &str| Cents::parse(text).ok().filter(|a| *a > Cents::ZERO);
+    if let Some((least, rest)) = text.split_once("..") {
+        let (most, step) = rest.split_once('/')?;
+        let (least, most, step) = (amount(least)?, amount(most)?, amount(step)?);
+        return (least < most).then_some(Values::Range { least, most, step });
+    }
+    let amounts: Vec<Cents> = text.split(' ').map(amount).collect::<Option<_>>()?;
+    amounts.is_sorted_by(|a, b| a < b).then_some(Values::Fixed(amounts))
+}

@@ -1,0 +1,385 @@
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_actors::id::EffectId;
+use tempfile::TempDir;
+
+use super::*;
+use crate::config::{Config, Sources};
+use crate::provider::gift_cards::{Reach, Redemption};
+
+struct Hand(AtomicU64);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+struct World {
+    dir: TempDir,
+    clock: Arc<Hand>,
+    gifts: SandboxGiftCards,
+}
+
+fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxGiftCards {
+    let settings = GiftSettings {
+        timeout_after_ms: 1,
+        ..GiftSettings::default()
+    };
+    SandboxGiftCards::open(dir.path(), settings, clock.clone()).unwrap()
+}
+
+fn world() -> World {
+    let (dir, clock) = (
+        tempfile::tempdir().unwrap(),
+        Arc::new(Hand(AtomicU64::new(1_768_473_000_000))),
+    );
+    let gifts = open(&dir, &clock);
+    World { dir, clock, gifts }
+}
+
+impl World {
+    fn wait(&self, ms: u64) {
+        self.clock.0.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    fn restarted(self) -> Self {
+        let Self { dir, clock, gifts } = self;
+        drop(gifts);
+        let gifts = open(&dir, &clock);
+        Self { dir, clock, gifts }
+    }
+
+    /// What an order's answer is called, or its error's kind.
+    async fn said(&self, order: &OrderGiftCard) -> String {
+        match self.gifts.order(order).await {
+            Ok(GiftAnswer::Accepted { .. }) => "accepted".into(),
+            Ok(GiftAnswer::Pending { .. }) => "pending".into(),
+            Ok(GiftAnswer::Ready(_)) => "ready".into(),
+            Ok(GiftAnswer::Declined { reason }) => reason,
+            Err(error) => format!("{:?}", error.kind),
+        }
+    }
+
+    async fn redemption(&self, order: &OrderGiftCard) -> Redemption {
+        match self.gifts.order(order).await {
+            Ok(GiftAnswer::Ready(redemption)) => redemption,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn made(&self) -> usize {
+        self.gifts.state().await.unwrap().gift_cards
+    }
+}
+
+fn order(key: u128, product_id: &str, amount: u64) -> OrderGiftCard {
+    OrderGiftCard {
+        key: EffectId(key),
+        product_id: product_id.to_owned(),
+        country: "US".to_owned(),
+        amount: Cents::new(amount),
+        fee_rate: Decimal::new(48, 3),
+    }
+}
+
+const FERNHILL: &str = "gift_fernhill_grocers_us";
+
+// Aim: as many products and countries as promised, each within what is sold: range, fee, country, currency with a rate.
+#[test]
+fn every_product_can_be_sold() {
+    let catalog = Catalog::read(catalog::PRODUCTS).unwrap();
+    let config = Config::load(&Sources::default()).unwrap();
+    let (rates, sold) = (config.rates.table(), &config.products.gift_card);
+    assert!(catalog.all().len() >= 200, "{}", catalog.all().len());
+    let mut countries = BTreeSet::new();
+    for listed in catalog.all() {
+        let product = &listed.product;
+        let id = &product.product_id;
+        for end in [product.values.ends().0, product.values.ends().1] {
+            let usd = Cents::ceil_to_cent(rates.to_usd(end.decimal(), &product.currency).unwrap()).unwrap();
+            assert!(usd >= sold.min && usd <= sold.max, "{id}: {usd}");
+            assert!(product.values.offer(end), "{id}");
+        }
+        assert!(product.fee_rate <= sold.fee_rate, "{id}");
+        assert!(product.name.chars().all(|c| !c.is_control() && c != '<'), "{id}");
+        if let Reach::Countries(codes) = &product.reach {
+            assert!(codes.iter().all(|code| sold.countries.serves(code)), "{id}");
+            countries.extend(codes.iter().cloned());
+        }
+    }
+    assert!(countries.len() >= 30, "{}", countries.len());
+    let currencies: BTreeSet<_> = catalog.all().iter().map(|l| &l.product.currency).collect();
+    assert!(currencies.len() >= 15 && currencies.iter().all(|c| rates.usd_per_unit.contains_key(*c)));
+    assert!(
+        catalog.all().iter().any(|l| l.stock == 0),
+        "something is sold out from the start"
+    );
+    for (id, ..) in fault::magic_products() {
+        assert!(
+            catalog.get(id).is_some_and(|l| l.product.reach == Reach::Borderless),
+            "{id}"
+        );
+    }
+}
+
+// Aim: a range ends at its edges and goes in its steps; a list has what it lists.
+#[test]
+fn case_25_amounts_end_at_their_edges() {
+    let cents = Cents::new;
+    let range = Values::Range {
+        least: cents(2_500),
+        most: cents(10_000),
+        step: cents(500),
+    };
+    let offered: Vec<u64> = (0..=10_500).filter(|a| range.offer(cents(*a))).collect();
+    assert_eq!(offered, (5..=20).map(|n| n * 500).collect::<Vec<_>>());
+    let fixed = Values::Fixed(vec![cents(1_000), cents(2_500)]);
+    let offered: Vec<u64> = (0..=3_000).filter(|a| fixed.offer(cents(*a))).collect();
+    assert_eq!(offered, [1_000, 2_500]);
+}
+
+// Aim: one key makes one gift card with the same redemption data, over every repetition and a restart.
+#[tokio::test]
+async fn one_key_makes_one_gift_card() {
+    let world = world();
+    let wanted = order(1, FERNHILL, 5_000);
+    assert_eq!(world.said(&wanted).await, "accepted");
+    assert_eq!(world.said(&wanted).await, "pending");
+    let world = world.restarted();
+    assert_eq!(world.said(&wanted).await, "pending");
+    world.wait(2_000);
+    let first = world.redemption(&wanted).await;
+    let world = world.restarted();
+    let second = world.redemption(&wanted).await;
+    let open = |r: &Redemption| {
+        let text = |s: &Option<crate::secret::Secret<String>>| s.as_ref().map(|s| s.expose_secret().clone());
+        (text(&r.redemption_url), text(&r.redemption_code), text(&r.pin_code))
+    };
+    assert_eq!(open(&first), open(&second));
+    let (url, code, pin) = open(&first);
+    assert!(url.is_none() && code.is_some_and(|c| c.len() == 19) && pin.is_some_and(|p| p.len() == 4));
+    assert_eq!(world.made().await, 1);
+    for other in [order(1, FERNHILL, 5_100), order(1, "gift_lumenflix_us", 5_000)] {
+        assert_eq!(world.said(&other).await, "Permanent");
+    }
+    assert_eq!(world.made().await, 1);
+    assert!(!format!("{first:?}").contains('-'), "nothing of the code is printed");
+}
+
+// Aim: the last one is sold once, whoever asks; sold out shows in the search, and stays over a restart.
+#[tokio::test]
+async fn the_last_one_is_sold_once() {
+    let world = world();
+    assert!(world.gifts.set_stock(FERNHILL, 1).await.unwrap());
+    let (one, other) = (order(1, FERNHILL, 5_000), order(2, FERNHILL, 5_000));
+    let said = tokio::join!(world.said(&one), world.said(&other));
+    let mut said = [said.0, said.1];
+    said.sort();
+    assert_eq!(said, ["accepted", "out_of_stock"]);
+    let world = world.restarted();
+    let look = world.gifts.offer(FERNHILL, "US", Cents::new(5_000)).await.unwrap();
+    assert_eq!(look, Offer::OutOfStock);
+    assert!(!world.gifts.product(FERNHILL).await.unwrap().unwrap().in_stock);
+    assert!(world.gifts.set_stock(FERNHILL, 1).await.unwrap());
+    assert_eq!(world.said(&other).await, "out_of_stock", "a refusal is for good");
+    assert_eq!(world.said(&order(3, FERNHILL, 5_000)).await, "accepted");
+    assert!(!world.gifts.set_stock("gift_nowhere", 1).await.unwrap());
+}
+
+// Aim: a price that rose after the quote is a refusal, a price that fell is not.
+#[tokio::test]
+async fn a_risen_price_is_refused() {
+    let world = world();
+    let quoted = |key, thousandths| OrderGiftCard {
+        fee_rate: Decimal::new(thousandths, 3),
+        ..order(key, FERNHILL, 5_000)
+    };
+    assert_eq!(world.said(&quoted(1, 20)).await, "accepted");
+    assert!(world.gifts.set_fee_rate(FERNHILL, Decimal::new(30, 3)).await.unwrap());
+    assert_eq!(world.said(&quoted(2, 20)).await, "price_changed");
+    let world = world.restarted();
+    assert_eq!(world.said(&quoted(3, 20)).await, "price_changed");
+    assert_eq!(world.said(&quoted(4, 40)).await, "accepted");
+    let Offer::Open { fee_rate, .. } = world.gifts.offer(FERNHILL, "US", Cents::new(5_000)).await.unwrap() else {
+        panic!("it is open");
+    };
+    assert_eq!(fee_rate, Decimal::new(30, 3));
+}
+
+// Aim: what can be known before the payment is said before it, in this order.
+#[tokio::test]
+async fn an_offer_says_what_is_wrong() {
+    let world = world();
+    let look =
+        async |id: &str, country: &str, amount| world.gifts.offer(id, country, Cents::new(amount)).await.unwrap();
+    assert_eq!(look("gift_nowhere", "FR", 1).await, Offer::UnknownProduct);
+    assert_eq!(look(FERNHILL, "FR", 1).await, Offer::NotInCountry);
+    assert!(matches!(
+        look(FERNHILL, "US", 1).await,
+        Offer::NotThisAmount(Values::Range { .. })
+    ));
+    assert!(matches!(
+        look("gift_openhand_charity", "JP", 2_000).await,
+        Offer::Open { .. }
+    ));
+    for (key, id, country, reason) in [
+        (1, "gift_nowhere", "US", "unknown_product"),
+        (2, FERNHILL, "FR", "not_in_country"),
+    ] {
+        let wanted = OrderGiftCard {
+            country: country.into(),
+            ..order(key, id, 5_000)
+        };
+        assert_eq!(world.said(&wanted).await, reason);
+    }
+    assert_eq!(world.said(&order(3, FERNHILL, 1)).await, "amount_not_offered");
+    assert_eq!(world.made().await, 0);
+}
+
+// Aim: every magic product and every fault ends as one gift card or as a definite refusal, asked until it says so.
+#[tokio::test]
+async fn whatever_goes_wrong_one_key_makes_at_most_one() {
+    use fault::Magic::*;
+    let world = world();
+    for (key, (id, magic, _)) in (1..).zip(fault::magic_products()) {
+        let wanted = order(key, id, 5_000);
+        let mut said = Vec::new();
+        for _ in 0..6 {
+            said.push(world.said(&wanted).await);
+            world.wait(2_000);
+        }
+        let expected: [&str; 3] = match magic {
+            Declined => ["declined_by_brand"; 3],
+            SoldOutAtOrder => ["out_of_stock"; 3],
+            DearerAtOrder => ["price_changed"; 3],
+            Slow => ["accepted", "pending", "pending"],
+            TimeoutAfterSuccess | GarbageAfterSuccess => ["Unknown", "ready", "ready"],
+            TemporaryTwice => ["Temporary", "Temporary", "accepted"],
+            AnsweredTwice => ["accepted", "accepted", "ready"],
+        };
+        assert_eq!(said[..3], expected, "{id}");
+        let ends = if expected[0] == expected[2] && magic != Slow {
+            expected[0]
+        } else {
+            "ready"
+        };
+        assert_eq!(said[5], ends, "{id}");
+        let look = world.gifts.offer(id, "JP", Cents::new(5_000)).await.unwrap();
+        assert!(
+            matches!(look, Offer::Open { .. }),
+            "{id} looks well before it is ordered"
+        );
+    }
+    assert_eq!(world.made().await, 5);
+    for (key, fault, first, then) in [
+        (11, GiftFault::Unreachable, "Temporary", "accepted"),
+        (12, GiftFault::Garbage, "Unknown", "accepted"),
+        (13, GiftFault::Slow { ms: 1 }, "accepted", "pending"),
+        (14, GiftFault::Timeout, "Unknown", "pending"),
+        (15, GiftFault::Decline, "declined_by_brand", "declined_by_brand"),
+        (16, GiftFault::OutOfStock, "out_of_stock", "out_of_stock"),
+    ] {
+        world.gifts.add_fault(fault, Some(1));
+        let wanted = order(key, "gift_lumenflix_us", 2_500);
+        assert_eq!(
+            [world.said(&wanted).await, world.said(&wanted).await],
+            [first, then],
+            "{fault:?}"
+        );
+    }
+    assert_eq!(world.made().await, 9);
+    let wanted = order(14, "gift_lumenflix_us", 2_500);
+    world.wait(2_000);
+    world.gifts.add_fault(GiftFault::Twice, Some(1));
+    assert_eq!(
+        [world.said(&wanted).await, world.said(&wanted).await],
+        ["accepted", "ready"]
+    );
+}
+
+fn wanted(q: &str, country: &str) -> GiftSearch {
+    GiftSearch {
+        q: (!q.is_empty()).then(|| q.to_owned()),
+        country: (!country.is_empty()).then(|| country.to_owned()),
+        limit: 1_000,
+        ..GiftSearch::default()
+    }
+}
+
+// Aim: products are found by name, brand and category with slips; filters narrow, and borderless ones are in every country.
+#[tokio::test]
+async fn products_are_found_by_name_and_place() {
+    let world = world();
+    let ids = async |search: &GiftSearch| -> Vec<String> {
+        let page = world.gifts.search(search).await.unwrap().unwrap();
+        assert_eq!(page.count, page.products.len());
+        page.products.into_iter().map(|p| p.product_id).collect()
+    };
+    assert_eq!(ids(&wanted("fernhill grocers", "US")).await, [FERNHILL]);
+    assert_eq!(ids(&wanted("FERNHIL GROCRES", "US")).await, [FERNHILL]);
+    assert_eq!(
+        ids(&wanted("marche lumiere france", "")).await[0],
+        "gift_marche_lumiere_fr"
+    );
+    assert_eq!(ids(&wanted("knihy pod vezi", "CZ")).await, ["gift_knihy_pod_vezi_cz"]);
+    assert_eq!(ids(&wanted("kowalski hardware", "")).await, [""; 0]);
+    assert_eq!(ids(&wanted("!!!", "")).await, [""; 0]);
+    let all = world.gifts.search(&wanted("", "")).await.unwrap().unwrap();
+    let borderless: Vec<_> = all.products.iter().filter(|p| p.reach == Reach::Borderless).collect();
+    assert!(borderless.len() >= 10);
+    for country in ["US", "MT", "JP", "BR"] {
+        let here = ids(&wanted("", country)).await;
+        assert!(borderless.iter().all(|p| here.contains(&p.product_id)), "{country}");
+        assert_eq!(here.len(), all.facets.countries[country], "{country}");
+    }
+    let narrow = GiftSearch {
+        currency: Some("EUR".into()),
+        category: Some("Groceries".into()),
+        ..wanted("", "DE")
+    };
+    let page = world.gifts.search(&narrow).await.unwrap().unwrap();
+    assert!(
+        page.products
+            .iter()
+            .all(|p| p.currency == "EUR" && p.category == "groceries" && p.reach.covers("DE"))
+    );
+    assert_eq!(
+        (page.count, page.count),
+        (page.facets.currencies["EUR"], page.facets.categories["groceries"])
+    );
+    assert!(
+        page.facets.categories.len() > 5,
+        "a facet shows what its own filter hides"
+    );
+}
+
+// Aim: pages walk through all products once; a cursor of another search is no page.
+#[tokio::test]
+async fn pages_hold_every_product_once() {
+    let world = world();
+    let all = world.gifts.search(&wanted("", "")).await.unwrap().unwrap().products;
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let search = GiftSearch {
+            starting_after: after,
+            limit: 17,
+            ..wanted("", "")
+        };
+        let page = world.gifts.search(&search).await.unwrap().unwrap();
+        seen.extend(page.products);
+        if !page.has_more {
+            break;
+        }
+        after = seen.last().map(|p| p.product_id.clone());
+    }
+    assert_eq!(seen, all);
+    let foreign = GiftSearch {
+        starting_after: Some(FERNHILL.into()),
+        ..wanted("", "FR")
+    };
+    assert_eq!(world.gifts.search(&foreign).await.unwrap(), None);
+}

@@ -1,0 +1,274 @@
+//! The sandbox's directory of merchants: names and aliases from a file that is compiled in, found by [`crate::search`].
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+
+use super::rules::{Rule, Rules};
+use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantPage, MerchantSearch, Merchants};
+use crate::search::address::{Host, registered};
+use crate::search::{Name, SAME, Wanted, ranked};
+
+const DIRECTORY: &str = include_str!("merchants/directory.txt");
+
+/// An entry of the directory.
+struct Entry {
+    id: String,
+    name: String,
+    domain: String,
+    category: String,
+    countries: Vec<String>,
+    /// In the order of [`CardType::ALL`].
+    accepted: [Acceptance; 3],
+    notes: Option<String>,
+    /// Name and aliases.
+    names: Vec<Name>,
+    /// What its domain says, taken literally.
+    label: Option<Name>,
+}
+
+/// A way to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MerchantFault {
+    /// Nothing answers.
+    Unreachable,
+    /// The answer takes so long.
+    Slow {
+        /// In milliseconds.
+        ms: u64,
+    },
+}
+
+impl MerchantFault {
+    /// Its name on the sandbox desk.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::Slow { .. } => "slow",
+        }
+    }
+}
+
+/// A simulated directory.
+pub struct SandboxMerchants {
+    entries: Vec<Entry>,
+    /// Places in `entries`, by name.
+    by_name: Vec<usize>,
+    faults: Rules<MerchantFault>,
+}
+
+/// The directory at a glance.
+#[derive(Clone, Debug)]
+pub struct MerchantsState {
+    /// Merchants in it.
+    pub merchants: usize,
+    /// The faults waiting for a call.
+    pub rules: Vec<Rule<MerchantFault>>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+impl SandboxMerchants {
+    /// Reads the directory.
+    ///
+    /// # Errors
+    /// The line that is not as its head says.
+    pub fn new() -> Result<Self, String> {
+        Self::read(DIRECTORY)
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut section = None;
+        for (n, line) in text.lines().enumerate() {
+            let wrong = |what: &str| format!("line {}: {what}", n + 1);
+            if line.starts_with('#') || line.trim().is_empty() {
+                continue;
+            }
+            if let Some(head) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+                section = Some(Section::read(head).ok_or_else(|| wrong("not a head"))?);
+                continue;
+            }
+            let section = section.as_ref().ok_or_else(|| wrong("no head above"))?;
+            entries.push(section.entry(line).ok_or_else(|| wrong("not a merchant"))?);
+        }
+        let mut ids = HashMap::new();
+        if let Some(twice) = entries.iter().find(|e| ids.insert(e.id.clone(), ()).is_some()) {
+            return Err(format!("{} is there twice", twice.id));
+        }
+        let mut by_name: Vec<usize> = (0..entries.len()).collect();
+        by_name.sort_by_key(|&at| entries[at].name.to_lowercase());
+        Ok(Self {
+            entries,
+            by_name,
+            faults: Rules::default(),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, fault: MerchantFault, remaining: Option<u32>) {
+        self.faults.add(Rule { fault, remaining });
+    }
+
+    /// Makes the directory well again.
+    pub fn clear_faults(&self) {
+        self.faults.clear();
+    }
+
+    /// Totals and faults.
+    pub fn state(&self) -> MerchantsState {
+        MerchantsState {
+            merchants: self.entries.len(),
+            rules: self.faults.waiting(),
+            faults_injected: self.faults.injected(),
+        }
+    }
+
+    fn find(&self, q: &str) -> Vec<&Entry> {
+        let is_domain = |text: &str| self.entries.iter().any(|e| e.domain == text);
+        if let Some(host) = Host::known(q, is_domain) {
+            return self.at(&host);
+        }
+        let Some(wanted) = Wanted::new(q) else {
+            return Vec::new();
+        };
+        ranked(self.entries.iter().map(|entry| (entry.points(&wanted), entry)))
+    }
+
+    /// Whose address it is: the longest domain wins, so that `aws.amazon.com` is not the shop.
+    fn at(&self, host: &Host) -> Vec<&Entry> {
+        let longest = self.entries.iter().map(|e| host.within(&e.domain)).max().unwrap_or(0);
+        if longest > 0 {
+            return self
+                .entries
+                .iter()
+                .filter(|e| host.within(&e.domain) == longest)
+                .collect();
+        }
+        self.entries.iter().filter(|e| host.is_abroad(&e.domain)).collect()
+    }
+
+    fn page(&self, wanted: &MerchantSearch) -> Option<MerchantPage> {
+        let found = match &wanted.q {
+            Some(q) => self.find(q),
+            None => self.by_name.iter().filter_map(|&at| self.entries.get(at)).collect(),
+        };
+        let from = match &wanted.starting_after {
+            None => 0,
+            Some(id) => found.iter().position(|entry| entry.id == *id)? + 1,
+        };
+        let rest = &found[from..];
+        let merchants = rest
+            .iter()
+            .take(wanted.limit)
+            .map(|entry| entry.shown(wanted.card_type));
+        Some(MerchantPage {
+            merchants: merchants.collect(),
+            has_more: rest.len() > wanted.limit,
+        })
+    }
+}
+
+impl Merchants for SandboxMerchants {
+    fn search<'a>(&'a self, wanted: &'a MerchantSearch) -> BoxFuture<'a, Result<Option<MerchantPage>, PortError>> {
+        Box::pin(async move {
+            match self.faults.take(|_| true) {
+                Some(MerchantFault::Unreachable) => {
+                    return Err(PortError {
+                        kind: ErrorKind::Temporary,
+                        operation: "merchants",
+                        message: "the sandbox's directory of merchants is unreachable".into(),
+                    });
+                }
+                Some(MerchantFault::Slow { ms }) => tokio::time::sleep(Duration::from_millis(ms)).await,
+                None => {}
+            }
+            Ok(self.page(wanted))
+        })
+    }
+}
+
+impl Entry {
+    fn points(&self, wanted: &Wanted) -> u32 {
+        let named = self.names.iter().map(|name| wanted.points(name)).max().unwrap_or(0);
+        let by_domain = self.label.as_ref().is_some_and(|label| wanted.points(label) == SAME);
+        // An alias that is somebody else's name comes behind it.
+        let alias = u32::from(self.names.first().is_none_or(|name| wanted.points(name) < named));
+        if by_domain {
+            named.max(SAME - 2)
+        } else {
+            named.saturating_sub(alias)
+        }
+    }
+
+    fn shown(&self, card_type: CardType) -> Merchant {
+        let places = CardType::ALL.into_iter().zip(self.accepted);
+        let status = places
+            .filter(|(card, _)| *card == card_type)
+            .map(|(_, status)| status)
+            .next();
+        Merchant {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            url: Some(format!("https://{}", self.domain)),
+            category: self.category.clone(),
+            countries: self.countries.clone(),
+            status: status.unwrap_or(Acceptance::Unknown),
+            notes: self.notes.clone(),
+        }
+    }
+}
+
+/// What the merchants under one head share.
+struct Section {
+    category: String,
+    countries: Vec<String>,
+    accepted: [Acceptance; 3],
+    notes: Option<String>,
+}
+
+impl Section {
+    fn read(head: &str) -> Option<Self> {
+        let mut parts = head.split('|').map(str::trim);
+        let (category, countries, cards, notes) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let mark = |mark: &str| match mark {
+            "+" => Some(Acceptance::Accepted),
+            "-" => Some(Acceptance::NotAccepted),
+            "?" => Some(Acceptance::Unknown),
+            _ => None,
+        };
+        let accepted: Vec<Acceptance> = cards.split_whitespace().map(mark).collect::<Option<_>>()?;
+        let countries = countries.split_whitespace().filter(|c| *c != "*");
+        Some(Self {
+            category: category.to_owned(),
+            countries: countries.map(str::to_owned).collect(),
+            accepted: accepted.try_into().ok()?,
+            notes: (!notes.is_empty()).then(|| notes.to_owned()),
+        })
+    }
+
+    fn entry(&self, line: &str) -> Option<Entry> {
+        let mut parts = line.split('|').map(str::trim);
+        let (name, domain, aliases) = (parts.next()?, parts.next()?, parts.next()?);
+        let aliases = aliases.split(',').map(str::trim).filter(|alias| !alias.is_empty());
+        let names: Vec<Name> = std::iter::once(name)
+            .chain(aliases)
+            .map(Name::new)
+            .collect::<Option<_>>()?;
+        Some(Entry {
+            id: format!("mer_{}", domain.replace('.', "_")),
+            name: name.to_owned(),
+            domain: domain.to_owned(),
+            category: self.category.clone(),
+            countries: self.countries.clone(),
+            accepted: self.accepted,
+            notes: self.notes.clone(),
+            names,
+            label: registered(domain).and_then(Name::new),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

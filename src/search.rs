@@ -1,0 +1,136 @@
+//! How names that people type are compared with names that are known: spelling, accents, legal forms, joined and split
+//! words, beginnings, slips of the hand. Merchants and gift cards are found by the same rules.
+//!
+//! A match has points from 0 (none) to 1,000 (the same name); what counts as a match at all is decided here, so that a
+//! list never holds a guess. Addresses are compared by [`address`] alone: a slip in an address is another address.
+
+pub mod address;
+mod distance;
+mod fold;
+
+use self::distance::{Spelling, slips};
+use self::fold::{is_plain, sound, words};
+
+/// Points of the same name.
+pub const SAME: u32 = 1_000;
+/// The same in the ear, or but for doubled letters.
+const SOUNDS_SAME: u32 = 940;
+/// Shorter names sound alike too easily.
+const SOUND_LEAST: usize = 4;
+/// What words beside the name cost, such as "store" or "near me".
+const BESIDE: u32 = 40;
+/// Points of a beginning, to which its share of the name adds up to [`PREFIX_MORE`].
+const PREFIX: u32 = 700;
+const PREFIX_MORE: u32 = 200;
+/// A beginning is at least so many letters, and so many hundredths of the name.
+const PREFIX_LEAST: usize = 4;
+const PREFIX_SHARE: usize = 40;
+/// Points of a name with slips, before they are taken off.
+const SLIPPED: u32 = 690;
+/// A match of fewer points than this is no reading of the query when another reading is certain.
+const CERTAIN: u32 = 930;
+
+/// Longer queries are cut: nobody's name is longer, and comparing takes time.
+const LONGEST: usize = 100;
+
+/// A name, ready to be compared.
+#[derive(Clone, Debug)]
+pub struct Name {
+    words: usize,
+    /// All words as one, with "and".
+    whole: String,
+    /// Without "and".
+    bare: Spelling,
+    /// As it sounds.
+    sound: Spelling,
+}
+
+impl Name {
+    /// `None` when nothing of the text is left to compare.
+    pub fn new(text: &str) -> Option<Self> {
+        Self::of(&words(text))
+    }
+
+    fn of(words: &[String]) -> Option<Self> {
+        let bare: String = words.iter().filter(|w| *w != "and").map(String::as_str).collect();
+        (!bare.is_empty()).then(|| Self {
+            words: words.len(),
+            whole: words.concat(),
+            sound: Spelling::new(sound(&bare)),
+            bare: Spelling::new(bare),
+        })
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        // Initials joined by "and" are a name of their own: H&M is not whatever else is called HM.
+        self.whole == other.whole || (self.bare == other.bare && self.bare.len() >= PREFIX_LEAST)
+    }
+}
+
+/// What somebody looks for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    full: Name,
+    /// Without words that say nothing of who is meant.
+    core: Option<Name>,
+}
+
+impl Wanted {
+    /// `None` when nothing of the text is left to look for.
+    pub fn new(text: &str) -> Option<Self> {
+        let text: String = text.chars().take(LONGEST).collect();
+        let all = words(&text);
+        let full = Name::of(&all)?;
+        let core: Vec<String> = all.iter().filter(|w| !is_plain(w)).cloned().collect();
+        let core = if core.len() < all.len() { Name::of(&core) } else { None };
+        Some(Self { full, core })
+    }
+
+    /// How well a name fits; 0 when it does not.
+    pub fn points(&self, name: &Name) -> u32 {
+        // What is left of "american airlines" begins a lot of names, and means one.
+        let core = self
+            .core
+            .as_ref()
+            .map_or(0, |core| spelled(core, name).saturating_sub(BESIDE));
+        spelled(&self.full, name).max(begun(&self.full, name)).max(core)
+    }
+}
+
+/// Keeps what is a match, best first; equals stay in their order. Where one reading is certain, guesses go.
+pub fn ranked<T>(scored: impl Iterator<Item = (u32, T)>) -> Vec<T> {
+    let mut found: Vec<(u32, T)> = scored.filter(|(points, _)| *points > 0).collect();
+    found.sort_by_key(|(points, _)| std::cmp::Reverse(*points));
+    let best = found.first().map_or(0, |(points, _)| *points);
+    let least = if best >= CERTAIN { PREFIX } else { 1 };
+    let kept = found.into_iter().filter(|(points, _)| *points >= least);
+    kept.map(|(_, item)| item).collect()
+}
+
+/// Points of a name that was written out, rightly or not.
+fn spelled(wanted: &Name, name: &Name) -> u32 {
+    if wanted.is(name) {
+        return SAME;
+    }
+    if wanted.sound == name.sound && wanted.sound.len() >= SOUND_LEAST {
+        return SOUNDS_SAME;
+    }
+    // Words split otherwise are one slip more, or "wall art" would be a shop.
+    let split = u32::from(wanted.words != name.words);
+    let written = slips(&wanted.bare, &name.bare, split);
+    let spoken = slips(&wanted.sound, &name.sound, split);
+    let fewest = written.into_iter().chain(spoken).min();
+    fewest.map_or(0, |slips| SLIPPED.saturating_sub(10 * slips))
+}
+
+/// Points of a name of which only the beginning was written.
+fn begun(wanted: &Name, name: &Name) -> u32 {
+    let share = wanted.bare.len() * 100 / name.bare.len().max(1);
+    if wanted.bare.len() < PREFIX_LEAST || share < PREFIX_SHARE || !name.bare.text.starts_with(&wanted.bare.text) {
+        return 0;
+    }
+    PREFIX + PREFIX_MORE * u32::try_from(share).unwrap_or(0) / 100
+}
+
+#[cfg(test)]
+mod tests;

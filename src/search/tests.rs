@@ -1,0 +1,114 @@
+#![allow(clippy::unwrap_used)]
+
+use super::address::Host;
+use super::fold::{sound, words};
+use super::*;
+
+fn fit(wanted: &str, name: &str) -> u32 {
+    Wanted::new(wanted).unwrap().points(&Name::new(name).unwrap())
+}
+
+// Aim: what only decorates a name is gone, and what makes it is left.
+#[test]
+fn words_are_what_makes_a_name() {
+    for (text, expected) in [
+        ("Macy’s, Inc.", "macys"),
+        ("H&M", "h and m"),
+        ("Disney+", "disney plus"),
+        ("Marks + Spencer", "marks and spencer"),
+        ("Carrefour S.A.", "carrefour"),
+        ("Lidl GmbH & Co. KG", "lidl"),
+        ("The Gap", "gap"),
+        ("The", "the"),
+        ("Inc", "inc"),
+        ("T.J. Maxx", "tj maxx"),
+        ("Ｗａｌｍａｒｔ", "walmart"),
+        ("Żabka Łódź Straße Ærø", "zabka lodz strasse aero"),
+        ("STARBUCKS STORE 04512", "starbucks store"),
+        ("WALMART #12", "walmart"),
+        ("Motel 6", "motel 6"),
+        ("SQ *BLUE BOTTLE", "blue bottle"),
+        ("AMZN Mktp*2K4LL", "amzn mktp"),
+        ("\u{1b}[31m!!!", "31m"),
+        ("😀 —", ""),
+    ] {
+        assert_eq!(words(text).join(" "), expected, "{text}");
+    }
+    assert_eq!(sound("netflicks"), sound("netflix"));
+    assert_eq!(sound("sephora"), sound("sefora"));
+    assert_ne!(sound("forever22"), sound("forever2"));
+}
+
+// Aim: the order of the kinds of match, and where each ends.
+#[test]
+fn a_better_match_has_more_points() {
+    assert_eq!(fit("Barnes and Noble", "Barnes & Noble"), SAME);
+    assert_eq!(fit("bed bath beyond", "Bed Bath & Beyond"), SAME);
+    let falling = [
+        fit("walmart", "Walmart"),
+        fit("walmart store", "Walmart"),
+        fit("walmar", "Walmart"),
+        fit("walma", "Walmart"),
+        fit("walmrat", "Walmart"),
+        fit("wamart", "Walmart"),
+    ];
+    assert!(
+        falling.windows(2).all(|pair| pair[0] > pair[1]) && falling[5] > 0,
+        "{falling:?}"
+    );
+    for (wanted, name) in [
+        ("wal", "Walmart"),
+        ("wall art", "Walmart"),
+        ("nice", "Nike"),
+        ("rose", "Ross"),
+        ("big 6", "Big 5"),
+        ("motel 66", "Motel 6"),
+        ("hm", "H&M"),
+        ("delta dental", "Delta"),
+        ("marget", "Target"),
+        ("東京", "Tokyo"),
+    ] {
+        assert_eq!(fit(wanted, name), 0, "{wanted} is not {name}");
+    }
+    assert!(Wanted::new("!!! 😀").is_none() && Wanted::new("").is_none());
+}
+
+// Aim: where one reading is certain no guess stands beside it; without one the guesses stay, best first.
+#[test]
+fn a_certain_reading_ends_the_guessing() {
+    let listed = |points: &[u32]| ranked(points.iter().copied().zip(0..));
+    assert_eq!(listed(&[670, SAME, 0, 750]), [1, 3]);
+    assert_eq!(listed(&[650, 0, 670]), [2, 0]);
+    assert_eq!(listed(&[0, 0]), [0; 0]);
+}
+
+// Aim: the whole address decides, whatever surrounds it; a lookalike is another address.
+#[test]
+fn an_address_is_compared_as_a_whole() {
+    let within = |text: &str, domain: &str| Host::find(text).is_some_and(|host| host.within(domain) > 0);
+    for text in [
+        "walmart.com",
+        "https://www.walmart.com/ip/1?a=b#c",
+        "//grocery.walmart.com",
+        "user@walmart.com",
+        "WALMART.COM:443",
+        "Walmart.com, Inc.",
+        "walmart.com official site",
+    ] {
+        assert!(within(text, "walmart.com"), "{text}");
+    }
+    for text in [
+        "notwalmart.com",
+        "walmart.com.evil.example",
+        "walmart.co",
+        "walmart com",
+        "wal.mart",
+    ] {
+        assert!(!within(text, "walmart.com"), "{text}");
+    }
+    let abroad = |text: &str, domain: &str| Host::find(text).is_some_and(|host| host.is_abroad(domain));
+    assert!(abroad("amazon.co.uk", "amazon.com") && abroad("www.zalando.fr", "zalando.de"));
+    assert!(!abroad("amaz0n.de", "amazon.com") && !abroad("amazon.zip", "amazon.com") && !abroad("dm.fr", "dm.de"));
+    assert!(!abroad("amazon.de.evil.com", "amazon.com"));
+    assert_eq!(Host::find("j.crew outlet").map(|h| h.within("jcrew.com")), None);
+}
