@@ -258,6 +258,7 @@ pub struct Sandbox {
     #[serde(deserialize_with = "text::usdc")]
     pub faucet_usdc: Usdc,
     pub card_ready_ms: u64,
+    pub gift_ready_ms: u64,
     pub settle_ms: u64,
 }
 

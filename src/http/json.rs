@@ -44,12 +44,25 @@ pub fn ok<T: Serialize>(value: &T) -> Response {
     with_status(StatusCode::OK, value)
 }
 
+/// 200 with a JSON body whose texts come from elsewhere: markup and what terminals obey is escaped, so that they stay texts
+/// wherever they are shown.
+pub fn inert<T: Serialize>(value: &T) -> Response {
+    written(
+        StatusCode::OK,
+        serde_json::to_string(value).map(purser_actors::kernel::inert),
+    )
+}
+
 /// Any status with a JSON body.
 pub fn with_status<T: Serialize>(status: StatusCode, value: &T) -> Response {
+    written(status, serde_json::to_vec(value))
+}
+
+fn written(status: StatusCode, body: Result<impl Into<bytes::Bytes>, serde_json::Error>) -> Response {
     use axum::response::IntoResponse;
-    match serde_json::to_vec(value) {
-        Ok(bytes) => {
-            let mut response = bytes_as_json(bytes);
+    match body {
+        Ok(body) => {
+            let mut response = bytes_as_json(body);
             *response.status_mut() = status;
             response
         }

@@ -7,7 +7,7 @@ use http::StatusCode;
 use purser_storage::stats::{Distribution, Histogram, PerThread};
 
 /// Every route, the operator's too. What is asked for elsewhere is counted as [`OTHER`].
-pub const ROUTES: [&str; 28] = [
+pub const ROUTES: [&str; 34] = [
     "/.well-known/jwks.json",
     "/account",
     "/auth",
@@ -27,13 +27,19 @@ pub const ROUTES: [&str; 28] = [
     "/refresh",
     "/sandbox",
     "/sandbox/balances",
+    "/sandbox/catalogs",
     "/sandbox/chain",
     "/sandbox/faucet",
     "/sandbox/freeze",
+    "/sandbox/gift-cards",
     "/sandbox/issuer",
     "/sandbox/magic",
+    "/sandbox/merchants",
+    "/sandbox/rates",
     "/sandbox/solana",
     "/sandbox/transfers",
+    "/search-gift-cards",
+    "/search-merchants",
     "/stream",
     "/version",
 ];

@@ -82,6 +82,34 @@ impl Query {
         Ok(amount)
     }
 
+    /// A text of at most so many characters; `None` when the parameter is absent or empty.
+    ///
+    /// # Errors
+    /// 400 `parameter_invalid`.
+    pub fn text(&self, name: &'static str, most: usize) -> Result<Option<&str>, ApiError> {
+        match self.get(name).filter(|text| !text.is_empty()) {
+            Some(text) if text.chars().nth(most).is_some() => {
+                let error = format!("`{name}` is longer than {most} characters.");
+                Err(ApiError::parameter("parameter_invalid", name, error))
+            }
+            text => Ok(text),
+        }
+    }
+
+    /// A code of so many capital letters, such as `US` or `EUR`; `None` when the parameter is absent or empty.
+    ///
+    /// # Errors
+    /// 400 `parameter_invalid`, which names the list that the code is of.
+    pub fn code(&self, name: &'static str, letters: usize, of: &str) -> Result<Option<&str>, ApiError> {
+        match self.get(name).filter(|code| !code.is_empty()) {
+            Some(code) if code.len() != letters || !code.bytes().all(|b| b.is_ascii_uppercase()) => {
+                let error = format!("`{name}` must be a code of {letters} capital letters ({of}).");
+                Err(ApiError::parameter("parameter_invalid", name, error))
+            }
+            code => Ok(code),
+        }
+    }
+
     /// One of a few words, or the first of them when the parameter is absent.
     ///
     /// # Errors
@@ -264,6 +292,24 @@ mod tests {
         ] {
             assert_eq!(
                 query(wrong).number("limit", 20, 1, 100).unwrap_err().code,
+                "parameter_invalid",
+                "{wrong}"
+            );
+        }
+    }
+    // Aim: texts end at their length in characters, codes are what they say, and empty is absent.
+    #[test]
+    fn texts_and_codes_are_bounded() {
+        let query = |raw: &str| Query::parse(Some(raw), &["q", "country"]).unwrap();
+        assert_eq!(query("q=").text("q", 3).unwrap(), None);
+        assert_eq!(query("q=%C3%A9%C3%A9%C3%A9").text("q", 3).unwrap(), Some("ééé"));
+        assert_eq!(query("q=abcd").text("q", 3).unwrap_err().code, "parameter_invalid");
+        assert_eq!(query("country=").code("country", 2, "").unwrap(), None);
+        assert_eq!(query("country=US").code("country", 2, "").unwrap(), Some("US"));
+        for wrong in ["us", "USA", "U", "U1", "%C3%9C", "U%00"] {
+            let raw = format!("country={wrong}");
+            assert_eq!(
+                query(&raw).code("country", 2, "").unwrap_err().code,
                 "parameter_invalid",
                 "{wrong}"
             );

@@ -1,5 +1,7 @@
 //! `/sandbox/*`: steer and inspect the pretended world. Only there in sandbox mode, never limited by an account.
 
+pub mod catalogs;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,6 +1,7 @@
 //! The sandbox desk: what `/sandbox/*` shows and steers, as typed requests and answers. The routes themselves are the
 //! edge's; this is what they call.
 
+pub mod catalogs;
 mod message;
 
 use std::sync::Arc;

@@ -18,6 +18,8 @@ use crate::checkout::Blockhashes;
 use crate::config::Config;
 use crate::payment::RecentBlockhash;
 use crate::provider::VaultedIssuer;
+use crate::provider::sandbox::gift_cards::{GiftSettings, SandboxGiftCards};
+use crate::provider::sandbox::merchants::SandboxMerchants;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
 use crate::settlement::sandbox::SandboxSettlement;
@@ -71,6 +73,10 @@ pub struct World {
     pub settlement: Arc<SandboxSettlement>,
     /// Makes cards.
     pub issuer: Arc<SandboxIssuer>,
+    /// Says who takes cards.
+    pub merchants: Arc<SandboxMerchants>,
+    /// Makes gift cards.
+    pub gift_cards: Arc<SandboxGiftCards>,
     /// Says what currencies cost.
     pub rates: Arc<SandboxRates>,
     /// Seals their numbers.
@@ -98,10 +104,19 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     };
     let issuer = SandboxIssuer::open(&sandbox, settings, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's issuer", e.to_string()))?;
+    let settings = GiftSettings {
+        ready_after_ms: config.sandbox.gift_ready_ms,
+        ..GiftSettings::default()
+    };
+    let gift_cards = SandboxGiftCards::open(&sandbox, settings, clock.clone())
+        .map_err(|e| ServiceError::Part("the sandbox's gift cards", e.to_string()))?;
+    let merchants = SandboxMerchants::new().map_err(|e| ServiceError::Part("the sandbox's merchants", e))?;
     let vault = open_vault(config, data, store, entropy.clone()).await?;
     Ok(World {
         settlement: Arc::new(settlement),
         issuer: Arc::new(issuer),
+        merchants: Arc::new(merchants),
+        gift_cards: Arc::new(gift_cards),
         rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
         vault: Arc::new(vault),
         clock,

@@ -17,7 +17,9 @@ use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
-use crate::http::{account, cards, events, health, login, openapi, operator, pricing, sandbox, sign_in, version};
+use crate::http::{
+    account, cards, events, gift_cards, health, login, merchants, openapi, operator, pricing, sandbox, sign_in, version,
+};
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
@@ -36,6 +38,7 @@ use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::payment::{BasePayee, SolanaPayee};
 use crate::prices::{PriceBook, UsdPerUnit};
 use crate::sandbox::desk::SandboxDesk;
+use crate::sandbox::desk::catalogs::CatalogDesk;
 use crate::sandbox::keys::fee_payer;
 use crate::stream::{Hub, StreamState};
 
@@ -106,9 +109,12 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         account::Api::openapi(),
         sign_in::Api::openapi(),
         login::Api::openapi(),
+        merchants::Api::openapi(),
+        gift_cards::Api::openapi(),
     ];
     if config.is_sandbox() {
         rooms.push(sandbox::Api::openapi());
+        rooms.push(sandbox::catalogs::Api::openapi());
     }
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
@@ -124,9 +130,14 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(account::router(Arc::new(account::Accounts {
             engine: house.engine.clone(),
         })))
+        .merge(merchants::router(house.world.merchants.clone()))
+        .merge(gift_cards::router(Arc::new(gift_cards::GiftCards {
+            catalog: house.world.gift_cards.clone(),
+            countries: config.products.gift_card.countries.clone(),
+        })))
         .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
-        routes = routes.merge(sandbox_routes(&house));
+        routes = routes.merge(sandbox_routes(&house)).merge(catalog_desk(&house));
     }
     let inside = Inside {
         routes,
@@ -344,6 +355,19 @@ fn sandbox_routes(house: &House) -> Router {
         desk: SandboxDesk::new(world.settlement.clone(), world.issuer.clone()),
         settlement: world.settlement.clone(),
         engine: house.engine.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
+}
+
+fn catalog_desk(house: &House) -> Router {
+    let world = &house.world;
+    sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogRoutes {
+        desk: CatalogDesk {
+            merchants: world.merchants.clone(),
+            gift_cards: world.gift_cards.clone(),
+            rates: world.rates.clone(),
+        },
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }))

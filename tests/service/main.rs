@@ -8,6 +8,7 @@
 mod agent;
 mod answers;
 mod cases_access;
+mod cases_catalogs;
 mod cases_faults;
 mod cases_forged;
 mod cases_life;

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::config::{Config, Sources};
-use crate::provider::gift_cards::{Reach, Redemption};
+use crate::provider::gift_cards::{Reach, Redemption, Values};
 
 struct Hand(AtomicU64);
 

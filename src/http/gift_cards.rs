@@ -1,0 +1,233 @@
+//! `GET /search-gift-cards`: what could be ordered, as it is offered now.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use serde::Serialize;
+use utoipa::{OpenApi, ToSchema};
+
+use super::error::ApiError;
+use super::json::{self, Number};
+use super::merchants::{LONGEST_QUERY, unavailable};
+use super::query::Query;
+use super::shapes::Exact;
+use crate::config::Countries;
+use crate::provider::gift_cards::{GiftCatalog, GiftFacets, GiftProduct, GiftSearch, Reach, Values};
+
+const PARAMETERS: [&str; 6] = ["q", "country", "currency", "category", "limit", "starting_after"];
+
+/// What the route needs.
+pub struct GiftCards {
+    /// Who offers them.
+    pub catalog: Arc<dyn GiftCatalog>,
+    /// Where gift cards are sold at all.
+    pub countries: Countries,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(search_gift_cards))]
+pub struct Api;
+
+/// The route.
+pub fn router(state: Arc<GiftCards>) -> Router {
+    Router::new()
+        .route("/search-gift-cards", get(search_gift_cards))
+        .with_state(state)
+}
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+struct FoundGiftCards {
+    /// Best match first.
+    gift_cards: Vec<FoundGiftCard>,
+    /// Gift cards found in all.
+    count: usize,
+    /// Whether more follow.
+    has_more: bool,
+    /// What was looked for.
+    filters: Filters,
+    /// What each choice of a filter would leave, the other filters being as they are.
+    facets: Facets,
+}
+
+/// A gift card as it is offered now.
+#[derive(Serialize, ToSchema)]
+struct FoundGiftCard {
+    /// For `/order-gift-card`, and for `starting_after`.
+    product_id: String,
+    /// For people.
+    name: String,
+    /// Who redeems it.
+    brand: String,
+    /// What the brand sells.
+    category: String,
+    /// Whether it can be redeemed in every country.
+    borderless: bool,
+    /// Where it can be redeemed, ISO 3166-1 alpha-2; null when borderless.
+    countries: Option<Vec<String>>,
+    /// ISO 4217, of every amount here.
+    currency: String,
+    /// Exactly these amounts; null where any within the range will do.
+    #[schema(value_type = Option<Vec<Exact>>)]
+    amounts: Option<Vec<Number>>,
+    /// Smallest amount.
+    #[schema(value_type = Exact)]
+    min_amount: Number,
+    /// Largest amount.
+    #[schema(value_type = Exact)]
+    max_amount: Number,
+    /// Amounts of a range go up from the smallest in these steps; null for a list.
+    #[schema(value_type = Option<Exact>)]
+    amount_step: Option<Number>,
+    /// Fraction of the amount that comes on top.
+    #[schema(value_type = Exact)]
+    fee_rate: Number,
+    /// Whether an order now would find one.
+    in_stock: bool,
+    /// What it is good for.
+    description: String,
+    /// The brand's rules.
+    terms: String,
+}
+
+/// What was looked for; null where nothing was said.
+#[derive(Serialize, ToSchema)]
+struct Filters {
+    /// As it was asked.
+    q: Option<String>,
+    /// ISO 3166-1 alpha-2.
+    country: Option<String>,
+    /// ISO 4217.
+    currency: Option<String>,
+    /// As it was asked.
+    category: Option<String>,
+}
+
+/// Choices with what they would leave.
+#[derive(Serialize, ToSchema)]
+struct Facets {
+    /// Where gift cards are redeemed.
+    countries: Vec<Choice>,
+    /// In which they are issued.
+    currencies: Vec<Choice>,
+    /// What their brands sell.
+    categories: Vec<Choice>,
+}
+
+/// A value of a filter.
+#[derive(Serialize, ToSchema)]
+struct Choice {
+    /// For the parameter of that name.
+    value: String,
+    /// Gift cards it would leave.
+    count: usize,
+}
+
+impl From<GiftProduct> for FoundGiftCard {
+    fn from(product: GiftProduct) -> Self {
+        let (least, most) = product.values.ends();
+        let (amounts, step) = match product.values {
+            Values::Fixed(amounts) => (Some(amounts.into_iter().map(Number::from).collect()), None),
+            Values::Range { step, .. } => (None, Some(step.into())),
+        };
+        let countries = match product.reach {
+            Reach::Borderless => None,
+            Reach::Countries(codes) => Some(codes),
+        };
+        Self {
+            product_id: product.product_id,
+            name: product.name,
+            brand: product.brand,
+            category: product.category,
+            borderless: countries.is_none(),
+            countries,
+            currency: product.currency,
+            amounts,
+            min_amount: least.into(),
+            max_amount: most.into(),
+            amount_step: step,
+            fee_rate: Number(product.fee_rate),
+            in_stock: product.in_stock,
+            description: product.description,
+            terms: product.terms,
+        }
+    }
+}
+
+impl From<GiftFacets> for Facets {
+    fn from(facets: GiftFacets) -> Self {
+        let choices = |counted: BTreeMap<String, usize>| {
+            let choices = counted.into_iter().map(|(value, count)| Choice { value, count });
+            choices.collect()
+        };
+        Self {
+            countries: choices(facets.countries),
+            currencies: choices(facets.currencies),
+            categories: choices(facets.categories),
+        }
+    }
+}
+
+/// Gift cards that can be ordered
+///
+/// Finds gift cards by product, brand or category, with slips, and narrows them by country, currency and category. Those
+/// without borders are in every country. Prices and stock are those of this moment. Free; needs no authentication.
+#[utoipa::path(get, path = "/search-gift-cards", tag = "Free",
+    params(("q" = Option<String>, Query, description = "A product, brand or category, at most 100 characters."),
+        ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2, in capitals; one that gift cards are sold in."),
+        ("currency" = Option<String>, Query, description = "ISO 4217, in capitals."),
+        ("category" = Option<String>, Query, description = "One of the facet's values."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
+        ("starting_after" = Option<String>, Query, description = "The last `product_id` of the page before.")),
+    responses((status = 200, description = "A page of gift cards with facets.", body = FoundGiftCards),
+        (status = 400, description = "A malformed parameter, or a country in which gift cards are not sold."),
+        (status = 404, description = "`product_unknown`: `starting_after` is not in this list."),
+        (status = 503, description = "`catalog_unavailable`: the catalog does not answer.")))]
+async fn search_gift_cards(State(state): State<Arc<GiftCards>>, RawQuery(raw): RawQuery) -> Result<Response, ApiError> {
+    let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
+    let country = query.code("country", 2, "ISO 3166-1 alpha-2")?;
+    if country.is_some_and(|code| !state.countries.serves(code)) {
+        let error = ApiError::parameter(
+            "parameter_invalid",
+            "country",
+            "Gift cards are not sold in that country.",
+        );
+        return Err(error.hint("GET /get-supported-countries lists where they are."));
+    }
+    let currency = query.code("currency", 3, "ISO 4217")?;
+    let category = query.text("category", LONGEST_QUERY)?;
+    let limit = query.number("limit", 20, 1, 100)?;
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    let wanted = GiftSearch {
+        q: owned(query.text("q", LONGEST_QUERY)?),
+        country: owned(country),
+        currency: owned(currency),
+        category: owned(category),
+        starting_after: owned(query.get("starting_after")),
+        limit: usize::try_from(limit).unwrap_or(20),
+    };
+    let page = state
+        .catalog
+        .search(&wanted)
+        .await
+        .map_err(|error| unavailable(&error))?;
+    let page =
+        page.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card in this list."))?;
+    Ok(json::inert(&FoundGiftCards {
+        gift_cards: page.products.into_iter().map(FoundGiftCard::from).collect(),
+        count: page.count,
+        has_more: page.has_more,
+        filters: Filters {
+            q: wanted.q,
+            country: wanted.country,
+            currency: wanted.currency,
+            category: wanted.category,
+        },
+        facets: page.facets.into(),
+    }))
+}

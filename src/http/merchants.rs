@@ -1,0 +1,124 @@
+//! `GET /search-merchants`: whether a card would be taken, asked before it is bought.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use serde::Serialize;
+use utoipa::{OpenApi, ToSchema};
+
+use super::error::ApiError;
+use super::json;
+use super::query::Query;
+use crate::provider::merchants::{CardType, Merchant, MerchantSearch, Merchants};
+
+/// Longest `q`, in characters.
+pub(super) const LONGEST_QUERY: usize = 100;
+const PARAMETERS: [&str; 4] = ["q", "card_type", "limit", "starting_after"];
+const UNKNOWN: &str = "No such merchant is known, which says nothing of whether it takes the card.";
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(search_merchants))]
+pub struct Api;
+
+/// The route.
+pub fn router(merchants: Arc<dyn Merchants>) -> Router {
+    Router::new()
+        .route("/search-merchants", get(search_merchants))
+        .with_state(merchants)
+}
+
+/// What was found.
+#[derive(Serialize, ToSchema)]
+struct FoundMerchants {
+    /// Best match first; by name where nothing was looked for. Empty when no such merchant is known.
+    merchants: Vec<FoundMerchant>,
+    /// Whether more follow.
+    has_more: bool,
+    /// The kind of card that every `status` is about.
+    card_type: &'static str,
+    /// What an empty list means; null otherwise.
+    note: Option<&'static str>,
+}
+
+/// A merchant and what is known of the card there.
+#[derive(Serialize, ToSchema)]
+struct FoundMerchant {
+    /// For `starting_after`.
+    merchant_id: String,
+    /// As the merchant writes it.
+    name: String,
+    /// Its site; null where none is known.
+    url: Option<String>,
+    /// What it sells.
+    category: String,
+    /// ISO 3166-1 alpha-2; null for everywhere.
+    countries: Option<Vec<String>>,
+    /// `accepted`, `not_accepted` or `unknown`.
+    status: &'static str,
+    /// What to know before paying there; null for nothing.
+    notes: Option<String>,
+}
+
+impl From<Merchant> for FoundMerchant {
+    fn from(merchant: Merchant) -> Self {
+        Self {
+            merchant_id: merchant.id,
+            name: merchant.name,
+            url: merchant.url,
+            category: merchant.category,
+            countries: (!merchant.countries.is_empty()).then_some(merchant.countries),
+            status: merchant.status.name(),
+            notes: merchant.notes,
+        }
+    }
+}
+
+/// Merchants and whether they take a card
+///
+/// Finds a merchant by its name, another name of it, the beginning of its name, a slip or its address. An address must be
+/// the merchant's own, its country aside: lookalikes find nothing. An unknown merchant is an empty list with a `note`, and
+/// never a guess. Free; needs no authentication.
+#[utoipa::path(get, path = "/search-merchants", tag = "Free",
+    params(("q" = Option<String>, Query, description = "A name or an address, at most 100 characters; all merchants by name without it."),
+        ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
+        ("starting_after" = Option<String>, Query, description = "The last `merchant_id` of the page before.")),
+    responses((status = 200, description = "A page of merchants.", body = FoundMerchants),
+        (status = 400, description = "A malformed parameter."),
+        (status = 404, description = "`merchant_unknown`: `starting_after` is not in this list."),
+        (status = 503, description = "`catalog_unavailable`: the directory does not answer.")))]
+async fn search_merchants(
+    State(merchants): State<Arc<dyn Merchants>>,
+    RawQuery(raw): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(raw.as_deref(), &PARAMETERS)?;
+    let word = query.word("card_type", &CardType::ALL.map(CardType::name))?;
+    let card_type = CardType::ALL.into_iter().find(|card| card.name() == word);
+    let limit = query.number("limit", 20, 1, 100)?;
+    let wanted = MerchantSearch {
+        q: query.text("q", LONGEST_QUERY)?.map(str::to_owned),
+        card_type: card_type.ok_or_else(ApiError::internal)?,
+        starting_after: query.get("starting_after").map(str::to_owned),
+        limit: usize::try_from(limit).unwrap_or(20),
+    };
+    let page = merchants.search(&wanted).await.map_err(|error| unavailable(&error))?;
+    let page =
+        page.ok_or_else(|| ApiError::not_found("merchant_unknown", "There is no such merchant in this list."))?;
+    let known = !page.merchants.is_empty() || wanted.starting_after.is_some();
+    Ok(json::inert(&FoundMerchants {
+        merchants: page.merchants.into_iter().map(FoundMerchant::from).collect(),
+        has_more: page.has_more,
+        card_type: word,
+        note: (!known).then_some(UNKNOWN),
+    }))
+}
+
+/// Whatever a directory says instead of an answer, asking again is all that helps.
+pub(super) fn unavailable(error: &purser_actors::port::PortError) -> ApiError {
+    tracing::warn!(%error, "a catalog does not answer");
+    ApiError::unavailable("catalog_unavailable", "The catalog does not answer.", 2)
+}
