@@ -4,6 +4,7 @@
 mod book;
 mod catalog;
 pub mod fault;
+mod orders;
 mod redemption;
 
 use std::path::Path;
@@ -12,19 +13,18 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
+use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
 use rust_decimal::Decimal;
 
-use self::book::{Book, Ordered, Record};
+use self::book::{GiftBook, Record};
 use self::catalog::Catalog;
-use self::fault::{GiftFault, Magic, magic_of};
+use self::fault::GiftFault;
 use super::rules::{Rule, Rules};
 use crate::provider::gift_cards::{GiftAnswer, GiftCatalog, GiftPage, GiftProduct, GiftSearch, Offer, OrderGiftCard};
-use crate::sandbox::record_log::{LogError, RecordLog};
+use crate::sandbox::archive::{Archive, Book as _};
+use crate::sandbox::record_log::{Durable, LogError};
 
 const KIND: [u8; 8] = *b"SBXGFT01";
-/// What the caller is told to wait at most before it asks again.
-const RETRY_AT_MOST_MS: u64 = 5_000;
 
 /// How the sandbox's catalog behaves.
 #[derive(Clone, Copy, Debug)]
@@ -52,8 +52,8 @@ pub struct SandboxGiftCards {
     settings: GiftSettings,
     clock: Arc<dyn Clock>,
     catalog: Catalog,
-    book: Mutex<Book>,
-    log: RecordLog,
+    book: Mutex<GiftBook>,
+    archive: Archive,
     faults: Rules<GiftFault>,
 }
 
@@ -85,14 +85,6 @@ pub enum OpenError {
     Log(#[from] LogError),
 }
 
-/// An order's outcome under the lock.
-enum Taken {
-    Stumble,
-    Conflict,
-    Old(Ordered),
-    New(Ordered),
-}
-
 impl SandboxGiftCards {
     /// Opens or makes `gift_cards.orders` in the directory, which must exist.
     ///
@@ -100,17 +92,14 @@ impl SandboxGiftCards {
     /// When the disk fails, another process has the file, or it is damaged before its tail.
     pub fn open(directory: &Path, settings: GiftSettings, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         let catalog = Catalog::read(catalog::PRODUCTS).map_err(OpenError::Products)?;
-        let mut book = Book::default();
-        let log = RecordLog::open(&directory.join("gift_cards.orders"), KIND, |bytes| {
-            book.apply(Record::decode(bytes)?);
-            Ok(())
-        })?;
+        let mut book = GiftBook::default();
+        let archive = Archive::open(&directory.join("gift_cards.orders"), KIND, &mut book)?;
         Ok(Self {
             settings,
             clock,
             catalog,
             book: Mutex::new(book),
-            log,
+            archive,
             faults: Rules::default(),
         })
     }
@@ -150,13 +139,16 @@ impl SandboxGiftCards {
         if self.catalog.get(product_id).is_none() {
             return Ok(false);
         }
-        let durable = {
-            let mut book = self.book.lock();
-            let durable = self.log.append(record.encode());
-            book.apply(record);
-            durable
-        };
+        let durable = self.keep(&mut self.book.lock(), &record);
         durable.wait().await.map(|()| true)
+    }
+
+    /// Takes a record into the book and the file.
+    fn keep(&self, book: &mut GiftBook, record: &Record) -> Durable {
+        if self.archive.has_failed() || book.apply(record).is_err() {
+            return Durable::broken();
+        }
+        self.archive.append(book, record.encode())
     }
 
     /// Totals and faults, durably.
@@ -176,7 +168,7 @@ impl SandboxGiftCards {
                 rules: self.faults.waiting(),
                 faults_injected: self.faults.injected(),
             };
-            (state, self.log.barrier())
+            (state, self.archive.barrier())
         };
         durable.wait().await.map(|()| state)
     }
@@ -244,129 +236,6 @@ impl SandboxGiftCards {
             currency: product.currency,
             fee_rate: product.fee_rate,
         }
-    }
-
-    async fn take_order(&self, order: &OrderGiftCard) -> Result<GiftAnswer, PortError> {
-        const CALL: &str = "order_gift_card";
-        let fault = self.faults.take(|_| true);
-        self.before(CALL, fault).await?;
-        let magic = magic_of(&order.product_id);
-        // What the book would refuse anyway is refused under its lock; this reads what never changes.
-        let looked = self.look(&order.product_id, &order.country, order.amount);
-        let (taken, now, twice, durable) = {
-            let mut book = self.book.lock();
-            book.now = book.now.max(self.clock.now());
-            let now = book.now;
-            let taken = self.decide(&mut book, order, &looked, fault, now);
-            let twice = magic == Some(Magic::AnsweredTwice) && book.repeats(order.key, &taken_of(&taken), now);
-            let durable = match &taken {
-                Taken::New(new) => {
-                    let record = Record::Ordered(new.clone());
-                    let durable = self.log.append(record.encode());
-                    book.apply(record);
-                    durable
-                }
-                _ => self.log.barrier(),
-            };
-            (taken, now, twice, durable)
-        };
-        let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
-        durable.wait().await.map_err(stopped)?;
-        let (known, fresh) = match taken {
-            Taken::Stumble => {
-                return Err(failed(
-                    CALL,
-                    ErrorKind::Temporary,
-                    "the catalog is busy (magic product)",
-                ));
-            }
-            Taken::Conflict => {
-                let message = "this key belongs to an order with another content";
-                return Err(failed(CALL, ErrorKind::Permanent, message));
-            }
-            Taken::Old(known) => (known, false),
-            Taken::New(known) => (known, true),
-        };
-        if fault == Some(GiftFault::Timeout) || (fresh && magic == Some(Magic::TimeoutAfterSuccess)) {
-            tokio::time::sleep(Duration::from_millis(self.settings.timeout_after_ms)).await;
-            return Err(failed(CALL, ErrorKind::Unknown, "no answer in time"));
-        }
-        if fresh && magic == Some(Magic::GarbageAfterSuccess) {
-            return Err(failed(CALL, ErrorKind::Unknown, "the answer is not a catalog's answer"));
-        }
-        let again = twice || (!fresh && fault == Some(GiftFault::Twice));
-        Ok(self.answer(known, now, fresh || again))
-    }
-
-    fn decide(
-        &self,
-        book: &mut Book,
-        order: &OrderGiftCard,
-        looked: &Offer,
-        fault: Option<GiftFault>,
-        now: Timestamp,
-    ) -> Taken {
-        if let Some(known) = book.order(order.key) {
-            return if known.is(order) {
-                Taken::Old(known.clone())
-            } else {
-                Taken::Conflict
-            };
-        }
-        let magic = magic_of(&order.product_id);
-        if magic == Some(Magic::TemporaryTwice) && book.stumbles(order.key) {
-            return Taken::Stumble;
-        }
-        let delay = match magic {
-            Some(Magic::Slow) => self.settings.slow_ready_after_ms,
-            _ => self.settings.ready_after_ms,
-        };
-        let declined = match (fault, magic) {
-            (Some(GiftFault::Decline), _) | (_, Some(Magic::Declined)) => Some("declined_by_brand"),
-            (Some(GiftFault::OutOfStock), _) | (_, Some(Magic::SoldOutAtOrder)) => Some("out_of_stock"),
-            (_, Some(Magic::DearerAtOrder)) => Some("price_changed"),
-            _ => self.refusal(book, order, looked),
-        };
-        Taken::New(Ordered::new(order, now, now.plus_ms(delay), declined))
-    }
-
-    fn refusal(&self, book: &Book, order: &OrderGiftCard, looked: &Offer) -> Option<&'static str> {
-        match looked {
-            Offer::UnknownProduct => return Some("unknown_product"),
-            Offer::NotInCountry => return Some("not_in_country"),
-            Offer::NotThisAmount(_) => return Some("amount_not_offered"),
-            Offer::OutOfStock | Offer::Open { .. } => {}
-        }
-        // Looked at again, under the lock: the last one is sold once.
-        let now = self.catalog.get(&order.product_id).map(|listed| book.now_of(listed));
-        match now {
-            Some(product) if !product.in_stock => Some("out_of_stock"),
-            Some(product) if product.fee_rate > order.fee_rate => Some("price_changed"),
-            Some(_) => None,
-            None => Some("unknown_product"),
-        }
-    }
-
-    fn answer(&self, known: Ordered, now: Timestamp, first: bool) -> GiftAnswer {
-        if let Some(reason) = known.declined {
-            return GiftAnswer::Declined { reason };
-        }
-        let left = known.ready_at.0.saturating_sub(now.0);
-        let retry_after_ms = left.clamp(1, RETRY_AT_MOST_MS);
-        if first {
-            return GiftAnswer::Accepted { retry_after_ms };
-        }
-        match self.catalog.get(&known.product) {
-            Some(listed) if left == 0 => GiftAnswer::Ready(redemption::redemption(listed.redeem, known.key)),
-            _ => GiftAnswer::Pending { retry_after_ms },
-        }
-    }
-}
-
-fn taken_of(taken: &Taken) -> Option<Ordered> {
-    match taken {
-        Taken::Old(known) => Some(known.clone()),
-        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ use rust_decimal::Decimal;
 
 use super::catalog::Listed;
 use crate::provider::gift_cards::{GiftProduct, OrderGiftCard};
+use crate::sandbox::archive::{Book, Item, Shelf, name};
 
 /// An order as it was taken.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -56,26 +57,45 @@ impl Record {
         // Encoding plain data into memory has no failing case.
         bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
     }
+}
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, String> {
-        let (record, used) =
-            bincode::decode_from_slice(bytes, bincode::config::standard()).map_err(|e| e.to_string())?;
-        if used == bytes.len() {
-            Ok(record)
+impl Item for Record {
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
+        let (read, used) =
+            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
+        if used == record.len() {
+            Ok(vec![read])
         } else {
             Err("trailing bytes".into())
         }
     }
+
+    fn names(&self) -> Vec<u64> {
+        match self {
+            Self::Ordered(order) => vec![by_key(order.key)],
+            Self::Stock { .. } | Self::Price { .. } => Vec::new(),
+        }
+    }
+
+    fn counts(&self) -> bool {
+        false
+    }
+}
+
+fn by_key(key: EffectId) -> u64 {
+    name(&[b"key", &key.0.to_be_bytes()])
 }
 
 #[derive(Default)]
-pub(super) struct Book {
-    orders: HashMap<EffectId, Ordered>,
+pub(super) struct GiftBook {
+    shelf: Shelf<Record>,
+    made: usize,
+    declined: usize,
     /// Stock that the desk set, and what was sold since; the list's own stock counts until then.
     stock: HashMap<String, u32>,
     sold: HashMap<String, u32>,
-    fee_rates: HashMap<String, Decimal>,
-    declined: usize,
+    /// Fee rates that the desk set.
+    fee_rates: HashMap<String, String>,
     /// Temporary errors that a magic order has had; gone once it is accepted.
     stumbles: HashMap<EffectId, u32>,
     /// Magic orders that gave their first answer a second time.
@@ -84,36 +104,82 @@ pub(super) struct Book {
     pub(super) now: Timestamp,
 }
 
-impl Book {
-    pub(super) fn apply(&mut self, record: Record) {
+impl Book for GiftBook {
+    type Item = Record;
+
+    fn apply(&mut self, record: &Record) -> Result<(), String> {
         match record {
             Record::Ordered(order) => {
                 self.now = self.now.max(order.at);
                 match order.declined {
                     Some(_) => self.declined += 1,
-                    None => *self.sold.entry(order.product.clone()).or_default() += 1,
+                    None => {
+                        self.made += 1;
+                        *self.sold.entry(order.product.clone()).or_default() += 1;
+                    }
                 }
-                self.orders.insert(order.key, order);
             }
             Record::Stock { product, stock } => {
-                self.sold.remove(&product);
-                self.stock.insert(product, stock);
+                self.sold.remove(product);
+                self.stock.insert(product.clone(), *stock);
             }
             Record::Price { product, fee_rate } => {
-                if let Ok(fee_rate) = Decimal::from_str_exact(&fee_rate) {
-                    self.fee_rates.insert(product, fee_rate);
-                }
+                Decimal::from_str_exact(fee_rate).map_err(|e| e.to_string())?;
+                self.fee_rates.insert(product.clone(), fee_rate.clone());
             }
         }
+        self.shelf.add(record.clone());
+        Ok(())
     }
 
-    pub(super) fn order(&self, key: EffectId) -> Option<&Ordered> {
-        self.orders.get(&key)
+    fn shelf(&mut self) -> &mut Shelf<Record> {
+        &mut self.shelf
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let saved = (
+            self.made,
+            self.declined,
+            &self.stock,
+            &self.sold,
+            &self.fee_rates,
+            self.now,
+        );
+        // Encoding plain data into memory has no failing case.
+        bincode::encode_to_vec(saved, bincode::config::standard()).unwrap_or_default()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
+        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
+        (
+            self.made,
+            self.declined,
+            self.stock,
+            self.sold,
+            self.fee_rates,
+            self.now,
+        ) = saved;
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        self.stock.len() + self.sold.len() + self.fee_rates.len()
+    }
+}
+
+impl GiftBook {
+    pub(super) fn order(&self, key: EffectId) -> Option<Ordered> {
+        let near = self.shelf.find(by_key(key)).into_iter();
+        let mut orders = near.filter_map(|record| match record {
+            Record::Ordered(order) => Some(order),
+            Record::Stock { .. } | Record::Price { .. } => None,
+        });
+        orders.find(|order| order.key == key)
     }
 
     /// Gift cards made or being made, and orders declined.
-    pub(super) fn totals(&self) -> (usize, usize) {
-        (self.orders.len() - self.declined, self.declined)
+    pub(super) const fn totals(&self) -> (usize, usize) {
+        (self.made, self.declined)
     }
 
     pub(super) fn stock(&self, listed: &Listed) -> u32 {
@@ -126,8 +192,9 @@ impl Book {
     pub(super) fn now_of(&self, listed: &Listed) -> GiftProduct {
         let mut product = listed.product.clone();
         product.in_stock = self.stock(listed) > 0;
-        if let Some(fee_rate) = self.fee_rates.get(&product.product_id) {
-            product.fee_rate = *fee_rate;
+        let fee_rate = self.fee_rates.get(&product.product_id);
+        if let Some(fee_rate) = fee_rate.and_then(|text| Decimal::from_str_exact(text).ok()) {
+            product.fee_rate = fee_rate;
         }
         product
     }

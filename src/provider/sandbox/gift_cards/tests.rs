@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::id::EffectId;
+use purser_actors::port::Timestamp;
 use tempfile::TempDir;
 
 use super::*;
