@@ -124,14 +124,9 @@ fn labelled_queries_are_found_and_nothing_else_is() {
     }
     let (precision, recall) = (right * 1_000 / found, right * 1_000 / meant);
     let nobody = queries.len() - meant;
-    println!(
-        "{} queries, {nobody} of them for nobody: precision 0.{precision:03}, recall 0.{recall:03}",
-        queries.len()
-    );
-    assert!(
-        precision >= 970 && recall >= 920,
-        "precision 0.{precision:03}, recall 0.{recall:03}"
-    );
+    let figures = format!("precision {precision} and recall {recall}, in thousandths");
+    println!("{} queries, {nobody} of them for nobody: {figures}", queries.len());
+    assert!(precision >= 970 && recall >= 920, "{figures}");
 }
 
 fn search(q: Option<&str>, starting_after: Option<&str>, limit: usize) -> MerchantSearch {
