@@ -130,11 +130,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(account::router(Arc::new(account::Accounts {
             engine: house.engine.clone(),
         })))
-        .merge(merchants::router(house.world.merchants.clone()))
-        .merge(gift_cards::router(Arc::new(gift_cards::GiftCards {
-            catalog: house.world.gift_cards.clone(),
-            countries: config.products.gift_card.countries.clone(),
-        })))
+        .merge(catalog_routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
         routes = routes.merge(sandbox_routes(&house)).merge(catalog_desk(&house));
@@ -358,6 +354,14 @@ fn sandbox_routes(house: &House) -> Router {
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }))
+}
+
+/// What is looked up before it is bought.
+fn catalog_routes(house: &House) -> Router {
+    merchants::router(house.world.merchants.clone()).merge(gift_cards::router(Arc::new(gift_cards::GiftCards {
+        catalog: house.world.gift_cards.clone(),
+        countries: house.config.products.gift_card.countries.clone(),
+    })))
 }
 
 fn catalog_desk(house: &House) -> Router {

@@ -175,31 +175,9 @@ async fn gift_cards_are_found_and_narrowed() {
     assert!(!odd.text.contains(['<', '\u{1b}']), "{}", odd.text);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_desk_steers_the_catalogs() {
-    // Aim: stock and prices show at once and outlive the process; faults and rates end with it; a wrong field changes nothing.
-    let host = Host::new();
-    let service = host.start();
-    let site = Site::of(&service);
-    const PRODUCT: &str = "gift_denki_tsubame_jp";
-    let seen = async |site: &Site<'_>| {
-        let answer = site.get("/search-gift-cards?q=Denki%20Tsubame&country=JP", &[]).await;
-        let product = &answer.body["gift_cards"][0];
-        (product["in_stock"].clone(), product["fee_rate"].to_string())
-    };
-    for (stock, in_stock) in [(1, true), (0, false)] {
-        let set = json!({"fault": "stock", "product_id": PRODUCT, "stock": stock});
-        assert_eq!(site.post("/sandbox/gift-cards", &set).await.status, 200);
-        assert_eq!(seen(&site).await.0, in_stock);
-    }
-    let dearer = json!({"fault": "price", "product_id": PRODUCT, "fee_rate": "0.0475"});
-    site.post("/sandbox/gift-cards", &dearer).await;
-    site.post("/sandbox/gift-cards", &json!({"fault": "decline", "times": 2}))
-        .await;
-    let moved = json!({"change": "set", "currency": "JPY", "usd_per_unit": "0.0071"});
-    let state = site.post("/sandbox/rates", &moved).await.body;
-    assert_eq!(state["rates"]["usd_per_unit"]["JPY"], "0.0071");
-    assert_ne!(state["rates"]["as_of"], "2026-11-20T00:00:00.000Z");
+const PRODUCT: &str = "gift_denki_tsubame_jp";
+
+async fn refuses_what_is_wrong(site: &Site<'_>) {
     for (path, body, param) in [
         (
             "/sandbox/gift-cards",
@@ -240,6 +218,33 @@ async fn the_desk_steers_the_catalogs() {
         let said = (refused.status, refused.code(), refused.str("param"));
         assert_eq!(said, (400, "parameter_invalid", Some(param)), "{body}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_desk_steers_the_catalogs() {
+    // Aim: stock and prices show at once and outlive the process; faults and rates end with it; a wrong field changes nothing.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let seen = async |site: &Site<'_>| {
+        let answer = site.get("/search-gift-cards?q=Denki%20Tsubame&country=JP", &[]).await;
+        let product = &answer.body["gift_cards"][0];
+        (product["in_stock"].clone(), product["fee_rate"].to_string())
+    };
+    for (stock, in_stock) in [(1, true), (0, false)] {
+        let set = json!({"fault": "stock", "product_id": PRODUCT, "stock": stock});
+        assert_eq!(site.post("/sandbox/gift-cards", &set).await.status, 200);
+        assert_eq!(seen(&site).await.0, in_stock);
+    }
+    let dearer = json!({"fault": "price", "product_id": PRODUCT, "fee_rate": "0.0475"});
+    site.post("/sandbox/gift-cards", &dearer).await;
+    site.post("/sandbox/gift-cards", &json!({"fault": "decline", "times": 2}))
+        .await;
+    let moved = json!({"change": "set", "currency": "JPY", "usd_per_unit": "0.0071"});
+    let state = site.post("/sandbox/rates", &moved).await.body;
+    assert_eq!(state["rates"]["usd_per_unit"]["JPY"], "0.0071");
+    assert_ne!(state["rates"]["as_of"], "2026-11-20T00:00:00.000Z");
+    refuses_what_is_wrong(&site).await;
     let after = site.get("/sandbox/catalogs", &[]).await.body;
     assert_eq!(after, state, "what was refused changed nothing");
     service.stop();
