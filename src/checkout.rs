@@ -175,6 +175,7 @@ impl Checkout {
         let request = PayRequest {
             purchase: call.purchase.clone(),
             worth: quoted(quotes, &authorization).worth,
+            fee_rate: call.fee_rate.map(|rate| rate.normalize().to_string()),
             request: digest(call.route, &call.purchase),
             session: self.credentials.new_session(),
             authorization: authorization.clone(),

@@ -22,7 +22,7 @@ use crate::account::{self, Deposit, LinkGrant};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry, Tries};
 use crate::kernel::family::{Ground, Limits, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
-use crate::port::{CardIssuer, Clock, Entropy, Settlement};
+use crate::port::{CardIssuer, Clock, Entropy, GiftCards, Settlement};
 use crate::product::Caps;
 
 pub use holder::Denied;
@@ -43,6 +43,8 @@ pub struct Parts {
     pub settlement: Arc<dyn Settlement>,
     /// Makes cards.
     pub issuer: Arc<dyn CardIssuer>,
+    /// Sells gift cards.
+    pub gift_cards: Arc<dyn GiftCards>,
     /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
     /// not know. Empty but after a restore.
     pub deposits: Vec<Deposit>,
@@ -104,6 +106,7 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    gift_cards: Arc<dyn GiftCards>,
     settings: Settings,
     families: Families,
     secret: [u8; 32],
@@ -129,6 +132,7 @@ impl Engine {
             entropy,
             settlement,
             issuer,
+            gift_cards,
             deposits,
             settings,
         } = parts;
@@ -150,6 +154,7 @@ impl Engine {
             families: Families::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
             clock: clock.clone(),
+            gift_cards: gift_cards.clone(),
             settings,
             secret,
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
@@ -166,6 +171,7 @@ impl Engine {
             store: store.clone(),
             settlement,
             issuer,
+            gift_cards,
             settings,
             has_deposits,
         };

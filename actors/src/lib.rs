@@ -11,6 +11,7 @@
 pub mod account;
 pub mod card;
 pub mod engine;
+pub mod gift_card;
 pub mod id;
 pub mod kernel;
 pub mod ledger;

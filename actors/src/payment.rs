@@ -33,6 +33,11 @@ pub enum Found {
     /// The product needs nothing of the payer.
     #[default]
     Nothing,
+    /// The catalog has the gift card.
+    Offer {
+        /// At this fee rate, as decimal text.
+        fee_rate: String,
+    },
 }
 
 /// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.

@@ -1,5 +1,7 @@
 //! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
 
+mod gift_cards;
+
 use std::future::Future;
 use std::pin::Pin;
 
@@ -7,6 +9,8 @@ use sha2::{Digest, Sha256};
 
 use crate::id::{CardId, EffectId, Network, Wallet};
 use crate::money::{Cents, Usdc};
+
+pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 
 /// A boxed future, so that ports are objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -187,6 +187,7 @@ impl Clients {
                 amount: amount(payment),
             },
             worth: amount(payment),
+            fee_rate: None,
             request: request(request_no),
             session,
         };

@@ -6,6 +6,7 @@ use ractor::{ActorCell, SpawnErr};
 use super::figures::KindFigures;
 use crate::account::Account;
 use crate::card::Card;
+use crate::gift_card::GiftCard;
 use crate::kernel::family::Ground;
 use crate::kernel::{Entity, Family, Kind};
 use crate::payment::Payment;
@@ -48,4 +49,5 @@ families! {
     payments: Payment,
     cards: Card,
     sessions: Session,
+    gift_cards: GiftCard,
 }

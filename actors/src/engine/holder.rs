@@ -5,6 +5,7 @@ use purser_storage::{StoreError, codec};
 use super::{Engine, RACES};
 use crate::account::{self, LinkCode, LinkGrant};
 use crate::card;
+use crate::gift_card;
 use crate::id::{CardId, SessionId, Wallet};
 use crate::kernel::{Refusal, table};
 use crate::payment::NewSession;
@@ -170,5 +171,14 @@ impl Engine {
     /// When the card is not ready.
     pub async fn close_card(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
         Ok(self.0.families.cards.ask(card, card::Command::Close).await?)
+    }
+
+    /// Writes down that the owner is shown how to redeem a gift card.
+    ///
+    /// # Errors
+    /// When it is not completed.
+    pub async fn reveal_gift_card(&self, gift: CardId) -> Result<(), Denied<gift_card::Rejection>> {
+        let gifts = &self.0.families.gift_cards;
+        Ok(gifts.ask(gift, gift_card::Command::Reveal).await?)
     }
 }

@@ -1,5 +1,7 @@
 //! A paid call from the engine's side: permit, claim, wait.
 
+use std::time::Duration;
+
 use purser_storage::planted::{self, Bug};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
@@ -12,7 +14,7 @@ use crate::id::{PaymentId, Wallet};
 use crate::kernel::{Refusal, origin};
 use crate::money::Cents;
 use crate::payment::{self, Found, NewSession, Outcome, Payment, Rejection, Status};
-use crate::port::Authorization;
+use crate::port::{Authorization, GiftOffer};
 use crate::product::{Purchase, Requirement};
 
 /// A purchase with its verified payment.
@@ -24,6 +26,8 @@ pub struct PayRequest {
     pub purchase: Purchase,
     /// What that is worth in US dollars, fees apart, at the quoted rate.
     pub worth: Cents,
+    /// The product's own fee rate that was quoted, as decimal text, where its line has products with rates of their own.
+    pub fee_rate: Option<String>,
     /// Digest of route and parameters in canonical form.
     pub request: [u8; 32],
     /// Opened if this call's claim wins.
@@ -241,13 +245,14 @@ impl Engine {
         if self.collides(&payer).await.map_err(|_| PayError::Unavailable)? {
             return Err(PayError::Collision);
         }
-        let found = self.check(&payer, &request.purchase).await?;
+        let found = self.check(&payer, request).await?;
         let PayRequest {
             authorization,
             purchase,
             worth,
             request,
             session,
+            ..
         } = request.clone();
         let admission = Admission {
             payment: id,
@@ -279,8 +284,8 @@ impl Engine {
 
     /// What a purchase needs of its payer, in the contract's order of refusals. The claim's batch asks again for all that
     /// is a row, so that what changes in between is no purchase either.
-    async fn check(&self, payer: &Wallet, purchase: &Purchase) -> Result<Found, PayError> {
-        let required = purchase.requires();
+    async fn check(&self, payer: &Wallet, request: &PayRequest) -> Result<Found, PayError> {
+        let required = request.purchase.requires();
         if required.is_empty() {
             return Ok(Found::Nothing);
         }
@@ -288,14 +293,41 @@ impl Engine {
         if let Some(message) = account.and_then(|account| account.frozen) {
             return Err(PayError::Frozen { message });
         }
+        let mut found = Found::Nothing;
         for requirement in required {
-            let Some(key) = requirement.row(payer) else { continue };
+            let Some(key) = requirement.row(payer) else {
+                found = self.in_stock(request).await?;
+                continue;
+            };
             let row = self.0.store.read(&key).await.map_err(|_| PayError::Unavailable)?;
             if row.is_none() {
                 return Err(PayError::Missing(requirement));
             }
         }
-        Ok(Found::Nothing)
+        Ok(found)
+    }
+
+    /// Whether the catalog has the gift card at the quoted rate. A catalog that does not answer sells nothing.
+    async fn in_stock(&self, request: &PayRequest) -> Result<Found, PayError> {
+        let Purchase::GiftCard {
+            amount,
+            currency,
+            product,
+            country,
+        } = &request.purchase
+        else {
+            return Ok(Found::Nothing);
+        };
+        let asked = self.0.gift_cards.offer(product, *currency, *country, *amount);
+        let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
+        let answered = tokio::time::timeout(patience, asked).await;
+        match answered {
+            Ok(Ok(GiftOffer::Open { fee_rate })) if request.fee_rate.as_ref() == Some(&fee_rate) => {
+                Ok(Found::Offer { fee_rate })
+            }
+            Ok(Ok(_)) => Err(PayError::Missing(Requirement::InStock)),
+            Ok(Err(_)) | Err(_) => Err(PayError::Unavailable),
+        }
     }
 
     /// Joins a payment that is known: the revision above which its outcome counts, or `None` to look again.
@@ -340,7 +372,7 @@ impl Engine {
             Some((payment, revision)) if payment.status == Status::Released => revision,
             _ => return Ok(None),
         };
-        self.check(&payer, &request.purchase).await?;
+        self.check(&payer, request).await?;
         let purchase = request.purchase.clone();
         let command = account::Command::Readmit {
             payment: id,

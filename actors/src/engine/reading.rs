@@ -5,6 +5,7 @@ use purser_storage::{StoreError, codec};
 use super::Engine;
 use crate::account::Account;
 use crate::card::Card;
+use crate::gift_card::GiftCard;
 use crate::id::{CardId, PaymentId, SessionId, Wallet};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Family, table};
@@ -42,6 +43,32 @@ impl Engine {
     /// When storage fails.
     pub async fn card(&self, id: &CardId) -> Result<Option<Card>, LoadError> {
         Ok(self.0.families.cards.read(id).await?.map(|(card, _)| card))
+    }
+
+    /// A gift card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn gift_card(&self, id: &CardId) -> Result<Option<GiftCard>, LoadError> {
+        Ok(self.0.families.gift_cards.read(id).await?.map(|(gift, _)| gift))
+    }
+
+    /// A wallet's gift cards, as [`Engine::cards_of`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn gift_cards_of(
+        &self,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<(CardId, GiftCard)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self.gift_card(&id).await?.map(|gift| (gift.created_at, id.0)),
+        };
+        self.owned(&self.0.families.gift_cards, owner, CardId, after, limit)
+            .await
     }
 
     /// A payment.

@@ -1,6 +1,8 @@
 //! What each effect does: it asks the outside and tells the entity. Every way through ends in the batch that deletes
 //! the effect, in a failure that its supervisor writes down, or in waiting.
 
+mod gift_cards;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +22,7 @@ use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
 use crate::port::{
-    BoxFuture, CardIssuer, Decline, ErrorKind, Issuance, IssueCard, Lookup, PortError, Settlement, Submitted,
+    BoxFuture, CardIssuer, Decline, ErrorKind, GiftCards, Issuance, IssueCard, Lookup, PortError, Settlement, Submitted,
 };
 
 /// Everything that effects need.
@@ -29,6 +31,7 @@ pub(super) struct Desk {
     pub(super) store: Arc<dyn Store>,
     pub(super) settlement: Arc<dyn Settlement>,
     pub(super) issuer: Arc<dyn CardIssuer>,
+    pub(super) gift_cards: Arc<dyn GiftCards>,
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
@@ -73,6 +76,7 @@ impl Worker for Desk {
                 Work::ExpireCard(id) => {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
+                Work::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
                 Work::Readmit { payment, share } => {
                     let command = payment::Command::Readmitted {
                         effect: effect.id,

@@ -41,6 +41,8 @@ pub enum Work {
     },
     /// End a card's life.
     ExpireCard(CardId),
+    /// Order a gift card from the catalog.
+    OrderGiftCard(CardId),
     /// Tell a released payment that its account has admitted it again.
     Readmit {
         /// Which.
@@ -91,7 +93,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 8] = [
+    pub const NAMES: [&str; 9] = [
         "settle",
         "watch",
         "issue_card",
@@ -100,6 +102,7 @@ impl Work {
         "free_share",
         "readmit",
         "expire_card",
+        "order_gift_card",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -113,6 +116,7 @@ impl Work {
             Self::FreeShare { .. } => 5,
             Self::Readmit { .. } => 6,
             Self::ExpireCard(_) => 7,
+            Self::OrderGiftCard(_) => 8,
         }
     }
 
@@ -126,6 +130,7 @@ impl Work {
         match self {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
             Self::IssueCard(_) | Self::ExpireCard(_) => Kind::Card,
+            Self::OrderGiftCard(_) => Kind::GiftCard,
             Self::Credit { .. } | Self::FreeShare { .. } => Kind::Account,
         }
     }

@@ -22,6 +22,8 @@ pub enum Kind {
     Card = 3,
     /// A refresh-token family.
     Session = 4,
+    /// A gift card.
+    GiftCard = 6,
 }
 
 impl Kind {
@@ -32,6 +34,7 @@ impl Kind {
             Self::Payment => "payment",
             Self::Card => "card",
             Self::Session => "session",
+            Self::GiftCard => "gift_card",
         }
     }
 }

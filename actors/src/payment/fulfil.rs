@@ -1,7 +1,8 @@
 //! How each purchase becomes a product: the one place that knows all of them.
 
-use super::{Event, Payment};
+use super::{Event, Found, Payment};
 use crate::card::Card;
+use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, PaymentId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Context, Decision, Kind, OutOfOrder};
@@ -34,6 +35,30 @@ impl Payment {
                     .open(Card::order(card, owner, charge, *amount, context)?)
                     .owned(&owner, Kind::Card, card.0, context)
                     .then(Work::IssueCard(card), context)
+            }
+            Purchase::GiftCard {
+                amount,
+                currency,
+                product,
+                country,
+            } => {
+                let card = CardId(context.id());
+                let fee_rate = match &self.claim.found {
+                    Found::Offer { fee_rate } => fee_rate.clone(),
+                    Found::Nothing => String::new(),
+                };
+                let order = gift_card::Order {
+                    product: product.clone(),
+                    amount: *amount,
+                    currency: *currency,
+                    country: *country,
+                    fee_rate,
+                };
+                decision
+                    .event(bought(Product::GiftCard(card)))
+                    .open(GiftCard::order(card, owner, charge, order, context)?)
+                    .owned(&owner, Kind::GiftCard, card.0, context)
+                    .then(Work::OrderGiftCard(card), context)
             }
             other => return Err(OutOfOrder::new("settling", other)),
         };

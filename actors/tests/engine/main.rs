@@ -10,6 +10,7 @@ mod credits;
 mod deliveries;
 mod durability;
 mod figures;
+mod gift_cards;
 mod identity;
 mod paid_call;
 mod shells;

@@ -41,6 +41,11 @@ fn accepted<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) -> Moves
     moves
 }
 
+/// Of one entity: `apply` accepts the listed moves and no other, over every event in every state.
+pub(crate) fn assert_chart<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) {
+    assert_eq!(accepted(id, states, events), listed::<E>());
+}
+
 fn payment_events() -> Vec<payment::Event> {
     use payment::Event;
     vec![

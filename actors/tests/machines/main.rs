@@ -6,6 +6,7 @@ mod amounts;
 mod books;
 mod cards;
 mod charts;
+mod gift_cards;
 mod names;
 mod payments;
 mod sample;

@@ -43,7 +43,7 @@ pub(crate) struct Chain {
     gate: Semaphore,
 }
 
-fn error(kind: ErrorKind, operation: &'static str) -> PortError {
+pub(crate) fn error(kind: ErrorKind, operation: &'static str) -> PortError {
     PortError {
         kind,
         operation,

@@ -18,6 +18,7 @@ use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
 use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
 use purser_storage::codec;
 
+use super::catalog::Catalog;
 use super::ports::{Chain, Issuer};
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
@@ -50,10 +51,14 @@ pub(crate) const fn fast() -> Settings {
     }
 }
 
+/// What outlives a process.
+type Surroundings = (Arc<Chain>, Arc<Issuer>, Arc<Catalog>, Arc<TestClock>);
+
 pub(crate) struct World {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) chain: Arc<Chain>,
     pub(crate) issuer: Arc<Issuer>,
+    pub(crate) catalog: Arc<Catalog>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -68,16 +73,13 @@ impl World {
         let surroundings = (
             Arc::new(Chain::new()),
             Arc::new(Issuer::default()),
+            Arc::new(Catalog::default()),
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, settings).await
     }
 
-    async fn on(
-        store: Arc<MemoryStore>,
-        (chain, issuer, clock): (Arc<Chain>, Arc<Issuer>, Arc<TestClock>),
-        settings: Settings,
-    ) -> Self {
+    async fn on(store: Arc<MemoryStore>, (chain, issuer, catalog, clock): Surroundings, settings: Settings) -> Self {
         // A new process never has the old one's random numbers.
         static STARTS: AtomicU64 = AtomicU64::new(0);
         quiet_expected_panics();
@@ -87,6 +89,7 @@ impl World {
             entropy: Arc::new(Seeded::new(STARTS.fetch_add(1, Ordering::SeqCst))),
             settlement: chain.clone(),
             issuer: issuer.clone(),
+            gift_cards: catalog.clone(),
             deposits: Vec::new(),
             settings,
         });
@@ -95,6 +98,7 @@ impl World {
             store,
             chain,
             issuer,
+            catalog,
             clock,
             settings,
         }
@@ -104,7 +108,8 @@ impl World {
     pub(crate) async fn crash(self) -> Self {
         let survivor = self.store.crash();
         self.engine.stop();
-        Self::on(survivor, (self.chain, self.issuer, self.clock), self.settings).await
+        let outside = (self.chain, self.issuer, self.catalog, self.clock);
+        Self::on(survivor, outside, self.settings).await
     }
 
     pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {
@@ -223,6 +228,7 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PayRequest {
             amount: Cents::new(500),
         },
         worth: Cents::new(500),
+        fee_rate: None,
         request: [5; 32],
         session: session(),
     }

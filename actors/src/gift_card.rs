@@ -1,0 +1,275 @@
+//! A gift card: ordered from a catalog once its payment has settled.
+//!
+//! ```text
+//! processing --catalog--> COMPLETED
+//!      `--catalog's definite refusal--> FAILED, the whole charge credited to the payer's balance
+//! ```
+//!
+//! What opens the card to whoever holds it (link, code, PIN) is a vault record and in no event. A time-out of the catalog is
+//! never a refusal: the order stands, under the same idempotency key, until the catalog says yes or no.
+
+use purser_storage::codec::Stored;
+
+use crate::id::{CardId, EffectId, Wallet};
+use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
+use crate::ledger::{Charge, Provider};
+use crate::money::Cents;
+use crate::port::Timestamp;
+use crate::product::{Country, Currency};
+
+/// What is ordered from the catalog: fixed for the gift card's life.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Order {
+    /// The catalog's name of the product.
+    pub product: String,
+    /// In the product's own currency.
+    pub amount: Cents,
+    /// The product's own currency.
+    pub currency: Currency,
+    /// Where it will be redeemed.
+    pub country: Country,
+    /// The fee rate that was quoted, as decimal text: the catalog refuses to take more.
+    pub fee_rate: String,
+}
+
+/// A gift card's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct GiftCard {
+    /// Who paid for it and may redeem it.
+    pub owner: Wallet,
+    /// What it cost; credited if it fails.
+    pub charge: Charge,
+    /// What was ordered.
+    pub order: Order,
+    /// When it was bought.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a gift card stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Ordered.
+    Processing,
+    /// It can be redeemed; the vault knows how.
+    Completed,
+    /// Refused by the catalog; the charge is credited.
+    Failed {
+        /// The catalog's word.
+        reason: String,
+    },
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The catalog made it.
+    Delivered {
+        /// The order this answers.
+        effect: EffectId,
+        /// How to redeem it, sealed by the vault.
+        sealed: Vec<u8>,
+    },
+    /// The catalog definitely refused.
+    Refused {
+        /// The order this answers.
+        effect: EffectId,
+        /// The catalog's word.
+        reason: String,
+    },
+    /// The owner reads how to redeem it: kept as a fact, for the audit.
+    Reveal,
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Bought.
+    Ordered {
+        /// By whom.
+        owner: Wallet,
+        /// For what.
+        charge: Charge,
+        /// What.
+        order: Order,
+        /// When.
+        at: Timestamp,
+    },
+    /// The catalog made it.
+    Delivered(Timestamp),
+    /// The catalog refused.
+    Refused(String, Timestamp),
+    /// How to redeem it was shown to its owner.
+    Revealed(Timestamp),
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+impl Stored for GiftCard {
+    const SCHEMA: u16 = 70;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 71;
+}
+
+impl GiftCard {
+    /// The first snapshot, for the batch of the payment that bought it.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn order(
+        id: CardId,
+        owner: Wallet,
+        charge: Charge,
+        order: Order,
+        context: &Context,
+    ) -> Result<Opening, OutOfOrder> {
+        let at = context.now;
+        let event = Event::Ordered {
+            owner,
+            charge,
+            order,
+            at,
+        };
+        Opening::of::<Self>(&id, &event, context)
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+}
+
+impl Entity for GiftCard {
+    const KIND: Kind = Kind::GiftCard;
+    const MOVES: &'static [Move] = &[
+        ("-", "payment settled", "processing"),
+        ("processing", "catalog made it", "completed"),
+        ("processing", "catalog definitely refused; charge credited", "failed"),
+    ];
+
+    type Id = CardId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Rejection;
+    type Outcome = Self;
+
+    fn decide(
+        this: Option<&Self>,
+        id: &CardId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let Some(gift) = this else { return Err(Rejection("-")) };
+        let (decided, now) = (Decision::answer(()), context.now);
+        match (&gift.status, command) {
+            (Status::Processing, Command::Delivered { effect, sealed }) => Ok(decided
+                .completes(effect)
+                .put_new(table::vault(*id), sealed)
+                .event(Event::Delivered(now))),
+            (Status::Processing, Command::Refused { effect, reason }) => Ok(decided
+                .completes(effect)
+                .event(Event::Refused(reason, now))
+                .post(&gift.charge.undone(now, id, Provider::GiftCards), context)
+                .then(
+                    Work::Credit {
+                        account: gift.owner,
+                        amount: gift.charge.charged,
+                        cause: CreditCause::Card(*id),
+                    },
+                    context,
+                )),
+            (Status::Completed, Command::Reveal) => Ok(decided.event(Event::Revealed(now))),
+            (_, _) => Err(Rejection(gift.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, OutOfOrder> {
+        let status = this.as_ref().map_or("-", Self::status);
+        let Some(gift) = this else {
+            return match event {
+                Event::Ordered {
+                    owner,
+                    charge,
+                    order,
+                    at,
+                } => Ok(Self {
+                    owner: *owner,
+                    charge: *charge,
+                    order: order.clone(),
+                    created_at: *at,
+                    updated_at: *at,
+                    status: Status::Processing,
+                }),
+                event => Err(OutOfOrder::new(status, event)),
+            };
+        };
+        match (&gift.status, event) {
+            (Status::Processing, Event::Delivered(at)) => Ok(gift.at(Status::Completed, *at)),
+            (Status::Processing, Event::Refused(reason, at)) => {
+                let reason = reason.clone();
+                Ok(gift.at(Status::Failed { reason }, *at))
+            }
+            (Status::Completed, Event::Revealed(_)) => Ok(gift),
+            (_, event) => Err(OutOfOrder::new(status, event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Processing => "processing",
+            Status::Completed => "completed",
+            Status::Failed { .. } => "failed",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Ordered { .. } => "processing",
+            Event::Delivered(_) => "completed",
+            Event::Refused(..) => "failed",
+            Event::Revealed(_) => "details_viewed",
+        })
+    }
+
+    fn view(&self, id: &CardId) -> View {
+        let reason = match &self.status {
+            Status::Failed { reason } => Some(reason.as_str()),
+            _ => None,
+        };
+        View::new()
+            .text("card_id", id)
+            .text("status", self.status())
+            .text("card_type", "Gift Card")
+            .text("product_id", &self.order.product)
+            .number("amount", self.order.amount.decimal())
+            .text("currency", self.order.currency)
+            .text("country", self.order.country)
+            .number("charged_usd_amount", self.charge.charged.decimal())
+            .number("fees_paid", self.charge.fee().decimal())
+            .maybe("failure_reason", reason)
+            .text("payment_id", self.charge.payment)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<Self> {
+        (self.status != Status::Processing).then(|| self.clone())
+    }
+}

@@ -1,0 +1,65 @@
+//! What the engine needs of a catalog of gift cards.
+
+use super::{BoxFuture, PortError};
+use crate::gift_card::Order;
+use crate::id::{CardId, EffectId};
+use crate::money::Cents;
+use crate::product::{Country, Currency};
+
+/// What the catalog would take now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GiftOffer {
+    /// It could be ordered at this fee rate, as decimal text.
+    Open {
+        /// Fraction of the amount.
+        fee_rate: String,
+    },
+    /// Sold out, gone from the catalog, or not in this amount, currency or country.
+    NotNow,
+}
+
+/// An order of one gift card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderGift {
+    /// Idempotency key: the same key never makes a second gift card.
+    pub key: EffectId,
+    /// Our id of it.
+    pub card: CardId,
+    /// What.
+    pub order: Order,
+}
+
+/// What the catalog says of an order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GiftOrdered {
+    /// The gift card exists.
+    Ready {
+        /// How to redeem it, sealed by the vault.
+        sealed: Vec<u8>,
+    },
+    /// Accepted; ask again with the same key after this time.
+    Pending {
+        /// In milliseconds.
+        retry_after_ms: u64,
+    },
+    /// Definitely refused: no gift card exists under this key and none will.
+    Declined {
+        /// The catalog's word for it.
+        reason: String,
+    },
+}
+
+/// Sells gift cards.
+pub trait GiftCards: Send + Sync {
+    /// Stock and price at this moment. It reserves nothing.
+    fn offer<'a>(
+        &'a self,
+        product: &'a str,
+        currency: Currency,
+        country: Country,
+        amount: Cents,
+    ) -> BoxFuture<'a, Result<GiftOffer, PortError>>;
+
+    /// Orders a gift card or asks after an order; the key makes them the same call.
+    fn order<'a>(&'a self, order: &'a OrderGift) -> BoxFuture<'a, Result<GiftOrdered, PortError>>;
+}

@@ -1,0 +1,113 @@
+//! Gift cards through the whole engine: stock before settlement, one order under one key, credit on a definite refusal.
+
+use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::id::CardId;
+use purser_actors::kernel::Entity;
+use purser_actors::ledger::{Place, Provider};
+use purser_actors::money::Cents;
+use purser_actors::payment::Outcome;
+use purser_actors::port::{ErrorKind, GiftOffer};
+use purser_actors::product::{Product, Purchase, Requirement};
+
+use crate::support::eventually;
+use crate::support::ports::{Mood, error};
+use crate::support::world::{World, card_for, evm};
+
+/// 5.00 of a gift card at 4 %, for the price of 5.10.
+fn gift(nonce: u8) -> PayRequest {
+    PayRequest {
+        purchase: Purchase::GiftCard {
+            amount: Cents::new(500),
+            currency: "USD".parse().unwrap(),
+            product: "coffee-us".into(),
+            country: "US".parse().unwrap(),
+        },
+        fee_rate: Some("0.04".into()),
+        ..card_for(evm(1), nonce)
+    }
+}
+
+async fn bought(world: &World, request: &PayRequest) -> CardId {
+    match world.pay_until_told(request).await.outcome {
+        Outcome::Fulfilled {
+            product: Product::GiftCard(id),
+            ..
+        } => id,
+        other => panic!("no gift card was bought: {other:?}"),
+    }
+}
+
+async fn is(world: &World, id: CardId, status: &str) -> bool {
+    world.engine.gift_card(&id).await.unwrap().unwrap().status() == status
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_catalog_in_any_mood_but_no_makes_one_gift_card_under_one_key() {
+    // Aim: busy, slow and panicking catalogs end in one gift card each, and every order of one card has the same key.
+    let world = World::new().await;
+    let moods = [Mood::Busy, Mood::NotYet, Mood::Panics, Mood::Ready];
+    for (n, mood) in moods.iter().enumerate() {
+        world.catalog.moods(&[*mood]);
+        let id = bought(&world, &gift(n as u8)).await;
+        eventually("it is completed", async || is(&world, id, "completed").await).await;
+        let sealed = world.engine.sealed(id).await.unwrap();
+        assert_eq!(sealed, Some(id.0.to_be_bytes().to_vec()));
+    }
+    world.quiet().await;
+    assert_eq!(world.catalog.made(), moods.len());
+    for call in world.catalog.calls() {
+        let keys = world.catalog.calls().into_iter().filter(|c| c.card == call.card);
+        assert!(keys.into_iter().all(|c| c == call), "one card, one key, one content");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
+    // Aim: the whole charge is on the balance, nothing is owed to the catalog, and a restart changes nothing.
+    let world = World::new().await;
+    world.catalog.moods(&[Mood::Busy, Mood::Declines]);
+    let request = gift(1);
+    let id = bought(&world, &request).await;
+    eventually("it has failed", async || is(&world, id, "failed").await).await;
+    world.quiet().await;
+    let world = world.crash().await;
+    world.quiet().await;
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(account.balance, request.authorization.value());
+    let books = world.books();
+    assert_eq!(
+        books.get(&Place::Provider(Provider::GiftCards)).copied().unwrap_or(0),
+        0
+    );
+    assert_eq!(books.get(&Place::Fees).copied().unwrap_or(0), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_not_in_stock_at_the_quoted_price_is_refused_before_settlement() {
+    // Aim: sold out, dearer than quoted, or a catalog that does not answer: nothing is claimed and nothing sent.
+    let world = World::new().await;
+    let dearer = GiftOffer::Open {
+        fee_rate: "0.045".into(),
+    };
+    let missing = PayError::Missing(Requirement::InStock);
+    for (n, (offer, expected)) in [
+        (Ok(GiftOffer::NotNow), missing.clone()),
+        (Ok(dearer), missing),
+        (Err(error(ErrorKind::Temporary, "offer")), PayError::Unavailable),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        world.catalog.offers([offer]);
+        let request = gift(n as u8);
+        assert_eq!(world.pay(&request).await.unwrap_err(), expected);
+        let id = world.engine.payment_id(&request.authorization);
+        assert!(world.engine.payment(&id).await.unwrap().is_none(), "nothing is claimed");
+    }
+    assert_eq!(world.chain.submissions(), 0);
+    let id = bought(&world, &gift(0)).await;
+    eventually("the same payment buys it later", async || {
+        is(&world, id, "completed").await
+    })
+    .await;
+}

@@ -1,0 +1,111 @@
+//! The gift card's machine, every command in every state.
+
+use purser_actors::gift_card::{Command, Event, GiftCard, Order, Rejection};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Entity, table};
+use purser_actors::money::Cents;
+
+use crate::charts::assert_chart;
+use crate::sample::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+
+const TABLE: &str = "
+           -  processing  completed  failed
+delivered  !  Delivered   !          !
+refused    !  Refused     !          !
+reveal     !  !           Revealed   !
+";
+
+fn commands() -> Vec<(&'static str, Command)> {
+    let (effect, sealed, reason) = (EFFECT, vec![9; 40], "out_of_stock".into());
+    vec![
+        ("delivered", Command::Delivered { effect, sealed }),
+        ("refused", Command::Refused { effect, reason }),
+        ("reveal", Command::Reveal),
+    ]
+}
+
+/// A gift card in every state.
+pub(crate) fn gift_cards() -> Vec<GiftCard> {
+    let order = Order {
+        product: "coffee-us".into(),
+        amount: Cents::new(25_00),
+        currency: "USD".parse().unwrap(),
+        country: "US".parse().unwrap(),
+        fee_rate: "0.04".into(),
+    };
+    let ordered = Event::Ordered {
+        owner: WALLET,
+        charge: charge(),
+        order,
+        at: NOW,
+    };
+    let processing: GiftCard = fold(None, &CARD, &[ordered]);
+    let after = |event| fold(Some(processing.clone()), &CARD, &[event]);
+    let completed = after(Event::Delivered(NOW));
+    let failed = after(Event::Refused("no".into(), NOW));
+    vec![processing, completed, failed]
+}
+
+#[test]
+fn case_31_every_command_in_every_state_of_a_gift_card_does_what_the_table_says() {
+    // Aim: three commands in four states; late answers of the catalog included.
+    let states: Vec<_> = std::iter::once(None)
+        .chain(gift_cards().into_iter().map(Some))
+        .collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let met = status(state.as_ref());
+            match GiftCard::decide(state.as_ref(), &CARD, command.clone(), &at(NOW)) {
+                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_chart_is_what_apply_does() {
+    // Aim: state × event, exhaustively; and each state shows itself as JSON under its name.
+    let ordered = Event::Ordered {
+        owner: WALLET,
+        charge: charge(),
+        order: gift_cards()[0].order.clone(),
+        at: NOW,
+    };
+    let refused = Event::Refused("no".into(), NOW);
+    let events = [ordered, Event::Delivered(NOW), refused, Event::Revealed(NOW)];
+    assert_chart(&CARD, gift_cards(), &events);
+    for gift in gift_cards() {
+        let json: serde_json::Value = serde_json::from_str(&gift.view(&CARD).to_json()).unwrap();
+        assert_eq!(json["status"], gift.status());
+    }
+}
+
+#[test]
+fn a_refusal_by_the_catalog_credits_the_whole_charge() {
+    // Aim: amount and fee go back together, to the owner.
+    let refused = commands().remove(1).1;
+    let decision = GiftCard::decide(Some(&gift_cards()[0]), &CARD, refused, &at(NOW)).unwrap();
+    assert_eq!(work(&decision), ["credit"]);
+    let Work::Credit { amount, account, .. } = decision.effects()[0].work else {
+        panic!("{:?}", decision.effects());
+    };
+    assert_eq!((amount, account), (charge().charged, WALLET));
+}
+
+#[test]
+fn how_to_redeem_it_goes_to_the_vault_and_nowhere_else() {
+    // Aim: what was sealed is a row of its own, written once.
+    let decision = GiftCard::decide(Some(&gift_cards()[0]), &CARD, commands().remove(0).1, &at(NOW)).unwrap();
+    let key = table::vault(CARD);
+    let absent = purser_storage::Condition::Absent(key.clone());
+    assert!(decision.conditions().contains(&absent));
+    let (revision, value) = (0, vec![9; 40]);
+    let sealed = purser_storage::Write::Put { key, revision, value };
+    assert!(decision.writes().contains(&sealed));
+}
