@@ -11,6 +11,7 @@ pub mod error;
 pub mod events;
 pub mod front;
 pub mod gift_cards;
+pub mod gift_orders;
 pub mod headers;
 pub mod health;
 pub mod json;

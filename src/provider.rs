@@ -4,6 +4,7 @@
 pub mod gift_cards;
 pub mod merchants;
 pub mod rates;
+pub mod redemption;
 pub mod sandbox;
 
 use std::sync::Arc;

@@ -1,9 +1,11 @@
 //! Builds the house and runs it: store → engine → edge. The order of the start is the order of trust: nothing serves
 //! before everything behind it is open, verified and has taken up what the last process left.
 
+mod checkout;
 pub mod parts;
 pub mod restore;
 mod routes;
+mod shop;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

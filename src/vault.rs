@@ -1,4 +1,4 @@
-//! Where card numbers live: sealed records, one a card, that only the keyring opens.
+//! Where card numbers and the codes of gift cards live: sealed records, one a card, that only the keyring opens.
 //!
 //! A record is `version (1) | key id (4) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305. The header before
 //! the nonce and the card's id are authenticated with it, so a record opens for its own card only. The nonce is
@@ -15,7 +15,7 @@ use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
 use parking_lot::RwLock;
 use purser_actors::id::CardId;
 use purser_actors::port::Entropy;
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
 pub use self::keyring::KeyId;
 use self::keyring::{DataKey, Keyring};
@@ -180,18 +180,25 @@ impl Vault {
     /// # Errors
     /// [`VaultError::Sealed`] if the cipher refuses, which it does for no input of this size.
     pub fn seal(&self, card: CardId, number: &CardNumber) -> Result<Vec<u8>, VaultError> {
+        self.seal_bytes(card, &number.to_plain())
+    }
+
+    /// Seals anything else that opens a card to whoever holds it, under the active key.
+    ///
+    /// # Errors
+    /// As [`seal`](Self::seal).
+    pub fn seal_bytes(&self, card: CardId, plain: &[u8]) -> Result<Vec<u8>, VaultError> {
         let random = self.entropy.bytes();
         let keyring = self.keyring.read();
         let (id, key) = keyring.active();
-        let mut record = Vec::with_capacity(HEADER + NONCE + 22 + TAG);
+        let mut record = Vec::with_capacity(HEADER + NONCE + plain.len() + TAG);
         record.push(VERSION);
         record.extend_from_slice(&id.0);
         let mut nonce = [0; NONCE];
         nonce.copy_from_slice(&random[..NONCE]);
         let aad = associated(&record, card);
-        let plain = number.to_plain();
         let sealed = cipher(key)
-            .encrypt(&XNonce::from(nonce), Payload { msg: &plain, aad: &aad })
+            .encrypt(&XNonce::from(nonce), Payload { msg: plain, aad: &aad })
             .map_err(|_| VaultError::Sealed("cipher"))?;
         record.extend_from_slice(&nonce);
         record.extend_from_slice(&sealed);
@@ -204,6 +211,14 @@ impl Vault {
     /// [`VaultError::MissingKey`] when its key is not on the keyring, [`VaultError::Sealed`] when it is damaged or
     /// another card's.
     pub fn open(&self, card: CardId, record: &[u8]) -> Result<CardNumber, VaultError> {
+        CardNumber::from_plain(&self.open_bytes(card, record)?)
+    }
+
+    /// Opens what [`seal_bytes`](Self::seal_bytes) sealed.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_bytes(&self, card: CardId, record: &[u8]) -> Result<Zeroizing<Vec<u8>>, VaultError> {
         let id = key_of(record)?;
         let (header, rest) = record.split_at(HEADER);
         let (nonce, sealed) = rest
@@ -212,12 +227,10 @@ impl Vault {
         let keyring = self.keyring.read();
         let key = keyring.get(id).ok_or(VaultError::MissingKey(id))?;
         let aad = associated(header, card);
-        let mut plain = cipher(key)
+        cipher(key)
             .decrypt(&XNonce::from(*nonce), Payload { msg: sealed, aad: &aad })
-            .map_err(|_| VaultError::Sealed("changed, or another card's"))?;
-        let number = CardNumber::from_plain(&plain);
-        plain.zeroize();
-        number
+            .map(Zeroizing::new)
+            .map_err(|_| VaultError::Sealed("changed, or another card's"))
     }
 
     /// To be asked with a stored record before serving: a vault that cannot open its data must not start.
@@ -225,7 +238,7 @@ impl Vault {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn check(&self, card: CardId, record: &[u8]) -> Result<(), VaultError> {
-        self.open(card, record).map(drop)
+        self.open_bytes(card, record).map(drop)
     }
 
     /// Adds a new key, durably, and seals with it from now on; what older keys sealed still opens.
@@ -255,7 +268,7 @@ impl Vault {
         if key_of(record)? == self.active_key() {
             return Ok(None);
         }
-        self.seal(card, &self.open(card, record)?).map(Some)
+        self.seal_bytes(card, &self.open_bytes(card, record)?).map(Some)
     }
 
     /// Removes an old key, after looking through `records`: every sealed record that is stored, exports included.

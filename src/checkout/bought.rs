@@ -2,6 +2,7 @@
 
 use purser_actors::card::Card;
 use purser_actors::engine::Engine;
+use purser_actors::gift_card::GiftCard;
 use purser_actors::id::CardId;
 use purser_actors::kernel::View;
 use purser_actors::product::Product;
@@ -12,6 +13,8 @@ use crate::http::error::ApiError;
 pub(super) enum Bought {
     /// A USA prepaid card.
     Card(CardId, Card),
+    /// A gift card.
+    GiftCard(CardId, GiftCard),
 }
 
 impl Bought {
@@ -24,6 +27,10 @@ impl Bought {
             Product::Card(id) => {
                 let card = engine.card(&id).await.ok().flatten();
                 card.map(|card| Self::Card(id, card)).ok_or_else(ApiError::internal)
+            }
+            Product::GiftCard(id) => {
+                let gift = engine.gift_card(&id).await.ok().flatten();
+                gift.map(|gift| Self::GiftCard(id, gift)).ok_or_else(ApiError::internal)
             }
             _ => Err(ApiError::internal()),
         }
@@ -44,12 +51,29 @@ impl Bought {
                     .text("status", "pending")
                     .object("card", &bought)
             }
+            // Nothing is there to redeem yet, for nobody: what opens the card is read with a token, once it is completed.
+            Self::GiftCard(id, gift) => {
+                let bought = View::new()
+                    .text("card_id", id)
+                    .text("product_id", &gift.order.product)
+                    .number("amount", gift.order.amount.decimal())
+                    .text("currency", gift.order.currency)
+                    .text("country", gift.order.country)
+                    .text("status", "processing")
+                    .maybe("redemption_url", None::<&str>)
+                    .maybe("redemption_code", None::<&str>)
+                    .maybe("pin_code", None::<&str>)
+                    .time("created_at", gift.created_at);
+                body.text("card_id", id)
+                    .text("status", "processing")
+                    .object("gift_card", &bought)
+            }
         }
     }
 
     /// For `format=html`: no number, no token. Ids are hex and the URL is ours, so nothing needs escaping.
     pub(super) fn page(&self, public_url: &str) -> String {
-        let Self::Card(id, _) = self;
+        let (Self::Card(id, _) | Self::GiftCard(id, _)) = self;
         format!(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
              <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\

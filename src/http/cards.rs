@@ -1,5 +1,7 @@
 //! `GET /get-card` (paid) and `GET /get-card-data`.
 
+mod held;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -7,13 +9,12 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, Uri};
-use purser_actors::card::{Card, Status};
-use purser_actors::engine::{Denied, Engine};
-use purser_actors::id::CardId;
-use purser_actors::kernel::{Entity, View};
+use purser_actors::engine::Engine;
+use purser_actors::id::{CardId, PaymentId};
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
+use self::held::{CARD_TYPES, Held};
 use super::account::{Holder, active};
 use super::caller::{Claims, MaybeBearer};
 use super::error::ApiError;
@@ -24,8 +25,6 @@ use crate::checkout::{Call, Checkout};
 use crate::config::Product;
 use crate::provider::Issuer;
 use crate::vault::Vault;
-
-const CARD_TYPES: [&str; 3] = ["Non-Reloadable U.S.", "Non-Reloadable International", "Reloadable"];
 
 /// What the routes of cards need.
 pub struct Cards {
@@ -100,7 +99,7 @@ async fn get_card(
 /// their numbers.
 #[utoipa::path(get, path = "/get-card-data", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
-        ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
+        ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
         ("starting_after" = Option<String>, Query, description = "The last `card_id` of the page before.")),
     responses((status = 200, description = "`card_id`, `status`, and `card_details` when ready; or `cards`, `has_more`.", body = shapes::CardData),
@@ -124,36 +123,27 @@ async fn get_card_data(
 }
 
 async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, ApiError> {
-    let card = cards
-        .engine
-        .card(&id)
-        .await
-        .map_err(|_| ApiError::internal())?
-        .ok_or_else(unknown)?;
-    if card.owner != claims.wallet {
+    let held = Held::read(&cards.engine, id).await?.ok_or_else(unknown)?;
+    if held.owner() != claims.wallet {
         return Err(ApiError::forbidden(
             "card_of_another",
             "This card belongs to another wallet.",
         ));
     }
-    let mut view = card.view(&id).text("state", card.status());
-    if let Status::Ready(_) = card.status {
-        readable(cards, claims, &card).await?;
-        view = view.object("card_details", &details(cards, id, &card).await?);
+    let mut view = held.view(&id).text("state", held.status());
+    if held.opens() {
+        readable(cards, claims, &held.payment()).await?;
+        view = held.opened(cards, id, view).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
 /// A token that was born of a payment may have been relayed; a setting keeps it away from earlier purchases.
-async fn readable(cards: &Cards, claims: &Claims, card: &Card) -> Result<(), ApiError> {
+async fn readable(cards: &Cards, claims: &Claims, payment: &PaymentId) -> Result<(), ApiError> {
     if !claims.by_payment || cards.payment_token_reads_cards {
         return Ok(());
     }
-    let payment = cards
-        .engine
-        .payment(&card.charge.payment)
-        .await
-        .map_err(|_| ApiError::internal())?;
+    let payment = cards.engine.payment(payment).await.map_err(|_| ApiError::internal())?;
     if payment.is_some_and(|p| p.claim.session.id == claims.session) {
         return Ok(());
     }
@@ -164,47 +154,6 @@ async fn readable(cards: &Cards, claims: &Claims, card: &Card) -> Result<(), Api
     .hint("Sign in with GET /auth."))
 }
 
-/// The number from the vault, the CVV from the issuer. That it was shown is durable before it is.
-async fn details(cards: &Cards, id: CardId, card: &Card) -> Result<View, ApiError> {
-    let later = || ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2);
-    let issuer_ref = card
-        .details()
-        .map(|d| d.issuer_ref.clone())
-        .ok_or_else(ApiError::internal)?;
-    let sealed = cards
-        .engine
-        .sealed(id)
-        .await
-        .ok()
-        .flatten()
-        .ok_or_else(ApiError::internal)?;
-    let number = cards.vault.open(id, &sealed).map_err(|error| {
-        tracing::error!(card = %id, %error, "a card number cannot be opened");
-        ApiError::internal()
-    })?;
-    let cvv = cards.issuer.cvv(&issuer_ref).await.map_err(|_| later())?;
-    let available = cards.issuer.available_balance(&issuer_ref).await.map_err(|_| later())?;
-    match cards.engine.reveal(id).await {
-        Ok(()) => {}
-        Err(Denied::Rejected(_)) => return Err(unknown()),
-        Err(_) => return Err(later()),
-    }
-    let billing = cards.issuer.billing_address();
-    let address = View::new()
-        .text("line1", billing.line1)
-        .text("city", billing.city)
-        .text("state", billing.state)
-        .text("postal_code", billing.postal_code)
-        .text("country", billing.country);
-    Ok(View::new()
-        .text("card_number", number.number().expose_secret())
-        .integer("exp_month", u64::from(number.exp_month()))
-        .integer("exp_year", u64::from(number.exp_year()))
-        .text("cvv", cvv.expose_secret())
-        .number("available_balance", available.decimal())
-        .object("billing_address", &address))
-}
-
 async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response, ApiError> {
     let card_type = query.word("card_type", &CARD_TYPES)?;
     let limit = query.number("limit", 20, 1, 100)?;
@@ -212,18 +161,9 @@ async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response,
         None => None,
         Some(text) => Some(text.parse::<CardId>().map_err(|_| unknown())?),
     };
-    let found = if card_type == CARD_TYPES[0] {
-        let limit = usize::try_from(limit).unwrap_or(20);
-        cards
-            .engine
-            .cards_of(&claims.wallet, after, limit)
-            .await
-            .map_err(|_| ApiError::internal())?
-    } else {
-        (Vec::new(), false)
-    };
-    let shown: Vec<String> = found.0.iter().map(|(id, card)| card.view(id).to_json()).collect();
-    let body = format!("{{\"cards\":[{}],\"has_more\":{}}}", shown.join(","), found.1);
+    let limit = usize::try_from(limit).unwrap_or(20);
+    let (shown, more) = Held::list(&cards.engine, card_type, &claims.wallet, after, limit).await?;
+    let body = format!("{{\"cards\":[{}],\"has_more\":{more}}}", shown.join(","));
     Ok(json::private(json::bytes_as_json(body)))
 }
 

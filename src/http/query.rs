@@ -68,13 +68,9 @@ impl Query {
             let error = format!("`amount` must be between {} and {}.", product.min, product.max);
             ApiError::parameter("amount_out_of_range", "amount", error)
         };
-        let text = self.required("amount").map_err(|e| e.hint(range()))?;
-        let amount = Cents::parse(text).map_err(|e| match e {
-            AmountError::OutOfRange => outside(),
-            AmountError::Malformed => {
-                let error = "`amount` is not a plain decimal number of at most 2 places.";
-                ApiError::parameter("amount_invalid", "amount", error).hint(range())
-            }
+        let amount = self.plain_amount().map_err(|e| match e.code {
+            "amount_out_of_range" => outside(),
+            _ => e.hint(range()),
         })?;
         if amount < product.min || amount > product.max {
             return Err(outside());
@@ -108,6 +104,20 @@ impl Query {
             }
             code => Ok(code),
         }
+    }
+
+    /// `amount` as it stands, whatever its range.
+    ///
+    /// # Errors
+    /// 400 `parameter_missing`, `amount_invalid`, or `amount_out_of_range` for what no amount can be.
+    pub fn plain_amount(&self) -> Result<Cents, ApiError> {
+        Cents::parse(self.required("amount")?).map_err(|e| match e {
+            AmountError::OutOfRange => ApiError::parameter("amount_out_of_range", "amount", "`amount` is too large."),
+            AmountError::Malformed => {
+                let error = "`amount` is not a plain decimal number of at most 2 places.";
+                ApiError::parameter("amount_invalid", "amount", error)
+            }
+        })
     }
 
     /// One of a few words, or the first of them when the parameter is absent.

@@ -4,6 +4,7 @@
 //! Clients tolerate new members, so the document leaves its objects open. The tests close them: an answer with a member
 //! that is not listed here fails there.
 
+mod gift_cards;
 mod owned;
 
 use serde::Deserialize;
@@ -12,6 +13,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+pub use gift_cards::{BoughtGiftCard, NewGiftCard, PaidGiftCard};
 pub use owned::{
     AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, Cards, Credited, Event,
     EventData, Events, NewCard, OneCard, Paid, Payment, PaymentProgress,

@@ -18,6 +18,7 @@ use crate::checkout::Blockhashes;
 use crate::config::Config;
 use crate::payment::RecentBlockhash;
 use crate::provider::VaultedIssuer;
+use crate::provider::redemption::VaultedCatalog;
 use crate::provider::sandbox::gift_cards::{GiftSettings, SandboxGiftCards};
 use crate::provider::sandbox::merchants::SandboxMerchants;
 use crate::provider::sandbox::rates::SandboxRates;
@@ -177,6 +178,7 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
         entropy: world.entropy.clone(),
         settlement: world.settlement.clone(),
         issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
+        gift_cards: Arc::new(VaultedCatalog::new(world.gift_cards.clone(), world.vault.clone())),
         deposits,
         settings: engine_settings(config),
     }

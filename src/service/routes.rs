@@ -1,25 +1,21 @@
 //! The edge: all routes with what each needs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use purser_actors::engine::Engine;
-use purser_actors::id::{Network, Wallet};
 use purser_storage::{JournalStore, Store};
 use utoipa::OpenApi;
 
-use super::parts::{SlotBlockhash, World};
-use super::{DataDir, ServiceError};
-use crate::checkout::{Answers, Checkout};
-use crate::config::{Config, Recovery};
+use super::checkout::{self, Payees};
+use super::parts::World;
+use super::{DataDir, ServiceError, shop};
+use crate::config::Config;
 use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
-use crate::http::{
-    account, cards, events, gift_cards, health, login, merchants, openapi, operator, pricing, sandbox, sign_in, version,
-};
+use crate::http::{account, events, health, login, openapi, operator, pricing, sandbox, sign_in, version};
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
@@ -32,14 +28,11 @@ use crate::identity::refresh::RefreshTokens;
 use crate::identity::token::Tokens;
 use crate::identity::{IdentityKeys, key_file};
 use crate::metrics::Metrics;
-use crate::payment::evm::{self, checksummed};
+use crate::payment::evm::checksummed;
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
-use crate::payment::{BasePayee, SolanaPayee};
-use crate::prices::{PriceBook, UsdPerUnit};
 use crate::sandbox::desk::SandboxDesk;
 use crate::sandbox::desk::catalogs::CatalogDesk;
-use crate::sandbox::keys::fee_payer;
 use crate::stream::{Hub, StreamState};
 
 /// Verified tokens kept in memory.
@@ -55,12 +48,6 @@ pub(super) struct House {
     pub(super) hub: Arc<Hub>,
     pub(super) world: World,
     pub(super) public_url: String,
-}
-
-/// Who is paid.
-struct Payees {
-    base: Arc<BasePayee>,
-    solana: Arc<SolanaPayee>,
 }
 
 /// Who may come in, and what they come in with.
@@ -92,9 +79,9 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     house.store.subscribe(house.hub.clone());
 
     let limiter = Arc::new(RateLimiter::new(&config.limits));
-    let payees = payees(config)?;
+    let payees = Payees::of(config)?;
     let sign_in = sign_in_routes(&house, &entrance, &payees);
-    let checkout = checkout(&house, payees, limiter.clone(), entrance.credentials.clone()).await?;
+    let checkout = checkout::open(&house, payees, limiter.clone(), entrance.credentials.clone()).await?;
     let metrics = Metrics {
         engine: house.engine.clone(),
         store: house.journal.clone(),
@@ -104,14 +91,9 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         calls: checkout.calls.clone(),
         mode: if config.is_sandbox() { "sandbox" } else { "production" },
     };
-    let mut rooms = vec![
-        cards::Api::openapi(),
-        account::Api::openapi(),
-        sign_in::Api::openapi(),
-        login::Api::openapi(),
-        merchants::Api::openapi(),
-        gift_cards::Api::openapi(),
-    ];
+    let shop = shop::open(&house, &checkout);
+    let mut rooms = shop.documents;
+    rooms.extend([account::Api::openapi(), sign_in::Api::openapi(), login::Api::openapi()]);
     if config.is_sandbox() {
         rooms.push(sandbox::Api::openapi());
         rooms.push(sandbox::catalogs::Api::openapi());
@@ -126,18 +108,17 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(openapi::router(&document))
         .merge(sign_in)
         .merge(login_routes(&house, &entrance))
-        .merge(card_routes(&house, checkout))
+        .merge(shop.routes)
         .merge(account::router(Arc::new(account::Accounts {
             engine: house.engine.clone(),
         })))
-        .merge(catalog_routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
         routes = routes.merge(sandbox_routes(&house)).merge(catalog_desk(&house));
     }
     let inside = Inside {
         routes,
-        no_head: vec!["/get-card", "/get-card-data", "/auth", "/get-auth-link"],
+        no_head: [shop.no_head.as_slice(), &["/auth", "/get-auth-link"]].concat(),
         authenticator: entrance.doorkeeper,
         limiter,
         meter: metrics.requests.clone(),
@@ -236,17 +217,6 @@ fn login_routes(house: &House, entrance: &Entrance) -> Router {
     }))
 }
 
-fn card_routes(house: &House, checkout: Checkout) -> Router {
-    cards::router(Arc::new(cards::Cards {
-        checkout: Arc::new(checkout),
-        product: house.config.products.usa_prepaid_card.clone(),
-        engine: house.engine.clone(),
-        vault: house.world.vault.clone(),
-        issuer: house.world.issuer.clone(),
-        payment_token_reads_cards: house.config.identity.payment_token_reads_cards,
-    }))
-}
-
 fn event_routes(house: &House, doorkeeper: &Arc<Doorkeeper>) -> Router {
     events::router(events::EventRoutes {
         stream: Arc::new(StreamState {
@@ -270,62 +240,6 @@ fn identity_keys(house: &House) -> Result<Keys, ServiceError> {
         key_file::load(&config.identity.signing_key_file)
     };
     keys.map_err(|e| ServiceError::Part("the identity keys", e.to_string()))
-}
-
-async fn checkout(
-    house: &House,
-    payees: Payees,
-    limiter: Arc<RateLimiter>,
-    credentials: Arc<Credentials>,
-) -> Result<Checkout, ServiceError> {
-    let config = &house.config;
-    let seconds = config.payment.max_timeout_seconds;
-    let (rates, now) = (UsdPerUnit::new(), house.world.clock.now());
-    let prices = PriceBook::open(house.store.clone(), &config.products, &rates, seconds * 1000, now);
-    let prices = prices
-        .await
-        .map_err(|e| ServiceError::Part("the price list", e.to_string()))?;
-    Ok(Checkout {
-        engine: house.engine.clone(),
-        clock: house.world.clock.clone(),
-        base: payees.base,
-        solana: payees.solana,
-        blockhashes: Arc::new(SlotBlockhash::new(
-            house.world.settlement.clone(),
-            house.world.clock.clone(),
-        )),
-        prices: Arc::new(prices),
-        limiter,
-        calls: Arc::default(),
-        answers: Answers {
-            credentials: credentials.clone(),
-            public_url: house.public_url.clone(),
-        },
-        credentials,
-        recovery: match config.payment.recovery {
-            Recovery::Secp256k1 => evm::Recovery::Libsecp256k1,
-            Recovery::K256 => evm::Recovery::K256,
-        },
-        public_url: house.public_url.clone(),
-        max_timeout_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
-        answer_timeout: Duration::from_millis(config.engine.answer_timeout_ms),
-    })
-}
-
-fn payees(config: &Config) -> Result<Payees, ServiceError> {
-    let pay_to = &config.payment.pay_to;
-    let wrong = |key: &'static str| ServiceError::Part(key, "not an address of that network".into());
-    let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else {
-        return Err(wrong("payment.pay_to.base"));
-    };
-    let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
-        return Err(wrong("payment.pay_to.solana"));
-    };
-    let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or_else(|| wrong("payment.pay_to.solana"))?;
-    Ok(Payees {
-        base: Arc::new(BasePayee::usdc(base)),
-        solana: Arc::new(solana),
-    })
 }
 
 fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
@@ -354,14 +268,6 @@ fn sandbox_routes(house: &House) -> Router {
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }))
-}
-
-/// What is looked up before it is bought.
-fn catalog_routes(house: &House) -> Router {
-    merchants::router(house.world.merchants.clone()).merge(gift_cards::router(Arc::new(gift_cards::GiftCards {
-        catalog: house.world.gift_cards.clone(),
-        countries: house.config.products.gift_card.countries.clone(),
-    })))
 }
 
 fn catalog_desk(house: &House) -> Router {

@@ -2,6 +2,7 @@
 //! money, and whether something must still move it on. One file a product, with rules of its own.
 
 mod card;
+mod gift_card;
 
 use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
 use purser_actors::kernel::Kind;
@@ -55,6 +56,9 @@ pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(Product, Result<Sol
     if kind == Kind::Card as u8 {
         return Some((Product::Card(CardId(id)), card::read(CardId(id), row)));
     }
+    if kind == Kind::GiftCard as u8 {
+        return Some((Product::GiftCard(CardId(id)), gift_card::read(CardId(id), row)));
+    }
     None
 }
 
@@ -63,13 +67,16 @@ pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<&'static str, Decode
     if kind == Kind::Card as u8 {
         return Some(card::fold(event));
     }
+    if kind == Kind::GiftCard as u8 {
+        return Some(gift_card::fold(event));
+    }
     None
 }
 
 /// The product that a piece of work moves on, if it moves one.
 pub(crate) fn moved_by(work: &Work) -> Option<String> {
     match work {
-        Work::IssueCard(id) => Some(id.to_string()),
+        Work::IssueCard(id) | Work::OrderGiftCard(id) => Some(id.to_string()),
         _ => None,
     }
 }

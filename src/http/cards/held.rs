@@ -1,0 +1,171 @@
+//! A card of whatever kind that somebody holds: one id, one place to read it.
+
+use purser_actors::card::{self, Card};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::gift_card::{self, GiftCard};
+use purser_actors::id::{CardId, PaymentId, Wallet};
+use purser_actors::kernel::family::LoadError;
+use purser_actors::kernel::{Entity, View};
+
+use super::{Cards, unknown};
+use crate::http::error::ApiError;
+use crate::provider::redemption;
+use crate::secret::Secret;
+
+/// Every value of `card_type`; the first is the default.
+pub(super) const CARD_TYPES: [&str; 4] = [
+    "Non-Reloadable U.S.",
+    "Non-Reloadable International",
+    "Reloadable",
+    "Gift Card",
+];
+
+/// See the module.
+pub(super) enum Held {
+    Usa(Card),
+    Gift(GiftCard),
+}
+
+impl Held {
+    /// Ids are unique over all kinds.
+    pub(super) async fn read(engine: &Engine, id: CardId) -> Result<Option<Self>, ApiError> {
+        if let Some(card) = engine.card(&id).await.map_err(unreadable)? {
+            return Ok(Some(Self::Usa(card)));
+        }
+        Ok(engine.gift_card(&id).await.map_err(unreadable)?.map(Self::Gift))
+    }
+
+    /// A page of one type as JSON texts, and whether there are more.
+    pub(super) async fn list(
+        engine: &Engine,
+        card_type: &str,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<String>, bool), ApiError> {
+        match card_type {
+            "Non-Reloadable U.S." => engine.cards_of(owner, after, limit).await.map(texts),
+            "Gift Card" => engine.gift_cards_of(owner, after, limit).await.map(texts),
+            _ => Ok((Vec::new(), false)),
+        }
+        .map_err(unreadable)
+    }
+
+    pub(super) const fn owner(&self) -> Wallet {
+        match self {
+            Self::Usa(card) => card.owner,
+            Self::Gift(gift) => gift.owner,
+        }
+    }
+
+    pub(super) const fn payment(&self) -> PaymentId {
+        match self {
+            Self::Usa(card) => card.charge.payment,
+            Self::Gift(gift) => gift.charge.payment,
+        }
+    }
+
+    pub(super) fn status(&self) -> &'static str {
+        match self {
+            Self::Usa(card) => card.status(),
+            Self::Gift(gift) => gift.status(),
+        }
+    }
+
+    pub(super) fn view(&self, id: &CardId) -> View {
+        match self {
+            Self::Usa(card) => card.view(id),
+            Self::Gift(gift) => gift.view(id),
+        }
+    }
+
+    /// Whether there is something to be shown that spends it.
+    pub(super) const fn opens(&self) -> bool {
+        match self {
+            Self::Usa(card) => matches!(card.status, card::Status::Ready(_)),
+            Self::Gift(gift) => matches!(gift.status, gift_card::Status::Completed),
+        }
+    }
+
+    /// Adds what spends it. That it was shown is durable before it is.
+    pub(super) async fn opened(&self, cards: &Cards, id: CardId, view: View) -> Result<View, ApiError> {
+        match self {
+            Self::Usa(card) => Ok(view.object("card_details", &details(cards, id, card).await?)),
+            Self::Gift(_) => redeemable(cards, id, view).await,
+        }
+    }
+}
+
+fn texts<E: Entity>((found, more): (Vec<(E::Id, E)>, bool)) -> (Vec<String>, bool) {
+    (
+        found.iter().map(|(id, entity)| entity.view(id).to_json()).collect(),
+        more,
+    )
+}
+
+fn unreadable(_: LoadError) -> ApiError {
+    ApiError::internal()
+}
+
+async fn sealed(cards: &Cards, id: CardId) -> Result<Vec<u8>, ApiError> {
+    let sealed = cards.engine.sealed(id).await.ok().flatten();
+    sealed.ok_or_else(ApiError::internal)
+}
+
+async fn redeemable(cards: &Cards, id: CardId, view: View) -> Result<View, ApiError> {
+    let redemption = redemption::open(&cards.vault, id, &sealed(cards, id).await?).map_err(|error| {
+        tracing::error!(card = %id, %error, "a gift card's code cannot be opened");
+        ApiError::internal()
+    })?;
+    match cards.engine.reveal_gift_card(id).await {
+        Ok(()) => {}
+        Err(Denied::Rejected(_)) => return Err(unknown()),
+        Err(_) => {
+            return Err(ApiError::unavailable(
+                "unavailable",
+                "The gift card cannot be read now.",
+                2,
+            ));
+        }
+    }
+    let text = |secret: &Option<Secret<String>>| secret.as_ref().map(|s| s.expose_secret().to_owned());
+    Ok(view
+        .maybe("redemption_url", text(&redemption.redemption_url))
+        .maybe("redemption_code", text(&redemption.redemption_code))
+        .maybe("pin_code", text(&redemption.pin_code)))
+}
+
+/// The number from the vault, the CVV from the issuer. That it was shown is durable before it is.
+async fn details(cards: &Cards, id: CardId, card: &Card) -> Result<View, ApiError> {
+    let later = || ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2);
+    let issuer_ref = card
+        .details()
+        .map(|d| d.issuer_ref.clone())
+        .ok_or_else(ApiError::internal)?;
+    let sealed = sealed(cards, id).await?;
+    let number = cards.vault.open(id, &sealed).map_err(|error| {
+        tracing::error!(card = %id, %error, "a card number cannot be opened");
+        ApiError::internal()
+    })?;
+    let cvv = cards.issuer.cvv(&issuer_ref).await.map_err(|_| later())?;
+    let available = cards.issuer.available_balance(&issuer_ref).await.map_err(|_| later())?;
+    match cards.engine.reveal(id).await {
+        Ok(()) => {}
+        Err(Denied::Rejected(_)) => return Err(unknown()),
+        Err(_) => return Err(later()),
+    }
+    let billing = cards.issuer.billing_address();
+    let address = View::new()
+        .text("line1", billing.line1)
+        .text("city", billing.city)
+        .text("state", billing.state)
+        .text("postal_code", billing.postal_code)
+        .text("country", billing.country);
+    Ok(View::new()
+        .text("card_number", number.number().expose_secret())
+        .integer("exp_month", u64::from(number.exp_month()))
+        .integer("exp_year", u64::from(number.exp_year()))
+        .text("cvv", cvv.expose_secret())
+        .number("available_balance", available.decimal())
+        .object("billing_address", &address))
+}

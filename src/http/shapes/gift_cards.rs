@@ -1,0 +1,63 @@
+//! Gift cards.
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{Credentials, Credited, Exact};
+
+/// A paid call for a gift card that was settled.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaidGiftCard {
+    /// The gift card is on its way.
+    Bought(BoughtGiftCard),
+    /// It could not be delivered: the charge is on the balance.
+    Credited(Credited),
+}
+
+/// A gift card bought.
+#[derive(Deserialize, ToSchema)]
+pub struct BoughtGiftCard {
+    /// For the call that paid first; a replay gets none.
+    pub auth: Option<Credentials>,
+    /// The payer's address in lower case.
+    pub user_id: String,
+    /// For `GET /get-card-data`.
+    pub card_id: String,
+    /// `processing`.
+    pub status: String,
+    /// The gift card as it was bought.
+    pub gift_card: NewGiftCard,
+    /// For `GET /get-payment`.
+    pub payment_id: String,
+}
+
+/// A gift card as it was bought.
+#[derive(Deserialize, ToSchema)]
+pub struct NewGiftCard {
+    /// Its id.
+    pub card_id: String,
+    /// As in `GET /search-gift-cards`.
+    pub product_id: String,
+    /// In its own currency.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// ISO 4217.
+    pub currency: String,
+    /// Where it will be redeemed, ISO 3166-1 alpha-2.
+    pub country: String,
+    /// `processing`.
+    pub status: String,
+    /// Null: not there yet.
+    #[schema(required)]
+    pub redemption_url: Option<String>,
+    /// Null: not there yet.
+    #[schema(required)]
+    pub redemption_code: Option<String>,
+    /// Null: not there yet.
+    #[schema(required)]
+    pub pin_code: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+}

@@ -1,0 +1,187 @@
+//! A catalog as the engine may see it: what opens a gift card comes out sealed, and only here it is opened again.
+
+use std::sync::Arc;
+
+use purser_actors::id::CardId;
+use purser_actors::money::Cents;
+use purser_actors::port::{BoxFuture, ErrorKind, GiftCards, GiftOffer, GiftOrdered, OrderGift, PortError};
+use purser_actors::product::{Country, Currency};
+use rust_decimal::Decimal;
+use zeroize::Zeroizing;
+
+use super::gift_cards::{GiftAnswer, GiftCatalog, Offer, OrderGiftCard, Redemption};
+use crate::secret::Secret;
+use crate::vault::{Vault, VaultError};
+
+/// First byte of what is sealed: no month, so a card number is never taken for it.
+const TAG: u8 = 0xF1;
+
+/// Seals what `catalog` delivers with the vault's active key.
+pub struct VaultedCatalog {
+    catalog: Arc<dyn GiftCatalog>,
+    vault: Arc<Vault>,
+}
+
+impl VaultedCatalog {
+    /// Of a catalog and the vault that its codes go to.
+    pub const fn new(catalog: Arc<dyn GiftCatalog>, vault: Arc<Vault>) -> Self {
+        Self { catalog, vault }
+    }
+}
+
+/// The parts in order, each with its length in two bytes; a part that is not there has the length 0xFFFF.
+fn plain(redemption: &Redemption) -> Option<Zeroizing<Vec<u8>>> {
+    let parts = [
+        &redemption.redemption_url,
+        &redemption.redemption_code,
+        &redemption.pin_code,
+    ];
+    let mut bytes = Zeroizing::new(vec![TAG]);
+    for part in parts {
+        let text = part.as_ref().map(|secret| secret.expose_secret().as_bytes());
+        let length = text.map_or(Some(u16::MAX), |t| {
+            u16::try_from(t.len()).ok().filter(|n| *n < u16::MAX)
+        })?;
+        bytes.extend_from_slice(&length.to_be_bytes());
+        bytes.extend_from_slice(text.unwrap_or_default());
+    }
+    Some(bytes)
+}
+
+fn parse(bytes: &[u8]) -> Option<Redemption> {
+    let (TAG, mut rest) = bytes.split_first().map(|(tag, rest)| (*tag, rest))? else {
+        return None;
+    };
+    let mut part = || {
+        let (length, tail) = rest.split_first_chunk::<2>()?;
+        let length = u16::from_be_bytes(*length);
+        if length == u16::MAX {
+            rest = tail;
+            return Some(None);
+        }
+        let (text, tail) = tail.split_at_checked(usize::from(length))?;
+        rest = tail;
+        let text = std::str::from_utf8(text).ok()?;
+        Some(Some(Secret::new(text.to_owned())))
+    };
+    Some(Redemption {
+        redemption_url: part()?,
+        redemption_code: part()?,
+        pin_code: part()?,
+    })
+}
+
+/// Opens what the vault holds for a gift card.
+///
+/// # Errors
+/// When the record is not this card's, was changed, or its key is gone.
+pub fn open(vault: &Vault, card: CardId, sealed: &[u8]) -> Result<Redemption, VaultError> {
+    let bytes = vault.open_bytes(card, sealed)?;
+    parse(&bytes).ok_or(VaultError::Sealed("content"))
+}
+
+impl VaultedCatalog {
+    /// Sealing fails only before anything is told to the engine; the order itself is safe at the catalog under its key.
+    fn seal(&self, card: CardId, redemption: &Redemption) -> Result<Vec<u8>, PortError> {
+        let none = [
+            &redemption.redemption_url,
+            &redemption.redemption_code,
+            &redemption.pin_code,
+        ];
+        if none.iter().all(|part| part.is_none()) {
+            return Err(failed("the catalog delivered nothing to redeem"));
+        }
+        let bytes = plain(redemption).ok_or_else(|| failed("the catalog delivered too much text"))?;
+        self.vault.seal_bytes(card, &bytes).map_err(|e| failed(&e.to_string()))
+    }
+}
+
+/// Nothing is lost by asking again: the key makes it the same order.
+fn failed(message: &str) -> PortError {
+    PortError {
+        kind: ErrorKind::Temporary,
+        operation: "order_gift_card",
+        message: message.to_owned(),
+    }
+}
+
+impl GiftCards for VaultedCatalog {
+    fn offer<'a>(
+        &'a self,
+        product: &'a str,
+        currency: Currency,
+        country: Country,
+        amount: Cents,
+    ) -> BoxFuture<'a, Result<GiftOffer, PortError>> {
+        Box::pin(async move {
+            Ok(match self.catalog.offer(product, country.as_str(), amount).await? {
+                Offer::Open {
+                    currency: now,
+                    fee_rate,
+                } if now == currency.as_str() => GiftOffer::Open {
+                    fee_rate: fee_rate.normalize().to_string(),
+                },
+                _ => GiftOffer::NotNow,
+            })
+        })
+    }
+
+    fn order<'a>(&'a self, order: &'a OrderGift) -> BoxFuture<'a, Result<GiftOrdered, PortError>> {
+        Box::pin(async move {
+            let wanted = &order.order;
+            let fee_rate: Decimal = wanted
+                .fee_rate
+                .parse()
+                .map_err(|_| failed("the quoted rate is no number"))?;
+            let placed = OrderGiftCard {
+                key: order.key,
+                product_id: wanted.product.clone(),
+                country: wanted.country.to_string(),
+                amount: wanted.amount,
+                fee_rate,
+            };
+            Ok(match self.catalog.order(&placed).await? {
+                GiftAnswer::Ready(redemption) => GiftOrdered::Ready {
+                    sealed: self.seal(order.card, &redemption)?,
+                },
+                GiftAnswer::Accepted { retry_after_ms } | GiftAnswer::Pending { retry_after_ms } => {
+                    GiftOrdered::Pending { retry_after_ms }
+                }
+                GiftAnswer::Declined { reason } => GiftOrdered::Declined { reason },
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    // Aim: every set of parts comes back as it was, and what was cut or is something else is refused.
+    #[test]
+    fn what_is_sealed_reads_back_and_nothing_else_does() {
+        let some = |text: &str| Some(Secret::new(text.to_owned()));
+        let shown = |r: &Redemption| {
+            [&r.redemption_url, &r.redemption_code, &r.pin_code]
+                .map(|p| p.as_ref().map(|s| s.expose_secret().to_owned()))
+        };
+        for (url, code, pin) in [
+            (some("https://a.example/x"), None, None),
+            (None, some("AB-CD"), some("1234")),
+            (some(""), some("é"), some("0")),
+        ] {
+            let redemption = Redemption {
+                redemption_url: url,
+                redemption_code: code,
+                pin_code: pin,
+            };
+            let bytes = plain(&redemption).unwrap();
+            assert_eq!(shown(&parse(&bytes).unwrap()), shown(&redemption));
+            for end in 0..bytes.len() {
+                assert!(parse(&bytes[..end]).is_none(), "cut at {end}");
+            }
+        }
+        assert!(parse(&[12, 7, 235, b'4', b'2']).is_none(), "a card number");
+    }
+}

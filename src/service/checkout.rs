@@ -1,0 +1,123 @@
+//! The till: who is paid, what it costs, and the refresh of what other currencies cost.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::id::{Network, Wallet};
+
+use super::ServiceError;
+use super::parts::SlotBlockhash;
+use super::routes::House;
+use crate::checkout::{Answers, Checkout};
+use crate::config::{Config, Recovery};
+use crate::http::rate::RateLimiter;
+use crate::identity::credentials::Credentials;
+use crate::payment::evm;
+use crate::payment::{BasePayee, SolanaPayee};
+use crate::prices::PriceBook;
+use crate::provider::rates::Rates;
+use crate::sandbox::keys::fee_payer;
+
+/// Who is paid.
+pub(super) struct Payees {
+    pub(super) base: Arc<BasePayee>,
+    pub(super) solana: Arc<SolanaPayee>,
+}
+
+impl Payees {
+    /// The addresses of the settings.
+    ///
+    /// # Errors
+    /// When one is no address of its network.
+    pub(super) fn of(config: &Config) -> Result<Self, ServiceError> {
+        let pay_to = &config.payment.pay_to;
+        let wrong = |key: &'static str| ServiceError::Part(key, "not an address of that network".into());
+        let Some(Wallet::Evm(base)) = pay_to.wallet(Network::Base) else {
+            return Err(wrong("payment.pay_to.base"));
+        };
+        let Some(Wallet::Solana(solana)) = pay_to.wallet(Network::Solana) else {
+            return Err(wrong("payment.pay_to.solana"));
+        };
+        let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or_else(|| wrong("payment.pay_to.solana"))?;
+        Ok(Self {
+            base: Arc::new(BasePayee::usdc(base)),
+            solana: Arc::new(solana),
+        })
+    }
+}
+
+/// Opens the price list and everything that a paid call needs.
+///
+/// # Errors
+/// When the store or the source of exchange rates fails.
+pub(super) async fn open(
+    house: &House,
+    payees: Payees,
+    limiter: Arc<RateLimiter>,
+    credentials: Arc<Credentials>,
+) -> Result<Arc<Checkout>, ServiceError> {
+    let config = &house.config;
+    let seconds = config.payment.max_timeout_seconds;
+    let now = house.world.clock.now();
+    let table = house.world.rates.current().await;
+    let table = table.map_err(|e| ServiceError::Part("the exchange rates", e.to_string()))?;
+    let rates = &table.usd_per_unit;
+    let prices = PriceBook::open(house.store.clone(), &config.products, rates, seconds * 1000, now);
+    let prices = prices
+        .await
+        .map_err(|e| ServiceError::Part("the price list", e.to_string()))?;
+    let prices = Arc::new(prices);
+    refresh(house, &prices);
+    Ok(Arc::new(Checkout {
+        engine: house.engine.clone(),
+        clock: house.world.clock.clone(),
+        base: payees.base,
+        solana: payees.solana,
+        blockhashes: Arc::new(SlotBlockhash::new(
+            house.world.settlement.clone(),
+            house.world.clock.clone(),
+        )),
+        prices,
+        limiter,
+        calls: Arc::default(),
+        answers: Answers {
+            credentials: credentials.clone(),
+            public_url: house.public_url.clone(),
+        },
+        credentials,
+        recovery: match config.payment.recovery {
+            Recovery::Secp256k1 => evm::Recovery::Libsecp256k1,
+            Recovery::K256 => evm::Recovery::K256,
+        },
+        public_url: house.public_url.clone(),
+        max_timeout_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
+        answer_timeout: Duration::from_millis(config.engine.answer_timeout_ms),
+    }))
+}
+
+/// Asks for new exchange rates for as long as the till is open. While the source does not answer, the rates of before
+/// stay in force: a quote names the table it was made from.
+fn refresh(house: &House, prices: &Arc<PriceBook>) {
+    let (prices, rates, clock) = (
+        Arc::downgrade(prices),
+        house.world.rates.clone(),
+        house.world.clock.clone(),
+    );
+    let every = Duration::from_secs(house.config.rates.refresh_seconds.max(1));
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(every).await;
+            let Some(prices) = prices.upgrade() else { return };
+            let told = match rates.current().await {
+                Ok(table) => prices
+                    .exchange(&table.usd_per_unit, clock.now())
+                    .await
+                    .map_err(|e| e.to_string()),
+                Err(error) => Err(error.to_string()),
+            };
+            if let Err(error) = told {
+                tracing::warn!(error, "exchange rates could not be refreshed");
+            }
+        }
+    });
+}

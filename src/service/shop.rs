@@ -1,0 +1,72 @@
+//! What is sold, and what is looked up before buying: one line a room.
+
+use std::sync::Arc;
+
+use axum::Router;
+use utoipa::OpenApi;
+use utoipa::openapi::OpenApi as Document;
+
+use super::routes::House;
+use crate::checkout::Checkout;
+use crate::http::{cards, gift_cards, gift_orders, merchants};
+
+/// The rooms together.
+pub(super) struct Shop {
+    pub(super) routes: Router,
+    pub(super) documents: Vec<Document>,
+    /// Routes that HEAD must not reach: paid ones, and those that write down what they show.
+    pub(super) no_head: Vec<&'static str>,
+}
+
+impl Shop {
+    fn room(mut self, routes: Router, document: Document, no_head: &[&'static str]) -> Self {
+        self.routes = self.routes.merge(routes);
+        self.documents.push(document);
+        self.no_head.extend(no_head);
+        self
+    }
+}
+
+/// Opens every room.
+pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
+    let (config, world) = (&house.config, &house.world);
+    let usa = cards::Cards {
+        checkout: checkout.clone(),
+        product: config.products.usa_prepaid_card.clone(),
+        engine: house.engine.clone(),
+        vault: world.vault.clone(),
+        issuer: world.issuer.clone(),
+        payment_token_reads_cards: config.identity.payment_token_reads_cards,
+    };
+    let gifts = gift_cards::GiftCards {
+        catalog: world.gift_cards.clone(),
+        countries: config.products.gift_card.countries.clone(),
+    };
+    let gift_orders = gift_orders::GiftOrders {
+        checkout: checkout.clone(),
+        product: config.products.gift_card.clone(),
+        catalog: world.gift_cards.clone(),
+    };
+    let empty = Shop {
+        routes: Router::new(),
+        documents: Vec::new(),
+        no_head: Vec::new(),
+    };
+    empty
+        .room(
+            cards::router(Arc::new(usa)),
+            cards::Api::openapi(),
+            &["/get-card", "/get-card-data"],
+        )
+        .room(
+            gift_orders::router(Arc::new(gift_orders)),
+            gift_orders::Api::openapi(),
+            &["/order-gift-card"],
+        )
+        .room(gift_cards::router(Arc::new(gifts)), gift_cards::Api::openapi(), &[])
+        .room(
+            merchants::router(world.merchants.clone()),
+            merchants::Api::openapi(),
+            &[],
+        )
+}
