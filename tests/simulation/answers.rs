@@ -5,6 +5,7 @@ use purser_actors::engine::{Paid, PayError};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::record::Record;
 use purser_actors::payment::{Outcome, Payment, Status};
+use purser_actors::product::Line;
 use purser_storage::codec;
 
 use crate::clients::{payer, wallet};
@@ -62,6 +63,8 @@ fn refusal_rests(world: &World, payment: u32, error: &PayError) -> bool {
             let mut day = (0, 0, 0);
             for event in of_it {
                 match event {
+                    account::Event::Reserved(share) | account::Event::Freed(share) if share.budget != Line::UsaCard => {
+                    }
                     account::Event::Reserved(share) if share.day != day.0 => day = (share.day, 1, share.cents.get()),
                     account::Event::Reserved(share) => day = (day.0, day.1 + 1, day.2 + share.cents.get()),
                     account::Event::Freed(share) if share.day == day.0 => {

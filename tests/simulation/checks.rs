@@ -6,20 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::FutureExt;
 use purser::verify::verify;
 use purser_actors::account;
-use purser_actors::card::{self, Card};
+use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId, SessionId};
-use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::ledger::{Place, Transaction};
 use purser_actors::payment::{Payment, Status};
+use purser_actors::product::Line;
 use purser_actors::session::Session;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{JournalStore, Row, RowKey, Store};
 
 use crate::chain::transfers;
-use crate::issuer::Order;
+use crate::goods::{Good, goods};
+use crate::makers::{Order, Thing};
 use crate::store::SimStore;
 use crate::world::World;
 
@@ -49,6 +50,8 @@ pub(crate) fn inspect(world: &World, journal: &JournalStore) {
 struct Stock {
     payments: BTreeMap<PaymentId, Payment>,
     cards: BTreeMap<CardId, Card>,
+    /// Everything that was sold, cards included.
+    goods: BTreeMap<Thing, Good>,
     accounts: BTreeMap<Vec<u8>, account::Account>,
     sessions: BTreeMap<SessionId, Session>,
     effects: Vec<Effect>,
@@ -83,6 +86,7 @@ impl Stock {
             cards: rows(all, &[table::ENTITY, Kind::Card as u8])
                 .map(|(k, r)| (CardId(number(k)), decode(r)))
                 .collect(),
+            goods: goods(all),
             accounts: rows(all, &[table::ENTITY, Kind::Account as u8])
                 .map(|(k, r)| (k.to_vec(), decode(r)))
                 .collect(),
@@ -113,9 +117,9 @@ impl Stock {
 }
 
 impl Stock {
-    /// Whether the order of a card is stuck.
-    fn waits_for_a_person(&self, card: CardId) -> bool {
-        self.effects.iter().any(|e| e.work == Work::IssueCard(card))
+    /// Whether the order of something is stuck.
+    fn waits_for_a_person(&self, good: &Good) -> bool {
+        self.effects.iter().any(|e| e.work == good.work)
     }
 
     /// Into the trace: what everything has come to.
@@ -124,8 +128,8 @@ impl Stock {
         for (id, payment) in &self.payments {
             world.trace(|| format!("{id} ended as {}", payment.status()));
         }
-        for (id, card) in &self.cards {
-            world.trace(|| format!("{id} ended as {}", card.status()));
+        for good in self.goods.values() {
+            world.trace(|| format!("{} ended as {}", good.name, good.status));
         }
         for effect in &self.effects {
             world.trace(|| format!("{} is stuck: {:?}", effect.id, effect.last_error));
@@ -205,7 +209,7 @@ fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> 
     Ok(())
 }
 
-/// Every transfer on the chain has one card or one credit, and nothing else has either.
+/// Every transfer on the chain has one product or one credit, and nothing else has either.
 fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
     let landed = transfers(world);
     let sum: i128 = landed.iter().map(|t| i128::from(t.atomic)).sum();
@@ -216,11 +220,11 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
         );
     }
     let press = world.press.lock();
-    let made: BTreeSet<CardId> = press
+    let made: BTreeSet<Thing> = press
         .orders
         .values()
-        .filter(|(_, o)| matches!(o, Order::Made(_)))
-        .map(|(c, _)| *c)
+        .filter(|(_, order)| *order == Order::Made)
+        .map(|(thing, _)| *thing)
         .collect();
     drop(press);
     let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
@@ -239,40 +243,35 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
     if let Some(unreal) = unreal.clone().find(|t| !landed.iter().any(|l| l.transaction == *t)) {
         return wrong("money.unreal", format!("{unreal} is not on the chain"));
     }
-    for (id, card) in &stock.cards {
-        let is_made = made.contains(id);
-        let says = matches!(
-            card.status,
-            card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_)
-        );
+    for (thing, good) in &stock.goods {
+        let is_made = made.contains(thing);
         // What a person must look at may have gone either way.
-        if is_made != says && !stock.waits_for_a_person(*id) {
-            let detail = format!("{id} is {:?}, and the issuer made it: {is_made}", card.status);
-            return wrong("card.issuer", detail);
+        if is_made != good.says_made && !stock.waits_for_a_person(good) {
+            let detail = format!("{} is {}, and its maker made it: {is_made}", good.name, good.status);
+            return wrong("product.maker", detail);
         }
     }
     Ok(())
 }
 
-/// A payment that settled has one card or one credit, one that did not has neither.
-fn outcome(stock: &Stock, made: &BTreeSet<CardId>, id: &PaymentId, payment: &Payment) -> Result<(), Wrong> {
-    let cards = stock.cards.iter().filter(|(_, card)| card.charge.payment == *id);
-    let cards: Vec<CardId> = cards.map(|(id, _)| *id).collect();
-    let causes = cards.iter().map(ToString::to_string).chain([id.to_string()]);
+/// A payment that settled has one product or one credit, one that did not has neither.
+fn outcome(stock: &Stock, made: &BTreeSet<Thing>, id: &PaymentId, payment: &Payment) -> Result<(), Wrong> {
+    let goods: Vec<_> = stock.goods.iter().filter(|(_, good)| good.payment == *id).collect();
+    let causes = goods.iter().map(|(_, good)| good.name.clone()).chain([id.to_string()]);
     let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
-    let ready = cards.iter().filter(|id| made.contains(id)).count();
+    let ready = goods.iter().filter(|(thing, _)| made.contains(thing)).count();
     let paid = i128::from(payment.price().atomic());
     let good = match (payment.transaction().is_some(), ready, credited) {
         (true, 1, 0) | (false, 0, 0) => true,
         (true, 0, credited) if credited == paid => true,
-        (true, 0, 0) => cards.iter().any(|card| stock.waits_for_a_person(*card)),
+        (true, 0, 0) => goods.iter().any(|(_, good)| stock.waits_for_a_person(good)),
         _ => false,
     };
     if good {
         return Ok(());
     }
     let detail = format!(
-        "{id} is {:?}: {ready} cards, {credited} of {paid} credited",
+        "{id} is {:?}: {ready} products, {credited} of {paid} credited",
         payment.status
     );
     wrong("money.outcome", detail)
@@ -283,6 +282,8 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
     let cap = world.plan.cap();
     for (key, account) in &stock.accounts {
         let mut days: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
+        // Of budgets without a cap.
+        let mut others = 0;
         let of_it = stock
             .records
             .iter()
@@ -293,6 +294,10 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
                 account::Event::Freed(share) => (share, -1),
                 _ => continue,
             };
+            if share.budget != Line::UsaCard {
+                others += sign;
+                continue;
+            }
             let day = days.entry(share.day).or_default();
             day.0 += sign;
             day.1 += sign * share.cents.get() as i64;
@@ -301,7 +306,7 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
                 return wrong("caps", format!("{:?}: {cards} cards and {cents} cents", account.wallet));
             }
         }
-        let held: i64 = days.values().map(|(cards, _)| cards).sum();
+        let held: i64 = days.values().map(|(cards, _)| cards).sum::<i64>() + others;
         let of_it = stock.payments.values().filter(|p| p.payer() == account.wallet);
         let due = of_it
             .filter(|p| !matches!(p.status, Status::Released | Status::Refused(_)))

@@ -81,6 +81,24 @@ fn amount(payment: u32) -> Cents {
     Cents::new(500 + u64::from(payment))
 }
 
+/// Every third payment is for a gift card.
+pub(crate) fn is_gift(payment: u32) -> bool {
+    payment % 3 == 2
+}
+
+fn purchase(payment: u32) -> Purchase {
+    let amount = amount(payment);
+    if is_gift(payment) {
+        return Purchase::GiftCard {
+            amount,
+            currency: "USD".parse().unwrap(),
+            product: "any".into(),
+            country: "US".parse().unwrap(),
+        };
+    }
+    Purchase::UsaCard { amount }
+}
+
 pub(crate) fn payment_of_amount(amount: Cents) -> u32 {
     (amount.get() - 500) as u32
 }
@@ -183,11 +201,9 @@ impl Clients {
         }
         let request = PayRequest {
             authorization,
-            purchase: Purchase::UsaCard {
-                amount: amount(payment),
-            },
+            purchase: purchase(payment),
             worth: amount(payment),
-            fee_rate: None,
+            fee_rate: Some("0".into()),
             request: request(request_no),
             session,
         };
@@ -229,12 +245,17 @@ impl Clients {
     }
 }
 
-pub(crate) fn product(outcome: &Outcome) -> Option<CardId> {
+pub(crate) fn product(outcome: &Outcome) -> Option<Product> {
     match outcome {
-        Outcome::Fulfilled {
-            product: Product::Card(card),
-            ..
-        } => Some(*card),
+        Outcome::Fulfilled { product, .. } => Some(*product),
+        _ => None,
+    }
+}
+
+/// The USA card that an outcome names, if it names one.
+pub(crate) fn card(outcome: &Outcome) -> Option<CardId> {
+    match product(outcome) {
+        Some(Product::Card(card)) => Some(card),
         _ => None,
     }
 }
@@ -244,7 +265,7 @@ fn bought(world: &World, owner: Wallet) -> BTreeSet<CardId> {
     let notes = world.notes.lock();
     let told = notes.calls.iter().filter(|call| wallet(payer(call.payment)) == owner);
     told.filter_map(|call| match &call.told {
-        Some((_, Ok(paid))) => product(&paid.outcome),
+        Some((_, Ok(paid))) => card(&paid.outcome),
         _ => None,
     })
     .collect()

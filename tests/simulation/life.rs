@@ -13,7 +13,7 @@ use crate::birth::{boot, bury};
 use crate::chain::SimChain;
 use crate::checks;
 use crate::clients::Clients;
-use crate::issuer::SimIssuer;
+use crate::makers::Makers;
 use crate::plan::{Death, Plan, Step};
 use crate::store::SimStore;
 use crate::watchers::{self, Stream};
@@ -108,7 +108,8 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         clock: world.clone(),
         entropy: world.clone(),
         settlement: Arc::new(SimChain(world.clone())),
-        issuer: Arc::new(SimIssuer(world.clone())),
+        issuer: Arc::new(Makers(world.clone())),
+        gift_cards: Arc::new(Makers(world.clone())),
         deposits: Vec::new(),
         settings: world.plan.settings,
     };

@@ -12,10 +12,11 @@ mod checks;
 mod clients;
 mod fate;
 mod found;
+mod goods;
 #[cfg(debug_assertions)]
 mod hunt;
-mod issuer;
 mod life;
+mod makers;
 mod owners;
 mod plan;
 mod planted;

@@ -9,7 +9,7 @@ use purser_actors::port::Entropy;
 use purser_actors::session::{Amr, Answer, Command, Session};
 use purser_storage::codec::{self, Stored};
 
-use crate::clients::{Clients, Freeze, product, token, wallet};
+use crate::clients::{Clients, Freeze, card as card_of, token, wallet};
 use crate::world::World;
 
 /// A second that no run reaches.
@@ -91,7 +91,7 @@ impl Clients {
     pub(crate) fn card(&self, payment: u32, closes: bool) {
         let (world, engine) = (self.world.clone(), self.engine.clone());
         let card = world.notes.lock().calls.iter().find_map(|call| match &call.told {
-            Some((_, Ok(paid))) if call.payment == payment => product(&paid.outcome),
+            Some((_, Ok(paid))) if call.payment == payment => card_of(&paid.outcome),
             _ => None,
         });
         let Some(card) = card else { return };

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::chain::Ledger;
 use crate::clients::Notes;
-use crate::issuer::Press;
+use crate::makers::Press;
 use crate::plan::Plan;
 use crate::shadow::Shadow;
 use crate::watchers::Watcher;

@@ -10,6 +10,7 @@ use purser_storage::codec;
 
 use super::{Stock, Wrong, wrong};
 use crate::clients::{Call, Notes, payer, product, request, wallet};
+use crate::goods::thing;
 use crate::world::World;
 
 /// Whether another presentation of the payment could have changed what a call was told.
@@ -177,10 +178,10 @@ pub(super) fn holders(world: &World, stock: &Stock) -> Result<(), Wrong> {
     for call in &notes.calls {
         let Some((_, Ok(paid))) = &call.told else { continue };
         let owner = wallet(payer(call.payment));
-        if let Some(card) = product(&paid.outcome)
-            && stock.cards.get(&card).is_none_or(|c| c.owner != owner)
+        if let Some(product) = product(&paid.outcome)
+            && stock.goods.get(&thing(&product)).is_none_or(|good| good.owner != owner)
         {
-            return wrong("card.owner", card.to_string());
+            return wrong("product.owner", product.to_string());
         }
     }
     Ok(())

@@ -1,0 +1,284 @@
+//! Who makes what is sold, pretended: each keeps its word under one key, whatever becomes of its answers. One press for all
+//! of them; what they say in their own terms is the last thing they do.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use purser_actors::card::Card;
+use purser_actors::gift_card::GiftCard;
+use purser_actors::id::EffectId;
+use purser_actors::kernel::{Kind, table};
+use purser_actors::money::Cents;
+use purser_actors::port::{
+    BoxFuture, CardIssuer, ErrorKind, GiftCards, GiftOffer, GiftOrdered, Issuance, IssueCard, IssuedCard, OrderGift,
+    PortError,
+};
+use purser_actors::product::{Country, Currency};
+use purser_storage::codec::{self, Stored};
+
+use crate::clients::payment_of_amount;
+use crate::fate::Issue;
+use crate::world::{ORDERED_PANIC, World};
+
+/// A thing that is sold: its kind as stored, and its id.
+pub(crate) type Thing = (u8, u128);
+
+/// What a maker knows of an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Open,
+    Made,
+    Declined,
+}
+
+#[derive(Default)]
+pub(crate) struct Press {
+    /// Orders by key, with our name of the thing.
+    pub(crate) orders: BTreeMap<EffectId, (Thing, Order)>,
+    calls: BTreeMap<EffectId, usize>,
+}
+
+/// One order, whoever it goes to.
+struct Asked {
+    key: EffectId,
+    thing: Thing,
+    payment: u32,
+    /// One try of each at once, and so many of this maker.
+    at_once: &'static str,
+    /// For the trace.
+    name: String,
+}
+
+/// A maker's word.
+enum Word {
+    Made,
+    /// Nonsense in place of what was made, for ever.
+    Spoilt,
+    Pending(u64),
+    Declined,
+}
+
+/// All makers.
+pub(crate) struct Makers(pub(crate) Arc<World>);
+
+fn error(kind: ErrorKind) -> PortError {
+    PortError {
+        kind,
+        operation: "make",
+        message: "as the plan says".into(),
+    }
+}
+
+impl Makers {
+    /// The durable snapshot of a thing.
+    fn sold<T: Stored>(&self, (kind, id): (Kind, u128)) -> Option<T> {
+        let shadow = self.0.shadow.lock();
+        let row = shadow.rows.get(&table::entity(kind, &id.to_be_bytes()));
+        row.and_then(|row| codec::decode(&row.value).ok())
+    }
+
+    /// Nobody orders what is not durably sold, or under two keys.
+    fn judge(&self, asked: &Asked, is_sold: bool) {
+        if !is_sold {
+            let detail = format!("{} was ordered and is not durably sold", asked.name);
+            self.0.object("issue.early", detail);
+        }
+        let mut press = self.0.press.lock();
+        let known = press.orders.entry(asked.key).or_insert((asked.thing, Order::Open)).0;
+        let keys = press.orders.values().filter(|(thing, _)| *thing == asked.thing).count();
+        drop(press);
+        if known != asked.thing || keys != 1 {
+            let detail = format!("{} was ordered under {keys} keys", asked.name);
+            self.0.object("issue.keys", detail);
+        }
+    }
+
+    /// Makes it unless it was made or refused before; a word once given stands.
+    fn make(&self, asked: &Asked) -> Word {
+        let mut press = self.0.press.lock();
+        let (_, state) = press.orders.entry(asked.key).or_insert((asked.thing, Order::Open));
+        if *state == Order::Open {
+            *state = Order::Made;
+        }
+        match state {
+            Order::Made => Word::Made,
+            _ => Word::Declined,
+        }
+    }
+
+    async fn answer(&self, asked: &Asked) -> Result<Word, PortError> {
+        self.0.linger(self.0.below(80)).await;
+        let call = {
+            let mut press = self.0.press.lock();
+            let calls = press.calls.entry(asked.key).or_default();
+            *calls += 1;
+            *calls - 1
+        };
+        let n = asked.payment;
+        let fates = self
+            .0
+            .plan
+            .fates
+            .get(&n)
+            .map(|f| f.issue.as_slice())
+            .unwrap_or_default();
+        // Bad for good, whatever the weather.
+        if let Some(at) = fates.iter().position(|i| matches!(i, Issue::Garbage | Issue::Broken))
+            && call >= at
+        {
+            return match fates[at] {
+                Issue::Broken => Err(error(ErrorKind::Permanent)),
+                _ => Ok(Word::Spoilt),
+            };
+        }
+        let fate = fates.get(call).filter(|_| !self.0.is_calm());
+        let Some(fate) = fate else { return Ok(self.make(asked)) };
+        self.0
+            .trace(|| format!("maker: {} of payment {n} meets {fate:?}", asked.name));
+        match *fate {
+            Issue::Busy => Err(error(ErrorKind::Temporary)),
+            Issue::Pending(retry_after_ms) => Ok(Word::Pending(retry_after_ms)),
+            Issue::MadeAnswerLost => {
+                self.make(asked);
+                Err(error(ErrorKind::Unknown))
+            }
+            Issue::MadeAndHangs => {
+                self.make(asked);
+                std::future::pending().await
+            }
+            Issue::MadeAndPanics => {
+                self.make(asked);
+                panic!("{ORDERED_PANIC}");
+            }
+            Issue::MadeSaysPending => {
+                self.make(asked);
+                Ok(Word::Pending(100))
+            }
+            Issue::Declines => {
+                let mut press = self.0.press.lock();
+                let (_, state) = press.orders.entry(asked.key).or_insert((asked.thing, Order::Open));
+                if *state == Order::Open {
+                    *state = Order::Declined;
+                }
+                drop(press);
+                Ok(self.make(asked))
+            }
+            Issue::Panics => panic!("{ORDERED_PANIC}"),
+            Issue::Slow(ms) => {
+                self.0.linger(ms).await;
+                Ok(self.make(asked))
+            }
+            Issue::Garbage | Issue::Broken => Err(error(ErrorKind::Permanent)),
+        }
+    }
+
+    async fn ask(&self, asked: &Asked, is_sold: impl FnOnce() -> bool) -> Result<Word, PortError> {
+        self.0.pass().await;
+        self.judge(asked, is_sold());
+        let _one = self.0.alone.enter(&self.0, asked.at_once, asked.key.0);
+        let answer = self.answer(asked).await;
+        self.0.pass().await;
+        self.0
+            .trace(|| format!("maker: {} is answered {}", asked.name, answer.is_ok()));
+        answer
+    }
+}
+
+/// More than a row takes.
+const UNWRITABLE: usize = 20_000;
+
+fn card(order: &IssueCard) -> IssuedCard {
+    IssuedCard {
+        issuer_ref: format!("ref-{:032x}", order.card.0),
+        last4: format!("{:04}", order.card.0 % 10_000),
+        exp_month: 12,
+        exp_year: 2031,
+        sealed: order.card.0.to_be_bytes().to_vec(),
+    }
+}
+
+impl CardIssuer for Makers {
+    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
+        Box::pin(async move {
+            let id = order.card.0;
+            let asked = Asked {
+                key: order.key,
+                thing: (Kind::Card as u8, id),
+                payment: payment_of_amount(order.amount),
+                at_once: "issue.at_once",
+                name: order.card.to_string(),
+            };
+            let sold = || {
+                self.sold((Kind::Card, id))
+                    .is_some_and(|c: Card| c.amount == order.amount)
+            };
+            Ok(match self.ask(&asked, sold).await? {
+                Word::Made => Issuance::Ready(card(order)),
+                Word::Spoilt => Issuance::Ready(IssuedCard {
+                    sealed: vec![7; UNWRITABLE],
+                    exp_month: 99,
+                    ..card(order)
+                }),
+                Word::Pending(retry_after_ms) => Issuance::Pending { retry_after_ms },
+                Word::Declined => Issuance::Declined {
+                    reason: "the issuer says no".into(),
+                },
+            })
+        })
+    }
+}
+
+impl GiftCards for Makers {
+    /// In stock, dearer, sold out or silent, as it happens.
+    fn offer<'a>(
+        &'a self,
+        _: &'a str,
+        _: Currency,
+        _: Country,
+        amount: Cents,
+    ) -> BoxFuture<'a, Result<GiftOffer, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let weather = if self.0.is_calm() { 9 } else { self.0.below(10) };
+            self.0
+                .trace(|| format!("catalog: {amount} is looked up in weather {weather}"));
+            match weather {
+                0 => Err(error(ErrorKind::Temporary)),
+                1 => Ok(GiftOffer::NotNow),
+                2 => Ok(GiftOffer::Open {
+                    fee_rate: "0.99".into(),
+                }),
+                _ => Ok(GiftOffer::Open { fee_rate: "0".into() }),
+            }
+        })
+    }
+
+    fn order<'a>(&'a self, order: &'a OrderGift) -> BoxFuture<'a, Result<GiftOrdered, PortError>> {
+        Box::pin(async move {
+            let id = order.card.0;
+            let asked = Asked {
+                key: order.key,
+                thing: (Kind::GiftCard as u8, id),
+                payment: payment_of_amount(order.order.amount),
+                at_once: "gift_card.at_once",
+                name: order.card.to_string(),
+            };
+            let sold = || {
+                self.sold((Kind::GiftCard, id))
+                    .is_some_and(|g: GiftCard| g.order == order.order)
+            };
+            Ok(match self.ask(&asked, sold).await? {
+                Word::Made => GiftOrdered::Ready {
+                    sealed: id.to_be_bytes().to_vec(),
+                },
+                Word::Spoilt => GiftOrdered::Ready {
+                    sealed: vec![7; UNWRITABLE],
+                },
+                Word::Pending(retry_after_ms) => GiftOrdered::Pending { retry_after_ms },
+                Word::Declined => GiftOrdered::Declined {
+                    reason: "sold out".into(),
+                },
+            })
+        })
+    }
+}
