@@ -31,7 +31,7 @@ fn the_defaults_load() {
         .filter(|(_, p)| p.available)
         .map(|(name, _)| name)
         .collect();
-    assert_eq!(sold, ["usa_prepaid_card"]);
+    assert!(sold.contains(&"usa_prepaid_card"), "{sold:?}");
     assert_eq!(config.products.intl_prepaid_card.countries, Countries::Unlisted);
     let paypal = &config.products.app_payment.countries_by_platform["paypal"];
     assert_eq!(paypal.codes(), Some(config.service.countries.as_slice()));

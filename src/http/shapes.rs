@@ -13,10 +13,10 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-pub use gift_cards::{BoughtGiftCard, NewGiftCard, PaidGiftCard};
+pub use gift_cards::{BoughtGiftCard, GiftCardRecord, NewGiftCard, OneGiftCard, PaidGiftCard};
 pub use owned::{
     AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, Cards, Credited, Event,
-    EventData, Events, NewCard, OneCard, Paid, Payment, PaymentProgress,
+    EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress,
 };
 
 /// A decimal number with exactly its digits.

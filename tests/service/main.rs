@@ -11,6 +11,7 @@ mod cases_access;
 mod cases_catalogs;
 mod cases_faults;
 mod cases_forged;
+mod cases_gift_cards;
 mod cases_life;
 mod cases_metrics;
 mod cases_payment;

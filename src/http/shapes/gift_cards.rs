@@ -61,3 +61,81 @@ pub struct NewGiftCard {
     /// RFC 3339.
     pub created_at: String,
 }
+
+/// A gift card without what redeems it.
+#[derive(Deserialize, ToSchema)]
+pub struct GiftCardRecord {
+    /// Its id.
+    pub card_id: String,
+    /// `processing`, `completed` or `failed`.
+    pub status: String,
+    /// `Gift Card`.
+    pub card_type: String,
+    /// As in `GET /search-gift-cards`.
+    pub product_id: String,
+    /// In its own currency.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// ISO 4217.
+    pub currency: String,
+    /// Where it is redeemed, ISO 3166-1 alpha-2.
+    pub country: String,
+    /// Dollars paid, fees included.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
+    /// Of that, our fee.
+    #[schema(value_type = Exact)]
+    pub fees_paid: Value,
+    /// Of a failed one.
+    #[schema(required)]
+    pub failure_reason: Option<String>,
+    /// What paid for it.
+    pub payment_id: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+}
+
+/// One gift card, with what redeems it when it is completed.
+#[derive(Deserialize, ToSchema)]
+pub struct OneGiftCard {
+    /// Its id.
+    pub card_id: String,
+    /// `processing`, `completed` or `failed`.
+    pub status: String,
+    /// `Gift Card`.
+    pub card_type: String,
+    /// As in `GET /search-gift-cards`.
+    pub product_id: String,
+    /// In its own currency.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// ISO 4217.
+    pub currency: String,
+    /// Where it is redeemed, ISO 3166-1 alpha-2.
+    pub country: String,
+    /// Dollars paid, fees included.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
+    /// Of that, our fee.
+    #[schema(value_type = Exact)]
+    pub fees_paid: Value,
+    /// Of a failed one.
+    #[schema(required)]
+    pub failure_reason: Option<String>,
+    /// What paid for it.
+    pub payment_id: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+    /// As `status`.
+    pub state: String,
+    /// A page to open. Whoever opens it may spend the card.
+    pub redemption_url: Option<String>,
+    /// To be typed at the brand's.
+    pub redemption_code: Option<String>,
+    /// Asked for with the code.
+    pub pin_code: Option<String>,
+}

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, Exact};
+use super::{Credentials, Exact, GiftCardRecord, OneGiftCard};
 
 /// A paid call that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -167,10 +167,20 @@ pub struct BillingAddress {
 /// A page of cards.
 #[derive(Deserialize, ToSchema)]
 pub struct Cards {
-    /// Newest first.
-    pub cards: Vec<Card>,
+    /// Oldest first, all of one type.
+    pub cards: Vec<ListedCard>,
     /// Whether more follow.
     pub has_more: bool,
+}
+
+/// A card of a page.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum ListedCard {
+    /// A prepaid card.
+    Prepaid(Card),
+    /// A gift card.
+    Gift(GiftCardRecord),
 }
 
 /// One card or a page of them.
@@ -179,6 +189,8 @@ pub struct Cards {
 pub enum CardData {
     /// With `card_id`.
     One(Box<OneCard>),
+    /// With that of a gift card.
+    OneGift(Box<OneGiftCard>),
     /// Without.
     Page(Cards),
 }
