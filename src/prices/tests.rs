@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)]
+
 use super::*;
 
 const LIFE: u64 = 300_000;
@@ -101,7 +103,7 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
     let versions = in_force(Versions::default(), (usd("0.048"), rates), LIFE, Timestamp(0));
     let asked = |amount, currency: &str| Asked {
         amount: Cents::new(amount),
-        currency: currency.parse().expect("a code"),
+        currency: currency.parse().unwrap(),
         ..BANK
     };
     // 10.00 EUR with the smallest fee of 1.50 EUR: 11.50 x 1.0837 = 12.46255.
@@ -112,8 +114,8 @@ fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
     };
     assert_eq!(quotes, [exact]);
     // The vector of the contract's table: 9541.98 at 4.8 % is 10000.00.
-    let quotes = versions.0[0].quotes(&asked(9_541_98, "USD"), Timestamp(0), Timestamp(0));
-    assert_eq!(quotes[0].total, Cents::new(10_000_00));
+    let quotes = versions.0[0].quotes(&asked(954_198, "USD"), Timestamp(0), Timestamp(0));
+    assert_eq!(quotes[0].total, Cents::new(1_000_000));
     assert_eq!(
         versions.0[0].quotes(&asked(10_00, "GBP"), Timestamp(0), Timestamp(0)),
         []

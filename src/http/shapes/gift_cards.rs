@@ -11,7 +11,7 @@ use super::{Credentials, Credited, Exact};
 #[serde(untagged)]
 pub enum PaidGiftCard {
     /// The gift card is on its way.
-    Bought(BoughtGiftCard),
+    Bought(Box<BoughtGiftCard>),
     /// It could not be delivered: the charge is on the balance.
     Credited(Credited),
 }

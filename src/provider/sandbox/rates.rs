@@ -127,9 +127,9 @@ mod tests {
         assert_eq!(moved.as_of, Timestamp(later));
         assert_eq!(moved.to_usd(decimal("100.01"), "EUR"), Some(decimal("123.4691346789")));
         assert_eq!(moved.to_usd(decimal("7"), "USD"), Some(decimal("7")));
-        assert_eq!(moved.to_usd(decimal("7"), "XXX"), None);
+        assert_eq!(moved.to_usd(decimal("7"), "QQQ"), None);
         assert_eq!(moved.to_usd(Decimal::MAX, "EUR"), None);
-        assert!(!rates.set("USD", decimal("2")) && !rates.set("XXX", decimal("2")));
+        assert!(!rates.set("USD", decimal("2")) && !rates.set("QQQ", decimal("2")));
         rates.clear();
         assert_eq!(*rates.current().await.unwrap(), settings);
     }
