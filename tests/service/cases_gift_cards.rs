@@ -103,7 +103,8 @@ async fn whatever_the_catalog_does_it_is_one_gift_card_or_the_whole_charge_back(
             let whole = credits.next().unwrap();
             let balance = async || {
                 let account = site.get_as(&token, "/get-account-balance").await;
-                (account.body["balance"].to_string() == whole).then_some(())
+                let shown = account.body["balance"].to_string();
+                (shown == whole).then_some(())
             };
             until("the whole charge on the balance", balance).await;
         }
