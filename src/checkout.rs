@@ -7,18 +7,20 @@
 mod answer;
 mod bought;
 mod calls;
+mod presented;
+mod refused;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
 use http::HeaderMap;
-use purser_actors::account;
 use purser_actors::engine::{Engine, PayError, PayRequest};
+use purser_actors::id::PaymentId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{Outcome, Status};
-use purser_actors::port::{Authorization, Clock};
-use purser_actors::product::{Line, Purchase, Requirement};
+use purser_actors::port::{Authorization, Clock, Timestamp};
+use purser_actors::product::Purchase;
 use rust_decimal::Decimal;
 use sha2::{Digest, Sha256};
 
@@ -26,17 +28,17 @@ use crate::http::caller::Bearer;
 use crate::http::error::ApiError;
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
-use crate::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
+use crate::payment::challenge::{ChallengeParts, Resource, challenge};
 use crate::payment::evm::Recovery;
-use crate::payment::header::has_mpp_credential;
-use crate::payment::{
-    BasePayee, Payee, PaymentError, RecentBlockhash, Refusal, SolanaPayee, Terms, decode, payment_header, verify,
-    verify_for_replay,
-};
+use crate::payment::mpp::{self, Bound, Mpp};
+use crate::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, decode, verify, verify_for_replay};
 use crate::prices::{Asked, PriceBook, Quote};
+use presented::{Presented, Shown, Told};
+use refused::{ambiguous, refused};
 
 pub use answer::Answers;
 pub use calls::{Came, PaidCalls};
+pub(crate) use refused::{account_refused, collision};
 
 /// Where the hint for Solana clients comes from.
 pub trait Blockhashes: Send + Sync {
@@ -54,6 +56,8 @@ pub struct Checkout {
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana.
     pub solana: Arc<SolanaPayee>,
+    /// Challenges for MPP clients.
+    pub mpp: Arc<Mpp>,
     /// Hint for Solana clients.
     pub blockhashes: Arc<dyn Blockhashes>,
     /// Prices of now and those still honoured.
@@ -104,58 +108,70 @@ impl Checkout {
     pub async fn run(&self, call: Call<'_>) -> Result<Response, ApiError> {
         let quotes = self.quotes(&call)?;
         let terms = self.terms(&quotes)?;
-        let current = &terms[..2];
-        let header = match payment_header(call.headers) {
-            Ok(Some(header)) => header,
-            Ok(None) if has_mpp_credential(call.headers) => {
-                return Ok(self.challenge(&call, current, "this service takes x402 payments", "payment_invalid"));
-            }
-            Ok(None) => return Ok(self.challenge(&call, current, PAYMENT_REQUIRED_ERROR, "payment_required")),
-            Err(PaymentError::Refused(refusal)) => {
-                return Ok(self.challenge(&call, current, refusal.reason.as_str(), "payment_invalid"));
-            }
+        let presented = match presented::presented(call.headers) {
+            Ok(Some(presented)) => presented,
+            Ok(None) => return Ok(self.challenge(&call, &terms, &Told::required())),
             Err(error) => {
                 self.calls.note(Came::Invalid);
                 return Err(ambiguous(&error));
             }
         };
-        match self.authorized(header, &terms).await {
-            Ok(authorization) => self.pay(call, &quotes, authorization).await,
-            Err(refusal) => {
-                tracing::debug!(reason = refusal.reason.as_str(), message = %refusal.message, "a payment was refused");
-                Ok(self.challenge(&call, current, refusal.reason.as_str(), "payment_invalid"))
+        let judged = match presented {
+            Presented::X402(header) => self.authorized(header, &terms).await,
+            Presented::Mpp(credential) => self.answered(credential, &call, &terms).await,
+        };
+        match judged {
+            Ok(payment) => self.pay(call, &quotes, payment).await,
+            Err(told) => {
+                tracing::debug!(reason = told.error, detail = %told.detail, "a payment was refused");
+                Ok(self.challenge(&call, &terms, &told))
             }
         }
     }
 
     /// The payment, if it fits a quote, or if it is good in itself and its money is under way or here already: who
     /// paid gets what was bought, however long ago the quote or the authorization ended.
-    async fn authorized(&self, header: &[u8], terms: &[Terms]) -> Result<Authorization, Refusal> {
-        let payment = decode(header)?;
+    async fn authorized(&self, header: &[u8], terms: &[Terms]) -> Result<Shown, Told> {
+        let payment = decode(header).map_err(Told::x402)?;
         let refusal = match verify(&payment, terms, &[], self.clock.now(), self.recovery) {
-            Ok(verified) => return Ok(verified.authorization),
+            Ok(verified) => return Ok(Shown::x402(verified.authorization)),
             Err(refusal) => refusal,
         };
         let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
-        let Some(authorization) = verify_for_replay(&payment, &payees, self.recovery) else {
-            return Err(refusal);
-        };
-        let id = self.engine.payment_id(&authorization);
-        match self.engine.payment(&id).await {
-            // What was refused or given back would be a new claim, and that needs a quote.
-            Ok(Some(known))
-                if !matches!(
-                    known.status,
-                    Status::Declined(..) | Status::Refused(_) | Status::Released
-                ) =>
-            {
-                Ok(authorization)
-            }
-            _ => Err(refusal),
+        match verify_for_replay(&payment, &payees, self.recovery) {
+            Some(authorization) if self.is_under_way(&authorization).await => Ok(Shown::x402(authorization)),
+            _ => Err(Told::x402(refusal)),
         }
     }
 
-    async fn pay(&self, call: Call<'_>, quotes: &[Quote], authorization: Authorization) -> Result<Response, ApiError> {
+    /// As [`Checkout::authorized`], for an MPP credential.
+    async fn answered(&self, credential: &[u8], call: &Call<'_>, terms: &[Terms]) -> Result<Shown, Told> {
+        let credential = mpp::credential::decode(credential).map_err(Told::mpp)?;
+        let request = digest(call.route, &call.purchase);
+        let bound = Bound {
+            route: call.route,
+            request: &request,
+        };
+        let now = self.clock.now();
+        let rejection = match self.mpp.verify(credential.clone(), terms, &bound, now, self.recovery) {
+            Ok(answered) => return Ok(Shown::mpp(answered)),
+            Err(rejection) => rejection,
+        };
+        match mpp::verify_for_replay(credential, &self.base, self.recovery) {
+            Some(answered) if self.is_under_way(&answered.authorization).await => Ok(Shown::mpp(answered)),
+            _ => Err(Told::mpp(rejection)),
+        }
+    }
+
+    /// Whether the payment is claimed. What was refused or given back would be a new claim, and that needs a quote.
+    async fn is_under_way(&self, authorization: &Authorization) -> bool {
+        let id = self.engine.payment_id(authorization);
+        matches!(self.engine.payment(&id).await, Ok(Some(known))
+            if !matches!(known.status, Status::Declined(..) | Status::Refused(_) | Status::Released))
+    }
+
+    async fn pay(&self, call: Call<'_>, quotes: &[Quote], shown: Shown) -> Result<Response, ApiError> {
+        let Shown { authorization, answers } = shown;
         let payer = authorization.payer();
         let budget = self.limiter.count_payment(payer, self.clock.now());
         if !budget.allowed {
@@ -179,6 +195,7 @@ impl Checkout {
             request: digest(call.route, &call.purchase),
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
+            once: answers.as_ref().map(|answers| answers.once),
         };
         let id = self.engine.payment_id(&authorization);
         let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request)).await {
@@ -193,9 +210,14 @@ impl Checkout {
             Ok(Ok(paid)) => paid,
         };
         self.calls.note(Came::with_claim(&paid));
+        let challenge = match &answers {
+            Some(answers) => Some((answers.challenge.as_str(), self.changed_at(&id).await)),
+            None => None,
+        };
         let settlement = answer::Settlement {
             payment: id,
             authorization: &authorization,
+            challenge,
         };
         match paid.outcome {
             Outcome::Pending => Ok(self.answers.pending(id)),
@@ -217,6 +239,12 @@ impl Checkout {
                     .await
             }
         }
+    }
+
+    /// When the payment came to what it is: a replay is told the same time.
+    async fn changed_at(&self, id: &PaymentId) -> Timestamp {
+        let known = self.engine.payment(id).await.ok().flatten();
+        known.map_or_else(|| self.clock.now(), |payment| payment.updated_at)
     }
 
     /// Today's price first, then those that are still honoured.
@@ -254,23 +282,34 @@ impl Checkout {
         Ok(terms)
     }
 
-    fn challenge(&self, call: &Call<'_>, terms: &[Terms], error: &str, code: &str) -> Response {
+    /// 402 with what is wanted now, for both kinds of client.
+    fn challenge(&self, call: &Call<'_>, terms: &[Terms], told: &Told) -> Response {
+        let current = &terms[..2];
         let url = format!("{}{}", self.public_url, call.target);
-        let asked = code == "payment_required";
+        let asked = told.code == "payment_required";
         self.calls.note(if asked { Came::Challenged } else { Came::Invalid });
+        let request = digest(call.route, &call.purchase);
+        let bound = Bound {
+            route: call.route,
+            request: &request,
+        };
+        let issued = self.mpp.issue(current, &bound, &call.description, self.clock.now());
+        let problem = told
+            .problem
+            .members(&told.detail, issued.as_ref().map(|issued| issued.id.as_str()));
         let challenge = challenge(&ChallengeParts {
             resource: Resource {
                 url: &url,
                 description: &call.description,
                 mime_type: "application/json",
             },
-            terms,
-            error,
-            code,
+            terms: current,
+            error: told.error,
+            code: told.code,
             extensions: None,
-            body_members: None,
+            body_members: Some(&problem),
         });
-        answer::challenge(challenge)
+        answer::challenge(challenge, issued, told.to_mpp)
     }
 }
 
@@ -293,86 +332,4 @@ fn digest(route: &str, purchase: &Purchase) -> [u8; 32] {
     // Encoding plain data into memory has no failing case.
     hash.update(bincode::encode_to_vec(purchase, bincode::config::standard()).unwrap_or_default());
     hash.finalize().into()
-}
-
-fn ambiguous(error: &PaymentError) -> ApiError {
-    ApiError::new(http::StatusCode::BAD_REQUEST, error.code(), error.to_string()).hint("Send exactly one payment.")
-}
-
-fn refused(error: PayError, line: Line) -> ApiError {
-    let cap = |most: String| {
-        let what = match line.budget() {
-            Line::UsaCard => "prepaid cards",
-            _ => line.name(),
-        };
-        ApiError::forbidden("cap_exceeded", format!("An account buys {what} at most {most} a day."))
-            .hint("The cap counts from midnight UTC. Nothing was charged.")
-    };
-    match error {
-        PayError::Frozen { message } => ApiError::frozen(message),
-        PayError::Collision => collision(),
-        PayError::Missing(requirement) => missing(requirement),
-        PayError::CountPerDay { cap: n } => cap(format!("{n} times")),
-        PayError::SumPerDay { cap: usd } => cap(format!("for {usd} USD")),
-        PayError::AlreadyUsed => ApiError::new(
-            http::StatusCode::CONFLICT,
-            "payment_already_used",
-            "This payment was made for another request.",
-        )
-        .hint("Sign a new payment for this request."),
-        PayError::Overloaded(full) => ApiError::unavailable(
-            "overloaded",
-            "Too many paid calls are in flight. Nothing was charged.",
-            full.retry_after_s,
-        ),
-        PayError::Unavailable => ApiError::unavailable(
-            "unavailable",
-            "The service could not take the payment. Nothing was charged.",
-            2,
-        ),
-        PayError::Unknown(_) => ApiError::internal(),
-    }
-}
-
-/// What the payer must bring along, and how. Nothing was charged.
-fn missing(requirement: Requirement) -> ApiError {
-    let failed = |code, what: &'static str, hint: &'static str| {
-        ApiError::new(http::StatusCode::PRECONDITION_FAILED, code, what).hint(format!("{hint} Nothing was charged."))
-    };
-    match requirement {
-        Requirement::Verified => failed(
-            "identity_required",
-            "This product needs the account owner's verified identity.",
-            "GET /get-kyc-link gives a link for the owner.",
-        ),
-        Requirement::Linked => failed(
-            "issuer_not_linked",
-            "This product needs an account at the card issuer, linked by the account owner.",
-            "GET /get-auth-link gives a link for the owner, who links the account on the page behind it.",
-        ),
-        Requirement::Destination(_) => {
-            ApiError::not_found("destination_unknown", "The account has no such bank destination.")
-                .hint("GET /bank-recipients lists them. Nothing was charged.")
-        }
-        Requirement::InStock => ApiError::new(
-            http::StatusCode::CONFLICT,
-            "out_of_stock",
-            "The gift card is not in stock now, or not for this amount.",
-        )
-        .hint("GET /search-gift-cards lists what is. Nothing was charged."),
-    }
-}
-
-/// 409: two Solana addresses that are equal in lower case never share a `user_id`.
-pub(crate) fn collision() -> ApiError {
-    let error = "Another wallet already has this address in lower case as its user_id.";
-    ApiError::new(http::StatusCode::CONFLICT, "wallet_id_collision", error).hint("Use another wallet.")
-}
-
-/// What an account refuses outside a purchase.
-pub(crate) fn account_refused(rejection: account::Rejection) -> ApiError {
-    match rejection {
-        account::Rejection::Frozen { message } => ApiError::frozen(message),
-        _ => ApiError::not_found("account_unknown", "There is no such account."),
-    }
 }

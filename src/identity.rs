@@ -29,7 +29,7 @@ mod wallet_signature;
 pub(crate) mod test_ports;
 
 use keys::Keys;
-use secret::Key32;
+use secret::{Key32, MacKey};
 
 /// The keys of identity's keyed hashes, each derived from the master secret for one purpose.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct IdentityKeys {
     pub refresh: Key32,
     /// For [`login::SessionCookies`].
     pub cookie: Key32,
+    /// For the challenges of [`crate::payment::mpp::Mpp`]: the key of now, and the one before the last rotation.
+    pub challenge: (MacKey, Option<MacKey>),
 }
 
 impl IdentityKeys {
@@ -49,6 +51,7 @@ impl IdentityKeys {
             nonce: keys.derive("purser/identity/nonce"),
             refresh: keys.derive("purser/identity/refresh-token"),
             cookie: keys.derive("purser/identity/session-cookie"),
+            challenge: keys.turning_macs("purser/payment/mpp-challenge"),
         }
     }
 }

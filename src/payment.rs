@@ -1,12 +1,13 @@
-//! x402 payments: the challenge, and the verdict on what comes back.
+//! x402 and MPP payments: the challenge, and the verdict on what comes back.
 //!
-//! Pure: bytes and a clock in, a verdict out. No I/O, no key, no state. A payment that passes here has the right form,
-//! goes to us, over the exact amount, inside its time window, and is signed by its payer. Whether the payer has the
-//! money and whether the payment was used before are questions for the engine and the settlement port.
+//! Pure: bytes and a clock in, a verdict out. No I/O, no state, and no key but the one by which [`mpp`] knows its own
+//! challenges. A payment that passes here has the right form, goes to us, over the exact amount, inside its time window,
+//! and is signed by its payer. Whether the payer has the money and whether the payment was used before are questions for
+//! the engine and the settlement port.
 //!
 //! The order of a call: [`header::payment_header`] finds the payment, [`decode::decode`] reads it, [`verify::verify`]
 //! judges it against what was offered ([`terms::Terms`]). [`challenge::challenge`] says what is wanted, and [`receipt`]
-//! what became of it.
+//! what became of it. [`mpp`] is the same for the Machine Payments Protocol, with the same verdict in the end.
 //!
 //! *Invariant*: a payment is judged against our own terms. What the client echoes of them only selects which of the
 //! offered terms it means.
@@ -16,6 +17,7 @@ pub mod decode;
 pub mod evm;
 pub mod header;
 pub mod matching;
+pub mod mpp;
 pub mod receipt;
 pub mod refusal;
 pub mod solana;
@@ -23,7 +25,7 @@ pub mod terms;
 pub mod verify;
 
 pub use decode::{Payment, decode};
-pub use header::payment_header;
+pub use header::{mpp_credential, payment_header};
 pub use refusal::{PaymentError, Reason, Refusal};
 pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms};
 pub use verify::{Verified, verify, verify_for_replay};

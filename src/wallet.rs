@@ -8,11 +8,13 @@
 
 pub mod evm;
 pub mod keys;
+pub mod mpp;
 pub mod payment;
 pub mod siwx;
 pub mod solana;
 
 pub use keys::TestWallet;
+pub use mpp::MppOffer;
 pub use payment::{Offer, PaymentRequired};
 
 /// Why the wallet did not sign or could not be opened.

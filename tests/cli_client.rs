@@ -15,11 +15,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Parser as _;
 use purser::cli::{CliError, listen, pay};
+use purser::identity::secret::{Key32, MacKey};
 use purser::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
-use purser::payment::{BasePayee, Payee, Terms, decode, payment_header, verify};
+use purser::payment::mpp::{Bound, Mpp, credential};
+use purser::payment::{BasePayee, Payee, Terms, decode, mpp_credential, payment_header, verify};
+use purser::system::SystemClock;
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::Timestamp;
+use purser_actors::port::Clock as _;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -28,6 +31,7 @@ use tokio::sync::mpsc;
 struct Server {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
+    mpp: Arc<Mpp>,
     /// First messages of every stream connection.
     streams: mpsc::UnboundedSender<(Value, Value)>,
 }
@@ -39,6 +43,7 @@ impl Server {
         let server = Self {
             address: listener.local_addr().unwrap(),
             seen: Arc::default(),
+            mpp: Arc::new(Mpp::new("shop.example", MacKey::new(&Key32::new([7; 32])), None, 0)),
             streams,
         };
         let router = Router::new()
@@ -76,6 +81,22 @@ fn reply(status: u16, headers: &[(&str, &str)], body: &Value) -> Response {
 async fn card(State(server): State<Server>, request: Request) -> Response {
     let payee = Payee::Base(Arc::new(BasePayee::usdc([0xaa; 20])));
     let terms = [Terms::new(Usdc::from_atomic(5_000_000), 300, payee)];
+    let bound = Bound {
+        route: "/get-card",
+        request: &[5; 32],
+    };
+    let now = SystemClock.now();
+    if let Some(sent) = mpp_credential(request.headers()).unwrap() {
+        let credential = credential::decode(sent).unwrap();
+        let recovery = purser::payment::evm::Recovery::K256;
+        server.mpp.verify(credential, &terms, &bound, now, recovery).unwrap();
+        server.saw(format!("credential {}", String::from_utf8_lossy(sent)));
+        return reply(
+            200,
+            &[],
+            &json!({"user_id": "0x0", "card_id": "card_1", "status": "pending"}),
+        );
+    }
     let Some(header) = payment_header(request.headers()).unwrap() else {
         server.saw("asked");
         let url = server.url("/get-card?amount=5");
@@ -92,12 +113,11 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
             body_members: None,
         });
         let header = String::from_utf8(challenge.header.to_vec()).unwrap();
-        return reply(402, &[("payment-required", &header)], &json!({}));
+        let issued = server.mpp.issue(&terms, &bound, "A card", now).unwrap();
+        let issued = String::from_utf8(issued.header.to_vec()).unwrap();
+        let headers = [("payment-required", header.as_str()), ("www-authenticate", &issued)];
+        return reply(402, &headers, &json!({}));
     };
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap();
-    let now = Timestamp(u64::try_from(now.as_millis()).unwrap());
     verify(
         &decode(header).unwrap(),
         &terms,
@@ -234,6 +254,23 @@ async fn a_payment_is_signed_once_and_sent_until_it_is_settled() {
         use std::os::unix::fs::PermissionsExt as _;
         assert_eq!(std::fs::metadata(&tokens).unwrap().permissions().mode() & 0o777, 0o600);
     }
+}
+
+#[tokio::test]
+async fn with_mpp_the_other_challenge_is_answered() {
+    // Aim: one credential for the MPP challenge, sent once; the maximum holds there too, and Solana has no MPP.
+    let (server, _streams) = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let url = server.url("/get-card?amount=5");
+    let run = |more: &[&str]| pay::run(pay_args(folder.path(), &url, more));
+    run(&["--json", "--mpp"]).await.unwrap();
+    let seen = server.seen.lock().unwrap().clone();
+    assert_eq!(seen.len(), 2, "{seen:?}");
+    assert!(seen[0] == "asked" && seen[1].starts_with("credential "), "{seen:?}");
+    let refused = run(&["--json", "--mpp", "--max", "4.99"]).await;
+    assert!(matches!(refused, Err(CliError::TooExpensive { .. })), "{refused:?}");
+    assert_eq!(server.seen.lock().unwrap().len(), 3);
+    assert!(PayCommand::try_parse_from(["pay", &url, "--mpp", "--network", "solana"]).is_err());
 }
 
 #[tokio::test]

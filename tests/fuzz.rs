@@ -15,6 +15,8 @@ mod dice;
 mod drafts;
 #[path = "payment_rules/judge.rs"]
 mod judge;
+#[path = "fuzz/mpp.rs"]
+mod mpp;
 #[path = "fuzz/payments.rs"]
 mod payments;
 #[path = "fuzz/queries.rs"]

@@ -1,5 +1,5 @@
 //! Unmodified clients from the npm registry against the real binary: `@x402/fetch` with `@x402/evm` and `@x402/svm`,
-//! the sign-in helpers of `@x402/extensions`, and `mppx` as an x402 client.
+//! the sign-in helpers of `@x402/extensions`, and `mppx` with both of its protocols and its validator.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 #[path = "interop/allowed.rs"]
@@ -135,16 +135,86 @@ async fn stock_x402_pays_on_solana_with_and_without_the_blockhash_hint() {
 }
 
 #[tokio::test]
-async fn mppx_pays_the_x402_offer_on_base() {
-    // Aim: a client of the other protocol finds the offer on Base among the offers and pays it once.
+async fn mppx_buys_a_card_by_its_own_protocol() {
+    // Aim: with both offers before it, mppx answers the MPP challenge, once; it reads the receipt; the same credential
+    // again gets the same card and moves nothing, and its tokens read the card.
     let Some(node) = Node::ready() else { return };
     let purser = Purser::start();
     let options = json!({"client": "mppx", "chain": "base", "key": KEY});
     let call = node.call(&purser.url("/get-card?amount=7"), &options);
     assert_eq!(statuses(&call), [402, 200], "{call:#}");
+    let bought = &call["body"];
+    assert_eq!(bought["status"], "pending");
+    let sent = &call["exchanges"][1]["sent"];
+    let credential = text(&sent["authorization"]);
+    assert!(credential.starts_with("Payment ") && sent.get("payment-signature").is_none());
+    let moved = purser.transfers("base").await;
+    assert_eq!(moved.len(), 1, "{moved:?}");
+    assert_eq!(
+        (&call["receipt"]["reference"], &call["receipt"]["status"]),
+        (&moved[0]["id"], &json!("success"))
+    );
+    assert_eq!(receipt(&call["headers"])["transaction"], moved[0]["id"]);
+
+    let (status, headers, again) = purser.get("/get-card?amount=7", &[("authorization", credential)]).await;
+    assert_eq!((status, &again["card_id"]), (200, &bought["card_id"]), "{again}");
+    assert!(again.get("auth").is_none(), "{again}");
+    assert_eq!(headers["payment-receipt"], text(&call["headers"]["payment-receipt"]));
+    assert_eq!(purser.transfers("base").await.len(), 1);
+    let card = purser
+        .card(text(&bought["card_id"]), text(&bought["auth"]["id_token"]))
+        .await;
+    assert_eq!(card["status"], "ready", "{card}");
+}
+
+#[tokio::test]
+async fn mppx_still_pays_the_x402_offer_where_it_is_alone() {
+    // Aim: where somebody between us drops `WWW-Authenticate`, mppx finds the offer on Base among the x402 offers.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    let options = json!({"client": "mppx", "chain": "base", "key": KEY, "withoutMpp": true});
+    let call = node.call(&purser.url("/get-card?amount=7"), &options);
+    assert_eq!(statuses(&call), [402, 200], "{call:#}");
     assert_eq!(call["body"]["status"], "pending");
     assert!(call["exchanges"][1]["sent"]["payment-signature"].is_string());
     assert_eq!(purser.transfers("base").await.len(), 1);
+}
+
+#[tokio::test]
+async fn mppx_validate_passes_on_every_paid_route() {
+    // Aim: the protocol's own conformance run finds nothing wrong with any route that the document lists as paid, asked
+    // with the examples of its required parameters.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    let (_, _, document) = purser.get("/openapi.json", &[]).await;
+    let mut validated = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            if operation.get("x-payment-info").is_none() {
+                continue;
+            }
+            let parameters = operation["parameters"].as_array().unwrap();
+            let required = parameters.iter().filter(|parameter| parameter["required"] == true);
+            let query: Vec<String> = required
+                .map(|parameter| match &parameter["example"] {
+                    Value::Null => panic!("{path}: no example of {}", parameter["name"]),
+                    Value::String(example) => format!("{}={example}", text(&parameter["name"])),
+                    example => format!("{}={example}", text(&parameter["name"])),
+                })
+                .collect();
+            let report = node.validate(&purser.url(""), &format!("{}:{path}", method.to_uppercase()), &query);
+            let summary = &report["summary"];
+            assert_eq!(
+                (&summary["failed"], &summary["warnings"]),
+                (&json!(0), &json!(0)),
+                "{report:#}"
+            );
+            assert!(summary["passed"].as_u64().unwrap() >= 14, "{report:#}");
+            validated += 1;
+        }
+    }
+    assert!(validated > 0, "no operation is listed as paid");
+    assert_eq!(purser.transfers("base").await, Vec::<Value>::new());
 }
 
 #[tokio::test]

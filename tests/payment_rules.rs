@@ -9,6 +9,10 @@ mod evm;
 mod header;
 #[path = "payment_rules/judge.rs"]
 mod judge;
+#[path = "payment_rules/mpp.rs"]
+mod mpp;
+#[path = "payment_rules/mpp_fields.rs"]
+mod mpp_fields;
 #[path = "payment_rules/seller.rs"]
 mod seller;
 #[path = "payment_rules/solana.rs"]

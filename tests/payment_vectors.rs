@@ -5,8 +5,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use purser::identity::secret::{MacKey, SecretText};
 use purser::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
 use purser::payment::evm::{Recovery, checksummed, transfer_digest};
+use purser::payment::mpp::challenge::{Covered, request};
+use purser::payment::mpp::problem::Problem;
+use purser::payment::mpp::receipt::Receipt;
+use purser::payment::mpp::{self, Bound, INTENT, METHOD, Mpp};
 use purser::payment::solana::address::parse as pubkey;
 use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, verify};
 use purser_actors::id::{Network, Wallet};
@@ -147,4 +152,124 @@ fn the_co_signed_transaction_is_the_same_payment() {
     let co_signed = verify(&decode(&vector["output"]["coSigned"]["wireBase64"]), &demand).unwrap();
     assert_ne!(sent, co_signed);
     assert_eq!(sent.claim_key(), co_signed.claim_key());
+}
+
+/// The vectors' own key, and a server that has it.
+fn mpp_server(vector: &Value) -> (MacKey, Mpp) {
+    let secret = SecretText::new(vector["secretKeyUtf8"].as_str().unwrap().to_owned());
+    let key = MacKey::of_text(&secret).unwrap();
+    (key.clone(), Mpp::new("api.example.com", key, None, 0))
+}
+
+fn parameter<'a>(field: &'a str, name: &str) -> &'a str {
+    let (_, rest) = field.split_once(&format!("{name}=\"")).unwrap();
+    rest.split('"').next().unwrap()
+}
+
+#[test]
+fn the_mpp_challenge_is_the_reference_servers_byte_for_byte() {
+    // Aim: request in canonical JSON, id by HMAC and header equal those of the mppx server, with and without `opaque`.
+    let vector = vector("mpp-evm-charge");
+    let (key, _) = mpp_server(&vector);
+    let Payee::Base(payee) = &offers()[0].payee else {
+        panic!("Base comes first")
+    };
+    let request = request(payee, Usdc::from_atomic(5_000_000));
+    for (field, opaque) in [
+        (&vector["challenge"]["headerValue"], ""),
+        (
+            &vector["scoped"]["challengeHeader"],
+            parameter(vector["scoped"]["challengeHeader"].as_str().unwrap(), "opaque"),
+        ),
+    ] {
+        let covered = Covered {
+            realm: "api.example.com",
+            method: METHOD,
+            intent: INTENT,
+            request: &request,
+            expires: "2026-01-15T10:35:00.000Z",
+            digest: "",
+            opaque,
+        };
+        let id = covered.id(&key);
+        assert!(covered.is_named(&id, &key));
+        assert_eq!(covered.header(&id, "Vector product"), field.as_str().unwrap());
+    }
+}
+
+#[test]
+fn mpp_credentials_of_the_stock_client_are_accepted() {
+    // Aim: our own code knows the mppx server's challenge by its id, refuses it only for the request that it is not bound
+    // to, and finds the payment inside good and its payer the expected one.
+    let vector = vector("mpp-evm-charge");
+    let (_, server) = mpp_server(&vector);
+    let Payee::Base(payee) = &offers()[0].payee else {
+        panic!("Base comes first")
+    };
+    let bound = Bound {
+        route: "/get-card",
+        request: &[0; 32],
+    };
+    for header in [
+        &vector["credential"]["headerValue"],
+        &vector["scoped"]["credentialHeader"],
+    ] {
+        let credential = header.as_str().unwrap().strip_prefix("Payment ").unwrap();
+        let credential = mpp::credential::decode(credential.as_bytes()).unwrap();
+        let judge = |credential| server.verify(credential, &offers(), &bound, now(&vector), Recovery::default());
+        let rejection = judge(credential.clone()).unwrap_err();
+        assert_eq!(rejection.detail, "the challenge was given for another request");
+        let mut of_another_id = credential.clone();
+        of_another_id.challenge.id = vector["scoped"]["onAnotherRoute"]["problem"]["challengeId"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert_ne!(judge(of_another_id).unwrap_err().detail, rejection.detail);
+
+        for recovery in [Recovery::Libsecp256k1, Recovery::K256] {
+            let answered = mpp::verify_for_replay(credential.clone(), payee, recovery).unwrap();
+            let Authorization::Evm(evm) = &answered.authorization else {
+                panic!("a payment on Base")
+            };
+            assert_eq!(checksummed(&evm.from), vector["expectedPayer"]);
+            assert_eq!(answered.authorization.value(), Usdc::from_atomic(5_000_000));
+            assert_eq!(answered.challenge, credential.challenge.id);
+        }
+        let mut tampered = credential;
+        tampered.payload.authorization.value = "5000001".to_owned();
+        assert_eq!(mpp::verify_for_replay(tampered, payee, Recovery::default()), None);
+    }
+}
+
+#[test]
+fn the_mpp_problem_and_receipt_have_the_reference_servers_members() {
+    // Aim: type, title and status are those of the mppx server; of the receipt, every member that it writes.
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let vector = vector("mpp-evm-charge");
+    for (problem, reference) in [
+        (Problem::PaymentRequired, &vector["challenge"]["problem"]),
+        (Problem::VerificationFailed, &vector["tampered"]["problem"]),
+        (
+            Problem::InvalidChallenge,
+            &vector["scoped"]["onAnotherRoute"]["problem"],
+        ),
+    ] {
+        let ours: Value = serde_json::from_str(&format!("{{{}}}", problem.members("why", Some("id")))).unwrap();
+        for member in ["type", "title", "status"] {
+            assert_eq!(ours[member], reference[member]);
+        }
+        assert_eq!(ours["type"], problem.uri());
+        assert_eq!((&ours["detail"], &ours["challengeId"]), (&"why".into(), &"id".into()));
+    }
+    let reference = &vector["receipt"]["decoded"];
+    let receipt = Receipt {
+        transaction: reference["reference"].as_str().unwrap(),
+        challenge: "id",
+        at: now(&vector),
+    };
+    let ours: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(receipt.header()).unwrap()).unwrap();
+    for (member, value) in reference.as_object().unwrap() {
+        assert_eq!(&ours[member], value);
+    }
+    assert_eq!((&ours["challengeId"], &ours["chainId"]), (&"id".into(), &8453.into()));
 }

@@ -3,10 +3,12 @@
 
 use std::sync::Mutex;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser::payment::solana::address::parse as pubkey;
 use purser::wallet::payment::Circumstances;
 use purser::wallet::siwx::SiwxInfo;
-use purser::wallet::{PaymentRequired, TestWallet};
+use purser::wallet::{MppOffer, PaymentRequired, TestWallet};
 use purser_actors::id::Network;
 use purser_actors::port::{Entropy, Timestamp};
 use serde_json::Value;
@@ -183,4 +185,24 @@ fn a_wallet_file_is_private_and_opens_again() {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         assert!(TestWallet::load(&path).unwrap_err().to_string().contains("chmod 600"));
     }
+}
+
+#[test]
+fn an_mpp_credential_is_the_stock_clients_byte_for_byte() {
+    // Aim: parsing of the challenge, nonce, typed data, member order and base64url agree with mppx. Only `opaque`, which
+    // the client adds behind the others, stands in its alphabetical place here.
+    let vector = vector("mpp-evm-charge");
+    let answer = |challenge: &Value| {
+        let offer = MppOffer::from_header(text(challenge)).unwrap();
+        assert_eq!(offer.amount.atomic(), 5_000_000);
+        wallet().pay_mpp(&offer)
+    };
+    let plain = answer(&vector["challenge"]["headerValue"]);
+    assert_eq!(plain, text(&vector["credential"]["headerValue"]));
+    let scoped = answer(&vector["scoped"]["challengeHeader"]);
+    let scoped = URL_SAFE_NO_PAD
+        .decode(scoped.strip_prefix("Payment ").unwrap())
+        .unwrap();
+    let scoped: Value = serde_json::from_slice(&scoped).unwrap();
+    assert_eq!(scoped, vector["scoped"]["credentialDecoded"]);
 }

@@ -67,6 +67,8 @@ pub struct Admission {
     pub session: NewSession,
     /// In force now for its line.
     pub cap: Option<Cap>,
+    /// A challenge that no other payment may answer, and the second from which none could anyway.
+    pub once: Option<([u8; 16], u64)>,
 }
 
 impl Admission {

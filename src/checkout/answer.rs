@@ -20,7 +20,9 @@ use crate::http::error::{ApiError, complete};
 use crate::http::json;
 use crate::identity::credentials::Credentials;
 use crate::payment::challenge::Challenge;
-use crate::payment::header::{PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE};
+use crate::payment::header::{PAYMENT_RECEIPT, PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE};
+use crate::payment::mpp::Issued;
+use crate::payment::mpp::receipt::Receipt;
 use crate::payment::receipt::{Failed, INSUFFICIENT_FUNDS, Settled};
 
 /// Seconds after which an unknown outcome is worth asking for again.
@@ -32,6 +34,8 @@ pub struct Settlement<'a> {
     pub payment: PaymentId,
     /// Who paid what, where.
     pub authorization: &'a Authorization,
+    /// Id of the MPP challenge that it answered, and when it settled.
+    pub challenge: Option<(&'a str, Timestamp)>,
 }
 
 /// Writes answers.
@@ -136,6 +140,14 @@ impl Answers {
             amount: settlement.authorization.value(),
         };
         receipt(&mut response, settled.header());
+        if let Some((challenge, at)) = settlement.challenge {
+            let receipt = Receipt {
+                transaction,
+                challenge,
+                at,
+            };
+            put(&mut response, PAYMENT_RECEIPT, receipt.header());
+        }
         response
     }
 }
@@ -152,12 +164,19 @@ fn may_land(authorization: &Authorization) -> String {
     format!("{until} this transfer may still land; what lands then is credited to the account's balance.")
 }
 
-/// 402 with the challenge in header and body.
-pub(super) fn challenge(challenge: Challenge) -> Response {
+/// 402 with the challenges in headers and body. Stock x402 clients read only bodies that are called JSON and no more.
+pub(super) fn challenge(challenge: Challenge, issued: Option<Issued>, as_problem: bool) -> Response {
     let mut response = json::bytes_as_json(challenge.body);
     *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
     no_store(&mut response);
     put(&mut response, PAYMENT_REQUIRED, challenge.header);
+    if let Some(issued) = issued {
+        put(&mut response, "www-authenticate", issued.header);
+    }
+    if as_problem {
+        let kind = HeaderValue::from_static("application/problem+json");
+        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    }
     complete(response)
 }
 
@@ -166,7 +185,7 @@ fn receipt(response: &mut Response, value: Bytes) {
     put(response, X_PAYMENT_RESPONSE, value);
 }
 
-/// The values are base64, which every header takes.
+/// The values are visible ASCII, which every header takes.
 fn put(response: &mut Response, name: &'static str, value: Bytes) {
     if let Ok(value) = HeaderValue::from_maybe_shared(value) {
         response.headers_mut().insert(HeaderName::from_static(name), value);

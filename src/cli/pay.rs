@@ -12,7 +12,7 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use super::remote::{Answer, Remote, at, parse_url};
-use super::session::{Session, payment_required};
+use super::session::{Session, mpp_offer, payment_required};
 use super::{CliError, NetworkArg, WalletArgs, terminal};
 use crate::payment::header::PAYMENT_SIGNATURE;
 use crate::system::{SystemClock, SystemEntropy};
@@ -27,6 +27,9 @@ pub struct Args {
     /// Pay on this network only. Default: the first that the server offers
     #[arg(long, value_enum)]
     pub network: Option<NetworkArg>,
+    /// Pay by the Machine Payments Protocol (on Base) instead of x402
+    #[arg(long, conflicts_with = "network")]
+    pub mpp: bool,
     /// Which wallet pays
     #[command(flatten)]
     pub file: WalletArgs,
@@ -73,9 +76,9 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         terminal::progress("this is free: nothing was paid");
         return show(&first.body, args.json);
     }
-    let (header, network) = sign(&first, &args, &wallet, max)?;
-    let mut body = settle(&remote, &url, &header).await?;
-    let session = Session::new(&path, &wallet, network);
+    let payment = sign(&first, &args, &wallet, max)?;
+    let mut body = settle(&remote, &url, &payment).await?;
+    let session = Session::new(&path, &wallet, payment.network);
     if session.keep(&url, &body)? {
         terminal::progress("the account's tokens are kept beside the wallet");
     }
@@ -141,36 +144,57 @@ impl End {
     }
 }
 
+/// A signed payment, and the header that carries it.
+struct Signed {
+    name: &'static str,
+    value: String,
+    network: Network,
+}
+
 /// Chooses the offer, checks its price, signs.
-fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Result<(String, Network), CliError> {
-    let required = payment_required(challenge)?;
-    let offer = required.choose(args.network.map(Network::from))?;
-    if offer.amount > max {
-        return Err(CliError::TooExpensive {
-            price: offer.amount.to_string(),
-            max: max.to_string(),
+fn sign(challenge: &Answer, args: &Args, wallet: &TestWallet, max: Usdc) -> Result<Signed, CliError> {
+    let check = |price: Usdc, network: Network| {
+        if price > max {
+            return Err(CliError::TooExpensive {
+                price: price.to_string(),
+                max: max.to_string(),
+            });
+        }
+        let (chain, payer) = (network.name(), wallet.address(network));
+        terminal::progress(&format!("paying {price} USDC on {chain} from {payer}"));
+        Ok(())
+    };
+    if args.mpp {
+        let offer = mpp_offer(challenge)?;
+        let network = Network::Base;
+        check(offer.amount, network)?;
+        return Ok(Signed {
+            name: "authorization",
+            value: wallet.pay_mpp(&offer),
+            network,
         });
     }
-    let (price, network) = (offer.amount, offer.network);
-    terminal::progress(&format!(
-        "paying {price} USDC on {} from {}",
-        network.name(),
-        wallet.address(network)
-    ));
+    let required = payment_required(challenge)?;
+    let offer = required.choose(args.network.map(Network::from))?;
+    check(offer.amount, offer.network)?;
     let entropy = SystemEntropy;
     let circumstances = Circumstances {
         now: SystemClock.now(),
         entropy: &entropy,
         blockhash: None,
     };
-    Ok((wallet.pay(&required, &offer, &circumstances)?, network))
+    Ok(Signed {
+        name: PAYMENT_SIGNATURE,
+        value: wallet.pay(&required, &offer, &circumstances)?,
+        network: offer.network,
+    })
 }
 
 /// Sends the payment until its outcome is known.
-async fn settle(remote: &Remote, url: &Url, header: &str) -> Result<Value, CliError> {
+async fn settle(remote: &Remote, url: &Url, payment: &Signed) -> Result<Value, CliError> {
     let mut open = String::new();
     for attempt in 0..MAX_SENDS {
-        let pause = match remote.get(url, &[(PAYMENT_SIGNATURE, header)]).await {
+        let pause = match remote.get(url, &[(payment.name, &payment.value)]).await {
             Ok(answer) if answer.status == 202 => {
                 terminal::progress("the payment is being settled");
                 wait_for_settlement(remote, url, &answer).await?;

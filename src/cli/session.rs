@@ -16,7 +16,7 @@ use super::remote::{Answer, Remote, at, authority};
 use super::{CliError, terminal};
 use crate::system::SystemClock;
 use crate::wallet::keys::private_file;
-use crate::wallet::{PaymentRequired, TestWallet, WalletError};
+use crate::wallet::{MppOffer, PaymentRequired, TestWallet, WalletError};
 
 /// A token this close to its end is not used any more.
 const SPARE_SECONDS: u64 = 30;
@@ -177,4 +177,14 @@ pub(super) fn payment_required(answer: &Answer) -> Result<PaymentRequired, CliEr
         .get(crate::payment::header::PAYMENT_REQUIRED)
         .ok_or(missing)?;
     Ok(PaymentRequired::from_header(header.as_bytes())?)
+}
+
+/// The MPP offer of a 402.
+pub(super) fn mpp_offer(answer: &Answer) -> Result<MppOffer, CliError> {
+    if answer.status != 402 {
+        return Err(answer.refusal());
+    }
+    let missing = WalletError::BadChallenge("there is no WWW-Authenticate header");
+    let field = answer.headers.get(reqwest::header::WWW_AUTHENTICATE).ok_or(missing)?;
+    Ok(MppOffer::from_header(field.to_str().unwrap_or_default())?)
 }

@@ -15,7 +15,7 @@ use super::json as answer;
 use crate::config::Config;
 use purser_actors::id::Network;
 
-const CHALLENGE: &str = "Without a payment: the challenge (body and PAYMENT-REQUIRED); \
+const CHALLENGE: &str = "Without a payment: the challenges (body and PAYMENT-REQUIRED of x402, WWW-Authenticate of MPP); \
     nothing is charged. With `success: false`: the payment could not settle; nothing is charged so far, and what lands late is credited.";
 
 /// Operations of this crate's own routes; those of other rooms are merged in by [`document`].
@@ -23,7 +23,7 @@ const CHALLENGE: &str = "Without a payment: the challenge (body and PAYMENT-REQU
 #[openapi(
     info(
         title = "Purser",
-        description = "Financial products for software agents, paid by x402 in USDC."
+        description = "Financial products for software agents, paid by x402 or MPP in USDC."
     ),
     paths(
         super::pricing::get_pricing,
@@ -79,12 +79,43 @@ pub fn document(
             continue;
         };
         operation["x-payment-info"] = payment_info(config, name, product);
-        let challenge = json!({ "description": CHALLENGE });
-        if let Some(responses) = operation["responses"].as_object_mut() {
-            responses.entry("402").or_insert(challenge);
-        }
+        describe_payment(operation);
     }
+    document["components"]["securitySchemes"]["x402"] = json!({
+        "type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE",
+        "description": "An x402 v2 payment; X-PAYMENT is read too, and v1 in either.",
+    });
+    document["components"]["securitySchemes"]["mpp"] = json!({
+        "type": "http", "scheme": "Payment",
+        "description": "A credential of the Machine Payments Protocol: method evm, intent charge, on Base.",
+    });
     Ok(document)
+}
+
+/// What every paid operation has: two ways to pay, and the headers of both.
+fn describe_payment(operation: &mut Value) {
+    let header = |description: &str| json!({"description": description, "schema": {"type": "string"}});
+    operation["security"] = json!([{}, {"x402": []}, {"mpp": []}]);
+    let Some(responses) = operation["responses"].as_object_mut() else {
+        return;
+    };
+    let needed = responses.entry("402").or_insert(json!({ "description": CHALLENGE }));
+    needed["headers"] = json!({
+        "PAYMENT-REQUIRED": header("What is wanted, for x402. Not with `success: false`."),
+        "WWW-Authenticate": header("What is wanted, for MPP. Not with `success: false`."),
+        "PAYMENT-RESPONSE": header("With `success: false`: what became of the payment."),
+    });
+    // Refusals of an MPP credential are problem documents.
+    let body = needed["content"].get("application/json").cloned();
+    if let Some(body) = body {
+        needed["content"]["application/problem+json"] = body;
+    }
+    if let Some(paid) = responses.get_mut("200") {
+        paid["headers"] = json!({
+            "PAYMENT-RESPONSE": header("What became of the payment, for x402; X-PAYMENT-RESPONSE is the same."),
+            "Payment-Receipt": header("What became of the payment, for MPP, if it was paid so."),
+        });
+    }
 }
 
 /// Every operation's refusals have the one body, and some can come from anywhere.
@@ -193,7 +224,17 @@ mod tests {
         assert_eq!((&info["minPrice"], &info["maxPrice"]), (&"5".into(), &"1000".into()));
         assert_eq!(info["offers"].as_array().unwrap().len(), 3);
         assert!(card["responses"]["402"]["description"].is_string() && card["responses"]["200"].is_object());
+        assert!(card["responses"]["402"]["headers"]["WWW-Authenticate"].is_object());
+        for way in card["security"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|way| way.as_object().unwrap().keys())
+        {
+            assert!(document["components"]["securitySchemes"][way].is_object(), "{way}");
+        }
         let free = &document["paths"]["/get-pricing"]["get"];
         assert!(free.get("x-payment-info").is_none() && free["responses"].get("402").is_none());
+        assert!(free.get("security").is_none());
     }
 }

@@ -130,6 +130,16 @@ pub struct Challenge {
     pub code: String,
     /// Of a sign-in: why the proof was refused.
     pub reason: Option<String>,
+    /// Type of the problem in the Machine Payments Protocol (RFC 9457).
+    pub r#type: Option<String>,
+    /// The type in words.
+    pub title: Option<String>,
+    /// 402.
+    pub status: Option<u16>,
+    /// What is wrong, for people.
+    pub detail: Option<String>,
+    /// Id of the challenge in `WWW-Authenticate`.
+    pub challenge_id: Option<String>,
     /// What was asked for.
     pub resource: ChallengedResource,
     /// The terms, of which one is chosen.

@@ -142,6 +142,14 @@ impl Keys {
         Key32::new(MacKey::new(&self.master).tag(&[purpose.as_bytes()]))
     }
 
+    /// Keys for a purpose that turn over with the ring: of the key that signs, and of the one before it. Whoever knows
+    /// the master secret alone cannot make them.
+    pub fn turning_macs(&self, purpose: &'static str) -> (MacKey, Option<MacKey>) {
+        let mac = self.mac(purpose);
+        let of = |key: &TokenKey| MacKey::new(&Key32::new(mac.tag(&[key.key.as_bytes()])));
+        (of(&self.newest), self.older.first().map(of))
+    }
+
     /// [`Keys::derive`] as a MAC.
     pub fn mac(&self, purpose: &'static str) -> MacKey {
         MacKey::new(&self.derive(purpose))

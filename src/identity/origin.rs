@@ -57,6 +57,12 @@ impl Origin {
         &self.text[self.authority_at..]
     }
 
+    /// The host without its port, an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        let domain = self.domain();
+        split_port(domain).map_or(domain, |(host, _)| host)
+    }
+
     /// Whether callers come over TLS.
     pub fn is_https(&self) -> bool {
         self.text.starts_with("https://")
@@ -64,8 +70,7 @@ impl Origin {
 
     /// Whether only this machine can be a caller: `localhost` or a loopback address.
     pub fn is_loopback(&self) -> bool {
-        let domain = self.domain();
-        let host = split_port(domain).map_or(domain, |(host, _)| host);
+        let host = self.host();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
         host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
     }

@@ -60,9 +60,19 @@ pub struct MacKey(Hmac<Sha256>);
 impl MacKey {
     /// The MAC under this key.
     pub fn new(key: &Key32) -> Self {
-        // HMAC fills a short key with zeros up to the block, so this is the 32-byte key; the length is proved by type.
+        Self::filled(key.expose())
+    }
+
+    /// The MAC under a secret text, as other servers of the same protocol keep it. `None` unless it has 32 to 64 bytes.
+    pub fn of_text(secret: &SecretText) -> Option<Self> {
+        let bytes = secret.expose().as_bytes();
+        (32..=64).contains(&bytes.len()).then(|| Self::filled(bytes))
+    }
+
+    /// HMAC fills a short key with zeros up to the block, so this is the key itself; it has at most 64 bytes.
+    fn filled(key: &[u8]) -> Self {
         let mut block = Zeroizing::new([0; 64]);
-        block[..32].copy_from_slice(key.expose());
+        block[..key.len()].copy_from_slice(key);
         Self(Hmac::new((&*block).into()))
     }
 

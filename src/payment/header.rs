@@ -15,6 +15,8 @@ pub const PAYMENT_REQUIRED: &str = "payment-required";
 pub const PAYMENT_RESPONSE: &str = "payment-response";
 /// Carries what became of the payment, x402 v1.
 pub const X_PAYMENT_RESPONSE: &str = "x-payment-response";
+/// Carries what became of the payment, MPP.
+pub const PAYMENT_RECEIPT: &str = "payment-receipt";
 
 /// The one x402 payment of a request, still encoded. Which header it came in says nothing about its version.
 ///
@@ -35,17 +37,33 @@ pub fn payment_header(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentError
             _ => found = Some(value),
         }
     }
-    if found.is_some() && has_mpp_credential(headers) {
+    if found.is_some() && mpp_credential(headers)?.is_some() {
         return Err(PaymentError::Ambiguous("x402 and MPP credentials in one request"));
     }
     Ok(found)
 }
 
-/// Whether `Authorization` carries the `Payment` scheme (MPP).
-pub fn has_mpp_credential(headers: &HeaderMap) -> bool {
+/// The one MPP credential of a request: what follows the scheme `Payment` in `Authorization`. Other schemes may stand
+/// beside it in fields of their own.
+///
+/// # Errors
+/// [`PaymentError::Ambiguous`] when two of them differ.
+pub fn mpp_credential(headers: &HeaderMap) -> Result<Option<&[u8]>, PaymentError> {
+    let mut found: Option<&[u8]> = None;
+    for value in headers.get_all(AUTHORIZATION) {
+        let Some(credential) = after_scheme(value.as_bytes()) else {
+            continue;
+        };
+        match found {
+            Some(first) if first != credential => return Err(PaymentError::Ambiguous("two MPP credentials")),
+            _ => found = Some(credential),
+        }
+    }
+    Ok(found)
+}
+
+fn after_scheme(value: &[u8]) -> Option<&[u8]> {
     const SCHEME: &[u8] = b"payment ";
-    headers.get_all(AUTHORIZATION).iter().any(|value| {
-        let value = value.as_bytes();
-        value.len() >= SCHEME.len() && value[..SCHEME.len()].eq_ignore_ascii_case(SCHEME)
-    })
+    let (scheme, credential) = value.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then(|| credential.trim_ascii())
 }

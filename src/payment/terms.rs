@@ -39,6 +39,8 @@ pub struct BasePayee {
     /// EIP-712 domain separator made from the four fields of the domain.
     pub domain_separator: [u8; 32],
     pub(super) json: PayeeJson,
+    /// An MPP request from the end of the amount's digits on.
+    pub(super) mpp: String,
 }
 
 impl BasePayee {
@@ -53,7 +55,13 @@ impl BasePayee {
         push_json_string(&mut extra, name);
         extra.push_str(",\"version\":");
         push_json_string(&mut extra, version);
-        let json = PayeeJson::new(&checksummed(&asset), &checksummed(&pay_to), extra);
+        let (currency, recipient) = (checksummed(&asset), checksummed(&pay_to));
+        let json = PayeeJson::new(&currency, &recipient, extra);
+        // Members in the order of RFC 8785: clients write it again in that order.
+        let mpp = format!(
+            "\",\"currency\":\"{currency}\",\"methodDetails\":{{\"chainId\":{BASE_CHAIN_ID},\
+             \"credentialTypes\":[\"authorization\"],\"decimals\":6}},\"recipient\":\"{recipient}\"}}"
+        );
         let domain_separator = domain_separator(name, version, BASE_CHAIN_ID, &asset);
         Self {
             pay_to,
@@ -62,6 +70,7 @@ impl BasePayee {
             version: version.to_owned(),
             domain_separator,
             json,
+            mpp,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::config::{Config, Recovery};
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
 use crate::payment::evm;
+use crate::payment::mpp::Mpp;
 use crate::payment::{BasePayee, SolanaPayee};
 use crate::prices::PriceBook;
 use crate::provider::rates::Rates;
@@ -54,7 +55,7 @@ pub(super) async fn open(
     house: &House,
     payees: Payees,
     limiter: Arc<RateLimiter>,
-    credentials: Arc<Credentials>,
+    (credentials, mpp): (Arc<Credentials>, Arc<Mpp>),
 ) -> Result<Arc<Checkout>, ServiceError> {
     let config = &house.config;
     let seconds = config.payment.max_timeout_seconds;
@@ -73,6 +74,7 @@ pub(super) async fn open(
         clock: house.world.clock.clone(),
         base: payees.base,
         solana: payees.solana,
+        mpp,
         blockhashes: Arc::new(SlotBlockhash::new(
             house.world.settlement.clone(),
             house.world.clock.clone(),

@@ -29,6 +29,7 @@ use crate::identity::token::Tokens;
 use crate::identity::{IdentityKeys, key_file};
 use crate::metrics::Metrics;
 use crate::payment::evm::checksummed;
+use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::sandbox::desk::SandboxDesk;
@@ -57,6 +58,7 @@ struct Entrance {
     cookies: SessionCookies,
     doorkeeper: Arc<Doorkeeper>,
     nonces: Nonces,
+    mpp: Arc<Mpp>,
 }
 
 /// The two sides of the edge.
@@ -81,7 +83,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     let limiter = Arc::new(RateLimiter::new(&config.limits));
     let payees = Payees::of(config)?;
     let sign_in = sign_in_routes(&house, &entrance, &payees);
-    let checkout = checkout::open(&house, payees, limiter.clone(), entrance.credentials.clone()).await?;
+    let till = (entrance.credentials.clone(), entrance.mpp.clone());
+    let checkout = checkout::open(&house, payees, limiter.clone(), till).await?;
     let metrics = Metrics {
         engine: house.engine.clone(),
         store: house.journal.clone(),
@@ -177,7 +180,11 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
         house.hub.clone(),
     )
     .await?;
+    let (current, previous) = derived.challenge.clone();
+    // Challenges of earlier processes are counted from elsewhere.
+    let first = (house.world.entropy.random() >> 64) as u64;
     Ok(Entrance {
+        mpp: Arc::new(Mpp::new(origin.host(), current, previous, first)),
         credentials,
         cookies,
         doorkeeper: Arc::new(doorkeeper),

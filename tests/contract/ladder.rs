@@ -14,6 +14,7 @@ const VOLATILE: &[&str] = &[
     "blockhash",
     "card_id",
     "card_number",
+    "challengeId",
     "created_at",
     "cvv",
     "docs_version",
@@ -27,11 +28,13 @@ const VOLATILE: &[&str] = &[
     "last4",
     "lastValidBlockHeight",
     "last_updated_at",
+    "n",
     "next_after",
     "nonce",
     "payer",
     "payment_id",
     "recentBlockhash",
+    "reference",
     "refresh_token",
     "request_id",
     "retry_after_seconds",
@@ -44,13 +47,14 @@ const VOLATILE: &[&str] = &[
     "at",
 ];
 /// Headers that are part of what is reviewed. The others are the same on every answer and have a test of their own.
-const HEADERS: [&str; 12] = [
+const HEADERS: [&str; 13] = [
     "allow",
     "cache-control",
     "content-type",
     "deprecation",
     "link",
     "location",
+    "payment-receipt",
     "payment-required",
     "payment-response",
     "retry-after",
@@ -82,6 +86,8 @@ impl Seen {
             for (_, value) in self.headers.iter().filter(|(n, _)| n == name) {
                 let shown = match name {
                     "payment-required" | "payment-response" => pretty(&decoded(value)),
+                    "payment-receipt" => pretty(&decoded_for_urls(value)),
+                    "www-authenticate" => pretty(&mpp_challenge(value)),
                     "set-cookie" => format!("[cookie]{}", &value[value.find(';').unwrap_or(value.len())..]),
                     "retry-after" => "[seconds]".to_owned(),
                     _ => value.clone(),
@@ -101,6 +107,23 @@ fn decoded(value: &str) -> Value {
     use base64::Engine as _;
     let json = base64::engine::general_purpose::STANDARD.decode(value).unwrap();
     serde_json::from_slice(&json).unwrap()
+}
+
+fn decoded_for_urls(value: &str) -> Value {
+    use base64::Engine as _;
+    let json = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(value).unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
+fn mpp_challenge(value: &str) -> Value {
+    let [challenge] = &purser::payment::mpp::params::challenges(value).unwrap()[..] else {
+        panic!("one challenge: {value}")
+    };
+    let shown = |(name, value): (&String, &String)| match name.as_str() {
+        "request" | "opaque" => (name.clone(), decoded_for_urls(value)),
+        _ => (name.clone(), json!(value)),
+    };
+    json!({ &challenge.scheme: challenge.params.iter().map(shown).collect::<Map<_, _>>() })
 }
 
 fn pretty(value: &Value) -> String {

@@ -2,7 +2,9 @@
 // with), every exchange on the wire before it, and the wallet's address.
 //   node call.mjs URL '{"client":"x402|mppx|extension|wrapper","chain":"base|solana","key":"HEX", …}'
 // Further members: rpc (Solana's JSON-RPC), cap (the client's own limit, like "$100"), withoutBlockhash (the server's
-// hint is cut out of the challenge on its way, so that the client has to ask the chain).
+// hint is cut out of the challenge on its way, so that the client has to ask the chain), withoutMpp (the MPP challenge is
+// cut out).
+import { Receipt } from 'mppx'
 import { extensionSignIn, mppxBuyer, wallet, wrapperSignIn, x402Buyer } from './clients.mjs'
 
 const [url, json] = process.argv.slice(2)
@@ -23,7 +25,14 @@ async function send(input, init) {
     status: answer.status,
     received: Object.fromEntries(answer.headers),
   })
+  if (options.withoutMpp) return changed(answer, (headers) => headers.delete('www-authenticate'))
   return options.withoutBlockhash ? withoutBlockhash(answer) : answer
+}
+
+function changed(answer, change) {
+  const headers = new Headers(answer.headers)
+  change(headers)
+  return new Response(answer.body, { status: answer.status, headers })
 }
 
 function withoutBlockhash(answer) {
@@ -34,9 +43,8 @@ function withoutBlockhash(answer) {
     delete offer.extra.recentBlockhash
     delete offer.extra.lastValidBlockHeight
   }
-  const headers = new Headers(answer.headers)
-  headers.set('payment-required', Buffer.from(JSON.stringify(required)).toString('base64'))
-  return new Response(answer.body, { status: answer.status, headers })
+  const without = Buffer.from(JSON.stringify(required)).toString('base64')
+  return changed(answer, (headers) => headers.set('payment-required', without))
 }
 
 // The Solana library has no fetch of its own to give it; it uses the global one.
@@ -52,6 +60,7 @@ try {
   const text = await answer.text()
   outcome.status = answer.status
   outcome.headers = Object.fromEntries(answer.headers)
+  if (answer.headers.has('payment-receipt')) outcome.receipt = Receipt.fromResponse(answer)
   try {
     outcome.body = JSON.parse(text)
   } catch {

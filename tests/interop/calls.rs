@@ -22,6 +22,21 @@ impl Node {
     }
 }
 
+impl Node {
+    /// `mppx validate` of one endpoint, in a home of its own: its report.
+    pub fn validate(self, base: &str, endpoint: &str, query: &[String]) -> Value {
+        let home = tempfile::tempdir().unwrap();
+        let mut command = self.script("node_modules/mppx/dist/bin.js");
+        command.args(["validate", base, "--endpoint", endpoint, "--output-json"]);
+        for parameter in query {
+            command.args(["--query", parameter]);
+        }
+        let run = command.env("HOME", home.path()).stdin(Stdio::null()).output().unwrap();
+        let report = serde_json::from_slice(&run.stdout);
+        report.unwrap_or_else(|e| panic!("{e}: {run:?}"))
+    }
+}
+
 impl Purser {
     pub async fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let answer = self.http.post(self.url(path)).json(body).send().await.unwrap();

@@ -14,6 +14,7 @@ mod cases_forged;
 mod cases_gift_cards;
 mod cases_life;
 mod cases_metrics;
+mod cases_mpp;
 mod cases_payment;
 mod cases_replay;
 mod cases_sandbox;
@@ -29,6 +30,7 @@ mod exposition;
 mod host;
 #[path = "../contract/ladder.rs"]
 mod ladder;
+mod mpp;
 mod precedence;
 mod precedence_identity;
 mod request;

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::agent::{Agent, required};
 use super::host::{Host, Service};
 use super::ladder::{Ladder, Seen};
+use super::mpp::altered;
 use super::request::{Request, seen};
 use super::wire::{Site, send, until};
 
@@ -114,6 +115,42 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
     ask.header("x-payment", &agent.payment(&site, &ask.target()).await);
     ladder.meets(&past(&site, &ask, &[429]).await);
     ladder.meets(&past(&site, &ask, &[429]).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: what is MPP's own, from both protocols at once down to a challenge that was answered before.
+    let (_host, service) = start(&[
+        ("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1"),
+        ("PURSER_LIMITS__WINDOW_SECONDS", "1"),
+    ]);
+    let site = Site::of(&service);
+    let (first, agent) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    let mut ask = Request::new("GET", "/get-card").with("amount", "25");
+    let answered = ask.answer(&site).await;
+    ask.header("authorization", &first.credential(&answered));
+    assert_eq!(ask.answer(&site).await.status, 200);
+    let elsewhere = agent.credential(&site.get("/get-card?amount=6", &[]).await);
+    let good = agent.credential(&answered);
+
+    let mut ladder = Ladder::of("GET /get-card by MPP", "get-card-mpp");
+    ask.header("x-payment", "bm8=");
+    ask.header("authorization", "Payment bm8");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("x-payment", "");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("authorization", &altered(&elsewhere, "/payload/value", json!("1")));
+    ladder.meets(&ask.send(&site).await);
+    ask.header("authorization", &altered(&good, "/payload/value", json!("1")));
+    ladder.meets(&ask.send(&site).await);
+    ask.header("authorization", &good);
+    ladder.meets(&past(&site, &ask, &[409]).await);
+    ladder.meets(&past(&site, &ask, &[429]).await);
+    let mut fresh = Request::new("GET", "/get-card").with("amount", "25");
+    let credential = agent.credential(&fresh.answer(&site).await);
+    fresh.header("authorization", &credential);
+    ladder.meets(&past(&site, &fresh, &[429]).await);
     ladder.ends();
 }
 

@@ -76,6 +76,12 @@ pub(crate) fn request(n: u8) -> [u8; 32] {
     [n; 32]
 }
 
+/// Every second payment on Base answers a challenge, as by MPP.
+fn challenge(payment: u32) -> Option<([u8; 16], u64)> {
+    let on_base = matches!(wallet(payer(payment)), Wallet::Evm(_));
+    (on_base && payment % 2 == 1).then(|| (u128::from(payment).to_be_bytes(), u64::MAX))
+}
+
 /// Each payment has an amount of its own, so that the issuer's calls tell which it was.
 fn amount(payment: u32) -> Cents {
     Cents::new(500 + u64::from(payment))
@@ -206,6 +212,7 @@ impl Clients {
             fee_rate: Some("0".into()),
             request: request(request_no),
             session,
+            once: challenge(payment),
         };
         self.go(async move {
             let patience = patience_ms.map_or(Duration::MAX, Duration::from_millis);

@@ -89,6 +89,7 @@ fn claim(
         found,
         request,
         session,
+        once,
         ..
     } = admission;
     let claim = Claim {
@@ -102,7 +103,12 @@ fn claim(
         at: context.now,
     };
     let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::Nothing)?;
-    let decision = born(this, wallet, Decision::answer(()), context);
+    let answer = Decision::answer(());
+    let answer = match once {
+        Some((key, expires_s)) => answer.put_new(table::nonce(expires_s, &key), Vec::new()),
+        None => answer,
+    };
+    let decision = born(this, wallet, answer, context);
     let rows = required.iter().filter_map(|required| required.row(wallet));
     let decision = rows.fold(decision, Decision::requires_present);
     Ok(decision

@@ -11,7 +11,7 @@ use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
-use crate::kernel::{Refusal, origin};
+use crate::kernel::{Refusal, origin, table};
 use crate::money::Cents;
 use crate::payment::{self, Found, NewSession, Outcome, Payment, Rejection, Status};
 use crate::port::{Authorization, GiftOffer};
@@ -32,6 +32,8 @@ pub struct PayRequest {
     pub request: [u8; 32],
     /// Opened if this call's claim wins.
     pub session: NewSession,
+    /// A challenge that this payment answers and no other may, and the second from which none could anyway.
+    pub once: Option<([u8; 16], u64)>,
 }
 
 /// Room for one paid call, taken before the claim and kept until the payment has come to something.
@@ -104,6 +106,8 @@ pub enum PayError {
     },
     /// The payment is claimed for another request.
     AlreadyUsed,
+    /// Another payment has answered the same challenge, or the same one signed otherwise.
+    ChallengeUsed,
     /// There is no room now.
     Overloaded(Overloaded),
     /// The engine cannot answer now; nothing was claimed.
@@ -184,6 +188,9 @@ impl Engine {
                     None => continue,
                     Some(permit) => (true, Some(permit), 0),
                 },
+                Some((known, _)) if request.once.is_some() && known.claim.authorization != request.authorization => {
+                    return Err(PayError::ChallengeUsed);
+                }
                 Some((known, _)) => {
                     let permit = self.room_to_settle_again(&known).await?;
                     match self.join(payment, payer, &request, permit.is_some()).await? {
@@ -241,6 +248,12 @@ impl Engine {
                 return Ok(None);
             }
         }
+        if let Some((key, expires_s)) = &request.once {
+            let used = self.0.store.read(&table::nonce(*expires_s, key)).await;
+            if used.map_err(|_| PayError::Unavailable)?.is_some() {
+                return Err(PayError::ChallengeUsed);
+            }
+        }
         let permit = self.admit(&payer).map_err(PayError::Overloaded)?;
         if self.collides(&payer).await.map_err(|_| PayError::Unavailable)? {
             return Err(PayError::Collision);
@@ -252,6 +265,7 @@ impl Engine {
             worth,
             request,
             session,
+            once,
             ..
         } = request.clone();
         let admission = Admission {
@@ -263,6 +277,7 @@ impl Engine {
             found,
             request,
             session,
+            once,
         };
         match self
             .0

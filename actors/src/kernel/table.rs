@@ -22,7 +22,7 @@ pub const DESTINATION: u8 = b'b';
 pub const LEDGER: u8 = b'l';
 /// What an account owns, by kind and time.
 pub const OWNED: u8 = b'i';
-/// Sign-in nonces already used, by expiry.
+/// Sign-in nonces and challenges of payments already used, by expiry.
 pub const NONCE: u8 = b'n';
 /// Login-link codes not yet used.
 pub const LINK: u8 = b'g';
@@ -86,7 +86,7 @@ pub fn owned_one(owner: &Wallet, kind: Kind, at: Timestamp, id: u128) -> RowKey 
     key(&[&owned(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
-/// A used nonce, with the second from which it no longer matters.
+/// A used nonce or challenge, with the second from which it no longer matters.
 pub fn nonce(expires_s: u64, nonce: &[u8; 16]) -> RowKey {
     key(&[&[NONCE], &expires_s.to_be_bytes(), nonce])
 }

@@ -78,6 +78,7 @@ pub(crate) fn admission(amount: Cents, cap: Cap) -> Box<Admission> {
         request: [5; 32],
         session: session(),
         cap: Some(cap),
+        once: None,
     })
 }
 

@@ -231,6 +231,7 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PayRequest {
         fee_rate: None,
         request: [5; 32],
         session: session(),
+        once: None,
     }
 }
 

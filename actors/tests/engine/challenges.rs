@@ -1,0 +1,63 @@
+//! A challenge is answered by one payment.
+
+use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::money::Cents;
+use purser_actors::port::Authorization;
+
+use crate::support::in_time;
+use crate::support::world::{World, card_for, evm};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_17_a_challenge_is_answered_by_one_payment() {
+    // Aim: of many payments for one challenge at once, one is claimed and the others claim nothing, also after a restart;
+    // the same payment joins, signed otherwise it does not; one that was refused leaves the challenge to the next.
+    let world = World::new().await;
+    let once = Some(([7; 16], u64::MAX));
+    let answer = |payer: u8| PayRequest {
+        once,
+        ..card_for(evm(payer), payer)
+    };
+    let too_dear = PayRequest {
+        worth: Cents::new(2_000_001),
+        ..answer(9)
+    };
+    let refused = world.pay(&too_dear).await;
+    assert!(matches!(refused, Err(PayError::SumPerDay { .. })), "{refused:?}");
+
+    let calls: Vec<_> = (1..=8)
+        .map(|payer| {
+            let (engine, request) = (world.engine.clone(), answer(payer));
+            tokio::spawn(async move { engine.pay(request).await })
+        })
+        .collect();
+    let mut told = Vec::new();
+    for call in calls {
+        told.push(in_time("a call", call).await.unwrap());
+    }
+    let winner = told.iter().position(Result::is_ok).expect("one payment is claimed");
+    for (at, paid) in told.iter().enumerate().filter(|(at, _)| *at != winner) {
+        assert_eq!(paid.clone().map(|paid| paid.won), Err(PayError::ChallengeUsed), "{at}");
+    }
+    let winning = answer(u8::try_from(winner).unwrap() + 1);
+    world.quiet().await;
+    world.assert_one_card(&winning);
+    let world = world.crash().await;
+    assert!(!world.pay(&winning).await.unwrap().won);
+    let mut otherwise = winning.clone();
+    if let Authorization::Evm(evm) = &mut otherwise.authorization {
+        evm.signature = [2; 65];
+    }
+    for other in [otherwise, answer(10)] {
+        assert_eq!(
+            world.pay(&other).await.map(|paid| paid.won),
+            Err(PayError::ChallengeUsed)
+        );
+    }
+    // By x402, which knows no challenges, it is the same payment too.
+    let plain = PayRequest {
+        once: None,
+        ..winning.clone()
+    };
+    assert!(!world.pay(&plain).await.unwrap().won);
+    world.assert_one_card(&winning);
+}

@@ -1,0 +1,99 @@
+//! What a call shows for a payment, and what it is told when that is not good.
+
+use std::borrow::Cow;
+
+use http::HeaderMap;
+use purser_actors::port::Authorization;
+
+use crate::payment::mpp::problem::Problem;
+use crate::payment::mpp::{Answered, Rejection};
+use crate::payment::{PaymentError, Refusal, mpp_credential, payment_header};
+
+/// The one payment of a request, still encoded.
+pub(super) enum Presented<'a> {
+    X402(&'a [u8]),
+    Mpp(&'a [u8]),
+}
+
+/// Finds it among the headers.
+///
+/// # Errors
+/// [`PaymentError::Ambiguous`] when there are several.
+pub(super) fn presented(headers: &HeaderMap) -> Result<Option<Presented<'_>>, PaymentError> {
+    match payment_header(headers)? {
+        Some(header) => Ok(Some(Presented::X402(header))),
+        None => Ok(mpp_credential(headers)?.map(Presented::Mpp)),
+    }
+}
+
+/// A payment that may be claimed, or joins a claim.
+pub(super) struct Shown {
+    pub(super) authorization: Authorization,
+    /// Of an MPP payment.
+    pub(super) answers: Option<Answers>,
+}
+
+/// The challenge that a payment answers.
+pub(super) struct Answers {
+    pub(super) challenge: String,
+    /// No other payment may answer it.
+    pub(super) once: ([u8; 16], u64),
+}
+
+impl Shown {
+    pub(super) const fn x402(authorization: Authorization) -> Self {
+        Self {
+            authorization,
+            answers: None,
+        }
+    }
+
+    pub(super) fn mpp(answered: Answered) -> Self {
+        Self {
+            authorization: answered.authorization,
+            answers: Some(Answers {
+                challenge: answered.challenge,
+                once: answered.once,
+            }),
+        }
+    }
+}
+
+/// Why there is a challenge.
+pub(super) struct Told {
+    pub(super) code: &'static str,
+    pub(super) error: &'static str,
+    pub(super) problem: Problem,
+    pub(super) detail: Cow<'static, str>,
+    /// The caller speaks MPP and so reads problem documents.
+    pub(super) to_mpp: bool,
+}
+
+impl Told {
+    pub(super) const fn required() -> Self {
+        Self {
+            code: "payment_required",
+            error: Problem::PaymentRequired.reason(),
+            problem: Problem::PaymentRequired,
+            detail: Cow::Borrowed("This costs money. Pay one of the offers."),
+            to_mpp: false,
+        }
+    }
+
+    pub(super) fn x402(refusal: Refusal) -> Self {
+        Self {
+            to_mpp: false,
+            ..Self::mpp(refusal.into())
+        }
+    }
+
+    pub(super) fn mpp(rejection: Rejection) -> Self {
+        Self {
+            code: "payment_invalid",
+            error: rejection.reason,
+            problem: rejection.problem,
+            detail: rejection.detail,
+            to_mpp: true,
+        }
+    }
+}

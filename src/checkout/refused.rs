@@ -1,0 +1,98 @@
+//! What a paid call is refused for without a challenge: paying again would not mend it.
+
+use purser_actors::account;
+use purser_actors::engine::PayError;
+use purser_actors::product::{Line, Requirement};
+
+use crate::http::error::ApiError;
+use crate::payment::PaymentError;
+
+/// 400: which payment is meant cannot be known.
+pub(super) fn ambiguous(error: &PaymentError) -> ApiError {
+    ApiError::new(http::StatusCode::BAD_REQUEST, error.code(), error.to_string()).hint("Send exactly one payment.")
+}
+
+/// A purchase that was not claimed.
+pub(super) fn refused(error: PayError, line: Line) -> ApiError {
+    let cap = |most: String| {
+        let what = match line.budget() {
+            Line::UsaCard => "prepaid cards",
+            _ => line.name(),
+        };
+        ApiError::forbidden("cap_exceeded", format!("An account buys {what} at most {most} a day."))
+            .hint("The cap counts from midnight UTC. Nothing was charged.")
+    };
+    match error {
+        PayError::Frozen { message } => ApiError::frozen(message),
+        PayError::Collision => collision(),
+        PayError::Missing(requirement) => missing(requirement),
+        PayError::CountPerDay { cap: n } => cap(format!("{n} times")),
+        PayError::SumPerDay { cap: usd } => cap(format!("for {usd} USD")),
+        PayError::AlreadyUsed => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "payment_already_used",
+            "This payment was made for another request.",
+        )
+        .hint("Sign a new payment for this request."),
+        PayError::ChallengeUsed => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "challenge_already_used",
+            "Another payment has answered this challenge.",
+        )
+        .hint("Call the route again without a payment for a fresh challenge."),
+        PayError::Overloaded(full) => ApiError::unavailable(
+            "overloaded",
+            "Too many paid calls are in flight. Nothing was charged.",
+            full.retry_after_s,
+        ),
+        PayError::Unavailable => ApiError::unavailable(
+            "unavailable",
+            "The service could not take the payment. Nothing was charged.",
+            2,
+        ),
+        PayError::Unknown(_) => ApiError::internal(),
+    }
+}
+
+/// What the payer must bring along, and how. Nothing was charged.
+fn missing(requirement: Requirement) -> ApiError {
+    let failed = |code, what: &'static str, hint: &'static str| {
+        ApiError::new(http::StatusCode::PRECONDITION_FAILED, code, what).hint(format!("{hint} Nothing was charged."))
+    };
+    match requirement {
+        Requirement::Verified => failed(
+            "identity_required",
+            "This product needs the account owner's verified identity.",
+            "GET /get-kyc-link gives a link for the owner.",
+        ),
+        Requirement::Linked => failed(
+            "issuer_not_linked",
+            "This product needs an account at the card issuer, linked by the account owner.",
+            "GET /get-auth-link gives a link for the owner, who links the account on the page behind it.",
+        ),
+        Requirement::Destination(_) => {
+            ApiError::not_found("destination_unknown", "The account has no such bank destination.")
+                .hint("GET /bank-recipients lists them. Nothing was charged.")
+        }
+        Requirement::InStock => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "out_of_stock",
+            "The gift card is not in stock now, or not for this amount.",
+        )
+        .hint("GET /search-gift-cards lists what is. Nothing was charged."),
+    }
+}
+
+/// 409: two Solana addresses that are equal in lower case never share a `user_id`.
+pub(crate) fn collision() -> ApiError {
+    let error = "Another wallet already has this address in lower case as its user_id.";
+    ApiError::new(http::StatusCode::CONFLICT, "wallet_id_collision", error).hint("Use another wallet.")
+}
+
+/// What an account refuses outside a purchase.
+pub(crate) fn account_refused(rejection: account::Rejection) -> ApiError {
+    match rejection {
+        account::Rejection::Frozen { message } => ApiError::frozen(message),
+        _ => ApiError::not_found("account_unknown", "There is no such account."),
+    }
+}

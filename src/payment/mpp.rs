@@ -1,0 +1,269 @@
+//! The Machine Payments Protocol beside x402: method `evm`, intent `charge`, an EIP-3009 authorization of USDC on Base.
+//!
+//! Nothing is kept of a challenge: its id is a MAC over all that it says, and what it says names the exact request, so
+//! that what comes back tells by itself whether we asked for it, here, at this price. The payment inside is judged by
+//! the code of x402 ([`super::evm::verify`]) and gives the same [`Authorization`]: whichever way it comes, it is one
+//! payment. Its nonce is a hash of the challenge's id, which ties the two together.
+
+pub mod challenge;
+pub mod credential;
+pub mod params;
+pub mod problem;
+pub mod receipt;
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use purser_actors::port::{Authorization, Timestamp};
+
+use super::evm::{EvmDemand, MIN_LIFE_SECONDS, Recovery, keccak, own_amount_and_moment, parse_address, verify};
+use super::refusal::{Reason, Refusal};
+use super::terms::{BASE_CHAIN_ID, BasePayee, Payee, Terms};
+use crate::identity::rfc3339;
+use crate::identity::secret::MacKey;
+use challenge::{Covered, Opaque, request};
+use credential::{Credential, Echo};
+use problem::Problem;
+
+/// Payment method.
+pub const METHOD: &str = "evm";
+/// Payment intent.
+pub const INTENT: &str = "charge";
+
+/// The request that a challenge is for.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound<'a> {
+    /// Path of the route.
+    pub route: &'a str,
+    /// Digest of route and parameters in canonical form.
+    pub request: &'a [u8; 32],
+}
+
+/// A challenge ready to be sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Issued {
+    /// Its id.
+    pub id: String,
+    /// Value of `WWW-Authenticate`: visible ASCII and spaces only.
+    pub header: Bytes,
+}
+
+/// A credential that may be claimed and settled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// What to settle.
+    pub authorization: Authorization,
+    /// Id of the challenge that it answers.
+    pub challenge: String,
+    /// The same for every payment that answers this challenge, and the second from which none can any more.
+    pub once: ([u8; 16], u64),
+}
+
+/// Why a credential is refused: 402 with a fresh challenge. Nothing was charged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}: {detail}")]
+pub struct Rejection {
+    /// As MPP clients know it.
+    pub problem: Problem,
+    /// As x402 clients know it, where they do.
+    pub reason: &'static str,
+    /// For people; quotes nothing that was sent.
+    pub detail: Cow<'static, str>,
+}
+
+impl Rejection {
+    fn new(problem: Problem, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            problem,
+            reason: problem.reason(),
+            detail: detail.into(),
+        }
+    }
+}
+
+impl From<Refusal> for Rejection {
+    fn from(refusal: Refusal) -> Self {
+        let problem = match refusal.reason {
+            Reason::Malformed => Problem::MalformedCredential,
+            _ => Problem::VerificationFailed,
+        };
+        Self {
+            problem,
+            reason: refusal.reason.as_str(),
+            detail: refusal.message,
+        }
+    }
+}
+
+/// Makes challenges and judges what comes back.
+#[derive(Debug)]
+pub struct Mpp {
+    realm: String,
+    /// Makes ids.
+    current: MacKey,
+    /// Made ids before the last rotation: their challenges are still out.
+    previous: Option<MacKey>,
+    /// Sets apart challenges of the same instant for the same request.
+    serial: AtomicU64,
+}
+
+impl Mpp {
+    /// For a realm (our host name), with keys that serve nothing else. `first` is any number that earlier processes did
+    /// not count through; a random one will do.
+    pub fn new(realm: &str, current: MacKey, previous: Option<MacKey>, first: u64) -> Self {
+        Self {
+            realm: realm.to_owned(),
+            current,
+            previous,
+            serial: AtomicU64::new(first),
+        }
+    }
+
+    /// A fresh challenge for the first of these terms that is on Base, good for as long as its price. `None` if none is.
+    pub fn issue(&self, terms: &[Terms], bound: &Bound<'_>, description: &str, now: Timestamp) -> Option<Issued> {
+        let (payee, terms) = terms.iter().find_map(on_base)?;
+        let serial = self.serial.fetch_add(1, Ordering::Relaxed);
+        let expires = rfc3339::format(now.plus_ms(u64::from(terms.max_timeout_seconds) * 1000));
+        let covered = Covered {
+            realm: &self.realm,
+            method: METHOD,
+            intent: INTENT,
+            request: &request(payee, terms.amount),
+            expires: &expires,
+            digest: "",
+            opaque: &Opaque::new(bound, serial).wire(),
+        };
+        let id = covered.id(&self.current);
+        let header = covered.header(&id, description);
+        Some(Issued {
+            id,
+            header: header.into(),
+        })
+    }
+
+    /// Judges a credential for this request against everything that is on offer for it. Settles and stores nothing.
+    ///
+    /// # Errors
+    /// [`Rejection`] with the first rule that it breaks: our challenge, for this request, at a price still honoured, not
+    /// expired, and then the payment.
+    pub fn verify(
+        &self,
+        credential: Credential,
+        offers: &[Terms],
+        bound: &Bound<'_>,
+        now: Timestamp,
+        recovery: Recovery,
+    ) -> Result<Answered, Rejection> {
+        let echo = &credential.challenge;
+        self.recognise(echo)?;
+        let invalid = |detail: &'static str| Rejection::new(Problem::InvalidChallenge, detail);
+        if !Opaque::read(echo.opaque.as_deref().unwrap_or_default()).is_some_and(|opaque| opaque.is_for(bound)) {
+            return Err(invalid("the challenge was given for another request"));
+        }
+        let (payee, terms) = offers
+            .iter()
+            .filter_map(on_base)
+            .find(|(payee, terms)| request(payee, terms.amount) == echo.request)
+            .ok_or_else(|| invalid("the price in the challenge is not offered any more"))?;
+        let expires = echo.expires().ok_or_else(|| invalid("`expires` is no time of ours"))?;
+        if expires < now.plus_ms(MIN_LIFE_SECONDS * 1000) {
+            let detail = "the challenge has expired or expires within 6 seconds";
+            return Err(Rejection::new(Problem::PaymentExpired, detail));
+        }
+        let demand = EvmDemand {
+            payee,
+            amount: terms.amount,
+            max_timeout_seconds: terms.max_timeout_seconds,
+            now: now.seconds(),
+        };
+        answered(credential, &demand, recovery)
+    }
+
+    /// Whether we made this challenge, under the key of now or the one before.
+    fn recognise(&self, echo: &Echo) -> Result<(), Rejection> {
+        let invalid = |detail: &'static str| Err(Rejection::new(Problem::InvalidChallenge, detail));
+        if echo.realm != self.realm {
+            return invalid("the challenge is of another realm");
+        }
+        if (echo.method.as_str(), echo.intent.as_str()) != (METHOD, INTENT) {
+            return invalid("only the method `evm` with the intent `charge` is taken");
+        }
+        if echo.digest.is_some() {
+            return invalid("no challenge of ours names a body");
+        }
+        let covered = echo.covered();
+        let keys = [Some(&self.current), self.previous.as_ref()];
+        if keys.into_iter().flatten().any(|key| covered.is_named(&echo.id, key)) {
+            return Ok(());
+        }
+        invalid("we gave no challenge with this id and these terms")
+    }
+}
+
+/// Judges a credential at its own price and within its own life, whoever made the challenge: everything but whether it
+/// fits a quote of now. Only good for joining a claim that exists already.
+pub fn verify_for_replay(credential: Credential, payee: &BasePayee, recovery: Recovery) -> Option<Answered> {
+    let (amount, now) = own_amount_and_moment(&credential.payload)?;
+    let demand = EvmDemand {
+        payee,
+        amount,
+        max_timeout_seconds: 0,
+        now: now.seconds(),
+    };
+    answered(credential, &demand, recovery).ok()
+}
+
+/// What an answer to this challenge must have as its nonce.
+pub fn nonce(id: &str, realm: &str) -> [u8; 32] {
+    keccak([id, realm].concat().as_bytes())
+}
+
+/// The payment of a credential: tied to its challenge, named as its source says, and good.
+fn answered(credential: Credential, demand: &EvmDemand<'_>, recovery: Recovery) -> Result<Answered, Rejection> {
+    let Credential {
+        challenge,
+        payload,
+        source,
+    } = credential;
+    let failed = |detail: &'static str| Rejection::new(Problem::VerificationFailed, detail);
+    let nonce = nonce(&challenge.id, &challenge.realm);
+    if !payload
+        .authorization
+        .nonce
+        .eq_ignore_ascii_case(&format!("0x{}", hex::encode(nonce)))
+    {
+        return Err(failed("`nonce` is not the hash of the challenge's id and realm"));
+    }
+    if let Some(source) = source
+        && !names(&source, &payload.authorization.from)
+    {
+        return Err(failed("`source` is not the payer on this chain"));
+    }
+    let expires_s = challenge.expires().map_or(0, Timestamp::seconds);
+    let mut key = [0; 16];
+    key.copy_from_slice(&nonce[..16]);
+    Ok(Answered {
+        authorization: verify(&payload, demand, recovery)?,
+        challenge: challenge.id,
+        once: (key, expires_s + 1),
+    })
+}
+
+/// `did:pkh:eip155:8453:0x…` of this address.
+fn names(source: &str, address: &str) -> bool {
+    let parts = source
+        .strip_prefix("did:pkh:eip155:")
+        .and_then(|rest| rest.split_once(':'));
+    parts.is_some_and(|(chain, named)| {
+        let named = parse_address(named);
+        chain == BASE_CHAIN_ID.to_string() && named.is_some() && named == parse_address(address)
+    })
+}
+
+fn on_base(terms: &Terms) -> Option<(&BasePayee, &Terms)> {
+    match &terms.payee {
+        Payee::Base(payee) => Some((payee, terms)),
+        Payee::Solana(_) => None,
+    }
+}

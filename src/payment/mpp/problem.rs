@@ -1,0 +1,70 @@
+//! What MPP clients are told of a 402: a problem document (RFC 9457) with one of the protocol's types.
+
+use crate::payment::challenge::push_json_string;
+
+/// Begins every type.
+const TYPES: &str = "https://paymentauth.org/problems/";
+
+/// A type of problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// No payment yet.
+    PaymentRequired,
+    /// The credential cannot be read.
+    MalformedCredential,
+    /// The credential answers no challenge of ours for this request.
+    InvalidChallenge,
+    /// The payment is not good.
+    VerificationFailed,
+    /// It comes too late.
+    PaymentExpired,
+}
+
+impl Problem {
+    /// Every type there is.
+    pub const ALL: [Self; 5] = [
+        Self::PaymentRequired,
+        Self::MalformedCredential,
+        Self::InvalidChallenge,
+        Self::VerificationFailed,
+        Self::PaymentExpired,
+    ];
+
+    const fn slug_and_title(self) -> (&'static str, &'static str) {
+        match self {
+            Self::PaymentRequired => ("payment-required", "Payment Required"),
+            Self::MalformedCredential => ("malformed-credential", "Malformed Credential"),
+            Self::InvalidChallenge => ("invalid-challenge", "Invalid Challenge"),
+            Self::VerificationFailed => ("verification-failed", "Verification Failed"),
+            Self::PaymentExpired => ("payment-expired", "Payment Expired"),
+        }
+    }
+
+    /// The type's URI.
+    pub fn uri(self) -> String {
+        [TYPES, self.slug_and_title().0].concat()
+    }
+
+    /// As the `error` of a 402, where x402 has no word of its own.
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::PaymentRequired => crate::payment::challenge::PAYMENT_REQUIRED_ERROR,
+            Self::MalformedCredential => "malformed_credential",
+            Self::InvalidChallenge => "invalid_challenge",
+            Self::VerificationFailed => "verification_failed",
+            Self::PaymentExpired => "payment_expired",
+        }
+    }
+
+    /// The document's members without braces. `challenge` is the id of the fresh one.
+    pub fn members(self, detail: &str, challenge: Option<&str>) -> String {
+        let (slug, title) = self.slug_and_title();
+        let mut json = format!("\"type\":\"{TYPES}{slug}\",\"title\":\"{title}\",\"status\":402,\"detail\":");
+        push_json_string(&mut json, detail);
+        if let Some(id) = challenge {
+            json.push_str(",\"challengeId\":");
+            push_json_string(&mut json, id);
+        }
+        json
+    }
+}

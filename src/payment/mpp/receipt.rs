@@ -1,0 +1,39 @@
+//! What became of a payment: `Payment-Receipt`, on a paid answer only.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use purser_actors::port::Timestamp;
+
+use super::METHOD;
+use crate::identity::rfc3339;
+use crate::payment::challenge::push_json_string;
+use crate::payment::terms::BASE_CHAIN_ID;
+
+/// A settled payment.
+#[derive(Clone, Copy, Debug)]
+pub struct Receipt<'a> {
+    /// The chain's name of it.
+    pub transaction: &'a str,
+    /// Id of the challenge that it answered.
+    pub challenge: &'a str,
+    /// When we knew that it settled.
+    pub at: Timestamp,
+}
+
+impl Receipt<'_> {
+    /// The header's value: base64url without padding.
+    pub fn header(&self) -> Bytes {
+        let mut json = String::from("{\"challengeId\":");
+        push_json_string(&mut json, self.challenge);
+        json.push_str(&format!(
+            ",\"chainId\":{BASE_CHAIN_ID},\"method\":\"{METHOD}\",\"reference\":"
+        ));
+        push_json_string(&mut json, self.transaction);
+        json.push_str(&format!(
+            ",\"status\":\"success\",\"timestamp\":\"{}\"}}",
+            rfc3339::format(self.at)
+        ));
+        URL_SAFE_NO_PAD.encode(json).into()
+    }
+}

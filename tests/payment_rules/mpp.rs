@@ -1,0 +1,277 @@
+//! MPP credentials: what is bound to what, and which problem a client is told of.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use purser::identity::keys::Keys;
+use purser::identity::secret::MacKey;
+use purser::payment::decode::MAX_HEADER_BYTES;
+use purser::payment::evm::Recovery;
+use purser::payment::mpp::credential::decode;
+use purser::payment::mpp::problem::Problem;
+use purser::payment::mpp::{Answered, Bound, Issued, Mpp, Rejection, verify_for_replay};
+use purser::payment::{BasePayee, Reason, Terms};
+use purser::wallet::MppOffer;
+use purser_actors::id::Wallet;
+use purser_actors::port::Timestamp;
+use serde_json::{Value, json};
+
+use crate::seller::{Fixed, NOW, PAY_TO_BASE, PRICE, base, buyer, offers, terms};
+
+pub(crate) const CARD: Bound<'static> = Bound {
+    route: "/get-card",
+    request: &[5; 32],
+};
+pub(crate) const NOW_MS: Timestamp = Timestamp(NOW * 1000 + 250);
+
+fn mac(seed: u128) -> MacKey {
+    Keys::generate(Timestamp(1), &Fixed(seed)).turning_macs("test").0
+}
+
+pub(crate) fn server() -> Mpp {
+    Mpp::new("shop.example", mac(1), None, 7)
+}
+
+pub(crate) fn issue(mpp: &Mpp) -> Issued {
+    mpp.issue(&offers(), &CARD, "A \"card\"", NOW_MS).unwrap()
+}
+
+/// What the buyer's wallet answers, as JSON.
+fn paid(issued: &Issued) -> Value {
+    let offer = MppOffer::from_header(std::str::from_utf8(&issued.header).unwrap()).unwrap();
+    let header = buyer().pay_mpp(&offer);
+    let json = URL_SAFE_NO_PAD
+        .decode(header.strip_prefix("Payment ").unwrap())
+        .unwrap();
+    serde_json::from_slice(&json).unwrap()
+}
+
+fn judge_at(
+    mpp: &Mpp,
+    credential: &Value,
+    offers: &[Terms],
+    bound: &Bound<'_>,
+    now: Timestamp,
+) -> Result<Answered, Rejection> {
+    let credential = decode(URL_SAFE_NO_PAD.encode(credential.to_string()).as_bytes())?;
+    let verdict = mpp.verify(credential.clone(), offers, bound, now, Recovery::Libsecp256k1);
+    assert_eq!(verdict, mpp.verify(credential, offers, bound, now, Recovery::K256));
+    verdict
+}
+
+fn judge(mpp: &Mpp, credential: &Value) -> Result<Answered, Rejection> {
+    judge_at(mpp, credential, &offers(), &CARD, NOW_MS)
+}
+
+#[test]
+fn what_a_wallet_answers_is_taken() {
+    // Aim: our challenge, answered as it stands, is a payment of the buyer over the price, named by the challenge.
+    let mpp = server();
+    let issued = issue(&mpp);
+    let answered = judge(&mpp, &paid(&issued)).unwrap();
+    assert_eq!(answered.challenge, issued.id);
+    assert_eq!(answered.authorization.payer(), Wallet::Evm(buyer().evm_address()));
+    assert_eq!(answered.authorization.value().atomic(), PRICE);
+    assert_eq!(answered.once.1, NOW + 301);
+    // Without the optional parts it is as good.
+    let mut bare = paid(&issued);
+    bare.as_object_mut().unwrap().remove("source");
+    bare["challenge"].as_object_mut().unwrap().remove("description");
+    assert_eq!(judge(&mpp, &bare).unwrap(), answered);
+}
+
+#[test]
+fn case_16_what_the_challenge_says_cannot_be_changed() {
+    // Aim: another realm, method, intent, price, expiry, body or request than was issued: no challenge of ours.
+    let mpp = server();
+    let good = paid(&issue(&mpp));
+    let other_request = URL_SAFE_NO_PAD.encode(format!("{{\"amount\":\"{}\"}}", PRICE - 1));
+    let other_opaque = URL_SAFE_NO_PAD.encode("{\"n\":\"0\",\"request\":\"\",\"route\":\"/get-card\"}");
+    for (member, value) in [
+        ("realm", json!("other.example")),
+        ("method", json!("tempo")),
+        ("intent", json!("session")),
+        ("request", json!(other_request)),
+        ("request", json!("")),
+        ("expires", json!("2100-01-01T00:00:00.000Z")),
+        ("expires", Value::Null),
+        ("digest", json!("sha-256=47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")),
+        ("digest", json!("")),
+        ("opaque", json!(other_opaque)),
+        ("opaque", Value::Null),
+        ("id", json!("iuR7vB0_YfsHu0WMAsEqNjjvV765hX5oV64X0BnJgGo")),
+        ("id", json!("")),
+        ("id", json!(&good["challenge"]["id"].as_str().unwrap()[..20])),
+    ] {
+        let mut changed = good.clone();
+        changed["challenge"][member] = value.clone();
+        let rejection = judge(&mpp, &changed).unwrap_err();
+        assert_eq!(rejection.problem, Problem::InvalidChallenge, "{member} {value}");
+    }
+    // What stands between two values cannot be moved into one of them.
+    let mut moved = good.clone();
+    let (expires, opaque) = (&good["challenge"]["expires"], &good["challenge"]["opaque"]);
+    moved["challenge"]["expires"] = json!(format!("{}||{}", expires.as_str().unwrap(), opaque.as_str().unwrap()));
+    moved["challenge"]["opaque"] = Value::Null;
+    assert_eq!(judge(&mpp, &moved).unwrap_err().problem, Problem::InvalidChallenge);
+}
+
+#[test]
+fn case_03_a_credential_is_for_its_own_request() {
+    // Aim: another route, another request of the same route and price, or a price that is not offered any more: refused.
+    let mpp = server();
+    let good = paid(&issue(&mpp));
+    let elsewhere = Bound {
+        route: "/order-gift-card",
+        ..CARD
+    };
+    let another = Bound {
+        request: &[6; 32],
+        ..CARD
+    };
+    for bound in [elsewhere, another] {
+        let rejection = judge_at(&mpp, &good, &offers(), &bound, NOW_MS).unwrap_err();
+        assert_eq!(rejection.problem, Problem::InvalidChallenge);
+    }
+    let dearer = [terms(PRICE + 10_000, base())];
+    let rejection = judge_at(&mpp, &good, &dearer, &CARD, NOW_MS).unwrap_err();
+    assert_eq!(rejection.problem, Problem::InvalidChallenge);
+    // A price that is still honoured beside the new one is taken.
+    let both = [dearer[0].clone(), terms(PRICE, base())];
+    assert!(judge_at(&mpp, &good, &both, &CARD, NOW_MS).is_ok());
+}
+
+#[test]
+fn case_16_a_challenge_ends() {
+    // Aim: six seconds before its end a challenge is still good, later it has expired.
+    let mpp = server();
+    let good = paid(&issue(&mpp));
+    let end = NOW_MS.0 + 300_000;
+    assert!(judge_at(&mpp, &good, &offers(), &CARD, Timestamp(end - 6_000)).is_ok());
+    for now in [end - 5_999, end, end + 1_000_000] {
+        let rejection = judge_at(&mpp, &good, &offers(), &CARD, Timestamp(now)).unwrap_err();
+        assert_eq!(
+            (rejection.problem, rejection.reason),
+            (Problem::PaymentExpired, "payment_expired")
+        );
+    }
+}
+
+#[test]
+fn keys_turn_over_once_without_anybody_noticing() {
+    // Aim: after a rotation of the token keys, challenges of before are still known; after the next one they are not.
+    let entropy = |n| Fixed(n);
+    let first = Keys::generate(Timestamp(1), &entropy(1));
+    let second = first.rotated(Timestamp(2), &entropy(2));
+    let third = second.rotated(Timestamp(3), &entropy(3));
+    let server = |keys: &Keys| {
+        let (current, previous) = keys.turning_macs("test");
+        Mpp::new("shop.example", current, previous, 7)
+    };
+    let good = paid(&issue(&server(&first)));
+    assert!(judge(&server(&first), &good).is_ok());
+    assert!(judge(&server(&second), &good).is_ok());
+    let rejection = judge(&server(&third), &good).unwrap_err();
+    assert_eq!(rejection.problem, Problem::InvalidChallenge);
+    // What was paid is still recognised as a payment.
+    let credential = decode(URL_SAFE_NO_PAD.encode(good.to_string()).as_bytes()).unwrap();
+    let payee = BasePayee::usdc(PAY_TO_BASE);
+    assert!(verify_for_replay(credential, &payee, Recovery::default()).is_some());
+}
+
+#[test]
+fn challenges_of_one_instant_differ() {
+    // Aim: two callers who ask for the same at the same time can both pay.
+    let mpp = server();
+    let (one, two) = (issue(&mpp), issue(&mpp));
+    assert_ne!(one.id, two.id);
+    let once = |issued: &Issued| judge(&mpp, &paid(issued)).unwrap().once;
+    assert_ne!(once(&one), once(&two));
+}
+
+#[test]
+fn case_05_the_payment_inside_is_judged_as_any_other() {
+    // Aim: value, recipient, window, nonce, source and signature each with its own reason, in the words of x402.
+    let mpp = server();
+    let good = paid(&issue(&mpp));
+    let stranger = "0x00000000000000000000000000000000000000aa";
+    let (before, source) = (Reason::EvmValidBefore, "did:pkh:eip155");
+    let own = paid(&issue(&mpp))["payload"]["from"].as_str().unwrap().to_owned();
+    for (place, value, reason) in [
+        ("/payload/value", "5000001", Reason::EvmValue),
+        ("/payload/value", "4999999", Reason::EvmValue),
+        ("/payload/to", stranger, Reason::EvmRecipient),
+        ("/payload/validAfter", "1800000009", Reason::EvmValidAfter),
+        ("/payload/validBefore", "1800000003", before),
+        ("/payload/validBefore", "1900000000", before),
+        ("/payload/validBefore", "1800000299", Reason::EvmSignature),
+        ("/payload/signature", "0x00", Reason::EvmSignature),
+        ("/payload/value", "many", Reason::Malformed),
+    ] {
+        let mut changed = good.clone();
+        *changed.pointer_mut(place).unwrap() = json!(value);
+        let rejection = judge(&mpp, &changed).unwrap_err();
+        assert_eq!(rejection.reason, reason.as_str(), "{place} {value}");
+        let malformed = rejection.problem == Problem::MalformedCredential;
+        assert!(
+            malformed == (reason == Reason::Malformed)
+                && (malformed || rejection.problem == Problem::VerificationFailed)
+        );
+    }
+    for (place, value) in [
+        ("/payload/nonce", "0x01".to_owned()),
+        ("/source", format!("{source}:1:{own}")),
+        ("/source", format!("{source}:8453:{stranger}")),
+        ("/source", String::new()),
+    ] {
+        let mut changed = good.clone();
+        *changed.pointer_mut(place).unwrap() = json!(value);
+        let rejection = judge(&mpp, &changed).unwrap_err();
+        assert_eq!(rejection.reason, "verification_failed", "{place} {value}");
+    }
+    // Somebody else's signature over the same challenge is somebody else's payment.
+    let mut from_another = good;
+    from_another["payload"]["from"] = json!(stranger);
+    from_another.as_object_mut().unwrap().remove("source");
+    assert_eq!(
+        judge(&mpp, &from_another).unwrap_err().reason,
+        Reason::EvmSignature.as_str()
+    );
+}
+
+#[test]
+fn case_15_a_broken_credential_is_a_clear_refusal() {
+    // Aim: too long, not base64url, padded, not JSON, the wrong shape: malformed, whatever else is wrong.
+    let good = paid(&issue(&server()));
+    let without = |place: &str, name: &str| {
+        let mut less = good.clone();
+        less.pointer_mut(place).unwrap().as_object_mut().unwrap().remove(name);
+        URL_SAFE_NO_PAD.encode(less.to_string())
+    };
+    let mut other_type = good.clone();
+    other_type["payload"]["type"] = json!("permit2");
+    let mut number = good.clone();
+    number["payload"]["value"] = json!(5_000_000);
+    for text in [
+        "A".repeat(1024 * 1024),
+        "A".repeat(MAX_HEADER_BYTES + 1),
+        String::new(),
+        "dGhpcyBpcyBnYXJiYWdl".to_owned(),
+        "e30=".to_owned(),
+        "+/+/".to_owned(),
+        URL_SAFE_NO_PAD.encode("{}"),
+        URL_SAFE_NO_PAD.encode(format!("{good}x")),
+        URL_SAFE_NO_PAD.encode(format!("{}{}", "[".repeat(3000), "]".repeat(3000))),
+        without("", "challenge"),
+        without("", "payload"),
+        without("/challenge", "id"),
+        without("/challenge", "request"),
+        without("/payload", "type"),
+        without("/payload", "signature"),
+        URL_SAFE_NO_PAD.encode(other_type.to_string()),
+        URL_SAFE_NO_PAD.encode(number.to_string()),
+    ] {
+        let rejection = decode(text.as_bytes()).unwrap_err();
+        assert_eq!(rejection.problem, Problem::MalformedCredential, "{} bytes", text.len());
+        assert!(rejection.detail.len() < 120, "a refusal does not quote its input");
+    }
+}
