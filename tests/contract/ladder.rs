@@ -120,7 +120,12 @@ fn mpp_challenge(value: &str) -> Value {
         panic!("one challenge: {value}")
     };
     let shown = |(name, value): (&String, &String)| match name.as_str() {
-        "request" | "opaque" => (name.clone(), decoded_for_urls(value)),
+        "request" => (name.clone(), decoded_for_urls(value)),
+        "opaque" => {
+            let mut opaque = decoded_for_urls(value);
+            opaque["request"] = json!("[digest]");
+            (name.clone(), opaque)
+        }
         _ => (name.clone(), json!(value)),
     };
     json!({ &challenge.scheme: challenge.params.iter().map(shown).collect::<Map<_, _>>() })
