@@ -5,6 +5,7 @@ pub mod figures;
 mod holder;
 mod paying;
 mod reading;
+mod requiring;
 mod turn;
 mod work;
 

@@ -48,8 +48,8 @@ pub fn router(orders: Arc<GiftOrders>) -> Router {
 /// converted at the rate of the moment, and a quote holds for its life. Stock and price are looked at before anything is
 /// charged. The card is `completed` a moment after the purchase: `GET /get-card-data` then has what redeems it.
 #[utoipa::path(get, path = "/order-gift-card", tag = "Gift cards",
-    params(("product_id" = String, Query, description = "From `GET /search-gift-cards`.", example = "gc_sandbox_coffee_us"),
-        ("amount" = String, Query, description = "In the gift card's currency, at most 2 decimal places.", example = "25"),
+    params(("product_id" = String, Query, description = "From `GET /search-gift-cards`.", example = "gift_quietshield_vpn"),
+        ("amount" = String, Query, description = "In the gift card's currency, at most 2 decimal places.", example = "15"),
         ("country" = String, Query, description = "Where it will be redeemed, ISO 3166-1 alpha-2.", example = "US")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `card_id`, `status`, `gift_card`. Or `status: credited`.",
             body = shapes::PaidGiftCard),

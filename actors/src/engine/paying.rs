@@ -1,7 +1,5 @@
 //! A paid call from the engine's side: permit, claim, wait.
 
-use std::time::Duration;
-
 use purser_storage::planted::{self, Bug};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
@@ -13,8 +11,8 @@ use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::{Refusal, origin, table};
 use crate::money::Cents;
-use crate::payment::{self, Found, NewSession, Outcome, Payment, Rejection, Status};
-use crate::port::{Authorization, GiftOffer};
+use crate::payment::{self, NewSession, Outcome, Payment, Rejection, Status};
+use crate::port::Authorization;
 use crate::product::{Purchase, Requirement};
 
 /// A purchase with its verified payment.
@@ -294,54 +292,6 @@ impl Engine {
                 }
                 Err(refused(id, refusal))
             }
-        }
-    }
-
-    /// What a purchase needs of its payer, in the contract's order of refusals. The claim's batch asks again for all that
-    /// is a row, so that what changes in between is no purchase either.
-    async fn check(&self, payer: &Wallet, request: &PayRequest) -> Result<Found, PayError> {
-        let required = request.purchase.requires();
-        if required.is_empty() {
-            return Ok(Found::Nothing);
-        }
-        let account = self.account(payer).await.map_err(|_| PayError::Unavailable)?;
-        if let Some(message) = account.and_then(|account| account.frozen) {
-            return Err(PayError::Frozen { message });
-        }
-        let mut found = Found::Nothing;
-        for requirement in required {
-            let Some(key) = requirement.row(payer) else {
-                found = self.in_stock(request).await?;
-                continue;
-            };
-            let row = self.0.store.read(&key).await.map_err(|_| PayError::Unavailable)?;
-            if row.is_none() {
-                return Err(PayError::Missing(requirement));
-            }
-        }
-        Ok(found)
-    }
-
-    /// Whether the catalog has the gift card at the quoted rate. A catalog that does not answer sells nothing.
-    async fn in_stock(&self, request: &PayRequest) -> Result<Found, PayError> {
-        let Purchase::GiftCard {
-            amount,
-            currency,
-            product,
-            country,
-        } = &request.purchase
-        else {
-            return Ok(Found::Nothing);
-        };
-        let asked = self.0.gift_cards.offer(product, *currency, *country, *amount);
-        let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
-        let answered = tokio::time::timeout(patience, asked).await;
-        match answered {
-            Ok(Ok(GiftOffer::Open { fee_rate })) if request.fee_rate.as_ref() == Some(&fee_rate) => {
-                Ok(Found::Offer { fee_rate })
-            }
-            Ok(Ok(_)) => Err(PayError::Missing(Requirement::InStock)),
-            Ok(Err(_)) | Err(_) => Err(PayError::Unavailable),
         }
     }
 
