@@ -1,8 +1,9 @@
-//! The client's commands: `purser wallet`, `purser pay`, `purser listen`.
+//! The client's commands: `purser wallet`, `purser pay`, `purser listen`; and the operator's, `purser admin`.
 //!
 //! Results go to standard output, progress and errors to standard error, so that a result can be piped. Nothing is
 //! signed before its price is known to be within `--max`.
 
+pub mod admin;
 pub mod listen;
 pub mod pay;
 mod remote;

@@ -16,8 +16,8 @@ mod text;
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
 pub use sections::{
-    Caps, Engine, Identity, Limits, Operator, PayTo, Payment, Provider, ProviderKind, Rates, Recovery, Sandbox, Server,
-    Service, Storage, Stream,
+    Caps, Engine, Identity, Limits, Operator, OperatorToken, PayTo, Payment, Provider, ProviderKind, Rates, Recovery,
+    Sandbox, Server, Service, Storage, Stream,
 };
 
 use serde::Deserialize;

@@ -14,6 +14,7 @@ pub mod gift_cards;
 pub mod gift_orders;
 pub mod headers;
 pub mod health;
+pub mod intl_cards;
 pub mod json;
 pub mod login;
 pub mod login_page;

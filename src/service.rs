@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use crate::config::{Config, ConfigError};
 use crate::http::front::Front;
 use crate::http::health::Readiness;
+use crate::http::operator;
 use crate::http::server::{Server, StopHandle};
 use crate::stream::Hub;
 
@@ -147,6 +148,11 @@ impl Service {
         let deposits = restore::due(&*as_store, mark, &world).await?;
         let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, deposits)).await?;
         restore::done(&*as_store, mark).await?;
+        if config.is_sandbox() && watched.is_some() {
+            let file = data.operator_token();
+            let first = operator::first_token(&engine, &file, &*world.clock, &*world.entropy).await;
+            first.map_err(|e| ServiceError::Part("operator.token", e))?;
+        }
         let hub = Hub::new(&config.stream);
         let serving = Arc::new(AtomicBool::new(true));
         let health = Arc::new(Health {
@@ -207,13 +213,18 @@ pub struct DataDir {
 }
 
 impl DataDir {
+    /// Where it is, or would be; nothing is made.
+    pub fn at(root: &std::path::Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
     /// Creates the directory for its owner alone.
     ///
     /// # Errors
     /// When it cannot be made.
     pub fn create(root: &std::path::Path) -> Result<Self, ServiceError> {
         use std::os::unix::fs::DirBuilderExt;
-        let data = Self { root: root.to_owned() };
+        let data = Self::at(root);
         for dir in [data.root.clone(), data.sandbox()] {
             std::fs::DirBuilder::new()
                 .recursive(true)
@@ -240,6 +251,16 @@ impl DataDir {
     /// Keys of identity.
     pub fn identity_keys(&self) -> PathBuf {
         self.root.join("identity.keys")
+    }
+
+    /// Keys of CVVs, one file each.
+    pub fn cvv_keys(&self) -> PathBuf {
+        self.root.join("cvv.keys")
+    }
+
+    /// The sandbox's first operator's token.
+    pub fn operator_token(&self) -> PathBuf {
+        self.root.join("operator.token")
     }
 
     /// Keys of the vault.

@@ -2,8 +2,10 @@
 //!
 //! A record is `version (1) | key id (4) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305. The header before
 //! the nonce and the card's id are authenticated with it, so a record opens for its own card only. The nonce is
-//! random: 192 bits need no counter. CVVs never come here.
+//! random: 192 bits need no counter. CVVs of issuers never come here; those that operators enter have keys of their own
+//! ([`CvvVault`]).
 
+mod cvv;
 mod keyring;
 
 use std::collections::BTreeSet;
@@ -17,6 +19,7 @@ use purser_actors::id::CardId;
 use purser_actors::port::Entropy;
 use zeroize::Zeroizing;
 
+pub use self::cvv::CvvVault;
 pub use self::keyring::KeyId;
 use self::keyring::{DataKey, Keyring};
 use crate::secret::Secret;
@@ -61,6 +64,16 @@ pub struct CardNumber {
 }
 
 impl CardNumber {
+    /// Whether the last digit is the check digit of the others (ISO/IEC 7812-1), as it is on every card.
+    pub fn has_check_digit(&self) -> bool {
+        let digits = self.number.expose_secret().bytes().rev().map(|b| u32::from(b - b'0'));
+        let weighed = digits.enumerate().map(|(n, digit)| match (n % 2, digit * 2) {
+            (0, _) => digit,
+            (_, twice) => twice / 10 + twice % 10,
+        });
+        weighed.sum::<u32>() % 10 == 0
+    }
+
     /// Checks the form: 12 to 19 ASCII digits, a month of 1 to 12, a year of four digits.
     ///
     /// # Errors

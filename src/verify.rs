@@ -9,7 +9,7 @@ mod fold;
 mod outcomes;
 mod products;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use purser_actors::account::{Account, Deposit};
@@ -94,6 +94,8 @@ pub(crate) struct Contents {
     /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
     pub(crate) deposits: Vec<Deposit>,
+    /// International orders that the operators' queue lists.
+    pub(crate) queue: BTreeSet<u128>,
 }
 
 /// Proves the store, and the chain's list against it if one is given.
@@ -106,6 +108,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Resul
     let holders = books::check(store, &contents, &mut report).await?;
     let history = fold::check(store, &contents, &mut report).await?;
     outcomes::check(&contents, &history, &holders, &mut report);
+    products::check(&contents, &mut report);
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, chain, &mut report);
     }
@@ -196,6 +199,11 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         if let Some((deposit, _)) = take(row, &hex::encode(key), report) {
             contents.deposits.push(deposit);
         }
+    })
+    .await?;
+    each_row(store, &[table::QUEUE], |key, _| {
+        let id = key.last_chunk::<16>().map_or(0, |id| u128::from_be_bytes(*id));
+        contents.queue.insert(id);
     })
     .await?;
     Ok(contents)

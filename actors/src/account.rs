@@ -14,6 +14,7 @@ use purser_storage::codec::Stored;
 use crate::id::{EffectId, PaymentId, SessionId, Wallet};
 use crate::kernel::effect::{CreditCause, Share};
 use crate::money::{Cents, Usdc};
+use crate::operator::Act;
 use crate::payment::{Found, NewSession};
 use crate::port::{Authorization, Timestamp};
 use crate::product::{Cap, Line, Purchase, Requirement};
@@ -182,9 +183,14 @@ pub enum Command {
     Freeze {
         /// Shown to the holder.
         message: String,
+        /// Who says so, where somebody does.
+        act: Option<Act>,
     },
     /// Undo that.
-    Unfreeze,
+    Unfreeze {
+        /// Who says so, where somebody does.
+        act: Option<Act>,
+    },
 }
 
 /// What may happen.

@@ -3,6 +3,7 @@
 mod families;
 pub mod figures;
 mod holder;
+mod operating;
 mod paying;
 mod reading;
 mod requiring;
@@ -23,10 +24,11 @@ use crate::account::{self, Deposit, LinkGrant};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry, Tries};
 use crate::kernel::family::{Ground, Limits, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
-use crate::port::{CardIssuer, Clock, Entropy, GiftCards, Settlement};
+use crate::port::{CardIssuer, Clock, Entropy, GiftCards, Settlement, Shredder};
 use crate::product::Caps;
 
 pub use holder::Denied;
+pub use operating::{Doubt, Place, Queued, Stuck};
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
@@ -46,6 +48,8 @@ pub struct Parts {
     pub issuer: Arc<dyn CardIssuer>,
     /// Sells gift cards.
     pub gift_cards: Arc<dyn GiftCards>,
+    /// Destroys the keys of CVVs.
+    pub shredder: Arc<dyn Shredder>,
     /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
     /// not know. Empty but after a restore.
     pub deposits: Vec<Deposit>,
@@ -108,6 +112,7 @@ struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     gift_cards: Arc<dyn GiftCards>,
+    entropy: Arc<dyn Entropy>,
     settings: Settings,
     families: Families,
     secret: [u8; 32],
@@ -116,6 +121,9 @@ struct Inner {
     turns: turn::Turns,
     refused: figures::Refused,
     tries: Arc<Tries>,
+    deliveries: Arc<dyn StartEffects>,
+    /// One at a time: what an operator changes without an entity.
+    operating: tokio::sync::Mutex<()>,
     /// Whether every supervisor lives.
     sound: Arc<AtomicBool>,
     root: ActorCell,
@@ -134,6 +142,7 @@ impl Engine {
             settlement,
             issuer,
             gift_cards,
+            shredder,
             deposits,
             settings,
         } = parts;
@@ -156,6 +165,7 @@ impl Engine {
             store: store.clone(),
             clock: clock.clone(),
             gift_cards: gift_cards.clone(),
+            entropy: entropy.clone(),
             settings,
             secret,
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
@@ -163,6 +173,8 @@ impl Engine {
             turns: turn::Turns::default(),
             refused: figures::Refused::default(),
             tries: Arc::default(),
+            deliveries: deliveries.clone(),
+            operating: tokio::sync::Mutex::default(),
             sound,
             root: root.clone(),
         };
@@ -173,6 +185,7 @@ impl Engine {
             settlement,
             issuer,
             gift_cards,
+            shredder,
             settings,
             has_deposits,
         };

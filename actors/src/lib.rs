@@ -1,21 +1,24 @@
 //! The engine.
 //!
-//! Every account, payment, card and session is an entity: a pure state machine (`decide`, `apply`) that one generic
+//! Every account, payment, card, order and session is an entity: a pure state machine (`decide`, `apply`) that one generic
 //! actor, the shell, runs and makes durable. What an entity wants of the outside or of another entity is an effect: a
 //! durable row that a supervised delivery works off.
 //!
-//! [`kernel`] is the machinery and knows no product. [`account`], [`payment`], [`card`] and [`session`] are the rules.
-//! [`product`] says what is sold. [`engine`] is the handle that the edge holds. [`port`] names what is needed of the outside; [`ledger`], [`money`] and
-//! [`id`] are the words that all of them use.
+//! [`kernel`] is the machinery and knows no product. [`account`], [`payment`], [`card`], [`intl_order`] and
+//! [`session`] are the rules.
+//! [`product`] says what is sold, [`operator`] who acts for the house. [`engine`] is the handle that the edge holds. [`port`]
+//! names what is needed of the outside; [`ledger`], [`money`] and [`id`] are the words that all of them use.
 
 pub mod account;
 pub mod card;
 pub mod engine;
 pub mod gift_card;
 pub mod id;
+pub mod intl_order;
 pub mod kernel;
 pub mod ledger;
 pub mod money;
+pub mod operator;
 pub mod payment;
 pub mod port;
 pub mod product;

@@ -57,6 +57,11 @@ pub const fn months_later(at: Timestamp, months: u64) -> Timestamp {
     Timestamp((first + day - 719_468) * DAY_MS + at.0 % DAY_MS)
 }
 
+/// The first moment after a month of the calendar (UTC), 1 to 12: when a card with that expiry ends.
+pub const fn month_end(year: u16, month: u8) -> Timestamp {
+    months_later(Timestamp(0), (year as u64).saturating_sub(1970) * 12 + month as u64)
+}
+
 /// The wall clock.
 pub trait Clock: Send + Sync {
     /// Now.
@@ -282,6 +287,12 @@ pub struct IssuedCard {
     pub exp_year: u16,
     /// Number and expiry, encrypted by the vault.
     pub sealed: Vec<u8>,
+}
+
+/// Destroys the keys of what was sealed for a while.
+pub trait Shredder: Send + Sync {
+    /// Destroys the key of this record, so that no copy of it can be opened any more. Once more is no error.
+    fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>>;
 }
 
 /// Issues cards.

@@ -4,6 +4,7 @@ use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::id::CardId;
+use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::View;
 use purser_actors::product::Product;
 
@@ -15,6 +16,8 @@ pub(super) enum Bought {
     Card(CardId, Card),
     /// A gift card.
     GiftCard(CardId, GiftCard),
+    /// An order of an international card.
+    Intl(CardId, IntlOrder),
 }
 
 impl Bought {
@@ -31,6 +34,10 @@ impl Bought {
             Product::GiftCard(id) => {
                 let gift = engine.gift_card(&id).await.ok().flatten();
                 gift.map(|gift| Self::GiftCard(id, gift)).ok_or_else(ApiError::internal)
+            }
+            Product::IntlOrder(id) => {
+                let order = engine.intl_order(&id).await.ok().flatten();
+                order.map(|order| Self::Intl(id, order)).ok_or_else(ApiError::internal)
             }
             _ => Err(ApiError::internal()),
         }
@@ -68,12 +75,22 @@ impl Bought {
                     .text("status", "processing")
                     .object("gift_card", &bought)
             }
+            Self::Intl(id, order) => {
+                let bought = View::new()
+                    .text("card_id", id)
+                    .number("on_card_usd_amount", order.amount.decimal())
+                    .number("charged_usd_amount", order.charge.charged.decimal())
+                    .maybe("label", order.label.as_deref())
+                    .text("status", "queued")
+                    .time("created_at", order.created_at);
+                body.object("intl_card_order", &bought)
+            }
         }
     }
 
     /// For `format=html`: no number, no token. Ids are hex and the URL is ours, so nothing needs escaping.
     pub(super) fn page(&self, public_url: &str) -> String {
-        let (Self::Card(id, _) | Self::GiftCard(id, _)) = self;
+        let (Self::Card(id, _) | Self::GiftCard(id, _) | Self::Intl(id, _)) = self;
         format!(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
              <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\

@@ -5,6 +5,7 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use reqwest::{Client, Method, Url};
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use super::CliError;
 
@@ -78,6 +79,13 @@ impl Remote {
 
     pub(super) async fn post(&self, url: &Url, body: &Value) -> Result<Answer, CliError> {
         self.send(Method::POST, url, &[], Some(body)).await
+    }
+
+    /// With a token; what is asked for changes something.
+    pub(super) async fn post_as(&self, token: &str, url: &Url, body: &Value) -> Result<Answer, CliError> {
+        let bearer = Zeroizing::new(format!("Bearer {token}"));
+        self.send(Method::POST, url, &[("authorization", &bearer)], Some(body))
+            .await
     }
 
     async fn send(

@@ -110,6 +110,7 @@ fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
     terminal::result(&format!("Purser serves at {url} (data in {data})"))?;
     if let Some(operator) = service.operator {
         terminal::result(&format!("Metrics for the operator at http://{operator}/metrics"))?;
+        terminal::result(&format!("`purser admin` acts for the operator at http://{operator}"))?;
     }
     if sandbox {
         terminal::result("This is the sandbox: test money, pretended chains, no key and no network needed.")?;

@@ -119,7 +119,7 @@ fn server(config: &Config) -> Checked {
     )
 }
 
-/// Nothing at the operator's address asks who is there.
+/// The operator's own address, and whom it lets in.
 fn operator(config: &Config) -> Checked {
     let Some(listen) = config.operator.listen else {
         return Ok(());
@@ -127,8 +127,22 @@ fn operator(config: &Config) -> Checked {
     require(
         listen.ip().to_canonical().is_loopback() || config.operator.beyond_loopback,
         "operator.listen",
-        "reaches beyond this machine, and nothing there asks who is calling; if a network of yours guards it, \
+        "reaches beyond this machine, and /metrics asks nobody who is calling; if a network of yours guards it, \
          set operator.beyond_loopback",
+    )?;
+    let tokens = &config.operator.tokens;
+    let mut names: Vec<&str> = tokens.iter().map(|token| token.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    require(
+        names.len() == tokens.len() && !names.contains(&""),
+        "operator.tokens",
+        "need a name each, and no two the same",
+    )?;
+    require(
+        (1..=86_400).contains(&config.operator.lease_seconds),
+        "operator.lease_seconds",
+        "must lie between 1 and 86400: an order is overdue after a day",
     )?;
     require(
         listen != config.server.listen || listen.port() == 0,

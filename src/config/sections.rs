@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::operator::Role;
 use purser_actors::port::Timestamp;
 use purser_actors::product::{Cap, Line};
 use rust_decimal::Decimal;
@@ -72,6 +73,19 @@ pub struct Operator {
     #[serde(deserialize_with = "text::address")]
     pub listen: Option<SocketAddr>,
     pub beyond_loopback: bool,
+    pub tokens: Vec<OperatorToken>,
+    pub lease_seconds: u64,
+}
+
+/// Somebody who may use `/admin`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OperatorToken {
+    pub name: String,
+    #[serde(deserialize_with = "text::parsed")]
+    pub role: Role,
+    #[serde(deserialize_with = "text::sha256")]
+    pub sha256: [u8; 32],
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -1,4 +1,4 @@
-//! Values written as text: exact decimals, times, and an address that may be absent.
+//! Values written as text: exact decimals, times, hashes, and an address that may be absent.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,6 +21,23 @@ pub(super) fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Socke
     parsed
         .map(Some)
         .map_err(|_| D::Error::custom(format!("{text:?} is not an address:port")))
+}
+
+/// A word of a fixed list.
+pub(super) fn parsed<'de, T: std::str::FromStr<Err: std::fmt::Display>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<T, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map_err(|e| D::Error::custom(format!("{text:?}: {e}")))
+}
+
+/// A SHA-256 hash, 64 hex digits.
+pub(super) fn sha256<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 32], D::Error> {
+    let text = String::deserialize(from)?;
+    let mut hash = [0; 32];
+    let read = hex::decode_to_slice(&text, &mut hash);
+    read.map_err(|_| D::Error::custom("a token's sha256 is 64 hex digits"))?;
+    Ok(hash)
 }
 
 /// A dollar amount with at most two places.

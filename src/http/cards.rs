@@ -24,7 +24,7 @@ use super::shapes;
 use crate::checkout::{Call, Checkout};
 use crate::config::Product;
 use crate::provider::Issuer;
-use crate::vault::Vault;
+use crate::vault::{CvvVault, Vault};
 
 /// What the routes of cards need.
 pub struct Cards {
@@ -36,6 +36,8 @@ pub struct Cards {
     pub engine: Engine,
     /// Opens their numbers.
     pub vault: Arc<Vault>,
+    /// Opens the CVVs that operators entered.
+    pub cvvs: CvvVault,
     /// Gives their CVV and balance.
     pub issuer: Arc<dyn Issuer>,
     /// Whether a token born of a payment reads cards that another session bought.
@@ -125,10 +127,7 @@ async fn get_card_data(
 async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, ApiError> {
     let held = Held::read(&cards.engine, id).await?.ok_or_else(unknown)?;
     if held.owner() != claims.wallet {
-        return Err(ApiError::forbidden(
-            "card_of_another",
-            "This card belongs to another wallet.",
-        ));
+        return Err(of_another());
     }
     let mut view = held.view(&id).text("state", held.status());
     if held.opens() {
@@ -167,6 +166,10 @@ async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response,
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-fn unknown() -> ApiError {
+pub(super) fn of_another() -> ApiError {
+    ApiError::forbidden("card_of_another", "This card belongs to another wallet.")
+}
+
+pub(super) fn unknown() -> ApiError {
     ApiError::not_found("card_unknown", "There is no such card.")
 }

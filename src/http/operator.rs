@@ -1,22 +1,84 @@
-//! The routes of the operator's own address. None of them is reachable on the public one.
+//! The routes of the operator's own address: `/metrics`, and `/admin/*` for whoever carries a token. None of them is
+//! reachable on the public one.
+
+mod desk;
+mod doors;
+mod intl;
+mod tokens;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use purser_actors::port::BoxFuture;
+use purser_actors::engine::Engine;
+use purser_actors::port::{BoxFuture, Clock, Entropy};
+use serde::de::DeserializeOwned;
 
 use super::caller::{Authenticator, Claims, TokenError};
 use super::error::ApiError;
+use super::json;
 use crate::metrics::{self, Metrics};
+use crate::vault::{CvvVault, Vault};
+
+pub use doors::{Doors, hash_of, new_token};
+pub use tokens::first_token;
+
+/// What the routes under `/admin` need.
+pub struct Admin {
+    /// Says who is there.
+    pub doors: Doors,
+    /// Acts and reads.
+    pub engine: Engine,
+    /// Seals card numbers.
+    pub vault: Arc<Vault>,
+    /// Seals CVVs.
+    pub cvvs: CvvVault,
+    /// Today.
+    pub clock: Arc<dyn Clock>,
+    /// New tokens.
+    pub entropy: Arc<dyn Entropy>,
+    /// How long a claimed order is held, in milliseconds.
+    pub lease_ms: u64,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+impl Admin {
+    async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
+        json::read(body, self.max_body_bytes, self.body_timeout).await
+    }
+}
+
+type Shared = State<Arc<Admin>>;
 
 /// The routes.
-pub fn router(metrics: Arc<Metrics>) -> Router {
-    Router::new().route("/metrics", get(get_metrics)).with_state(metrics)
+pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
+    let desk = Router::new()
+        .route("/admin/freeze", post(desk::post_freeze))
+        .route("/admin/unfreeze", post(desk::post_unfreeze))
+        .route("/admin/stuck", get(desk::get_stuck))
+        .route("/admin/retry", post(desk::post_retry))
+        .route("/admin/audit", get(desk::get_audit))
+        .route("/admin/intl-orders", get(intl::get_queue))
+        .route("/admin/intl-orders/claim", post(intl::post_claim))
+        .route("/admin/intl-orders/release", post(intl::post_release))
+        .route("/admin/intl-orders/fulfil", post(intl::post_fulfil))
+        .route("/admin/intl-orders/reject", post(intl::post_reject))
+        .route("/admin/tokens", get(tokens::get_tokens).post(tokens::post_token))
+        .route("/admin/tokens/revoke", post(tokens::post_revoke))
+        .with_state(admin);
+    Router::new()
+        .route("/metrics", get(get_metrics))
+        .with_state(metrics)
+        .merge(desk)
 }
 
 async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Result<Response, ApiError> {
@@ -28,7 +90,11 @@ async fn get_metrics(State(metrics): State<Arc<Metrics>>) -> Result<Response, Ap
     Ok((HeaderMap::from_iter([(CONTENT_TYPE, kind)]), page).into_response())
 }
 
-/// The wallets' tokens open nothing here.
+fn not_now() -> ApiError {
+    ApiError::unavailable("unavailable", "The engine could not answer now.", 1)
+}
+
+/// The wallets' tokens open nothing here; operators' tokens are for [`Doors`] to judge, route by route.
 pub struct NoWallets;
 
 impl Authenticator for NoWallets {

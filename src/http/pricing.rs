@@ -1,13 +1,16 @@
-//! `GET /get-pricing` and `GET /get-supported-countries`: written once at start from the product table, which is
-//! also what the paid routes enforce.
+//! `GET /get-pricing` and `GET /get-supported-countries`: written from the product table, which is also what the paid
+//! routes enforce; prices with the fee rates that are in force at the moment.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
+use purser_actors::product::Line;
+use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -86,9 +89,13 @@ struct Places<'a> {
     available: bool,
 }
 
+/// The fee rate of a line in force now, where one is known.
+pub type Rates = Arc<dyn Fn(Line) -> Option<Decimal> + Send + Sync>;
+
 #[derive(Clone)]
 struct Pages {
-    pricing: Bytes,
+    config: Arc<Config>,
+    rates: Rates,
     countries: Bytes,
 }
 
@@ -96,9 +103,10 @@ struct Pages {
 ///
 /// # Errors
 /// Never for settings that were loaded: the tables are text and decimals.
-pub fn router(config: &Config) -> Result<Router, serde_json::Error> {
+pub fn router(config: &Arc<Config>, rates: Rates) -> Result<Router, serde_json::Error> {
     let pages = Pages {
-        pricing: serde_json::to_vec(&pricing(config))?.into(),
+        config: config.clone(),
+        rates,
         countries: serde_json::to_vec(&supported(config))?.into(),
     };
     Ok(Router::new()
@@ -113,7 +121,7 @@ pub fn router(config: &Config) -> Result<Router, serde_json::Error> {
 #[utoipa::path(get, path = "/get-pricing", tag = "Free",
     responses((status = 200, description = "The fee schedule.", body = inline(Pricing<'static>))))]
 async fn get_pricing(State(pages): State<Pages>) -> Response {
-    json::bytes_as_json(pages.pricing)
+    json::ok(&pricing(&pages))
 }
 
 /// Supported countries
@@ -129,14 +137,15 @@ fn words(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-fn pricing(config: &Config) -> Pricing<'_> {
-    let products = config.products.all().into_iter().map(|(name, product)| Price {
-        product: name,
+fn pricing(pages: &Pages) -> Pricing<'_> {
+    let products = Line::ALL.map(|line| (line, pages.config.products.of(line)));
+    let products = products.into_iter().map(|(line, product)| Price {
+        product: line.name(),
         route: &product.route,
         amount_currencies: (!product.currencies.is_empty()).then_some(product.currencies.as_slice()),
         min_amount: product.min.into(),
         max_amount: product.max.into(),
-        fee_rate: Number(product.fee_rate),
+        fee_rate: Number((pages.rates)(line).unwrap_or(product.fee_rate)),
         min_fee: Number(product.min_fee),
         note: words(&product.note),
         available: product.available,

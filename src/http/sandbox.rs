@@ -186,7 +186,7 @@ async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, Api
     let frozen = request.message.is_some();
     sandbox
         .engine
-        .set_frozen(wallet, request.message)
+        .set_frozen(wallet, request.message, None)
         .await
         .map_err(|_| ApiError::unavailable("unavailable", "The account could not be changed.", 1))?;
     Ok(json::ok(&Frozen {

@@ -5,6 +5,7 @@
 //! that is not listed here fails there.
 
 mod gift_cards;
+mod intl;
 mod owned;
 
 use serde::Deserialize;
@@ -14,6 +15,7 @@ use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 pub use gift_cards::{BoughtGiftCard, GiftCardRecord, NewGiftCard, OneGiftCard, PaidGiftCard};
+pub use intl::{Cancelled, IntlCard, IntlCardDetails, NewOrder, OneIntlCard, Ordered, PaidOrder};
 pub use owned::{
     AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, Cards, Credited, Event,
     EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress,

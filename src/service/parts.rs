@@ -25,7 +25,7 @@ use crate::provider::sandbox::rates::SandboxRates;
 use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::vault::{Vault, VaultError, keys_in_use};
+use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
 
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
@@ -82,6 +82,8 @@ pub struct World {
     pub rates: Arc<SandboxRates>,
     /// Seals their numbers.
     pub vault: Arc<Vault>,
+    /// Seals CVVs that operators enter.
+    pub cvvs: CvvVault,
     /// Now.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -113,6 +115,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .map_err(|e| ServiceError::Part("the sandbox's gift cards", e.to_string()))?;
     let merchants = SandboxMerchants::new().map_err(|e| ServiceError::Part("the sandbox's merchants", e))?;
     let vault = open_vault(config, data, store, entropy.clone()).await?;
+    let cvvs = CvvVault::open(&data.cvv_keys(), entropy.clone());
+    let cvvs = cvvs.map_err(|e| ServiceError::Part("the keys of CVVs", e.to_string()))?;
     Ok(World {
         settlement: Arc::new(settlement),
         issuer: Arc::new(issuer),
@@ -120,6 +124,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         gift_cards: Arc::new(gift_cards),
         rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
         vault: Arc::new(vault),
+        cvvs,
         clock,
         entropy,
     })
@@ -179,6 +184,7 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
         settlement: world.settlement.clone(),
         issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
         gift_cards: Arc::new(VaultedCatalog::new(world.gift_cards.clone(), world.vault.clone())),
+        shredder: Arc::new(world.cvvs.clone()),
         deposits,
         settings: engine_settings(config),
     }

@@ -1,5 +1,7 @@
 //! The edge: all routes with what each needs.
 
+mod operators;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -15,7 +17,7 @@ use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
-use crate::http::{account, events, health, login, openapi, operator, pricing, sandbox, sign_in, version};
+use crate::http::{account, events, health, login, openapi, pricing, sandbox, sign_in, version};
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
@@ -32,6 +34,7 @@ use crate::payment::evm::checksummed;
 use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
+use crate::prices::PriceBook;
 use crate::sandbox::desk::SandboxDesk;
 use crate::sandbox::desk::catalogs::CatalogDesk;
 use crate::stream::{Hub, StreamState};
@@ -105,7 +108,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let docs_version = openapi::docs_version(&document, &[]);
     let mut routes = Router::new()
-        .merge(pricing::router(config).map_err(json)?)
+        .merge(pricing::router(config, rates(&house, checkout.prices.clone())).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox()).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
@@ -131,25 +134,14 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         open_to_pages: true,
     };
     Ok(Edge {
-        operator: operator(&house, &inside, metrics),
+        operator: operators::front(&house, &inside, metrics),
         public: Front::new(config, inside),
     })
 }
 
-/// The same front around other routes, with a budget of its own: a busy public side keeps no operator out.
-fn operator(house: &House, public: &Inside, metrics: Metrics) -> Front {
-    let inside = Inside {
-        meter: metrics.requests.clone(),
-        routes: operator::router(Arc::new(metrics)),
-        no_head: Vec::new(),
-        authenticator: Arc::new(operator::NoWallets),
-        limiter: Arc::new(RateLimiter::new(&house.config.limits)),
-        clock: public.clock.clone(),
-        entropy: public.entropy.clone(),
-        docs_version: public.docs_version.clone(),
-        open_to_pages: false,
-    };
-    Front::new(&house.config, inside)
+fn rates(house: &House, prices: Arc<PriceBook>) -> pricing::Rates {
+    let clock = house.world.clock.clone();
+    Arc::new(move |line| prices.fee_rate(line, clock.now()))
 }
 
 async fn entrance(house: &House) -> Result<Entrance, ServiceError> {

@@ -8,7 +8,7 @@ use utoipa::openapi::OpenApi as Document;
 
 use super::routes::House;
 use crate::checkout::Checkout;
-use crate::http::{cards, gift_cards, gift_orders, merchants};
+use crate::http::{cards, gift_cards, gift_orders, intl_cards, merchants};
 
 /// The rooms together.
 pub(super) struct Shop {
@@ -35,8 +35,16 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         product: config.products.usa_prepaid_card.clone(),
         engine: house.engine.clone(),
         vault: world.vault.clone(),
+        cvvs: world.cvvs.clone(),
         issuer: world.issuer.clone(),
         payment_token_reads_cards: config.identity.payment_token_reads_cards,
+    };
+    let international = intl_cards::IntlCards {
+        checkout: checkout.clone(),
+        product: config.products.intl_prepaid_card.clone(),
+        engine: house.engine.clone(),
+        max_body_bytes: config.server.max_body_bytes,
+        body_timeout: config.server.body_timeout(),
     };
     let gifts = gift_cards::GiftCards {
         catalog: world.gift_cards.clone(),
@@ -57,6 +65,11 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             cards::router(Arc::new(usa)),
             cards::Api::openapi(),
             &["/get-card", "/get-card-data"],
+        )
+        .room(
+            intl_cards::router(Arc::new(international)),
+            intl_cards::Api::openapi(),
+            &["/order-intl-card"],
         )
         .room(
             gift_orders::router(Arc::new(gift_orders)),

@@ -3,6 +3,7 @@
 
 mod card;
 mod gift_card;
+mod intl_order;
 
 use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
 use purser_actors::kernel::Kind;
@@ -11,6 +12,8 @@ use purser_actors::ledger::{Charge, Provider};
 use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::DecodeError;
+
+use super::{Contents, Report};
 
 /// What a product's state says of the money that was paid for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,10 @@ pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(Product, Result<Sol
     if kind == Kind::GiftCard as u8 {
         return Some((Product::GiftCard(CardId(id)), gift_card::read(CardId(id), row)));
     }
+    if kind == Kind::IntlOrder as u8 {
+        let id = CardId(id);
+        return Some((Product::IntlOrder(id), intl_order::read(id, row)));
+    }
     None
 }
 
@@ -70,7 +77,15 @@ pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<&'static str, Decode
     if kind == Kind::GiftCard as u8 {
         return Some(gift_card::fold(event));
     }
+    if kind == Kind::IntlOrder as u8 {
+        return Some(intl_order::fold(event));
+    }
     None
+}
+
+/// What products keep besides their snapshots.
+pub(crate) fn check(contents: &Contents, report: &mut Report) {
+    intl_order::queue(contents, report);
 }
 
 /// The product that a piece of work moves on, if it moves one.

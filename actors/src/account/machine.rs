@@ -10,6 +10,7 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::{Cents, Usdc};
+use crate::operator::Act;
 use crate::payment::{Claim, NewSession, Payment};
 use crate::port::Timestamp;
 use crate::product::{Cap, Line, Purchase};
@@ -188,6 +189,21 @@ fn readmit(
     Ok(decision.then(Work::Readmit { payment, share }, context))
 }
 
+/// What an operator asks for is written down, also where nothing comes of it.
+fn written_down(
+    done: Decision<Account>,
+    act: Option<&Act>,
+    what: &str,
+    wallet: &Wallet,
+    words: Option<String>,
+    context: &Context,
+) -> Decision<Account> {
+    match act {
+        Some(act) => done.audited(act, what, wallet, words, context),
+        None => done,
+    }
+}
+
 impl Entity for Account {
     const KIND: Kind = Kind::Account;
     const MOVES: &'static [Move] = &[
@@ -263,12 +279,21 @@ impl Entity for Account {
                 let decision = done.take(table::link(&code));
                 opened(decision, wallet, amr, session, context)
             }
-            (this, Command::Freeze { message }) => match this.and_then(|a| a.frozen.as_ref()) {
-                Some(_) => Ok(done),
-                None => Ok(born(this, wallet, done, context).event(Event::Frozen(message))),
-            },
-            (Some(Self { frozen: Some(_), .. }), Command::Unfreeze) => Ok(done.event(Event::Unfrozen)),
-            (_, Command::Unfreeze) => Ok(done),
+            (this, Command::Freeze { message, act }) => {
+                let words = Some(message.clone());
+                let done = written_down(done, act.as_ref(), "account.freeze", wallet, words, context);
+                match this.and_then(|a| a.frozen.as_ref()) {
+                    Some(said) if *said == message => Ok(done),
+                    _ => Ok(born(this, wallet, done, context).event(Event::Frozen(message))),
+                }
+            }
+            (this, Command::Unfreeze { act }) => {
+                let done = written_down(done, act.as_ref(), "account.unfreeze", wallet, None, context);
+                match this.and_then(|a| a.frozen.as_ref()) {
+                    Some(_) => Ok(done.event(Event::Unfrozen)),
+                    None => Ok(done),
+                }
+            }
             (None, _) => Err(Rejection::Nothing),
         }
     }

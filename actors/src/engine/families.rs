@@ -7,6 +7,7 @@ use super::figures::KindFigures;
 use crate::account::Account;
 use crate::card::Card;
 use crate::gift_card::GiftCard;
+use crate::intl_order::IntlOrder;
 use crate::kernel::family::Ground;
 use crate::kernel::{Entity, Family, Kind};
 use crate::payment::Payment;
@@ -50,4 +51,5 @@ families! {
     cards: Card,
     sessions: Session,
     gift_cards: GiftCard,
+    intl_orders: IntlOrder,
 }

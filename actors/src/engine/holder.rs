@@ -8,6 +8,7 @@ use crate::card;
 use crate::gift_card;
 use crate::id::{CardId, SessionId, Wallet};
 use crate::kernel::{Refusal, table};
+use crate::operator::Act;
 use crate::payment::NewSession;
 use crate::session::{self, Amr};
 
@@ -145,14 +146,19 @@ impl Engine {
         Ok(rows.iter().filter_map(|(key, _)| id(key)).collect())
     }
 
-    /// Freezes or unfreezes an account.
+    /// Freezes or unfreezes an account, and writes down who said so.
     ///
     /// # Errors
     /// When the engine cannot answer.
-    pub async fn set_frozen(&self, wallet: Wallet, message: Option<String>) -> Result<(), Denied<account::Rejection>> {
+    pub async fn set_frozen(
+        &self,
+        wallet: Wallet,
+        message: Option<String>,
+        act: Option<Act>,
+    ) -> Result<(), Denied<account::Rejection>> {
         let command = match message {
-            Some(message) => account::Command::Freeze { message },
-            None => account::Command::Unfreeze,
+            Some(message) => account::Command::Freeze { message, act },
+            None => account::Command::Unfreeze { act },
         };
         self.ask_again(wallet, command).await
     }

@@ -7,6 +7,7 @@ use crate::account::Account;
 use crate::card::Card;
 use crate::gift_card::GiftCard;
 use crate::id::{CardId, PaymentId, SessionId, Wallet};
+use crate::intl_order::IntlOrder;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Family, table};
 use crate::payment::Payment;
@@ -71,6 +72,14 @@ impl Engine {
             .await
     }
 
+    /// An order of an international card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn intl_order(&self, id: &CardId) -> Result<Option<IntlOrder>, LoadError> {
+        Ok(self.0.families.intl_orders.read(id).await?.map(|(order, _)| order))
+    }
+
     /// A payment.
     ///
     /// # Errors
@@ -102,6 +111,24 @@ impl Engine {
             Some(id) => self.card(&id).await?.map(|card| (card.created_at, id.0)),
         };
         self.owned(&self.0.families.cards, owner, CardId, after, limit).await
+    }
+
+    /// A wallet's international orders, as [`Engine::cards_of`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn intl_orders_of(
+        &self,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<(CardId, IntlOrder)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self.intl_order(&id).await?.map(|order| (order.created_at, id.0)),
+        };
+        let family = &self.0.families.intl_orders;
+        self.owned(family, owner, CardId, after, limit).await
     }
 
     /// What a wallet has of one kind, oldest first, at most `limit`, after what was made at that time under that id; and
@@ -145,6 +172,15 @@ impl Engine {
             .read(&table::vault(id))
             .await?
             .map(|row| row.value.to_vec()))
+    }
+
+    /// The sealed CVV of an international card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn sealed_cvv(&self, id: CardId) -> Result<Option<Vec<u8>>, StoreError> {
+        let row = self.0.store.read(&table::cvv(id)).await?;
+        Ok(row.map(|row| row.value.to_vec()))
     }
 
     /// Effects that are not done, stuck ones included, at most `limit`.

@@ -16,13 +16,15 @@ use super::families::Families;
 use crate::account;
 use crate::card;
 use crate::id::{CardId, DepositId, EffectId, PaymentId};
+use crate::intl_order;
 use crate::kernel::delivery::Worker;
 use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
 use crate::port::{
-    BoxFuture, CardIssuer, Decline, ErrorKind, GiftCards, Issuance, IssueCard, Lookup, PortError, Settlement, Submitted,
+    BoxFuture, CardIssuer, Decline, ErrorKind, GiftCards, Issuance, IssueCard, Lookup, PortError, Settlement, Shredder,
+    Submitted,
 };
 
 /// Everything that effects need.
@@ -32,6 +34,7 @@ pub(super) struct Desk {
     pub(super) settlement: Arc<dyn Settlement>,
     pub(super) issuer: Arc<dyn CardIssuer>,
     pub(super) gift_cards: Arc<dyn GiftCards>,
+    pub(super) shredder: Arc<dyn Shredder>,
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
@@ -77,6 +80,22 @@ impl Worker for Desk {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
                 Work::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
+                Work::EndLease { order, lease } => {
+                    let command = intl_order::Command::EndLease {
+                        effect: effect.id,
+                        lease: *lease,
+                    };
+                    tell(&self.families.intl_orders, *order, command).await
+                }
+                Work::IntlOverdue(id) => {
+                    let command = intl_order::Command::Overdue { effect: effect.id };
+                    tell(&self.families.intl_orders, *id, command).await
+                }
+                Work::ExpireIntl(id) => {
+                    let command = intl_order::Command::Expire { effect: effect.id };
+                    tell(&self.families.intl_orders, *id, command).await
+                }
+                Work::ForgetCvv(id) => self.forget_cvv(effect, *id).await,
                 Work::Readmit { payment, share } => {
                     let command = payment::Command::Readmitted {
                         effect: effect.id,
@@ -276,6 +295,17 @@ impl Desk {
             Issuance::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
         };
         tell(&self.families.cards, id, command).await
+    }
+
+    /// The key first, the record afterwards: what is left of the record without its key is noise.
+    async fn forget_cvv(&self, effect: &Effect, id: CardId) -> Done {
+        let row = self.store.read(&table::cvv(id)).await;
+        if let Some(row) = row.map_err(|e| Failure::temporary(e.to_string()))? {
+            let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+            within(timeout, self.shredder.shred(&row.value), "shred").await?;
+        }
+        let command = intl_order::Command::Forgotten { effect: effect.id };
+        tell(&self.families.intl_orders, id, command).await
     }
 
     async fn in_time<T>(

@@ -8,6 +8,7 @@ use crate::kernel::effect::{Effect, Work};
 use crate::kernel::entity::{Entity, Kind, Opening};
 use crate::kernel::{Context, table};
 use crate::ledger::Transaction;
+use crate::operator::{Act, Audit};
 use crate::port::Timestamp;
 
 /// What a decision brings about; everything in it is committed together.
@@ -83,6 +84,26 @@ impl<E: Entity> Decision<E> {
     #[must_use]
     pub fn owned(self, owner: &Wallet, kind: Kind, id: u128, context: &Context) -> Self {
         self.put(table::owned_one(owner, kind, context.now, id), Vec::new())
+    }
+
+    /// Writes down who asked for this.
+    #[must_use]
+    pub fn audited(
+        self,
+        act: &Act,
+        what: &str,
+        subject: impl ToString,
+        words: Option<String>,
+        context: &Context,
+    ) -> Self {
+        let audit = Audit {
+            at: context.now,
+            act: act.clone(),
+            what: what.to_owned(),
+            subject: subject.to_string(),
+            words,
+        };
+        self.put(table::audit(context.now, context.id()), codec::encode(&audit))
     }
 
     /// Sets a row.

@@ -50,6 +50,19 @@ pub enum Work {
         /// What was reserved for it.
         share: Share,
     },
+    /// End a lease on an international order, if it has not ended otherwise.
+    EndLease {
+        /// Which order.
+        order: CardId,
+        /// Which lease.
+        lease: u64,
+    },
+    /// Tell an international order that a day has gone by.
+    IntlOverdue(CardId),
+    /// End an international card's life.
+    ExpireIntl(CardId),
+    /// Destroy the key of an international card's CVV.
+    ForgetCvv(CardId),
 }
 
 /// Why an account is credited.
@@ -93,7 +106,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 13] = [
         "settle",
         "watch",
         "issue_card",
@@ -103,6 +116,10 @@ impl Work {
         "readmit",
         "expire_card",
         "order_gift_card",
+        "end_lease",
+        "intl_overdue",
+        "expire_intl",
+        "forget_cvv",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -117,6 +134,10 @@ impl Work {
             Self::Readmit { .. } => 6,
             Self::ExpireCard(_) => 7,
             Self::OrderGiftCard(_) => 8,
+            Self::EndLease { .. } => 9,
+            Self::IntlOverdue(_) => 10,
+            Self::ExpireIntl(_) => 11,
+            Self::ForgetCvv(_) => 12,
         }
     }
 
@@ -132,6 +153,24 @@ impl Work {
             Self::IssueCard(_) | Self::ExpireCard(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
             Self::Credit { .. } | Self::FreeShare { .. } => Kind::Account,
+            Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
+        }
+    }
+
+    /// What it is about, for the operator's list.
+    pub fn subject(&self) -> String {
+        match self {
+            Self::Settle(id) | Self::Watch(id) | Self::ConfirmCredit(id) | Self::Readmit { payment: id, .. } => {
+                id.to_string()
+            }
+            Self::IssueCard(id)
+            | Self::ExpireCard(id)
+            | Self::OrderGiftCard(id)
+            | Self::EndLease { order: id, .. }
+            | Self::IntlOverdue(id)
+            | Self::ExpireIntl(id)
+            | Self::ForgetCvv(id) => id.to_string(),
+            Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
         }
     }
 }

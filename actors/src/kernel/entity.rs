@@ -24,6 +24,8 @@ pub enum Kind {
     Session = 4,
     /// A gift card.
     GiftCard = 6,
+    /// An order of an international card.
+    IntlOrder = 5,
 }
 
 impl Kind {
@@ -35,6 +37,7 @@ impl Kind {
             Self::Card => "card",
             Self::Session => "session",
             Self::GiftCard => "gift_card",
+            Self::IntlOrder => "intl_order",
         }
     }
 }

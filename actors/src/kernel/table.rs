@@ -34,6 +34,14 @@ pub const REVOKED: u8 = b'r';
 pub const DEPOSIT: u8 = b'd';
 /// Sealed card numbers.
 pub const VAULT: u8 = b'v';
+/// CVVs that operators entered, each sealed under a key of its own.
+pub const CVV: u8 = b'w';
+/// International orders that an operator has still to decide, the oldest first.
+pub const QUEUE: u8 = b'q';
+/// What operators did, in the order of time.
+pub const AUDIT: u8 = b'a';
+/// Operators' tokens, by their hash.
+pub const OPERATOR: u8 = b'o';
 /// Facts about the store itself.
 pub const META: u8 = b'm';
 
@@ -114,6 +122,26 @@ pub fn user(user_id: &str) -> RowKey {
 /// A sealed card number.
 pub fn vault(card: CardId) -> RowKey {
     key(&[&[VAULT], &card.0.to_be_bytes()])
+}
+
+/// A sealed CVV.
+pub fn cvv(card: CardId) -> RowKey {
+    key(&[&[CVV], &card.0.to_be_bytes()])
+}
+
+/// An international order that is open.
+pub fn queued(since: Timestamp, order: CardId) -> RowKey {
+    key(&[&[QUEUE], &since.0.to_be_bytes(), &order.0.to_be_bytes()])
+}
+
+/// Something that an operator did.
+pub fn audit(at: Timestamp, id: u128) -> RowKey {
+    key(&[&[AUDIT], &at.0.to_be_bytes(), &id.to_be_bytes()])
+}
+
+/// An operator's token.
+pub fn operator(token_hash: &[u8; 32]) -> RowKey {
+    key(&[&[OPERATOR], token_hash])
 }
 
 /// A fact about the store.

@@ -4,8 +4,9 @@ use super::{Event, Found, Payment};
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, PaymentId};
+use crate::intl_order::{IntlOrder, OVERDUE_AFTER_MS};
 use crate::kernel::effect::Work;
-use crate::kernel::{Context, Decision, Kind, OutOfOrder};
+use crate::kernel::{Context, Decision, Kind, OutOfOrder, table};
 use crate::ledger::Transaction;
 use crate::product::{Product, Purchase};
 use crate::session::{Amr, Session};
@@ -59,6 +60,16 @@ impl Payment {
                     .open(GiftCard::order(card, owner, charge, order, context)?)
                     .owned(&owner, Kind::GiftCard, card.0, context)
                     .then(Work::OrderGiftCard(card), context)
+            }
+            Purchase::IntlCard { amount, label } => {
+                let card = CardId(context.id());
+                let overdue = context.now.plus_ms(OVERDUE_AFTER_MS);
+                decision
+                    .event(bought(Product::IntlOrder(card)))
+                    .open(IntlOrder::order(card, owner, charge, *amount, label.clone(), context)?)
+                    .owned(&owner, Kind::IntlOrder, card.0, context)
+                    .put_new(table::queued(context.now, card), Vec::new())
+                    .then_at(overdue, Work::IntlOverdue(card), context)
             }
             other => return Err(OutOfOrder::new("settling", other)),
         };

@@ -104,7 +104,7 @@ async fn a_sign_in_behind_a_refused_batch_of_its_account_still_signs_in() {
     world.store.refuse(1);
     let freeze = tokio::spawn({
         let engine = world.engine.clone();
-        async move { engine.set_frozen(evm(1), Some("why".into())).await }
+        async move { engine.set_frozen(evm(1), Some("why".into()), None).await }
     });
     eventually("the first batch waits", async || world.store.queued() == 1).await;
     let sign_in = tokio::spawn({
@@ -156,7 +156,11 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
     // Aim: no purchase and no settlement; sign-in works; unfrozen, all is as before.
     let world = World::new().await;
     bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
-    world.engine.set_frozen(evm(1), Some("call us".into())).await.unwrap();
+    world
+        .engine
+        .set_frozen(evm(1), Some("call us".into()), None)
+        .await
+        .unwrap();
     let request = card_for(evm(1), 2);
     let frozen = PayError::Frozen {
         message: "call us".into(),
@@ -175,9 +179,13 @@ async fn case_49_a_frozen_account_buys_nothing_and_still_signs_in() {
     let denied = world.engine.offer_link(evm(1), code, Amr::Wallet, session().id).await;
     assert!(matches!(denied, Err(Denied::Rejected(_))), "{denied:?}");
     // A wallet that we have never seen can be frozen beforehand.
-    world.engine.set_frozen(evm(2), Some("call us".into())).await.unwrap();
+    world
+        .engine
+        .set_frozen(evm(2), Some("call us".into()), None)
+        .await
+        .unwrap();
     assert_eq!(world.pay(&card_for(evm(2), 1)).await.unwrap_err(), frozen);
-    world.engine.set_frozen(evm(1), None).await.unwrap();
+    world.engine.set_frozen(evm(1), None, None).await.unwrap();
     bought(&world.pay(&request).await.unwrap());
 }
 
@@ -194,7 +202,11 @@ async fn case_49_a_freeze_after_the_claim_does_not_stop_the_payment() {
         async move { engine.pay(request).await }
     });
     eventually("it is on its way", async || world.chain.at_gate() == 1).await;
-    world.engine.set_frozen(evm(1), Some("too late".into())).await.unwrap();
+    world
+        .engine
+        .set_frozen(evm(1), Some("too late".into()), None)
+        .await
+        .unwrap();
     world.chain.open_gate();
     bought(&in_time("the call", call).await.unwrap().unwrap());
     world.quiet().await;

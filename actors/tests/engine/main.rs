@@ -13,6 +13,8 @@ mod durability;
 mod figures;
 mod gift_cards;
 mod identity;
+mod intl_orders;
+mod operating;
 mod paid_call;
 mod shells;
 mod timers;

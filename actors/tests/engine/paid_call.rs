@@ -352,9 +352,13 @@ async fn case_49_a_declined_payment_of_a_frozen_account_is_not_sent_again() {
         Outcome::Declined(_)
     ));
     let before = world.chain.submissions();
-    world.engine.set_frozen(evm(1), Some("call us".into())).await.unwrap();
+    world
+        .engine
+        .set_frozen(evm(1), Some("call us".into()), None)
+        .await
+        .unwrap();
     assert!(matches!(world.pay(&request).await, Err(PayError::Frozen { .. })));
-    world.engine.set_frozen(evm(1), None).await.unwrap();
+    world.engine.set_frozen(evm(1), None, None).await.unwrap();
     let room = world.engine.admit(&evm(1)).unwrap();
     assert!(matches!(world.pay(&request).await, Err(PayError::Overloaded(_))));
     assert_eq!(world.chain.submissions(), before);

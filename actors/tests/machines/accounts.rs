@@ -150,20 +150,22 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
 
 #[test]
 fn freezing_twice_and_unfreezing_twice_change_nothing_the_second_time() {
-    // Aim: the operator may repeat himself; the first message stays.
+    // Aim: the operator may repeat himself, and say something else; what is true already is no event.
     let [active, frozen] = &accounts()[..] else {
         panic!("two accounts")
     };
-    let freeze = || Command::Freeze {
-        message: "again".into(),
+    let freeze = |message: &str| Command::Freeze {
+        message: message.into(),
+        act: None,
     };
     for (state, command, expected) in [
-        (None, freeze(), "Opened+Frozen"),
-        (Some(active), freeze(), "Frozen"),
-        (Some(frozen), freeze(), "="),
-        (Some(frozen), Command::Unfreeze, "Unfrozen"),
-        (Some(active), Command::Unfreeze, "="),
-        (None, Command::Unfreeze, "="),
+        (None, freeze("why"), "Opened+Frozen"),
+        (Some(active), freeze("why"), "Frozen"),
+        (Some(frozen), freeze("call us"), "="),
+        (Some(frozen), freeze("write to us"), "Frozen"),
+        (Some(frozen), Command::Unfreeze { act: None }, "Unfrozen"),
+        (Some(active), Command::Unfreeze { act: None }, "="),
+        (None, Command::Unfreeze { act: None }, "="),
     ] {
         let decision = Account::decide(state, &WALLET, command, &at(NOW)).unwrap();
         assert_eq!(happened(&decision), expected);

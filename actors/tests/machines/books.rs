@@ -184,9 +184,12 @@ impl House {
                 }
                 _ => self.card(id, card::Command::Issued { effect, card: issued() }),
             },
-            Work::ExpireCard(_) | Work::OrderGiftCard(_) => {
-                unreachable!("no timer comes due here, and only cards are bought")
-            }
+            Work::ExpireCard(_)
+            | Work::OrderGiftCard(_)
+            | Work::EndLease { .. }
+            | Work::IntlOverdue(_)
+            | Work::ExpireIntl(_)
+            | Work::ForgetCvv(_) => unreachable!("no timer comes due here, and only cards are bought"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),

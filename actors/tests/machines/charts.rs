@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use purser_actors::account::{self, Account};
 use purser_actors::card::{self, Card};
 use purser_actors::id::SessionId;
+use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::effect::CreditCause;
 use purser_actors::money::Usdc;
@@ -12,6 +13,7 @@ use purser_actors::payment::{self, Payment};
 use purser_actors::product::Product;
 use purser_actors::session::{self, Amr, Revoked, Session};
 
+use crate::intl_orders::{self, orders};
 use crate::sample::{
     CARD, NOW, PAYMENT, SHARE, WALLET, accounts, at, cards, claim, decline, details, fold, payments, prepared, status,
     transaction,
@@ -129,6 +131,10 @@ fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
     );
     assert_eq!(accepted::<Card>(&CARD, cards(), &card_events()), listed::<Card>());
     assert_eq!(
+        accepted::<IntlOrder>(&CARD, orders(), &intl_orders::events()),
+        listed::<IntlOrder>()
+    );
+    assert_eq!(
         accepted::<Account>(&WALLET, accounts(), &account_events()),
         listed::<Account>()
     );
@@ -178,6 +184,20 @@ fn every_listed_move_is_reached_by_a_command() {
     }
     moves.retain(|(from, to)| from != to);
     assert_eq!(moves, listed::<Card>());
+
+    let mut moves = Moves::from([("-", "queued")]);
+    for state in orders() {
+        for (_, command) in intl_orders::commands() {
+            if let Ok(decision) = IntlOrder::decide(Some(&state), &CARD, command, &at(NOW))
+                && !decision.events().is_empty()
+            {
+                let after = fold(Some(state.clone()), &CARD, decision.events());
+                moves.insert((state.status(), after.status()));
+            }
+        }
+    }
+    moves.retain(|(from, to)| from != to);
+    assert_eq!(moves, listed::<IntlOrder>());
 }
 
 #[test]
@@ -191,6 +211,7 @@ fn views_of_every_state_are_json_with_the_states_name() {
     }
     shown(&PAYMENT, payments());
     shown(&CARD, cards());
+    shown(&CARD, orders());
     shown(&WALLET, accounts());
     shown(&SessionId(1), sessions());
 }

@@ -7,6 +7,7 @@ mod books;
 mod cards;
 mod charts;
 mod gift_cards;
+mod intl_orders;
 mod names;
 mod payments;
 mod sample;

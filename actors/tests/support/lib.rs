@@ -91,6 +91,16 @@ pub(crate) async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool)
     }
 }
 
+/// So many at once, each in a task of its own; what they came to, in their order.
+pub(crate) async fn together<F: Future<Output: Send> + Send + 'static>(n: u8, one: impl Fn(u8) -> F) -> Vec<F::Output> {
+    let tasks: Vec<_> = (0..n).map(|n| tokio::spawn(one(n))).collect();
+    let mut ends = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        ends.push(task.await.expect("a task ends"));
+    }
+    ends
+}
+
 /// Fails instead of hanging.
 pub(crate) async fn in_time<T>(what: &str, future: impl Future<Output = T>) -> T {
     let limit = Duration::from_secs(60);

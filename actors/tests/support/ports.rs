@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use purser_actors::id::EffectId;
 use purser_actors::port::{
     Authorization, BoxFuture, CardIssuer, Decline, ErrorKind, Issuance, IssueCard, IssuedCard, Lookup, PortError,
-    Prepared, Settlement, Submitted,
+    Prepared, Settlement, Shredder, Submitted,
 };
 use tokio::sync::Semaphore;
 
@@ -184,6 +184,23 @@ impl Settlement for Chain {
             None => Lookup::Pending,
         };
         Box::pin(std::future::ready(Ok(seen)))
+    }
+}
+
+/// Destroys what it is told to, and remembers what that was.
+#[derive(Default)]
+pub(crate) struct Shreds(Mutex<Vec<Vec<u8>>>);
+
+impl Shreds {
+    pub(crate) fn all(&self) -> Vec<Vec<u8>> {
+        self.0.lock().clone()
+    }
+}
+
+impl Shredder for Shreds {
+    fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>> {
+        self.0.lock().push(record.to_vec());
+        Box::pin(std::future::ready(Ok(())))
     }
 }
 

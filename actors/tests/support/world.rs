@@ -19,7 +19,7 @@ use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
 use purser_storage::codec;
 
 use super::catalog::Catalog;
-use super::ports::{Chain, Issuer};
+use super::ports::{Chain, Issuer, Shreds};
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
 
@@ -52,13 +52,14 @@ pub(crate) const fn fast() -> Settings {
 }
 
 /// What outlives a process.
-type Surroundings = (Arc<Chain>, Arc<Issuer>, Arc<Catalog>, Arc<TestClock>);
+type Surroundings = (Arc<Chain>, Arc<Issuer>, Arc<Catalog>, Arc<Shreds>, Arc<TestClock>);
 
 pub(crate) struct World {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) chain: Arc<Chain>,
     pub(crate) issuer: Arc<Issuer>,
     pub(crate) catalog: Arc<Catalog>,
+    pub(crate) shreds: Arc<Shreds>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -74,12 +75,17 @@ impl World {
             Arc::new(Chain::new()),
             Arc::new(Issuer::default()),
             Arc::new(Catalog::default()),
+            Arc::new(Shreds::default()),
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, settings).await
     }
 
-    async fn on(store: Arc<MemoryStore>, (chain, issuer, catalog, clock): Surroundings, settings: Settings) -> Self {
+    async fn on(
+        store: Arc<MemoryStore>,
+        (chain, issuer, catalog, shreds, clock): Surroundings,
+        settings: Settings,
+    ) -> Self {
         // A new process never has the old one's random numbers.
         static STARTS: AtomicU64 = AtomicU64::new(0);
         quiet_expected_panics();
@@ -90,6 +96,7 @@ impl World {
             settlement: chain.clone(),
             issuer: issuer.clone(),
             gift_cards: catalog.clone(),
+            shredder: shreds.clone(),
             deposits: Vec::new(),
             settings,
         });
@@ -99,6 +106,7 @@ impl World {
             chain,
             issuer,
             catalog,
+            shreds,
             clock,
             settings,
         }
@@ -108,7 +116,7 @@ impl World {
     pub(crate) async fn crash(self) -> Self {
         let survivor = self.store.crash();
         self.engine.stop();
-        let outside = (self.chain, self.issuer, self.catalog, self.clock);
+        let outside = (self.chain, self.issuer, self.catalog, self.shreds, self.clock);
         Self::on(survivor, outside, self.settings).await
     }
 
@@ -235,6 +243,21 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PayRequest {
     }
 }
 
+/// An international card of 100 dollars for 103.80, paid by this wallet with its `nonce`th authorization.
+pub(crate) fn intl_card_for(payer: Wallet, nonce: u8) -> PayRequest {
+    let mut request = card_for(payer, nonce);
+    if let Authorization::Evm(signed) = &mut request.authorization {
+        signed.value = Usdc::from_atomic(103_800_000);
+    }
+    let amount = Cents::new(100_00);
+    let label = Some("trip".to_owned());
+    PayRequest {
+        purchase: Purchase::IntlCard { amount, label },
+        worth: amount,
+        ..request
+    }
+}
+
 /// A cap on prepaid cards alone.
 pub(crate) const fn cards_a_day(count: u32, sum: u64) -> Caps {
     let sum = Cents::new(sum);
@@ -255,7 +278,7 @@ pub(crate) fn session() -> NewSession {
 pub(crate) fn bought(paid: &Paid) -> CardId {
     match &paid.outcome {
         Outcome::Fulfilled {
-            product: Product::Card(card),
+            product: Product::Card(card) | Product::IntlOrder(card),
             ..
         } => *card,
         other => panic!("nothing was bought: {other:?}"),

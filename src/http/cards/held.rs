@@ -4,6 +4,7 @@ use purser_actors::card::{self, Card};
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
+use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::family::LoadError;
 use purser_actors::kernel::{Entity, View};
 
@@ -24,6 +25,7 @@ pub(super) const CARD_TYPES: [&str; 4] = [
 pub(super) enum Held {
     Usa(Card),
     Gift(GiftCard),
+    Intl(IntlOrder),
 }
 
 impl Held {
@@ -31,6 +33,9 @@ impl Held {
     pub(super) async fn read(engine: &Engine, id: CardId) -> Result<Option<Self>, ApiError> {
         if let Some(card) = engine.card(&id).await.map_err(unreadable)? {
             return Ok(Some(Self::Usa(card)));
+        }
+        if let Some(order) = engine.intl_order(&id).await.map_err(unreadable)? {
+            return Ok(Some(Self::Intl(order)));
         }
         Ok(engine.gift_card(&id).await.map_err(unreadable)?.map(Self::Gift))
     }
@@ -45,6 +50,7 @@ impl Held {
     ) -> Result<(Vec<String>, bool), ApiError> {
         match card_type {
             "Non-Reloadable U.S." => engine.cards_of(owner, after, limit).await.map(texts),
+            "Non-Reloadable International" => engine.intl_orders_of(owner, after, limit).await.map(texts),
             "Gift Card" => engine.gift_cards_of(owner, after, limit).await.map(texts),
             _ => Ok((Vec::new(), false)),
         }
@@ -55,6 +61,7 @@ impl Held {
         match self {
             Self::Usa(card) => card.owner,
             Self::Gift(gift) => gift.owner,
+            Self::Intl(order) => order.owner,
         }
     }
 
@@ -62,6 +69,7 @@ impl Held {
         match self {
             Self::Usa(card) => card.charge.payment,
             Self::Gift(gift) => gift.charge.payment,
+            Self::Intl(order) => order.charge.payment,
         }
     }
 
@@ -69,6 +77,7 @@ impl Held {
         match self {
             Self::Usa(card) => card.status(),
             Self::Gift(gift) => gift.status(),
+            Self::Intl(order) => order.status(),
         }
     }
 
@@ -76,6 +85,7 @@ impl Held {
         match self {
             Self::Usa(card) => card.view(id),
             Self::Gift(gift) => gift.view(id),
+            Self::Intl(order) => order.view(id),
         }
     }
 
@@ -84,6 +94,7 @@ impl Held {
         match self {
             Self::Usa(card) => matches!(card.status, card::Status::Ready(_)),
             Self::Gift(gift) => matches!(gift.status, gift_card::Status::Completed),
+            Self::Intl(order) => matches!(order.status, intl_order::Status::Ready(_)),
         }
     }
 
@@ -92,6 +103,7 @@ impl Held {
         match self {
             Self::Usa(card) => Ok(view.object("card_details", &details(cards, id, card).await?)),
             Self::Gift(_) => redeemable(cards, id, view).await,
+            Self::Intl(_) => Ok(view.object("card_details", &entered(cards, id).await?)),
         }
     }
 }
@@ -133,6 +145,37 @@ async fn redeemable(cards: &Cards, id: CardId, view: View) -> Result<View, ApiEr
         .maybe("redemption_url", text(&redemption.redemption_url))
         .maybe("redemption_code", text(&redemption.redemption_code))
         .maybe("pin_code", text(&redemption.pin_code)))
+}
+
+/// Number and CVV from the vault. That they were shown is durable before they are. Nobody tells us what is left on such a
+/// card, nor where its bills go.
+async fn entered(cards: &Cards, id: CardId) -> Result<View, ApiError> {
+    let closed = |error: &dyn std::fmt::Display| {
+        tracing::error!(card = %id, %error, "a card's secrets cannot be opened");
+        ApiError::internal()
+    };
+    let number = cards
+        .vault
+        .open(id, &sealed(cards, id).await?)
+        .map_err(|e| closed(&e))?;
+    let sealed_cvv = cards.engine.sealed_cvv(id).await.ok().flatten();
+    let sealed_cvv = sealed_cvv.ok_or_else(|| closed(&"there is no CVV"))?;
+    let cvvs = cards.cvvs.clone();
+    let opened = tokio::task::spawn_blocking(move || cvvs.open_cvv(id, &sealed_cvv)).await;
+    let cvv = opened.map_err(|e| closed(&e))?.map_err(|e| closed(&e))?;
+    let cvv = cvv.ok_or_else(|| closed(&"the CVV's key is destroyed"))?;
+    match cards.engine.reveal_intl(id).await {
+        Ok(()) => {}
+        Err(Denied::Rejected(_)) => return Err(unknown()),
+        Err(_) => return Err(ApiError::unavailable("unavailable", "The card cannot be read now.", 2)),
+    }
+    Ok(View::new()
+        .text("card_number", number.number().expose_secret())
+        .integer("exp_month", u64::from(number.exp_month()))
+        .integer("exp_year", u64::from(number.exp_year()))
+        .text("cvv", cvv.expose_secret())
+        .maybe("available_balance", None::<&str>)
+        .maybe("billing_address", None::<&str>))
 }
 
 /// The number from the vault, the CVV from the issuer. That it was shown is durable before it is.

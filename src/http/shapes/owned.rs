@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, Exact, GiftCardRecord, OneGiftCard};
+use super::{Credentials, Exact, GiftCardRecord, IntlCard, OneGiftCard, OneIntlCard};
 
 /// A paid call that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -181,6 +181,8 @@ pub enum ListedCard {
     Prepaid(Card),
     /// A gift card.
     Gift(GiftCardRecord),
+    /// An international card.
+    International(IntlCard),
 }
 
 /// One card or a page of them.
@@ -191,6 +193,8 @@ pub enum CardData {
     One(Box<OneCard>),
     /// With that of a gift card.
     OneGift(Box<OneGiftCard>),
+    /// With that of an international card.
+    OneInternational(Box<OneIntlCard>),
     /// Without.
     Page(Cards),
 }

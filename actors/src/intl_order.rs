@@ -1,0 +1,280 @@
+//! An order of an international card: an operator makes it by hand, within a day.
+//!
+//! ```text
+//! queued --an operator claims it--> claimed --the operator enters the card--> ready --expiry--> EXPIRED
+//!   |  ^------an operator releases it--' |
+//!   |--holder--> CANCELLED               |
+//!   `--operator--> REJECTED <------------'   both credit the whole charge
+//! ```
+//!
+//! A claim is a lease with a number. When it ends, the order stays claimed and nobody holds it: the next claim has a
+//! higher number, and whoever comes back with an old one is refused. Such an order cannot be cancelled, because the card
+//! may be on its way; an operator who releases it says that it is not.
+//!
+//! An order that is a day old is overdue: an event, and its place at the top of the queue. Its state stays as it is.
+
+mod machine;
+
+use purser_storage::codec::Stored;
+
+use crate::id::{CardId, EffectId, Wallet};
+use crate::kernel::{Context, Opening, OutOfOrder};
+use crate::ledger::Charge;
+use crate::money::Cents;
+use crate::operator::Act;
+use crate::port::Timestamp;
+
+/// From the payment until an order is overdue.
+pub const OVERDUE_AFTER_MS: u64 = 86_400_000;
+
+/// An order's state. Its id is the card's, from the payment to the end.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct IntlOrder {
+    /// Who paid for it and may see it.
+    pub owner: Wallet,
+    /// What it cost; credited if there will be no card.
+    pub charge: Charge,
+    /// Loaded on the card.
+    pub amount: Cents,
+    /// The holder's own name for it.
+    pub label: Option<String>,
+    /// When it was bought.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Whether it was still open after a day.
+    pub overdue: bool,
+    /// The number of the last lease; 0 before the first.
+    pub lease: u64,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where an order stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Waits for an operator.
+    Queued,
+    /// An operator works on it; nobody once the lease has ended.
+    Claimed(Option<Holder>),
+    /// The card can be used.
+    Ready(Details),
+    /// The holder took it back.
+    Cancelled,
+    /// An operator refused it.
+    Rejected {
+        /// The operator's words.
+        reason: String,
+    },
+    /// The card's life is over.
+    Expired(Details),
+}
+
+/// Who holds an order.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Holder {
+    /// The operator's name.
+    pub by: String,
+    /// The lease ends then.
+    pub until: Timestamp,
+}
+
+/// What may be known of the card outside the vault.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Details {
+    /// Last four digits.
+    pub last4: String,
+    /// 1 to 12.
+    pub exp_month: u8,
+    /// Four digits.
+    pub exp_year: u16,
+}
+
+/// A card as an operator entered it, its secrets sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnteredCard {
+    /// What may be known of it.
+    pub details: Details,
+    /// Number and expiry, sealed by the vault.
+    pub number: Vec<u8>,
+    /// The CVV, sealed under a key of its own.
+    pub cvv: Vec<u8>,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// An operator takes it.
+    Claim {
+        /// Who.
+        act: Act,
+        /// For how long, in milliseconds.
+        life_ms: u64,
+    },
+    /// An operator puts it back.
+    Release {
+        /// Who.
+        act: Act,
+        /// The last lease's number.
+        lease: u64,
+    },
+    /// The operator who holds it enters the card.
+    Fulfil {
+        /// Who.
+        act: Act,
+        /// The number of the operator's lease.
+        lease: u64,
+        /// The card.
+        card: Box<EnteredCard>,
+    },
+    /// An operator refuses it.
+    Reject {
+        /// Who.
+        act: Act,
+        /// The number of the operator's lease, if it is claimed.
+        lease: Option<u64>,
+        /// For the holder.
+        reason: String,
+    },
+    /// The holder takes it back.
+    Cancel,
+    /// The holder reads the number: kept as a fact, for the audit.
+    Reveal,
+    /// A lease's time is up.
+    EndLease {
+        /// The timer that says so.
+        effect: EffectId,
+        /// Which lease.
+        lease: u64,
+    },
+    /// A day has gone by.
+    Overdue {
+        /// The timer that says so.
+        effect: EffectId,
+    },
+    /// The card's life is over.
+    Expire {
+        /// The timer that says so.
+        effect: EffectId,
+    },
+    /// The key of the CVV is destroyed.
+    Forgotten {
+        /// What was to be done.
+        effect: EffectId,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Bought.
+    Ordered {
+        /// By whom.
+        owner: Wallet,
+        /// For what.
+        charge: Charge,
+        /// To be loaded.
+        amount: Cents,
+        /// The holder's own name for it.
+        label: Option<String>,
+        /// When.
+        at: Timestamp,
+    },
+    /// An operator took it: a new lease.
+    Claimed(Holder, Timestamp),
+    /// The lease ended by itself.
+    LeaseEnded(Timestamp),
+    /// An operator put it back.
+    Released(Timestamp),
+    /// The card was entered.
+    Fulfilled(Details, Timestamp),
+    /// The holder took it back.
+    Cancelled(Timestamp),
+    /// An operator refused it.
+    Rejected(String, Timestamp),
+    /// A day has gone by.
+    Overdue {
+        /// Whether it was claimed then; if not, it was queued.
+        claimed: bool,
+        /// When.
+        at: Timestamp,
+    },
+    /// The number was shown to its owner.
+    Revealed(Timestamp),
+    /// The card's life is over.
+    Expired(Timestamp),
+}
+
+/// A lease that a claim began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Higher than every one before.
+    pub number: u64,
+    /// Its end.
+    pub until: Timestamp,
+}
+
+/// Why a command was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// This state takes no such command.
+    State(&'static str),
+    /// Somebody else's lease runs.
+    Held(Holder),
+    /// The number is not that of a lease which runs; the last one had this number.
+    OldLease(u64),
+}
+
+impl Stored for IntlOrder {
+    const SCHEMA: u16 = 34;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 35;
+}
+
+impl IntlOrder {
+    /// The first snapshot of an order, for the batch of the payment that bought it.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn order(
+        id: CardId,
+        owner: Wallet,
+        charge: Charge,
+        amount: Cents,
+        label: Option<String>,
+        context: &Context,
+    ) -> Result<Opening, OutOfOrder> {
+        let at = context.now;
+        let ordered = Event::Ordered {
+            owner,
+            charge,
+            amount,
+            label,
+            at,
+        };
+        Opening::of::<Self>(&id, &ordered, context)
+    }
+
+    /// What may be known of the card, once there is one.
+    pub const fn details(&self) -> Option<&Details> {
+        match &self.status {
+            Status::Ready(details) | Status::Expired(details) => Some(details),
+            _ => None,
+        }
+    }
+
+    /// Who holds it now.
+    pub const fn holder(&self) -> Option<&Holder> {
+        match &self.status {
+            Status::Claimed(Some(holder)) => Some(holder),
+            _ => None,
+        }
+    }
+
+    /// Whether an operator has still to decide.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.status, Status::Queued | Status::Claimed(_))
+    }
+}

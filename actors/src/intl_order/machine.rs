@@ -1,0 +1,280 @@
+//! The order's state machine.
+
+use super::{Command, EnteredCard, Event, Holder, IntlOrder, Lease, Rejection, Status};
+use crate::id::{CardId, Wallet};
+use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use crate::ledger::Provider;
+use crate::operator::{Act, Role};
+use crate::port::{Timestamp, month_end, months_later};
+
+/// From the day it is ready, as for every card of the house; less if the card itself ends sooner.
+const LIFE_MONTHS: u64 = 6;
+
+impl IntlOrder {
+    /// Nobody else holds it, but for an administrator, who takes what others hold.
+    fn free_for(&self, act: &Act) -> Result<(), Rejection> {
+        match self.holder() {
+            Some(holder) if holder.by != act.by && act.role != Role::Administrator => {
+                Err(Rejection::Held(holder.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// This operator's lease runs, under this number.
+    fn held_by(&self, act: &Act, lease: u64) -> Result<(), Rejection> {
+        match self.holder() {
+            Some(holder) if lease == self.lease && holder.by == act.by => Ok(()),
+            _ => Err(Rejection::OldLease(self.lease)),
+        }
+    }
+
+    fn claim(&self, id: CardId, act: &Act, life_ms: u64, context: &Context) -> Result<Decision<Self>, Rejection> {
+        if let Some(holder) = self.holder() {
+            return Err(Rejection::Held(holder.clone()));
+        }
+        let lease = Lease {
+            number: self.lease.saturating_add(1),
+            until: context.now.plus_ms(life_ms),
+        };
+        let end = Work::EndLease {
+            order: id,
+            lease: lease.number,
+        };
+        let holder = Holder {
+            by: act.by.clone(),
+            until: lease.until,
+        };
+        Ok(Decision::answer(Some(lease))
+            .audited(act, "intl_order.claim", id, None, context)
+            .then_at(lease.until, end, context)
+            .event(Event::Claimed(holder, context.now)))
+    }
+
+    fn fulfil(&self, id: CardId, card: EnteredCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+        let EnteredCard { details, number, cvv } = card;
+        let ends = month_end(details.exp_year, details.exp_month).min(months_later(context.now, LIFE_MONTHS));
+        decided
+            .take(table::queued(self.created_at, id))
+            .put_new(table::vault(id), number)
+            .put_new(table::cvv(id), cvv)
+            .then_at(ends, Work::ExpireIntl(id), context)
+            .event(Event::Fulfilled(details, context.now))
+    }
+
+    /// There will be no card: the whole charge goes back.
+    fn undo(&self, id: CardId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+        let credit = Work::Credit {
+            account: self.owner,
+            amount: self.charge.charged,
+            cause: CreditCause::Card(id),
+        };
+        decided
+            .take(table::queued(self.created_at, id))
+            .post(&self.charge.undone(context.now, id, Provider::IntlDesk), context)
+            .then(credit, context)
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+}
+
+impl Entity for IntlOrder {
+    const KIND: Kind = Kind::IntlOrder;
+    const MOVES: &'static [Move] = &[
+        ("-", "payment settled", "queued"),
+        ("queued", "an operator claims it", "claimed"),
+        ("claimed", "an operator releases it", "queued"),
+        ("claimed", "the operator whose lease runs enters the card", "ready"),
+        ("queued", "holder cancels; charge credited", "cancelled"),
+        ("queued", "an operator rejects; charge credited", "rejected"),
+        ("claimed", "an operator rejects; charge credited", "rejected"),
+        (
+            "ready",
+            "the card's expiry or six months, whichever is sooner",
+            "expired",
+        ),
+    ];
+
+    type Id = CardId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = Option<Lease>;
+    type Rejection = Rejection;
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        id: &CardId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let Some(order) = this else {
+            return Err(Rejection::State("-"));
+        };
+        let (decided, now) = (Decision::answer(None), context.now);
+        match (&order.status, command) {
+            (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
+                order.claim(*id, &act, life_ms, context)
+            }
+            (Status::Claimed(_), Command::Release { act, lease }) => {
+                order.free_for(&act)?;
+                if lease != order.lease {
+                    return Err(Rejection::OldLease(order.lease));
+                }
+                Ok(decided
+                    .audited(&act, "intl_order.release", id, None, context)
+                    .event(Event::Released(now)))
+            }
+            (Status::Claimed(_), Command::Fulfil { act, lease, card }) => {
+                order.held_by(&act, lease)?;
+                let decided = decided.audited(&act, "intl_order.fulfil", id, None, context);
+                Ok(order.fulfil(*id, *card, decided, context))
+            }
+            (Status::Queued, Command::Fulfil { .. }) => Err(Rejection::OldLease(order.lease)),
+            (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
+                order.free_for(&act)?;
+                if lease.is_some_and(|lease| order.held_by(&act, lease).is_err()) {
+                    return Err(Rejection::OldLease(order.lease));
+                }
+                let decided = decided
+                    .audited(&act, "intl_order.reject", id, Some(reason.clone()), context)
+                    .event(Event::Rejected(reason, now));
+                Ok(order.undo(*id, decided, context))
+            }
+            (Status::Queued, Command::Cancel) => Ok(order.undo(*id, decided.event(Event::Cancelled(now)), context)),
+            (Status::Ready(_), Command::Reveal) => Ok(decided.event(Event::Revealed(now))),
+            (Status::Claimed(Some(_)), Command::EndLease { effect, lease }) if lease == order.lease => {
+                Ok(decided.completes(effect).event(Event::LeaseEnded(now)))
+            }
+            (Status::Queued | Status::Claimed(_), Command::Overdue { effect }) if !order.overdue => {
+                let claimed = matches!(order.status, Status::Claimed(_));
+                Ok(decided.completes(effect).event(Event::Overdue { claimed, at: now }))
+            }
+            (Status::Ready(_), Command::Expire { effect }) => Ok(decided
+                .completes(effect)
+                .event(Event::Expired(now))
+                .then(Work::ForgetCvv(*id), context)),
+            (Status::Expired(_), Command::Forgotten { effect }) => Ok(decided.completes(effect).take(table::cvv(*id))),
+            // Timers are never called off: one that comes too late just ends.
+            (
+                _,
+                Command::EndLease { effect, .. }
+                | Command::Overdue { effect }
+                | Command::Expire { effect }
+                | Command::Forgotten { effect },
+            ) => Ok(decided.completes(effect)),
+            (_, _) => Err(Rejection::State(order.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, OutOfOrder> {
+        let Some(order) = this else {
+            return match event {
+                Event::Ordered {
+                    owner,
+                    charge,
+                    amount,
+                    label,
+                    at,
+                } => Ok(Self {
+                    owner: *owner,
+                    charge: *charge,
+                    amount: *amount,
+                    label: label.clone(),
+                    created_at: *at,
+                    updated_at: *at,
+                    overdue: false,
+                    lease: 0,
+                    status: Status::Queued,
+                }),
+                event => Err(OutOfOrder::new("-", event)),
+            };
+        };
+        match (order.status.clone(), event) {
+            (Status::Queued | Status::Claimed(None), Event::Claimed(holder, at)) => {
+                let lease = order.lease.saturating_add(1);
+                Ok(Self { lease, ..order }.at(Status::Claimed(Some(holder.clone())), *at))
+            }
+            (Status::Claimed(Some(_)), Event::LeaseEnded(at)) => Ok(order.at(Status::Claimed(None), *at)),
+            (Status::Claimed(_), Event::Released(at)) => Ok(order.at(Status::Queued, *at)),
+            (Status::Claimed(Some(_)), Event::Fulfilled(details, at)) => {
+                Ok(order.at(Status::Ready(details.clone()), *at))
+            }
+            (Status::Queued, Event::Cancelled(at)) => Ok(order.at(Status::Cancelled, *at)),
+            (Status::Queued | Status::Claimed(_), Event::Rejected(reason, at)) => {
+                let reason = reason.clone();
+                Ok(order.at(Status::Rejected { reason }, *at))
+            }
+            (status @ (Status::Queued | Status::Claimed(_)), Event::Overdue { at, .. }) => {
+                let overdue = Self { overdue: true, ..order };
+                Ok(overdue.at(status, *at))
+            }
+            (Status::Ready(_), Event::Revealed(_)) => Ok(order),
+            (Status::Ready(details), Event::Expired(at)) => Ok(order.at(Status::Expired(details), *at)),
+            (_, event) => Err(OutOfOrder::new(order.status(), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Queued => "queued",
+            Status::Claimed(_) => "claimed",
+            Status::Ready(_) => "ready",
+            Status::Cancelled => "cancelled",
+            Status::Rejected { .. } => "rejected",
+            Status::Expired(_) => "expired",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Ordered { .. } | Event::Released(_) => "queued",
+            Event::Claimed(..) => "claimed",
+            // To the holder nothing has changed.
+            Event::LeaseEnded(_) => return None,
+            Event::Fulfilled(..) => "ready",
+            Event::Cancelled(_) => "cancelled",
+            Event::Rejected(..) => "rejected",
+            Event::Overdue { .. } => "overdue",
+            Event::Revealed(_) => "details_viewed",
+            Event::Expired(_) => "expired",
+        })
+    }
+
+    fn view(&self, id: &CardId) -> View {
+        let reason = match &self.status {
+            Status::Rejected { reason } => Some(reason.as_str()),
+            _ => None,
+        };
+        View::new()
+            .text("card_id", id)
+            .text("status", self.status())
+            .text("card_type", "Non-Reloadable International")
+            .number("usd_amount", self.amount.decimal())
+            .number("charged_usd_amount", self.charge.charged.decimal())
+            .number("fees_paid", self.charge.fee().decimal())
+            .maybe("label", self.label.as_deref())
+            .maybe("last4", self.details().map(|d| d.last4.as_str()))
+            .maybe("rejection_reason", reason)
+            .flag("overdue", self.overdue)
+            .text("payment_id", self.charge.payment)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

@@ -1,0 +1,126 @@
+//! Whoever acts for the house: what a role may do, the tokens that say who it is, and the record of what was done.
+
+use std::fmt;
+use std::str::FromStr;
+
+use purser_storage::codec::Stored;
+
+use crate::id::RequestId;
+use crate::port::Timestamp;
+
+/// What somebody is trusted with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Role {
+    /// Everything, tokens included.
+    Administrator,
+    /// Orders, accounts and stuck work.
+    Operator,
+    /// Looks, and freezes what looks wrong.
+    Support,
+    /// Looks.
+    ReadOnly,
+}
+
+/// What a route at the operator's address does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Shows something.
+    Look,
+    /// Freezes an account.
+    Freeze,
+    /// Changes orders, lets accounts go, tries stuck work again.
+    Operate,
+    /// Makes and ends tokens.
+    Trust,
+}
+
+impl Role {
+    /// Every role, the most trusted first.
+    pub const ALL: [Self; 4] = [Self::Administrator, Self::Operator, Self::Support, Self::ReadOnly];
+
+    /// On the wire and in the settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Administrator => "administrator",
+            Self::Operator => "operator",
+            Self::Support => "support",
+            Self::ReadOnly => "read-only",
+        }
+    }
+
+    /// Whether it is trusted with that.
+    pub const fn may(self, task: Task) -> bool {
+        match task {
+            Task::Look => true,
+            Task::Freeze => !matches!(self, Self::ReadOnly),
+            Task::Operate => matches!(self, Self::Administrator | Self::Operator),
+            Task::Trust => matches!(self, Self::Administrator),
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Text that names no role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a role is administrator, operator, support or read-only")]
+pub struct NotARole;
+
+impl FromStr for Role {
+    type Err = NotARole;
+
+    fn from_str(text: &str) -> Result<Self, NotARole> {
+        Self::ALL.into_iter().find(|role| role.name() == text).ok_or(NotARole)
+    }
+}
+
+/// Who asks for something, and by which request.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Act {
+    /// The token's name.
+    pub by: String,
+    /// The token's role.
+    pub role: Role,
+    /// As in the answer's `Request-Id`.
+    pub request: RequestId,
+}
+
+/// What somebody did: a row, written by the batch that does it.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Audit {
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub act: Act,
+    /// What, for example `intl_order.claim`.
+    pub what: String,
+    /// To which: an id, an address, a token's name.
+    pub subject: String,
+    /// In their own words, where they gave any.
+    pub words: Option<String>,
+}
+
+impl Stored for Audit {
+    const SCHEMA: u16 = 70;
+}
+
+/// A token by its hash: whose it is, and what it opens.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct AccessToken {
+    /// Who carries it: unique among those that are stored.
+    pub name: String,
+    /// What it is trusted with.
+    pub role: Role,
+    /// Since when.
+    pub created_at: Timestamp,
+    /// Opens nothing any more.
+    pub revoked: bool,
+}
+
+impl Stored for AccessToken {
+    const SCHEMA: u16 = 71;
+}

@@ -1,0 +1,225 @@
+//! International orders: holder and operators at once, leases, the day's clock, the end of a card.
+
+use std::sync::Arc;
+
+use purser_actors::engine::Denied;
+use purser_actors::id::{CardId, Network, RequestId};
+use purser_actors::intl_order::{Details, EnteredCard, IntlOrder, OVERDUE_AFTER_MS, Rejection};
+use purser_actors::kernel::{Entity, table};
+use purser_actors::ledger::{Place, Provider};
+use purser_actors::operator::{Act, Role};
+use purser_actors::port::Clock;
+
+use crate::support::world::{World, bought, evm, intl_card_for};
+use crate::support::{eventually, together};
+
+const PAID: i128 = 103_800_000;
+const LEASE_MS: u64 = 1_800_000;
+
+fn act(by: &str) -> Act {
+    Act {
+        by: by.into(),
+        role: Role::Operator,
+        request: RequestId(7),
+    }
+}
+
+fn entered(id: CardId) -> EnteredCard {
+    EnteredCard {
+        details: Details {
+            last4: "4242".into(),
+            exp_month: 12,
+            exp_year: 2099,
+        },
+        number: b"number".to_vec(),
+        cvv: [b"cvv of ".as_slice(), &id.0.to_be_bytes()].concat(),
+    }
+}
+
+async fn order(world: &World, nonce: u8) -> CardId {
+    bought(&world.pay(&intl_card_for(evm(1), nonce)).await.unwrap())
+}
+
+async fn read(world: &World, id: CardId) -> IntlOrder {
+    world.engine.intl_order(&id).await.unwrap().unwrap()
+}
+
+/// Claims and fulfils; whether it came to that.
+async fn fulfil(world: &World, id: CardId, by: &str) -> bool {
+    match world.engine.claim_intl(id, act(by), LEASE_MS).await {
+        Err(Denied::Rejected(_)) => false,
+        claimed => {
+            let lease = claimed.unwrap().number;
+            world.engine.fulfil_intl(id, act(by), lease, entered(id)).await.unwrap();
+            true
+        }
+    }
+}
+
+async fn cancel(world: &World, id: CardId) -> bool {
+    match world.engine.cancel_intl(id).await {
+        Err(Denied::Rejected(Rejection::State(_))) => false,
+        told => told.map(|()| true).unwrap(),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_29_cancel_and_fulfil_at_the_same_moment_have_one_winner() {
+    // Aim: sixty orders, each taken back and made at once: a card or the money, never both and never neither; the books
+    // say the same, over a crash too.
+    let world = Arc::new(World::new().await);
+    let (mut made, mut back) = (0, 0);
+    for nonce in 0..60 {
+        let id = order(&world, nonce).await;
+        // Now one is first, now the other.
+        let (one, other) = (world.clone(), world.clone());
+        let fulfils = tokio::spawn(async move { fulfil(&one, id, "ana").await });
+        if nonce % 3 == 0 {
+            tokio::task::yield_now().await;
+        }
+        let cancels = tokio::spawn(async move { cancel(&other, id).await });
+        let (fulfilled, cancelled) = (fulfils.await.unwrap(), cancels.await.unwrap());
+        assert!(fulfilled != cancelled, "{id}: made {fulfilled}, taken back {cancelled}");
+        made += i128::from(fulfilled);
+        back += i128::from(cancelled);
+        let status = if fulfilled { "ready" } else { "cancelled" };
+        assert_eq!(read(&world, id).await.status(), status);
+    }
+    world.quiet().await;
+    let world = Arc::into_inner(world).unwrap().crash().await;
+    world.quiet().await;
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(i128::from(account.balance.atomic()), back * PAID);
+    let books = world.books();
+    assert_eq!(books[&Place::Treasury(Network::Base)], 60 * PAID);
+    assert_eq!(books.get(&Place::Holder(evm(1))).copied().unwrap_or(0), -back * PAID);
+    let desk = books.get(&Place::Provider(Provider::IntlDesk)).copied().unwrap_or(0);
+    assert_eq!(desk, -made * 100_000_000);
+    assert_eq!(books.get(&Place::Fees).copied().unwrap_or(0), -made * 3_800_000);
+    assert_eq!(world.store.rows(&[table::QUEUE]).len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_30_fifty_cancellations_at_once_credit_once() {
+    // Aim: one is told that it is done, the others that it cannot be, and the charge comes back once, fee included.
+    let world = World::new().await;
+    let id = order(&world, 1).await;
+    let at_once = together(50, |_| {
+        let engine = world.engine.clone();
+        async move { engine.cancel_intl(id).await }
+    });
+    assert_eq!(at_once.await.iter().filter(|told| told.is_ok()).count(), 1);
+    world.quiet().await;
+    let world = world.crash().await;
+    assert!(!cancel(&world, id).await);
+    world.quiet().await;
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(i128::from(account.balance.atomic()), PAID);
+    assert_eq!(world.announced("intl_order.cancelled"), 1);
+    assert_eq!(world.announced("balance.credited"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless() {
+    // Aim: nobody holds it, the holder cannot cancel, the next claim has a higher number and alone fulfils; only a
+    // release lets the holder cancel again. Over a crash while the lease runs.
+    let world = World::new().await;
+    let id = order(&world, 1).await;
+    let first = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap();
+    let held = world.engine.claim_intl(id, act("ben"), LEASE_MS).await.unwrap_err();
+    assert!(matches!(held, Denied::Rejected(Rejection::Held(holder)) if holder.by == "ana"));
+    let world = world.crash().await;
+    world.clock.advance(LEASE_MS + 1);
+    eventually("the lease ends", async || read(&world, id).await.holder().is_none()).await;
+    assert_eq!(read(&world, id).await.status(), "claimed");
+    assert!(!cancel(&world, id).await, "the card may be on its way");
+    let old = world
+        .engine
+        .fulfil_intl(id, act("ana"), first.number, entered(id))
+        .await;
+    assert!(matches!(old, Err(Denied::Rejected(Rejection::OldLease(1)))), "{old:?}");
+    let second = world.engine.claim_intl(id, act("ben"), LEASE_MS).await.unwrap();
+    assert_eq!(second.number, 2);
+    let old = world
+        .engine
+        .fulfil_intl(id, act("ana"), first.number, entered(id))
+        .await;
+    assert!(matches!(old, Err(Denied::Rejected(Rejection::OldLease(2)))), "{old:?}");
+    world.engine.release_intl(id, act("ben"), 2).await.unwrap();
+    assert!(cancel(&world, id).await, "released, it is the holder's again");
+    world.clock.advance(LEASE_MS + 1);
+    let left = async || world.store.rows(&[table::TIMER]).len();
+    eventually("the second lease's timer ends without a word", async || {
+        left().await == 1
+    })
+    .await;
+    world.quiet().await;
+    assert_eq!(read(&world, id).await.status(), "cancelled");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_order_is_overdue_after_a_day_and_stands_first() {
+    // Aim: one event and a mark, no other state; the queue has overdue orders first, then the oldest; what was decided
+    // before is neither overdue nor in the queue.
+    let world = World::new().await;
+    let (early, done) = (order(&world, 1).await, order(&world, 2).await);
+    assert!(fulfil(&world, done, "ana").await);
+    world.clock.advance(OVERDUE_AFTER_MS / 2);
+    let late = order(&world, 3).await;
+    let queue = async || {
+        let (orders, more) = world.engine.intl_queue(None, 10).await.unwrap();
+        assert!(!more);
+        orders.iter().map(|q| (q.id, q.order.overdue)).collect::<Vec<_>>()
+    };
+    assert_eq!(queue().await, [(early, false), (late, false)]);
+    world
+        .engine
+        .claim_intl(early, act("ana"), OVERDUE_AFTER_MS)
+        .await
+        .unwrap();
+    world.clock.advance(OVERDUE_AFTER_MS / 2);
+    eventually("it is overdue", async || {
+        queue().await == [(early, true), (late, false)]
+    })
+    .await;
+    assert_eq!(read(&world, early).await.status(), "claimed");
+    world.quiet().await;
+    assert_eq!(world.announced("intl_order.overdue"), 1);
+    let page = world.engine.intl_queue(Some(early), 10).await.unwrap();
+    assert_eq!(page.0.iter().map(|q| q.id).collect::<Vec<_>>(), [late]);
+    let page = world.engine.intl_queue(None, 1).await.unwrap();
+    assert!(page.1 && page.0[0].id == early);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_end_of_a_card_destroys_the_key_of_its_cvv() {
+    // Aim: six months later, over a crash: the card expires once, the key of exactly its CVV is destroyed, the record goes
+    // and the number's stays; nothing is left to do.
+    let world = World::new().await;
+    let (id, other) = (order(&world, 1).await, order(&world, 2).await);
+    assert!(fulfil(&world, id, "ana").await);
+    world.engine.reveal_intl(id).await.unwrap();
+    world.clock.advance(100 * 86_400_000);
+    assert!(fulfil(&world, other, "ana").await);
+    world.clock.advance(85 * 86_400_000);
+    let world = world.crash().await;
+    eventually("it expires", async || read(&world, id).await.status() == "expired").await;
+    eventually("its CVV is forgotten", async || {
+        !world
+            .store
+            .rows(&[table::CVV])
+            .iter()
+            .any(|(k, _)| *k == table::cvv(id))
+    })
+    .await;
+    world.quiet().await;
+    assert_eq!(world.shreds.all(), [entered(id).cvv]);
+    assert_eq!(world.engine.sealed_cvv(other).await.unwrap(), Some(entered(other).cvv));
+    assert!(world.engine.sealed(id).await.unwrap().is_some());
+    let shown = world.engine.reveal_intl(id).await;
+    assert!(
+        matches!(shown, Err(Denied::Rejected(Rejection::State("expired")))),
+        "{shown:?}"
+    );
+    assert!(world.clock.now() > read(&world, other).await.created_at);
+}

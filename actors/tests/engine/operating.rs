@@ -1,0 +1,168 @@
+//! What operators do besides orders: stuck work, tokens, and the record of it all.
+
+use purser_actors::card::Status;
+use purser_actors::engine::Denied;
+use purser_actors::id::{EffectId, RequestId};
+use purser_actors::operator::{AccessToken, Act, Role};
+use purser_actors::port::Clock;
+
+use crate::support::ports::{Fate, Mood};
+use crate::support::world::{World, bought, card_for, evm};
+use crate::support::{eventually, together};
+
+fn act() -> Act {
+    Act {
+        by: "ana".into(),
+        role: Role::Administrator,
+        request: RequestId(7),
+    }
+}
+
+async fn written(world: &World) -> Vec<String> {
+    let audits = world.engine.audits(None, 100).await.unwrap();
+    assert!(audits.iter().all(|(_, audit)| audit.act == act()));
+    audits.iter().map(|(_, audit)| audit.what.clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn stuck_work_is_listed_and_tried_again_once() {
+    // Aim: an issuer that is broken leaves the order stuck, with its work, its card and the last error; twenty operators
+    // who retry at once start one try; a try that fails is stuck again; all of it over a crash.
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Broken]);
+    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    let stuck = async |world: &World| world.engine.stuck().await.unwrap().effects;
+    eventually("the order is stuck", async || stuck(&world).await.len() == 1).await;
+    let world = world.crash().await;
+    let effect = stuck(&world).await.remove(0);
+    assert_eq!(
+        (effect.work.name(), effect.work.subject()),
+        ("issue_card", card.to_string())
+    );
+    assert!(effect.last_error.as_ref().is_some_and(|error| error.contains("issue")));
+
+    world.issuer.moods(&[Mood::Broken]);
+    let calls = world.issuer.calls().len();
+    let at_once = together(20, |_| {
+        let (engine, id) = (world.engine.clone(), effect.id);
+        async move { engine.retry(id, &act()).await }
+    });
+    let told = at_once.await;
+    assert!(
+        told.iter().all(|t| matches!(t, Ok(()) | Err(Denied::Rejected(())))),
+        "{told:?}"
+    );
+    let mut tries = told.iter().filter(|t| t.is_ok()).count();
+    // The first of these tries fails; whoever comes after it is right to try again, and then the issuer is well.
+    while !world.engine.open_effects(1).await.unwrap().is_empty() {
+        tries += usize::from(world.engine.retry(effect.id, &act()).await.is_ok());
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    assert_eq!(
+        (world.issuer.calls().len() - calls, tries),
+        (2, 2),
+        "a try each, and none beside it"
+    );
+    assert!(matches!(
+        world.engine.card(&card).await.unwrap().unwrap().status,
+        Status::Ready(_)
+    ));
+    assert!(matches!(world.engine.retry(effect.id, &act()).await, Err(Denied::Used)));
+    assert!(matches!(
+        world.engine.retry(EffectId(1), &act()).await,
+        Err(Denied::Used)
+    ));
+    let world = world.crash().await;
+    assert!(!written(&world).await.is_empty());
+    assert!(written(&world).await.iter().all(|what| what == "effect.retry"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
+    // Aim: unknown payments stand beside stuck work, and are not to be retried: they are watched already.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    world.chain.fate(&request.authorization, Fate::Vanishes);
+    let paid = world.pay(&request).await.unwrap();
+    let stuck = world.engine.stuck().await.unwrap();
+    assert_eq!(stuck.effects.len(), 0);
+    assert_eq!(stuck.unknown.len(), 1);
+    let doubt = &stuck.unknown[0];
+    assert_eq!((doubt.payment, doubt.effect.work.name()), (paid.payment, "watch"));
+    let told = world.engine.retry(doubt.effect.id, &act()).await;
+    assert!(matches!(told, Err(Denied::Rejected(()))), "{told:?}");
+    world.chain.land(&request.authorization);
+    world.quiet().await;
+    assert_eq!(world.engine.stuck().await.unwrap().unknown.len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn tokens_are_known_by_their_hash_and_names_are_used_once() {
+    // Aim: one of many who take a name at once gets it; a revoked token stays known as such, and its name stays taken.
+    let world = World::new().await;
+    let token = |name: &str| AccessToken {
+        name: name.into(),
+        role: Role::Support,
+        created_at: world.clock.now(),
+        revoked: false,
+    };
+    let at_once = together(20, |n| {
+        let (engine, token) = (world.engine.clone(), token("ben"));
+        async move { engine.add_token([n; 32], token, &act()).await }
+    });
+    let told = at_once.await;
+    assert_eq!(told.iter().filter(|t| t.is_ok()).count(), 1);
+    let hash = [told.iter().position(Result::is_ok).unwrap() as u8; 32];
+    assert_eq!(world.engine.access_token(&hash).await.unwrap(), Some(token("ben")));
+    assert_eq!(world.engine.access_token(&[99; 32]).await.unwrap(), None);
+    world.engine.revoke_token("ben", &act()).await.unwrap();
+    assert!(matches!(
+        world.engine.revoke_token("eva", &act()).await,
+        Err(Denied::Used)
+    ));
+    let taken = token("ben");
+    let world = world.crash().await;
+    assert!(world.engine.access_token(&hash).await.unwrap().unwrap().revoked);
+    let again = world.engine.add_token([77; 32], taken, &act()).await;
+    assert!(matches!(again, Err(Denied::Used)), "{again:?}");
+    let mut written = written(&world).await;
+    // Within one millisecond chance orders them.
+    written.sort_unstable();
+    assert_eq!(written, ["token.create", "token.revoke"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_froze_an_account_is_written_down_with_it() {
+    // Aim: each freeze and thaw that an operator asks for, in order, with the words; pages begin behind a place.
+    let world = World::new().await;
+    let (engine, wallet) = (&world.engine, evm(1));
+    for message in [Some("call us"), Some("write to us"), None] {
+        engine
+            .set_frozen(wallet, message.map(str::to_owned), Some(act()))
+            .await
+            .unwrap();
+    }
+    engine
+        .set_frozen(wallet, Some("the house itself".into()), None)
+        .await
+        .unwrap();
+    let world = world.crash().await;
+    let audits = world.engine.audits(None, 100).await.unwrap();
+    let told: Vec<_> = audits
+        .iter()
+        .map(|(_, a)| (a.what.as_str(), a.words.as_deref()))
+        .collect();
+    let mut expected = [
+        ("account.freeze", Some("call us")),
+        ("account.freeze", Some("write to us")),
+        ("account.unfreeze", None),
+    ];
+    // Within one millisecond chance orders them.
+    let (mut told, subject) = (told, wallet.address());
+    told.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(told, expected);
+    assert!(audits.iter().all(|(_, a)| a.subject == subject));
+    let rest = world.engine.audits(Some(audits[0].0), 1).await.unwrap();
+    assert_eq!(rest[0].0, audits[1].0);
+}

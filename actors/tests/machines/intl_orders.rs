@@ -1,0 +1,324 @@
+//! The machine of an international order, every command in every state.
+
+use purser_actors::id::RequestId;
+use purser_actors::intl_order::{Command, Details, EnteredCard, Event, Holder, IntlOrder, Rejection, Status};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Decision, Effect, Entity, table};
+use purser_actors::ledger::Transaction;
+use purser_actors::money::Cents;
+use purser_actors::operator::{Act, Audit, Role};
+use purser_actors::port::{Timestamp, month_end, months_later};
+use purser_storage::{Condition, Write, codec};
+
+use crate::sample::{CARD, EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+
+/// The lease that `ana` holds in `held`, and held in the other states.
+const LEASE: u64 = 2;
+const LATER: Timestamp = Timestamp(NOW.0 + 60_000);
+
+const TABLE: &str = "
+                -  queued     held        lapsed    ready     cancelled  rejected  expired
+claim           !  Claimed    !           Claimed   !         !          !         !
+release         !  !          Released    Released  !         !          !         !
+release_old     !  !          !           !         !         !          !         !
+release_other   !  !          !           Released  !         !          !         !
+release_admin   !  !          Released    Released  !         !          !         !
+fulfil          !  !          Fulfilled   !         !         !          !         !
+fulfil_old      !  !          !           !         !         !          !         !
+fulfil_other    !  !          !           !         !         !          !         !
+reject          !  !          Rejected    !         !         !          !         !
+reject_plain    !  Rejected   Rejected    Rejected  !         !          !         !
+reject_other    !  Rejected   !           Rejected  !         !          !         !
+reject_admin    !  Rejected   Rejected    Rejected  !         !          !         !
+cancel          !  Cancelled  !           !         !         !          !         !
+reveal          !  !          !           !         Revealed  !          !         !
+end_lease       !  =          LeaseEnded  =         =         =          =         =
+end_lease_old   !  =          =           =         =         =          =         =
+overdue         !  Overdue    Overdue     Overdue   =         =          =         =
+expire          !  =          =           =         Expired   =          =         =
+forgotten       !  =          =           =         =         =          =         =
+";
+
+fn act(by: &str, role: Role) -> Act {
+    Act {
+        by: by.into(),
+        role,
+        request: RequestId(9),
+    }
+}
+
+fn ana() -> Act {
+    act("ana", Role::Operator)
+}
+
+fn details() -> Details {
+    Details {
+        last4: "4242".into(),
+        exp_month: 12,
+        exp_year: 2031,
+    }
+}
+
+fn entered() -> Box<EnteredCard> {
+    Box::new(EnteredCard {
+        details: details(),
+        number: vec![1; 40],
+        cvv: vec![2; 40],
+    })
+}
+
+pub(crate) fn commands() -> Vec<(&'static str, Command)> {
+    let (ben, chief) = (act("ben", Role::Operator), act("chief", Role::Administrator));
+    let release = |act, lease| Command::Release { act, lease };
+    let fulfil = |act, lease| Command::Fulfil {
+        act,
+        lease,
+        card: entered(),
+    };
+    let reject = |act, lease| Command::Reject {
+        act,
+        lease,
+        reason: "no".into(),
+    };
+    let end = |lease| Command::EndLease { effect: EFFECT, lease };
+    vec![
+        (
+            "claim",
+            Command::Claim {
+                act: ana(),
+                life_ms: 60_000,
+            },
+        ),
+        ("release", release(ana(), LEASE)),
+        ("release_old", release(ana(), LEASE - 1)),
+        ("release_other", release(ben.clone(), LEASE)),
+        ("release_admin", release(chief.clone(), LEASE)),
+        ("fulfil", fulfil(ana(), LEASE)),
+        ("fulfil_old", fulfil(ana(), LEASE - 1)),
+        ("fulfil_other", fulfil(ben.clone(), LEASE)),
+        ("reject", reject(ana(), Some(LEASE))),
+        ("reject_plain", reject(ana(), None)),
+        ("reject_other", reject(ben, None)),
+        ("reject_admin", reject(chief, None)),
+        ("cancel", Command::Cancel),
+        ("reveal", Command::Reveal),
+        ("end_lease", end(LEASE)),
+        ("end_lease_old", end(LEASE - 1)),
+        ("overdue", Command::Overdue { effect: EFFECT }),
+        ("expire", Command::Expire { effect: EFFECT }),
+        ("forgotten", Command::Forgotten { effect: EFFECT }),
+    ]
+}
+
+/// An order in every state; claimed both ways.
+pub(crate) fn orders() -> Vec<IntlOrder> {
+    let holder = Holder {
+        by: "ana".into(),
+        until: LATER,
+    };
+    let order = |status| IntlOrder {
+        owner: WALLET,
+        charge: charge(),
+        amount: Cents::new(5_00),
+        label: Some("<b>trip</b>\u{1b}[2J".into()),
+        created_at: NOW,
+        updated_at: NOW,
+        overdue: false,
+        lease: LEASE,
+        status,
+    };
+    vec![
+        order(Status::Queued),
+        order(Status::Claimed(Some(holder))),
+        order(Status::Claimed(None)),
+        order(Status::Ready(details())),
+        order(Status::Cancelled),
+        order(Status::Rejected { reason: "no".into() }),
+        order(Status::Expired(details())),
+    ]
+}
+
+pub(crate) fn events() -> Vec<Event> {
+    let holder = Holder {
+        by: "ana".into(),
+        until: LATER,
+    };
+    vec![
+        Event::Ordered {
+            owner: WALLET,
+            charge: charge(),
+            amount: Cents::new(5_00),
+            label: None,
+            at: NOW,
+        },
+        Event::Claimed(holder, NOW),
+        Event::LeaseEnded(NOW),
+        Event::Released(NOW),
+        Event::Fulfilled(details(), NOW),
+        Event::Cancelled(NOW),
+        Event::Rejected("no".into(), NOW),
+        Event::Overdue {
+            claimed: false,
+            at: NOW,
+        },
+        Event::Overdue { claimed: true, at: NOW },
+        Event::Revealed(NOW),
+        Event::Expired(NOW),
+    ]
+}
+
+fn decide(order: &IntlOrder, name: &str) -> Decision<IntlOrder> {
+    let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
+    IntlOrder::decide(Some(order), &CARD, command, &at(NOW)).unwrap()
+}
+
+#[test]
+fn case_31_every_command_in_every_state_does_what_the_table_says() {
+    // Aim: nineteen commands in eight states; final states refuse everything but timers, which end without a word.
+    let states: Vec<_> = std::iter::once(None).chain(orders().into_iter().map(Some)).collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());
+    assert_eq!(lines.clone().count(), commands().len());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let decided = IntlOrder::decide(state.as_ref(), &CARD, command.clone(), &at(NOW));
+            let met = status(state.as_ref());
+            match decided {
+                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Err(_) => assert_eq!(*expected, "!", "{name} in {met}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
+    // Aim: an operator learns what to do next; an old number never fulfils, however often the order was claimed since.
+    let states = orders();
+    let refused = |order: &IntlOrder, name: &str| {
+        let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
+        IntlOrder::decide(Some(order), &CARD, command, &at(NOW)).unwrap_err()
+    };
+    assert!(matches!(refused(&states[1], "claim"), Rejection::Held(holder) if holder.by == "ana"));
+    for name in ["fulfil_old", "fulfil_other"] {
+        assert_eq!(refused(&states[1], name), Rejection::OldLease(LEASE), "{name}");
+    }
+    for state in [&states[0], &states[2]] {
+        assert_eq!(refused(state, "fulfil"), Rejection::OldLease(LEASE));
+    }
+    assert_eq!(refused(&states[2], "cancel"), Rejection::State("claimed"));
+    let again = decide(&states[2], "claim");
+    assert_eq!(again.reply().unwrap().number, LEASE + 1);
+    assert_eq!(again.reply().unwrap().until, LATER);
+    let claimed = fold(Some(states[2].clone()), &CARD, again.events());
+    assert_eq!(refused(&claimed, "fulfil"), Rejection::OldLease(LEASE + 1));
+}
+
+#[test]
+fn who_cancels_or_rejects_gets_the_whole_charge_back_once() {
+    // Aim: amount and fee go back together, to the owner, and the order leaves the queue; both states of a claim.
+    let states = orders();
+    for (order, name) in [
+        (&states[0], "cancel"),
+        (&states[0], "reject_plain"),
+        (&states[1], "reject"),
+    ] {
+        let decision = decide(order, name);
+        assert_eq!(work(&decision), ["credit"], "{name}");
+        let Work::Credit { amount, account, .. } = decision.effects()[0].work else {
+            panic!("{:?}", decision.effects());
+        };
+        assert_eq!((amount, account), (order.charge.charged, WALLET));
+        let row = table::queued(NOW, CARD);
+        assert!(decision.conditions().contains(&Condition::Present(row.clone())));
+        assert!(decision.writes().contains(&Write::Delete { key: row }));
+        let posted = rows(&decision, table::LEDGER);
+        let posted: Transaction = codec::decode(&posted[0]).unwrap();
+        assert_eq!(posted.postings.iter().map(|p| p.atomic).sum::<i128>(), 0);
+    }
+}
+
+/// What a decision writes into a table.
+fn rows(decision: &Decision<IntlOrder>, name: u8) -> Vec<Vec<u8>> {
+    let put = |write: &Write| match write {
+        Write::Put { key, value, .. } if key[0] == name => Some(value.clone()),
+        _ => None,
+    };
+    decision.writes().iter().filter_map(put).collect()
+}
+
+#[test]
+fn what_operators_do_is_written_down_with_it() {
+    // Aim: who, what, which and by which request, in the batch of the act itself; timers and holders leave no such row.
+    for (order, name, what) in [
+        (0, "claim", Some("intl_order.claim")),
+        (1, "release", Some("intl_order.release")),
+        (1, "fulfil", Some("intl_order.fulfil")),
+        (1, "reject", Some("intl_order.reject")),
+        (0, "cancel", None),
+        (1, "end_lease", None),
+        (3, "reveal", None),
+    ] {
+        let audits = rows(&decide(&orders()[order], name), table::AUDIT);
+        let audits: Vec<Audit> = audits.iter().map(|row| codec::decode(row).unwrap()).collect();
+        let told: Vec<_> = audits
+            .iter()
+            .map(|a| (a.what.as_str(), a.subject.clone(), a.act.clone()))
+            .collect();
+        let expected: Vec<_> = what.map(|what| (what, CARD.to_string(), ana())).into_iter().collect();
+        assert_eq!(told, expected, "{name}");
+        assert_eq!(
+            audits.iter().filter_map(|a| a.words.as_deref()).count(),
+            usize::from(name == "reject")
+        );
+    }
+}
+
+#[test]
+fn an_entered_card_goes_to_the_vault_and_nowhere_else() {
+    // Aim: number and CVV are rows of their own; neither snapshot nor view knows them; labels are inert.
+    let held = orders().remove(1);
+    let decision = decide(&held, "fulfil");
+    assert_eq!(rows(&decision, table::VAULT), [vec![1; 40]]);
+    assert_eq!(rows(&decision, table::CVV), [vec![2; 40]]);
+    assert!(decision.conditions().contains(&Condition::Absent(table::vault(CARD))));
+    let ready = fold(Some(held), &CARD, decision.events());
+    let shown = ready.view(&CARD).to_json();
+    assert!(shown.contains("\"last4\":\"4242\""), "{shown}");
+    assert!(!shown.contains('<') && !shown.contains('\u{1b}'), "{shown}");
+}
+
+#[test]
+fn a_card_ends_with_its_printed_expiry_or_after_six_months() {
+    // Aim: whichever is sooner, by the calendar; then, and not before, the CVV's key is destroyed and its row goes.
+    let due = |year, month| {
+        let card = Box::new(EnteredCard {
+            details: Details {
+                exp_year: year,
+                exp_month: month,
+                ..details()
+            },
+            ..*entered()
+        });
+        let command = Command::Fulfil {
+            act: ana(),
+            lease: LEASE,
+            card,
+        };
+        let decision = IntlOrder::decide(Some(&orders()[1]), &CARD, command, &at(NOW)).unwrap();
+        let timers = rows(&decision, table::TIMER);
+        let timer: Effect = codec::decode(&timers[0]).unwrap();
+        assert_eq!(timer.work, Work::ExpireIntl(CARD));
+        timer.next_at
+    };
+    // NOW is 2024-10-04.
+    assert_eq!(due(2031, 12), months_later(NOW, 6));
+    assert_eq!(due(2024, 12), Timestamp(1_735_689_600_000)); // 2025-01-01T00:00:00Z
+    assert_eq!(month_end(2026, 2), Timestamp(1_772_323_200_000)); // 2026-03-01T00:00:00Z
+    let expired = decide(&orders()[3], "expire");
+    assert_eq!(work(&expired), ["forget_cvv"]);
+    let forgotten = decide(&orders()[6], "forgotten");
+    assert!(forgotten.writes().contains(&Write::Delete { key: table::cvv(CARD) }));
+}

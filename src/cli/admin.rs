@@ -1,0 +1,281 @@
+//! `purser admin`: what an operator does, over the API at the operator's own address.
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::path::PathBuf;
+
+use reqwest::Url;
+use serde_json::{Value, json};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::remote::{Answer, Remote, at, parse_url};
+use super::{CliError, serve, terminal};
+use crate::http::operator::{hash_of, new_token};
+use crate::service::DataDir;
+use crate::system::SystemEntropy;
+
+/// Act for the operator: freeze accounts, fulfil international orders, look at stuck work
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The operator's address. Default: http:// and operator.listen of the settings
+    #[arg(long, value_name = "URL", global = true)]
+    pub at: Option<String>,
+    /// A file with your token. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
+    #[arg(long, value_name = "FILE", global = true)]
+    pub token_file: Option<PathBuf>,
+    /// Settings of the service
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+    /// The service's data directory
+    #[arg(long, value_name = "DIR", global = true)]
+    pub data: Option<PathBuf>,
+    /// What to do
+    #[command(subcommand)]
+    pub act: Act,
+}
+
+/// What an operator does.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Act {
+    /// Stop an account: it buys and reads nothing
+    Freeze {
+        /// The exact address
+        wallet: String,
+        /// What its holder is told
+        #[arg(long)]
+        message: String,
+    },
+    /// Let an account go
+    Unfreeze {
+        /// The exact address
+        wallet: String,
+    },
+    /// International orders
+    #[command(subcommand)]
+    Intl(Intl),
+    /// Work that waits for a person, and payments whose outcome is not known
+    Stuck,
+    /// Try stuck work once more, now
+    Retry {
+        /// As `purser admin stuck` names it
+        effect_id: String,
+    },
+    /// What was done, the oldest first
+    Audit {
+        /// `next_after` of the page before
+        #[arg(long)]
+        after: Option<String>,
+    },
+    /// Operators' tokens
+    #[command(subcommand)]
+    Token(Token),
+}
+
+/// What is done with international orders.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Intl {
+    /// Orders that are still open, overdue ones first, then the oldest
+    List,
+    /// Take an order
+    Claim {
+        /// The order
+        card_id: String,
+    },
+    /// Put an order back
+    Release {
+        /// The order
+        card_id: String,
+        /// The number that `claim` gave
+        #[arg(long)]
+        lease: u64,
+    },
+    /// Enter the card: number, expiry (MM/YYYY) and CVV are read from standard input, a line each
+    Fulfil {
+        /// The order
+        card_id: String,
+        /// The number that `claim` gave
+        #[arg(long)]
+        lease: u64,
+    },
+    /// Refuse an order; the whole charge is credited
+    Reject {
+        /// The order
+        card_id: String,
+        /// What its holder is told
+        #[arg(long)]
+        reason: String,
+        /// The number that `claim` gave, if the order is claimed
+        #[arg(long)]
+        lease: Option<u64>,
+    },
+}
+
+/// What is done with tokens.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Token {
+    /// Make a token; it is shown once
+    Create {
+        /// Whose
+        name: String,
+        /// administrator, operator, support or read-only
+        #[arg(long)]
+        role: String,
+    },
+    /// End a token
+    Revoke {
+        /// Whose
+        name: String,
+    },
+    /// Whose tokens there are
+    List,
+    /// Print a new token with its line for `[operator] tokens` of the settings; no service is asked
+    Generate {
+        /// Whose
+        name: String,
+        /// administrator, operator, support or read-only
+        #[arg(long)]
+        role: String,
+    },
+}
+
+/// Runs `purser admin`.
+///
+/// # Errors
+/// When the service refuses or cannot be reached.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    if let Act::Token(Token::Generate { name, role }) = &args.act {
+        return generate(name, role);
+    }
+    let desk = Desk::of(&args)?;
+    let answer = match args.act {
+        Act::Freeze { wallet, message } => {
+            let body = json!({"wallet": wallet, "message": message});
+            desk.post("/admin/freeze", body).await?
+        }
+        Act::Unfreeze { wallet } => desk.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
+        Act::Intl(act) => desk.intl(act).await?,
+        Act::Stuck => desk.get("/admin/stuck").await?,
+        Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        Act::Audit { after } => {
+            let query = after.map(|after| format!("?after={after}"));
+            desk.get(&format!("/admin/audit{}", query.unwrap_or_default())).await?
+        }
+        Act::Token(Token::Create { name, role }) => {
+            desk.post("/admin/tokens", json!({"name": name, "role": role})).await?
+        }
+        Act::Token(Token::Revoke { name }) => desk.post("/admin/tokens/revoke", json!({"name": name})).await?,
+        Act::Token(Token::List | Token::Generate { .. }) => desk.get("/admin/tokens").await?,
+    };
+    if !answer.is_success() {
+        return Err(answer.refusal());
+    }
+    terminal::json(&answer.body, true)
+}
+
+fn generate(name: &str, role: &str) -> Result<(), CliError> {
+    let role: purser_actors::operator::Role = role
+        .parse()
+        .map_err(|e: purser_actors::operator::NotARole| CliError::Usage(e.to_string()))?;
+    let token = new_token(&SystemEntropy);
+    let hash = hex::encode(hash_of(token.expose_secret()));
+    terminal::result(token.expose_secret())?;
+    let line = toml::Table::from_iter([
+        ("name".to_owned(), toml::Value::from(name)),
+        ("role".to_owned(), toml::Value::from(role.name())),
+        ("sha256".to_owned(), toml::Value::from(hash)),
+    ]);
+    terminal::progress(&format!("for [operator] tokens: {}", toml::Value::from(line)));
+    Ok(())
+}
+
+/// The operator's API, and who asks it.
+struct Desk {
+    remote: Remote,
+    url: Url,
+    token: Zeroizing<String>,
+}
+
+impl Desk {
+    fn of(args: &Args) -> Result<Self, CliError> {
+        let settings = serve::Args {
+            config: args.config.clone(),
+            listen: None,
+            data: args.data.clone(),
+        };
+        let config = settings.settings()?;
+        let url = match (&args.at, config.operator.listen) {
+            (Some(url), _) => parse_url(url)?,
+            (None, Some(listen)) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
+            (None, _) => return Err(CliError::Usage("say where the service is, with --at URL".to_owned())),
+        };
+        let token = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
+            (Some(path), _) => read(path)?,
+            (None, Ok(token)) => Zeroizing::new(token),
+            (None, Err(_)) => read(&DataDir::at(&config.data_dir).operator_token())?,
+        };
+        Ok(Self {
+            remote: Remote::new()?,
+            url,
+            token: Zeroizing::new(token.trim().to_owned()),
+        })
+    }
+
+    async fn get(&self, path: &str) -> Result<Answer, CliError> {
+        let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
+        self.remote
+            .get(&at(&self.url, path)?, &[("authorization", &bearer)])
+            .await
+    }
+
+    async fn post(&self, path: &str, body: Value) -> Result<Answer, CliError> {
+        self.remote.post_as(&self.token, &at(&self.url, path)?, &body).await
+    }
+
+    async fn intl(&self, act: Intl) -> Result<Answer, CliError> {
+        let (path, body) = match act {
+            Intl::List => return self.get("/admin/intl-orders").await,
+            Intl::Claim { card_id } => ("claim", json!({"card_id": card_id})),
+            Intl::Release { card_id, lease } => ("release", json!({"card_id": card_id, "lease": lease})),
+            Intl::Fulfil { card_id, lease } => ("fulfil", card(&card_id, lease)?),
+            Intl::Reject { card_id, reason, lease } => {
+                let body = json!({"card_id": card_id, "reason": reason, "lease": lease});
+                ("reject", body)
+            }
+        };
+        self.post(&format!("/admin/intl-orders/{path}"), body).await
+    }
+}
+
+fn read(path: &std::path::Path) -> Result<Zeroizing<String>, CliError> {
+    let text = std::fs::read_to_string(path).map_err(|source| CliError::Io {
+        what: format!("the token in {}", path.display()),
+        source,
+    })?;
+    Ok(Zeroizing::new(text))
+}
+
+/// Never from the command line, which every process of the machine can read.
+fn card(card_id: &str, lease: u64) -> Result<Value, CliError> {
+    let asked = std::io::stdin().is_terminal();
+    let line = |what: &str| -> Result<Zeroizing<String>, CliError> {
+        if asked {
+            terminal::progress(&format!("{what}:"));
+        }
+        let mut text = String::new();
+        let read = std::io::stdin().lock().read_line(&mut text);
+        read.map_err(|source| CliError::Io {
+            what: "standard input".to_owned(),
+            source,
+        })?;
+        let kept = text.chars().filter(|c| !c.is_whitespace()).collect();
+        text.zeroize();
+        Ok(Zeroizing::new(kept))
+    };
+    let (number, expiry, cvv) = (line("card number")?, line("expiry, MM/YYYY")?, line("CVV")?);
+    let wrong = || CliError::Usage("the expiry is MM/YYYY".to_owned());
+    let (month, year) = expiry.split_once('/').ok_or_else(wrong)?;
+    let month: u8 = month.parse().map_err(|_| wrong())?;
+    let year: u16 = year.parse().map_err(|_| wrong())?;
+    Ok(json!({
+        "card_id": card_id, "lease": lease, "card_number": *number, "exp_month": month, "exp_year": year, "cvv": *cvv,
+    }))
+}

@@ -1,0 +1,178 @@
+//! International cards: `GET /order-intl-card` (paid) and `POST /cancel-intl-order`. They are read with the other cards.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{HeaderMap, StatusCode, Uri};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::CardId;
+use purser_actors::intl_order::Rejection;
+use purser_actors::kernel::View;
+use purser_actors::money::Cents;
+use purser_actors::product::Purchase;
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use super::account::{Holder, active};
+use super::caller::{Claims, MaybeBearer};
+use super::cards::{of_another, unknown};
+use super::error::ApiError;
+use super::query::Query;
+use super::{json, shapes};
+use crate::checkout::{Call, Checkout};
+use crate::config::Product;
+
+/// What these routes need.
+pub struct IntlCards {
+    /// Sells them.
+    pub checkout: Arc<Checkout>,
+    /// Range of amounts.
+    pub product: Product,
+    /// Reads and cancels orders.
+    pub engine: Engine,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(order_intl_card, cancel_intl_order))]
+pub struct Api;
+
+/// The routes.
+pub fn router(cards: Arc<IntlCards>) -> Router {
+    Router::new()
+        .route("/order-intl-card", get(order_intl_card))
+        .route("/cancel-intl-order", post(cancel_intl_order))
+        .with_state(cards)
+}
+
+/// Characters of a label, at most.
+const LABEL_MAX: usize = 100;
+
+/// Order an international prepaid card
+///
+/// Paid. An operator makes the card within 24 hours: follow it with `GET /get-card-data`. While it is `queued` it can be
+/// cancelled with `POST /cancel-intl-order`.
+#[utoipa::path(get, path = "/order-intl-card", tag = "Cards",
+    params(("amount" = String, Query, description = "Whole US dollars to load.", example = "100"),
+        ("label" = Option<String>, Query, description = "Your own name for the card, at most 100 characters.")),
+    responses((status = 200, description = "Ordered: `auth` (for the call that paid first), `user_id`, `intl_card_order`. Or `status: credited`.", body = shapes::PaidOrder),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+        (status = 400, description = "A parameter is missing, malformed or out of range."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
+        (status = 409, description = "The payment was made for another request."),
+        (status = 429, description = "Too many requests."),
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+async fn order_intl_card(
+    State(cards): State<Arc<IntlCards>>,
+    MaybeBearer(bearer): MaybeBearer,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["amount", "label"])?;
+    let amount = whole_dollars(query.amount(&cards.product)?)?;
+    let label = label(&query)?;
+    let call = Call {
+        headers: &headers,
+        bearer: &bearer,
+        target: uri.path_and_query().map_or("/order-intl-card", |p| p.as_str()),
+        route: "/order-intl-card",
+        purchase: Purchase::IntlCard { amount, label },
+        fee_rate: None,
+        description: format!("International prepaid card, {amount} USD"),
+        html: false,
+    };
+    cards.checkout.run(call).await
+}
+
+fn whole_dollars(amount: Cents) -> Result<Cents, ApiError> {
+    if amount.get().is_multiple_of(100) {
+        return Ok(amount);
+    }
+    let error = "`amount` must be whole dollars.";
+    Err(ApiError::parameter("amount_invalid", "amount", error))
+}
+
+/// Any text: it is shown inert wherever it is shown.
+fn label(query: &Query) -> Result<Option<String>, ApiError> {
+    let label = query.get("label").filter(|label| !label.is_empty());
+    if label.is_some_and(|label| label.chars().count() > LABEL_MAX) {
+        let error = format!("`label` is longer than {LABEL_MAX} characters.");
+        return Err(ApiError::parameter("parameter_invalid", "label", error));
+    }
+    Ok(label.map(str::to_owned))
+}
+
+/// What `POST /cancel-intl-order` takes.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Cancel {
+    /// From `GET /order-intl-card`.
+    card_id: String,
+}
+
+/// Cancel an international card order
+///
+/// Only while it is `queued`. The whole charge, fee included, goes to the account's balance.
+#[utoipa::path(post, path = "/cancel-intl-order", tag = "Cards", security(("bearer" = [])), request_body = inline(Cancel),
+    responses((status = 200, description = "`card_id`, `message`.", body = shapes::Cancelled),
+        (status = 400, description = "`card_id` is missing."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's order, or a frozen account."),
+        (status = 404, description = "No such order."),
+        (status = 409, description = "It is not queued any more."),
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+async fn cancel_intl_order(
+    State(cards): State<Arc<IntlCards>>,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let wanted: Cancel = json::read(body, cards.max_body_bytes, cards.body_timeout).await?;
+    active(&cards.engine, &claims).await?;
+    let id: CardId = wanted.card_id.parse().map_err(|_| unknown())?;
+    own_order(&cards, &claims, id).await?;
+    let told = match cards.engine.cancel_intl(id).await {
+        Ok(()) => cancelled(id, Ok(())),
+        Err(Denied::Rejected(why)) => cancelled(id, Err(&why)),
+        Err(_) => Err(ApiError::unavailable(
+            "unavailable",
+            "The engine could not answer now.",
+            1,
+        )),
+    };
+    told.map(|body| json::private(json::bytes_as_json(body.to_json())))
+}
+
+/// The answer to a cancellation.
+fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<View, ApiError> {
+    match told {
+        Ok(()) => Ok(View::new().text("card_id", id).text(
+            "message",
+            "The order is cancelled. The whole charge is credited to the account balance.",
+        )),
+        Err(_) => Err(ApiError::new(
+            StatusCode::CONFLICT,
+            "not_cancellable",
+            "Only an order that is queued can be cancelled.",
+        )
+        .hint("GET /get-card-data tells where it stands.")),
+    }
+}
+
+async fn own_order(cards: &IntlCards, claims: &Claims, id: CardId) -> Result<(), ApiError> {
+    let order = cards.engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
+    let order = order.ok_or_else(unknown)?;
+    if order.owner != claims.wallet {
+        return Err(of_another());
+    }
+    Ok(())
+}

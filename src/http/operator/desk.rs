@@ -1,0 +1,197 @@
+//! Accounts, stuck work, and what was done before.
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use purser_actors::engine::{Denied, Doubt, Place};
+use purser_actors::id::{EffectId, Wallet};
+use purser_actors::kernel::{Effect, View};
+use purser_actors::operator::{Act, Audit, Task};
+use purser_actors::port::Timestamp;
+use serde::Deserialize;
+
+use super::{Admin, Shared, not_now};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+/// Characters of a message, at most.
+const MESSAGE_MAX: usize = 500;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Freeze {
+    wallet: String,
+    message: String,
+}
+
+pub(super) async fn post_freeze(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Freeze).await?;
+    let wanted: Freeze = admin.body(body).await?;
+    if !(1..=MESSAGE_MAX).contains(&wanted.message.chars().count()) {
+        let error = format!("`message` is for the holder: 1 to {MESSAGE_MAX} characters.");
+        return Err(ApiError::parameter("parameter_invalid", "message", error));
+    }
+    set_frozen(&admin, &wanted.wallet, Some(wanted.message), act).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unfreeze {
+    wallet: String,
+}
+
+pub(super) async fn post_unfreeze(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Unfreeze = admin.body(body).await?;
+    set_frozen(&admin, &wanted.wallet, None, act).await
+}
+
+async fn set_frozen(admin: &Admin, wallet: &str, message: Option<String>, act: Act) -> Result<Response, ApiError> {
+    let wallet: Wallet = wallet
+        .parse()
+        .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", "`wallet` is not an address."))?;
+    // A typing error must not bring an account into being and leave the right one as it is.
+    let account = admin.engine.account(&wallet).await.map_err(|_| ApiError::internal())?;
+    if account.is_none() {
+        return Err(ApiError::not_found("account_unknown", "There is no such account."));
+    }
+    let view = View::new()
+        .text("wallet", wallet)
+        .flag("frozen", message.is_some())
+        .maybe("message", message.as_deref());
+    let told = admin.engine.set_frozen(wallet, message, Some(act)).await;
+    told.map_err(|_| not_now())?;
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+pub(super) async fn get_stuck(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    Query::parse(query.as_deref(), &[])?;
+    let stuck = admin.engine.stuck().await.map_err(|_| ApiError::internal())?;
+    let now = admin.clock.now().0;
+    let effects: Vec<String> = stuck.effects.iter().map(|e| effect(e, now).to_json()).collect();
+    let unknown: Vec<String> = stuck.unknown.iter().map(|d| doubt(d, now).to_json()).collect();
+    let body = format!(
+        "{{\"effects\":[{}],\"unknown_payments\":[{}]}}",
+        effects.join(","),
+        unknown.join(",")
+    );
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+fn effect(effect: &Effect, now: u64) -> View {
+    View::new()
+        .text("effect_id", effect.id)
+        .text("work", effect.work.name())
+        .text("subject", effect.work.subject())
+        .text("request_id", effect.origin)
+        .integer("age_seconds", now.saturating_sub(effect.created_at.0) / 1_000)
+        .integer("attempts", u64::from(effect.attempts))
+        .maybe("last_error", effect.last_error.as_deref())
+        .time("created_at", effect.created_at)
+}
+
+fn doubt(doubt: &Doubt, now: u64) -> View {
+    View::new()
+        .text("payment_id", doubt.payment)
+        .text("effect_id", doubt.effect.id)
+        .text("work", doubt.effect.work.name())
+        .integer("age_seconds", now.saturating_sub(doubt.since.0) / 1_000)
+        .integer("attempts", u64::from(doubt.effect.attempts))
+        .maybe("last_error", doubt.effect.last_error.as_deref())
+        .time("since", doubt.since)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Retry {
+    effect_id: String,
+}
+
+pub(super) async fn post_retry(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Retry = admin.body(body).await?;
+    let unknown = || ApiError::not_found("effect_unknown", "There is no such work, or it is done.");
+    let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    match admin.engine.retry(id, &act).await {
+        Ok(()) => {
+            let view = View::new().text("effect_id", id).flag("retrying", true);
+            Ok(json::private(json::bytes_as_json(view.to_json())))
+        }
+        Err(Denied::Used) => Err(unknown()),
+        Err(Denied::Rejected(())) => Err(ApiError::new(
+            StatusCode::CONFLICT,
+            "effect_not_stuck",
+            "This work is under way and is tried again by itself.",
+        )),
+        Err(_) => Err(not_now()),
+    }
+}
+
+pub(super) async fn get_audit(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let after =
+        match query.get("after") {
+            None => None,
+            Some(text) => Some(place(text).ok_or_else(|| {
+                ApiError::parameter("parameter_invalid", "after", "`after` is not from a page before.")
+            })?),
+        };
+    let found = admin
+        .engine
+        .audits(after, limit)
+        .await
+        .map_err(|_| ApiError::internal())?;
+    let next = found.last().map(|((at, id), _)| format!("{:x}-{id:x}", at.0));
+    let shown: Vec<String> = found.iter().map(|(_, audit)| done(audit).to_json()).collect();
+    let next = next.map_or_else(|| "null".to_owned(), |next| format!("\"{next}\""));
+    let body = format!("{{\"acts\":[{}],\"next_after\":{next}}}", shown.join(","));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+fn place(text: &str) -> Option<Place> {
+    let (at, id) = text.split_once('-')?;
+    let at = u64::from_str_radix(at, 16).ok()?;
+    Some((Timestamp(at), u128::from_str_radix(id, 16).ok()?))
+}
+
+fn done(audit: &Audit) -> View {
+    View::new()
+        .time("at", audit.at)
+        .text("by", &audit.act.by)
+        .text("role", audit.act.role)
+        .text("what", &audit.what)
+        .text("subject", &audit.subject)
+        .maybe("words", audit.words.as_deref())
+        .text("request_id", audit.act.request)
+}

@@ -1,0 +1,285 @@
+//! The queue of international orders: look, claim, release, fulfil, reject.
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use purser_actors::engine::{Denied, Queued};
+use purser_actors::id::CardId;
+use purser_actors::intl_order::{Details, EnteredCard, IntlOrder, Rejection, Status};
+use purser_actors::kernel::{Entity, View};
+use purser_actors::operator::Task;
+use purser_actors::port::month_end;
+use serde::Deserialize;
+
+use super::{Admin, Shared, not_now};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+use crate::secret::Secret;
+use crate::vault::CardNumber;
+
+/// Characters of a reason, at most.
+const REASON_MAX: usize = 500;
+
+pub(super) async fn get_queue(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let after = match query.get("starting_after") {
+        None => None,
+        Some(text) => Some(text.parse::<CardId>().map_err(|_| unknown())?),
+    };
+    let queue = admin.engine.intl_queue(after, limit).await;
+    let (orders, more) = queue.map_err(|_| ApiError::internal())?;
+    let now = admin.clock.now().0;
+    let shown: Vec<String> = orders.iter().map(|order| listed(order, now).to_json()).collect();
+    let body = format!("{{\"orders\":[{}],\"has_more\":{more}}}", shown.join(","));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+fn listed(queued: &Queued, now: u64) -> View {
+    let Queued { id, order } = queued;
+    let view = View::new()
+        .text("card_id", id)
+        .text("status", order.status())
+        .text("user_id", order.owner.user_id())
+        .number("usd_amount", order.amount.decimal())
+        .maybe("label", order.label.as_deref())
+        .flag("overdue", order.overdue)
+        .integer("age_seconds", now.saturating_sub(order.created_at.0) / 1_000)
+        .integer("lease", order.lease)
+        .maybe("held_by", order.holder().map(|holder| holder.by.as_str()));
+    let view = match order.holder() {
+        Some(holder) => view.time("held_until", holder.until),
+        None => view.maybe("held_until", None::<&str>),
+    };
+    view.time("created_at", order.created_at)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Claim {
+    card_id: String,
+}
+
+pub(super) async fn post_claim(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Claim = admin.body(body).await?;
+    let id = known(&admin, &wanted.card_id).await?.0;
+    let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
+    let lease = lease.map_err(refused)?;
+    let view = View::new().text("card_id", id).text("status", "claimed");
+    Ok(answer(
+        view.integer("lease", lease.number).time("held_until", lease.until),
+    ))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Release {
+    card_id: String,
+    lease: u64,
+}
+
+pub(super) async fn post_release(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Release = admin.body(body).await?;
+    let id = known(&admin, &wanted.card_id).await?.0;
+    let released = admin.engine.release_intl(id, act, wanted.lease).await;
+    released.map_err(refused)?;
+    Ok(answer(View::new().text("card_id", id).text("status", "queued")))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reject {
+    card_id: String,
+    lease: Option<u64>,
+    reason: String,
+}
+
+pub(super) async fn post_reject(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Reject = admin.body(body).await?;
+    if !(1..=REASON_MAX).contains(&wanted.reason.chars().count()) {
+        let error = format!("`reason` is for the holder: 1 to {REASON_MAX} characters.");
+        return Err(ApiError::parameter("parameter_invalid", "reason", error));
+    }
+    let id = known(&admin, &wanted.card_id).await?.0;
+    let rejected = admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await;
+    rejected.map_err(refused)?;
+    Ok(answer(View::new().text("card_id", id).text("status", "rejected")))
+}
+
+/// No `Debug`: it holds the number in plain until it is sealed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fulfil {
+    card_id: String,
+    lease: u64,
+    card_number: String,
+    exp_month: u8,
+    exp_year: u16,
+    cvv: String,
+}
+
+pub(super) async fn post_fulfil(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Fulfil = admin.body(body).await?;
+    let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
+    let number = entered(&admin, number, wanted.exp_month, wanted.exp_year)?;
+    let (id, order) = known(&admin, &wanted.card_id).await?;
+    // Nothing is sealed for an order that cannot take it; the order itself decides once more.
+    may_fulfil(&order, &act.by, wanted.lease)?;
+    let (card, key) = sealed(&admin, id, &number, cvv).await?;
+    match admin.engine.fulfil_intl(id, act, wanted.lease, card).await {
+        Ok(()) => Ok(answer(
+            View::new()
+                .text("card_id", id)
+                .text("status", "ready")
+                .text("last4", number.last4()),
+        )),
+        Err(denied) => {
+            if matches!(denied, Denied::Rejected(_)) {
+                forget(&admin, key).await;
+            }
+            Err(refused(denied))
+        }
+    }
+}
+
+fn may_fulfil(order: &IntlOrder, by: &str, lease: u64) -> Result<(), ApiError> {
+    match (&order.status, order.holder()) {
+        (Status::Claimed(_), Some(holder)) if holder.by == by && lease == order.lease => Ok(()),
+        (Status::Queued | Status::Claimed(_), _) => Err(refused(Denied::Rejected(Rejection::OldLease(order.lease)))),
+        _ => Err(refused(Denied::Rejected(Rejection::State(order.status())))),
+    }
+}
+
+/// What the operator typed, with whatever a typing error can be found by.
+fn entered(admin: &Admin, number: Secret<String>, month: u8, year: u16) -> Result<CardNumber, ApiError> {
+    let wrong = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
+    if !(1..=12).contains(&month) {
+        return Err(wrong("exp_month", "`exp_month` is a month from 1 to 12."));
+    }
+    let now = admin.clock.now();
+    let far = now.plus_ms(20 * 366 * 86_400_000);
+    let end = month_end(year, month);
+    if end <= now || end > far {
+        return Err(wrong(
+            "exp_year",
+            "The card has expired, or ends more than 20 years from now.",
+        ));
+    }
+    let no_number = "`card_number` is not a card's number: 12 to 19 digits, of which the last checks the others.";
+    let number = CardNumber::new(number, month, year).map_err(|_| wrong("card_number", no_number))?;
+    if !number.has_check_digit() {
+        return Err(wrong("card_number", no_number));
+    }
+    Ok(number)
+}
+
+/// The sealed card, and the sealed CVV once more: whoever is refused destroys its key.
+async fn sealed(
+    admin: &Admin,
+    id: CardId,
+    number: &CardNumber,
+    cvv: Secret<String>,
+) -> Result<(EnteredCard, Vec<u8>), ApiError> {
+    let failed = |error: &dyn std::fmt::Display| {
+        tracing::error!(card = %id, %error, "a card could not be sealed");
+        ApiError::internal()
+    };
+    let digits = cvv.expose_secret();
+    if !(3..=4).contains(&digits.len()) || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(ApiError::parameter(
+            "parameter_invalid",
+            "cvv",
+            "`cvv` has 3 or 4 digits.",
+        ));
+    }
+    let cvvs = admin.cvvs.clone();
+    let cvv = tokio::task::spawn_blocking(move || cvvs.seal(id, &cvv)).await;
+    let cvv = cvv.map_err(|e| failed(&e))?.map_err(|e| failed(&e))?;
+    let details = Details {
+        last4: number.last4(),
+        exp_month: number.exp_month(),
+        exp_year: number.exp_year(),
+    };
+    let card = EnteredCard {
+        details,
+        number: admin.vault.seal(id, number).map_err(|e| failed(&e))?,
+        cvv: cvv.clone(),
+    };
+    Ok((card, cvv))
+}
+
+/// A key that stays behind opens nothing that anybody has; it is only litter.
+async fn forget(admin: &Admin, record: Vec<u8>) {
+    let cvvs = admin.cvvs.clone();
+    match tokio::task::spawn_blocking(move || cvvs.forget(&record)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "the key of a CVV that is not used stays behind"),
+        Err(error) => tracing::warn!(%error, "the key of a CVV that is not used stays behind"),
+    }
+}
+
+async fn known(admin: &Admin, text: &str) -> Result<(CardId, IntlOrder), ApiError> {
+    let id: CardId = text.parse().map_err(|_| unknown())?;
+    let order = admin.engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
+    order.map(|order| (id, order)).ok_or_else(unknown)
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("card_unknown", "There is no such order.")
+}
+
+fn answer(view: View) -> Response {
+    json::private(json::bytes_as_json(view.to_json()))
+}
+
+fn refused(denied: Denied<Rejection>) -> ApiError {
+    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    match denied {
+        Denied::Rejected(Rejection::State(status)) => conflict(
+            "order_not_open",
+            format!("The order is {status}, which does not take this."),
+        ),
+        Denied::Rejected(Rejection::Held(holder)) => {
+            conflict("order_held", format!("{} holds the order.", holder.by)).hint("Wait until the lease ends.")
+        }
+        Denied::Rejected(Rejection::OldLease(last)) => conflict(
+            "lease_old",
+            format!("This lease does not run; the last one has number {last}."),
+        )
+        .hint("Claim the order, and use the number of that lease."),
+        _ => not_now(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Operators' tokens: who has one, new ones, and the end of one.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id;
+use purser_actors::kernel::View;
+use purser_actors::operator::{AccessToken, Act, Role, Task};
+use purser_actors::port::{Clock, Entropy};
+use serde::Deserialize;
+
+use super::doors::{hash_of, new_token};
+use super::{Shared, not_now};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+use crate::secret::Secret;
+
+/// Characters of a name, at most.
+const NAME_MAX: usize = 64;
+
+pub(super) async fn get_tokens(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Trust).await?;
+    Query::parse(query.as_deref(), &[])?;
+    let stored = admin.engine.access_tokens().await.map_err(|_| ApiError::internal())?;
+    let configured = admin.doors.configured().map(|(name, role)| {
+        let view = View::new().text("name", name).text("role", role).flag("revoked", false);
+        view.text("from", "settings").to_json()
+    });
+    let stored = stored.iter().map(|token| {
+        let view = View::new().text("name", &token.name).text("role", token.role);
+        let view = view.flag("revoked", token.revoked).text("from", "store");
+        view.time("created_at", token.created_at).to_json()
+    });
+    let shown: Vec<String> = configured.chain(stored).collect();
+    let body = format!("{{\"tokens\":[{}]}}", shown.join(","));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Create {
+    name: String,
+    role: String,
+}
+
+pub(super) async fn post_token(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Trust).await?;
+    let wanted: Create = admin.body(body).await?;
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
+    if !(1..=NAME_MAX).contains(&wanted.name.len()) || !wanted.name.bytes().all(plain) {
+        let error = format!("`name` is 1 to {NAME_MAX} letters, digits or any of . - _ @.");
+        return Err(ApiError::parameter("parameter_invalid", "name", error));
+    }
+    let role: Role = wanted.role.parse().map_err(|e: purser_actors::operator::NotARole| {
+        ApiError::parameter("parameter_invalid", "role", e.to_string())
+    })?;
+    let taken = || ApiError::new(StatusCode::CONFLICT, "token_name_taken", "Another token has this name.");
+    if admin.doors.knows(&wanted.name) {
+        return Err(taken());
+    }
+    let token = new_token(&*admin.entropy);
+    let stored = AccessToken {
+        name: wanted.name,
+        role,
+        created_at: admin.clock.now(),
+        revoked: false,
+    };
+    let view = View::new().text("name", &stored.name).text("role", role);
+    match admin
+        .engine
+        .add_token(hash_of(token.expose_secret()), stored, &act)
+        .await
+    {
+        Ok(()) => {
+            let view = view.text("token", token.expose_secret());
+            Ok(json::private(json::bytes_as_json(view.to_json())))
+        }
+        Err(Denied::Used) => Err(taken()),
+        Err(_) => Err(not_now()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Revoke {
+    name: String,
+}
+
+pub(super) async fn post_revoke(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Trust).await?;
+    let wanted: Revoke = admin.body(body).await?;
+    if admin.doors.knows(&wanted.name) {
+        let error = "This token stands in the settings.";
+        return Err(
+            ApiError::new(StatusCode::CONFLICT, "token_in_settings", error).hint("Take it out there and restart.")
+        );
+    }
+    match admin.engine.revoke_token(&wanted.name, &act).await {
+        Ok(()) => {
+            let view = View::new().text("name", &wanted.name).flag("revoked", true);
+            Ok(json::private(json::bytes_as_json(view.to_json())))
+        }
+        Err(Denied::Used) => Err(ApiError::not_found("token_unknown", "No token has this name.")),
+        Err(_) => Err(not_now()),
+    }
+}
+
+/// The sandbox's first token: in a file that its owner alone reads, so that `purser admin` works beside the service.
+/// A token that was revoked stays so.
+///
+/// # Errors
+/// In words, when the file or the store fails.
+pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entropy: &dyn Entropy) -> Result<(), String> {
+    let token = match std::fs::read_to_string(file) {
+        Ok(text) => Secret::new(text.trim().to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let token = new_token(entropy);
+            let write = || {
+                let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+                writeln!(new, "{}", token.expose_secret())?;
+                new.sync_all()
+            };
+            write().map_err(|e: std::io::Error| format!("{}: {e}", file.display()))?;
+            token
+        }
+        Err(error) => return Err(format!("{}: {error}", file.display())),
+    };
+    let hash = hash_of(token.expose_secret());
+    if engine.access_token(&hash).await.map_err(|e| e.to_string())?.is_some() {
+        return Ok(());
+    }
+    let now = clock.now();
+    let stored = AccessToken {
+        // Its name is free even where an older file was lost.
+        name: format!("sandbox-{}", &hex::encode(hash)[..8]),
+        role: Role::Administrator,
+        created_at: now,
+        revoked: false,
+    };
+    let act = Act {
+        by: "start".to_owned(),
+        role: Role::Administrator,
+        request: id::RequestId::NONE,
+    };
+    let added = engine.add_token(hash, stored, &act).await;
+    added.map_err(|_| "the first token could not be stored".to_owned())
+}

@@ -1,0 +1,156 @@
+//! International cards.
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{Credentials, Credited, Exact};
+
+/// A paid order that was settled.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaidOrder {
+    /// It is in the queue.
+    Ordered(Ordered),
+    /// It could not be taken: the charge is on the balance.
+    Credited(Credited),
+}
+
+/// An international card ordered.
+#[derive(Deserialize, ToSchema)]
+pub struct Ordered {
+    /// For the call that paid first; a replay gets none.
+    pub auth: Option<Credentials>,
+    /// The payer's address in lower case.
+    pub user_id: String,
+    /// The order as it was made.
+    pub intl_card_order: NewOrder,
+    /// For `GET /get-payment`.
+    pub payment_id: String,
+}
+
+/// An order as it was made.
+#[derive(Deserialize, ToSchema)]
+pub struct NewOrder {
+    /// For `GET /get-card-data` and `POST /cancel-intl-order`.
+    pub card_id: String,
+    /// Dollars that the card will hold.
+    #[schema(value_type = Exact)]
+    pub on_card_usd_amount: Value,
+    /// Dollars paid, fees included.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
+    /// The caller's own name for it.
+    #[schema(required)]
+    pub label: Option<String>,
+    /// `queued`.
+    pub status: String,
+    /// RFC 3339.
+    pub created_at: String,
+}
+
+/// An order that was cancelled.
+#[derive(Deserialize, ToSchema)]
+pub struct Cancelled {
+    /// Its id.
+    pub card_id: String,
+    /// For people.
+    pub message: String,
+}
+
+/// An international card without its number.
+#[derive(Deserialize, ToSchema)]
+pub struct IntlCard {
+    /// Its id, from the order to the end.
+    pub card_id: String,
+    /// `queued`, `claimed`, `ready`, `cancelled`, `rejected` or `expired`.
+    pub status: String,
+    /// `Non-Reloadable International`.
+    pub card_type: String,
+    /// Dollars loaded.
+    #[schema(value_type = Exact)]
+    pub usd_amount: Value,
+    /// Dollars paid, fees included.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
+    /// Dollars of it that were fees.
+    #[schema(value_type = Exact)]
+    pub fees_paid: Value,
+    /// The caller's own name for it.
+    #[schema(required)]
+    pub label: Option<String>,
+    /// Of the number, once there is one.
+    #[schema(required)]
+    pub last4: Option<String>,
+    /// The operator's words, if it was rejected.
+    #[schema(required)]
+    pub rejection_reason: Option<String>,
+    /// Whether it was still open after 24 hours.
+    pub overdue: bool,
+    /// What paid for it.
+    pub payment_id: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+}
+
+/// One international card, with its number when it is ready.
+#[derive(Deserialize, ToSchema)]
+pub struct OneIntlCard {
+    /// Its id, from the order to the end.
+    pub card_id: String,
+    /// `queued`, `claimed`, `ready`, `cancelled`, `rejected` or `expired`.
+    pub status: String,
+    /// `Non-Reloadable International`.
+    pub card_type: String,
+    /// Dollars loaded.
+    #[schema(value_type = Exact)]
+    pub usd_amount: Value,
+    /// Dollars paid, fees included.
+    #[schema(value_type = Exact)]
+    pub charged_usd_amount: Value,
+    /// Dollars of it that were fees.
+    #[schema(value_type = Exact)]
+    pub fees_paid: Value,
+    /// The caller's own name for it.
+    #[schema(required)]
+    pub label: Option<String>,
+    /// Of the number, once there is one.
+    #[schema(required)]
+    pub last4: Option<String>,
+    /// The operator's words, if it was rejected.
+    #[schema(required)]
+    pub rejection_reason: Option<String>,
+    /// Whether it was still open after 24 hours.
+    pub overdue: bool,
+    /// What paid for it.
+    pub payment_id: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+    /// As `status`.
+    pub state: String,
+    /// When it is ready.
+    pub card_details: Option<IntlCardDetails>,
+}
+
+/// What is needed to use an international card.
+#[derive(Deserialize, ToSchema)]
+pub struct IntlCardDetails {
+    /// 12 to 19 digits.
+    pub card_number: String,
+    /// 1 to 12.
+    pub exp_month: u8,
+    /// Four digits.
+    pub exp_year: u16,
+    /// 3 or 4 digits.
+    pub cvv: String,
+    /// Null: nobody tells the service what is left.
+    #[schema(required)]
+    pub available_balance: Option<String>,
+    /// Null: these cards have no address of record here.
+    #[schema(required)]
+    pub billing_address: Option<String>,
+}

@@ -1,0 +1,40 @@
+//! The operator's side of the edge.
+
+use std::sync::Arc;
+
+use super::House;
+use crate::http::front::{Front, Inside};
+use crate::http::operator;
+use crate::http::rate::RateLimiter;
+use crate::metrics::Metrics;
+
+/// The same front around other routes, with a budget of its own: a busy public side keeps no operator out.
+pub(super) fn front(house: &House, public: &Inside, metrics: Metrics) -> Front {
+    let inside = Inside {
+        meter: metrics.requests.clone(),
+        routes: operator::router(Arc::new(metrics), Arc::new(admin(house))),
+        no_head: Vec::new(),
+        authenticator: Arc::new(operator::NoWallets),
+        limiter: Arc::new(RateLimiter::new(&house.config.limits)),
+        clock: public.clock.clone(),
+        entropy: public.entropy.clone(),
+        docs_version: public.docs_version.clone(),
+        open_to_pages: false,
+    };
+    Front::new(&house.config, inside)
+}
+
+fn admin(house: &House) -> operator::Admin {
+    let config = &house.config;
+    operator::Admin {
+        doors: operator::Doors::new(house.engine.clone(), config.operator.tokens.clone()),
+        engine: house.engine.clone(),
+        vault: house.world.vault.clone(),
+        cvvs: house.world.cvvs.clone(),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
+        lease_ms: config.operator.lease_seconds * 1_000,
+        max_body_bytes: config.server.max_body_bytes,
+        body_timeout: config.server.body_timeout(),
+    }
+}

@@ -1,0 +1,229 @@
+//! CVVs that operators enter: sealed records, each under a key of its own that is destroyed when the card ends.
+//!
+//! The records lie in the store, and so in its journal and its backups. The keys lie in a directory beside it, one file
+//! each (mode 0600), and nowhere else: once such a file is gone, no copy of the record opens any more. A record is
+//! `version (1) | key id (16) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305, bound to its card.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use purser_actors::id::CardId;
+use purser_actors::port::{BoxFuture, Entropy, PortError, Shredder};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::{RandomSource, VaultError};
+use crate::secret::Secret;
+
+const VERSION: u8 = 1;
+const KEY_ID: usize = 16;
+const NONCE: usize = 24;
+const KEY: usize = 32;
+
+/// Seals, opens and forgets CVVs.
+#[derive(Clone, Debug)]
+pub struct CvvVault(Arc<Inside>);
+
+#[derive(Debug)]
+struct Inside {
+    keys: PathBuf,
+    entropy: RandomSource,
+}
+
+impl CvvVault {
+    /// Over a directory of keys, which is made when it is missing.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn open(keys: &Path, entropy: Arc<dyn Entropy>) -> Result<Self, VaultError> {
+        DirBuilder::new().recursive(true).mode(0o700).create(keys)?;
+        Ok(Self(Arc::new(Inside {
+            keys: keys.to_owned(),
+            entropy: RandomSource(entropy),
+        })))
+    }
+
+    /// Seals a CVV of 3 or 4 digits under a new key, which is on the disk before this returns. Blocks.
+    ///
+    /// # Errors
+    /// [`VaultError::NotACard`] for other text; when the disk fails.
+    pub fn seal(&self, card: CardId, cvv: &Secret<String>) -> Result<Vec<u8>, VaultError> {
+        let digits = cvv.expose_secret().as_bytes();
+        if !(3..=4).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+            return Err(VaultError::NotACard("CVV"));
+        }
+        let (key, random) = (self.0.entropy.bytes(), self.0.entropy.bytes());
+        let id = self.0.entropy.bytes();
+        let mut record = vec![VERSION];
+        record.extend_from_slice(&id[..KEY_ID]);
+        let mut nonce = [0; NONCE];
+        nonce.copy_from_slice(&random[..NONCE]);
+        let aad = associated(&record, card);
+        let payload = Payload { msg: digits, aad: &aad };
+        let sealed = cipher(&key).encrypt(&XNonce::from(nonce), payload);
+        let sealed = sealed.map_err(|_| VaultError::Sealed("cipher"))?;
+        self.keep(&self.file(&id[..KEY_ID]), &key)?;
+        record.extend_from_slice(&nonce);
+        record.extend_from_slice(&sealed);
+        Ok(record)
+    }
+
+    /// Opens a card's record; `None` once its key is destroyed. Blocks.
+    ///
+    /// # Errors
+    /// [`VaultError::Sealed`] when it is damaged or another card's; when the disk fails.
+    pub fn open_cvv(&self, card: CardId, record: &[u8]) -> Result<Option<Secret<String>>, VaultError> {
+        let id = key_id(record)?;
+        let key = match std::fs::read(self.file(id)).map(Zeroizing::new) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let key: &[u8; KEY] = key.as_slice().try_into().map_err(|_| VaultError::Sealed("its key"))?;
+        let (header, rest) = record.split_at(1 + KEY_ID);
+        let (nonce, sealed) = rest
+            .split_first_chunk::<NONCE>()
+            .ok_or(VaultError::Sealed("truncated"))?;
+        let aad = associated(header, card);
+        let payload = Payload { msg: sealed, aad: &aad };
+        let mut plain = cipher(key)
+            .decrypt(&XNonce::from(*nonce), payload)
+            .map_err(|_| VaultError::Sealed("changed, or another card's"))?;
+        let digits = std::str::from_utf8(&plain).map(|digits| Secret::new(digits.to_owned()));
+        let digits = digits.map_err(|_| VaultError::Sealed("content"));
+        plain.zeroize();
+        digits.map(Some)
+    }
+
+    /// Destroys a record's key: overwritten, unlinked, and the directory synced. Once more is no error. Blocks.
+    ///
+    /// # Errors
+    /// When the disk fails.
+    pub fn forget(&self, record: &[u8]) -> Result<(), VaultError> {
+        let path = self.file(key_id(record)?);
+        match OpenOptions::new().write(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error.into()),
+            Ok(mut file) => {
+                file.write_all(&[0; KEY])?;
+                file.sync_all()?;
+            }
+        }
+        std::fs::remove_file(&path)?;
+        Ok(File::open(&self.0.keys)?.sync_all()?)
+    }
+
+    fn file(&self, id: &[u8]) -> PathBuf {
+        self.0.keys.join(hex::encode(id))
+    }
+
+    fn keep(&self, path: &Path, key: &[u8; KEY]) -> Result<(), VaultError> {
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(key)?;
+        file.sync_all()?;
+        Ok(File::open(&self.0.keys)?.sync_all()?)
+    }
+}
+
+impl Shredder for CvvVault {
+    fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>> {
+        let (vault, record) = (self.clone(), record.to_vec());
+        Box::pin(async move {
+            let forgotten = tokio::task::spawn_blocking(move || vault.forget(&record)).await;
+            let failed = |message: String| PortError {
+                // Once more does no harm.
+                kind: purser_actors::port::ErrorKind::Temporary,
+                operation: "shred",
+                message,
+            };
+            match forgotten {
+                Ok(done) => done.map_err(|e| failed(e.to_string())),
+                Err(error) => Err(failed(error.to_string())),
+            }
+        })
+    }
+}
+
+fn key_id(record: &[u8]) -> Result<&[u8], VaultError> {
+    match record {
+        [VERSION, rest @ ..] if rest.len() > KEY_ID + NONCE => Ok(&rest[..KEY_ID]),
+        _ => Err(VaultError::Sealed("no CVV")),
+    }
+}
+
+fn associated(header: &[u8], card: CardId) -> Vec<u8> {
+    [b"purser cvv".as_slice(), header, &card.0.to_be_bytes()].concat()
+}
+
+fn cipher(key: &[u8; KEY]) -> XChaCha20Poly1305 {
+    XChaCha20Poly1305::new(key.into())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::identity::test_ports::Counting;
+
+    const CARD: CardId = CardId(7);
+
+    fn cvv(text: &str) -> Secret<String> {
+        Secret::new(text.to_owned())
+    }
+
+    fn vault(dir: &Path) -> CvvVault {
+        CvvVault::open(&dir.join("cvv.keys"), Arc::new(Counting::new(1))).unwrap()
+    }
+
+    fn opened(vault: &CvvVault, card: CardId, record: &[u8]) -> Option<String> {
+        let opened = vault.open_cvv(card, record).unwrap();
+        opened.map(|cvv| cvv.expose_secret().clone())
+    }
+
+    // Aim: a record opens for its own card alone, unchanged alone, by whoever has the directory, which is private.
+    #[test]
+    fn case_70_a_cvv_opens_for_its_own_card_and_with_its_key_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let vault = vault(dir.path());
+        let record = vault.seal(CARD, &cvv("123")).unwrap();
+        assert!(!record.windows(3).any(|w| w == b"123"));
+        assert_eq!(opened(&vault, CARD, &record).as_deref(), Some("123"));
+        assert!(vault.open_cvv(CardId(8), &record).is_err());
+        for at in 0..record.len() {
+            let mut changed = record.clone();
+            changed[at] ^= 1;
+            assert!(!matches!(vault.open_cvv(CARD, &changed), Ok(Some(_))), "byte {at}");
+        }
+        let keys: Vec<_> = std::fs::read_dir(dir.path().join("cvv.keys")).unwrap().collect();
+        let mode = keys[0].as_ref().unwrap().metadata().unwrap().permissions().mode();
+        assert_eq!((keys.len(), mode & 0o777), (1, 0o600));
+        for wrong in ["12", "12345", "12a", "", "１２３"] {
+            assert!(
+                matches!(vault.seal(CARD, &cvv(wrong)), Err(VaultError::NotACard(_))),
+                "{wrong}"
+            );
+        }
+    }
+
+    // Aim: a destroyed key leaves no file and opens nothing, other cards' stay; destroying it again is no error.
+    #[test]
+    fn a_destroyed_key_leaves_nothing_of_its_cvv() {
+        let dir = tempfile::tempdir().unwrap();
+        let vault = vault(dir.path());
+        let (one, two) = (
+            vault.seal(CARD, &cvv("123")).unwrap(),
+            vault.seal(CARD, &cvv("4567")).unwrap(),
+        );
+        vault.forget(&one).unwrap();
+        vault.forget(&one).unwrap();
+        assert_eq!(opened(&vault, CARD, &one), None);
+        assert_eq!(opened(&vault, CARD, &two).as_deref(), Some("4567"));
+        assert_eq!(std::fs::read_dir(dir.path().join("cvv.keys")).unwrap().count(), 1);
+        assert!(vault.forget(&one[..20]).is_err());
+    }
+}
