@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use purser_actors::account::Account;
 use purser_actors::card::Card;
 use purser_actors::gift_card::GiftCard;
+use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
 use purser_actors::payment::Payment;
 use purser_actors::session::Session;
@@ -45,6 +46,7 @@ fn the_documents_charts_are_the_codes() {
     check::<Account>(document, &mut wrong);
     check::<Payment>(document, &mut wrong);
     check::<Card>(document, &mut wrong);
+    check::<IntlOrder>(document, &mut wrong);
     check::<Session>(document, &mut wrong);
     check::<GiftCard>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");

@@ -168,7 +168,7 @@ impl World {
         let gate = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let document = openapi::document(&config, &format!("http://{addr}"), Vec::new()).unwrap();
         let docs_version = openapi::docs_version(&document, &[]);
-        let routes = pricing::router(&config)
+        let routes = pricing::router(&Arc::new(config.clone()), Arc::new(|_| None))
             .unwrap()
             .merge(version::router(&docs_version, true).unwrap())
             .merge(health::router(Arc::new(Always)))

@@ -110,6 +110,13 @@ impl Host {
             .unwrap_or_else(|output| panic!("the service did not start: {output}"))
     }
 
+    /// As [`Host::start`], with more arguments.
+    pub(crate) fn start_with(&self, more: &[&str]) -> Service {
+        let arguments = [&["serve", "--listen", "127.0.0.1:0"], more].concat();
+        let started = self.spawn(self.command(&arguments, &self.data()));
+        started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
+    }
+
     /// As [`Host::start`]; what the process said if it ended instead.
     pub(crate) fn try_start(&self) -> Result<Service, String> {
         self.start_at("127.0.0.1:0")

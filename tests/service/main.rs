@@ -8,10 +8,12 @@
 mod agent;
 mod answers;
 mod cases_access;
+mod cases_admin;
 mod cases_catalogs;
 mod cases_faults;
 mod cases_forged;
 mod cases_gift_cards;
+mod cases_intl;
 mod cases_life;
 mod cases_metrics;
 mod cases_mpp;
@@ -26,6 +28,7 @@ mod conformance;
 mod crash;
 mod crash_books;
 mod crash_traffic;
+mod desk;
 mod exposition;
 mod host;
 #[path = "../contract/ladder.rs"]
@@ -33,6 +36,7 @@ mod ladder;
 mod mpp;
 mod precedence;
 mod precedence_identity;
+mod precedence_intl;
 mod request;
 mod verify;
 mod wire;

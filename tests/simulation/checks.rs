@@ -24,6 +24,7 @@ use crate::makers::{Order, Thing};
 use crate::store::SimStore;
 use crate::world::World;
 
+mod desk;
 mod told;
 
 pub(super) type Wrong = (&'static str, String);
@@ -150,6 +151,7 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| outcomes(world, &stock))
         .and_then(|()| told::answers(world, &stock))
         .and_then(|()| told::holders(world, &stock))
+        .and_then(|()| desk::orders(world, &stock))
         .and_then(|()| shares(world, &stock))
         .and_then(|()| room(world, engine, tasks));
     if let Err((rule, detail)) = judged {
@@ -220,13 +222,16 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
         );
     }
     let press = world.press.lock();
-    let made: BTreeSet<Thing> = press
+    let mut made: BTreeSet<Thing> = press
         .orders
         .values()
         .filter(|(_, order)| *order == Order::Made)
         .map(|(thing, _)| *thing)
         .collect();
     drop(press);
+    // Operators make these by hand, or have still to: either way the money is theirs, unless it went back.
+    let by_hand = stock.goods.iter().filter(|(thing, _)| thing.0 == Kind::IntlOrder as u8);
+    made.extend(by_hand.filter(|(_, good)| good.says_made).map(|(thing, _)| *thing));
     let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, payment) in &stock.payments {
         outcome(stock, &made, id, payment)?;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use purser_actors::card::{self, Card};
 use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
+use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, Kind, table};
 use purser_actors::product::Product;
@@ -62,6 +63,18 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<Thing, Good> {
         };
         goods.insert((Kind::GiftCard as u8, id), good);
     });
+    each(rows, Kind::IntlOrder, |id, order: IntlOrder| {
+        use intl_order::Status::{Cancelled, Rejected};
+        let good = Good {
+            name: CardId(id).to_string(),
+            owner: order.owner,
+            payment: order.charge.payment,
+            status: order.status(),
+            says_made: !matches!(order.status, Cancelled | Rejected { .. }),
+            work: Work::ForgetCvv(CardId(id)),
+        };
+        goods.insert((Kind::IntlOrder as u8, id), good);
+    });
     goods
 }
 
@@ -70,6 +83,7 @@ pub(crate) fn thing(product: &Product) -> Thing {
     match product {
         Product::Card(id) => (Kind::Card as u8, id.0),
         Product::GiftCard(id) => (Kind::GiftCard as u8, id.0),
+        Product::IntlOrder(id) => (Kind::IntlOrder as u8, id.0),
         other => unreachable!("nobody buys {other} here"),
     }
 }

@@ -13,6 +13,7 @@ use crate::birth::{boot, bury};
 use crate::chain::SimChain;
 use crate::checks;
 use crate::clients::Clients;
+use crate::desk::SimShredder;
 use crate::makers::Makers;
 use crate::plan::{Death, Plan, Step};
 use crate::store::SimStore;
@@ -110,6 +111,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         settlement: Arc::new(SimChain(world.clone())),
         issuer: Arc::new(Makers(world.clone())),
         gift_cards: Arc::new(Makers(world.clone())),
+        shredder: Arc::new(SimShredder(world.clone())),
         deposits: Vec::new(),
         settings: world.plan.settings,
     };
@@ -156,6 +158,7 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         Step::Link { wallet, uses } => clients.link(wallet, uses),
         Step::Freeze { wallet, frozen } => clients.freeze(wallet, frozen),
         Step::Card { payment, closes } => clients.card(payment, closes),
+        Step::Desk { payment, who, does } => clients.desk(payment, who, does),
         Step::Wait { ms } => tokio::time::sleep(Duration::from_millis(ms)).await,
         Step::SetClock { by_ms } => world.set_clock(by_ms),
         Step::Panic { after, before } => world.trips.lock().panic = Some((after, before)),

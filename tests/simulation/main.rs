@@ -10,6 +10,7 @@ mod birth;
 mod chain;
 mod checks;
 mod clients;
+mod desk;
 mod fate;
 mod found;
 mod goods;

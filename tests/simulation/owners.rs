@@ -81,7 +81,7 @@ impl Clients {
         drop(notes);
         self.go(async move {
             let message = frozen.then(|| "the operator wants it so".to_owned());
-            let told = engine.set_frozen(wallet(wallet_no), message).await;
+            let told = engine.set_frozen(wallet(wallet_no), message, None).await;
             if told.is_ok() && !world.is_dead() {
                 world.notes.lock().freezes[n].told = Some(world.moment());
             }

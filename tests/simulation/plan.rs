@@ -11,6 +11,8 @@ use purser_actors::money::Cents;
 use purser_actors::product::{Cap, Caps, Line};
 use purser_storage::fault::Seeded;
 
+use crate::clients::intl;
+use crate::desk::Does;
 use crate::fate::Fate;
 
 /// One thing that happens. Steps follow each other at once unless one waits.
@@ -58,6 +60,12 @@ pub(crate) enum Step {
     Card {
         payment: u32,
         closes: bool,
+    },
+    /// An operator or the holder asks something of the order that a payment bought.
+    Desk {
+        payment: u32,
+        who: u8,
+        does: Does,
     },
     /// Time goes by.
     Wait {
@@ -180,7 +188,7 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
     let wallet = chance.below(WALLETS) as u8;
     let watcher = chance.below(4) as u8;
     let known = chance.below(u64::from(*payments).max(1)) as u32;
-    let kind = chance.below(72);
+    let kind = chance.below(84);
     match kind {
         0..20 => {
             *payments += 1;
@@ -211,10 +219,34 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
         47..62 => trouble(chance, kind),
         62 => Step::Rest,
         63..66 => Step::Inspect,
+        72.. => desk(chance, *payments),
         _ => Step::Refresh {
             nth: chance.below(3) as u8,
             back: pick(chance, &[0, 0, 0, 1, 2]),
         },
+    }
+}
+
+/// An order is claimed and made more often than not.
+fn desk(chance: &mut Seeded, payments: u32) -> Step {
+    let does = [
+        Does::Claim,
+        Does::Claim,
+        Does::Make,
+        Does::Make,
+        Does::Make,
+        Does::Fulfil,
+        Does::Fulfil,
+        Does::FulfilOld,
+        Does::Release,
+        Does::Reject,
+        Does::Cancel,
+        Does::Reveal,
+    ];
+    Step::Desk {
+        payment: intl(chance.below(u64::from(payments / 6) + 1) as u32),
+        who: chance.below(3) as u8,
+        does: pick(chance, &does),
     }
 }
 

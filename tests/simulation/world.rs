@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::chain::Ledger;
 use crate::clients::Notes;
+use crate::desk::Desk;
 use crate::makers::Press;
 use crate::plan::Plan;
 use crate::shadow::Shadow;
@@ -77,6 +78,7 @@ pub(crate) struct World {
     pub(crate) shadow: Mutex<Shadow>,
     pub(crate) chain: Mutex<Ledger>,
     pub(crate) press: Mutex<Press>,
+    pub(crate) desk: Mutex<Desk>,
     pub(crate) notes: Mutex<Notes>,
     pub(crate) watchers: Mutex<Vec<Watcher>>,
     pub(crate) trips: Mutex<Trips>,
@@ -108,6 +110,7 @@ impl World {
             shadow: Mutex::default(),
             chain: Mutex::default(),
             press: Mutex::default(),
+            desk: Mutex::default(),
             notes: Mutex::default(),
             watchers: Mutex::default(),
             trips: Mutex::default(),

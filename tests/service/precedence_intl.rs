@@ -1,0 +1,90 @@
+//! `docs/precedence.md` from top to bottom: international cards.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::desk::Desk;
+use super::host::Host;
+use super::ladder::Ladder;
+use super::request::Request;
+use super::wire::Site;
+
+const WHY: &str = "Please write to us.";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: parameters, then what only this account is refused for; the last mended request orders the card.
+    let service = Host::new().with("PURSER_CAPS__CARD_USD_PER_DAY", "150").start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let other = Agent::new(Network::Solana).token(&site).await;
+    agent.token(&site).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /order-intl-card", "order-intl-card");
+    let mut ask = Request::new("GET", "/order-intl-card")
+        .with("colour", "red")
+        .with("amount", "five")
+        .with("label", &"x".repeat(101));
+    ask.bearer(&other);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("amount", "1");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("amount", "200.50");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("amount", "200");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("label", "trip");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("authorization", "");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("amount", "100");
+    ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: token, body, account, order, owner, state.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let mut orders = Vec::new();
+    for buyer in [&agent, &stranger] {
+        let bought = buyer.buy(&site, "/order-intl-card?amount=100").await;
+        orders.push(bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned());
+    }
+    let (own, others) = (&orders[0], &orders[1]);
+    let token = agent.token(&site).await;
+    let lease = desk.claim(own).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("POST /cancel-intl-order", "cancel-intl-order");
+    let mut ask = Request::new("POST", "/cancel-intl-order");
+    ask.text("[");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({}));
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"card_id": "card_5"}));
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"card_id": others}));
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"card_id": own}));
+    ladder.meets(&ask.send(&site).await);
+    desk.done("/admin/intl-orders/release", json!({"card_id": own, "lease": lease}))
+        .await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}

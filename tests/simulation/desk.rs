@@ -1,0 +1,225 @@
+//! The operators' desk and the holders of what it makes: claims, releases, cards, refusals, and orders taken back. What each was
+//! told is kept; what destroys the keys of CVVs is here too.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_actors::engine::Denied;
+use purser_actors::id::{CardId, RequestId};
+use purser_actors::intl_order::{Details, EnteredCard, IntlOrder, Rejection, Status};
+use purser_actors::kernel::{Entity, Kind};
+use purser_actors::operator::{Act, Role};
+use purser_actors::port::{BoxFuture, ErrorKind, PortError, Shredder};
+use purser_actors::product::Product;
+
+use crate::clients::{Clients, product};
+use crate::owners::durable;
+use crate::world::World;
+
+/// How long a lease runs.
+const LEASE_MS: u64 = 2_500;
+
+/// What is asked of an international order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Does {
+    Claim,
+    /// Claim it, and enter the card soon or late.
+    Make,
+    Release,
+    Fulfil,
+    /// With the number of a lease that another has followed.
+    FulfilOld,
+    Reject,
+    Cancel,
+    Reveal,
+}
+
+/// What is known at the desk, whatever dies.
+#[derive(Default)]
+pub(crate) struct Desk {
+    /// Cards whose CVV nobody can open any more.
+    pub(crate) shredded: BTreeSet<CardId>,
+    /// Leases that somebody was given, and who.
+    leases: BTreeMap<CardId, BTreeMap<u64, u8>>,
+    /// States that somebody was told an order has come to.
+    pub(crate) told: Vec<(CardId, &'static str)>,
+    /// How often a number was shown.
+    pub(crate) shown: BTreeMap<CardId, usize>,
+}
+
+impl Desk {
+    /// The newest lease that somebody was given, or the oldest, and who has it.
+    fn lease(&self, id: CardId, does: Does) -> Option<(u64, u8)> {
+        let mut leases = self.leases.get(&id)?.iter();
+        let lease = match does {
+            Does::FulfilOld => leases.next(),
+            _ => leases.next_back(),
+        };
+        lease.map(|(number, who)| (*number, *who))
+    }
+
+    fn newest(&self, id: CardId) -> u64 {
+        self.lease(id, Does::Fulfil).map_or(0, |(number, _)| number)
+    }
+}
+
+fn act(who: u8) -> Act {
+    Act {
+        by: format!("operator {who}"),
+        role: if who == 2 { Role::Administrator } else { Role::Operator },
+        request: RequestId(7),
+    }
+}
+
+/// Some cards have ended by the time they are entered.
+fn entered(id: CardId) -> EnteredCard {
+    let (exp_month, exp_year) = if id.0 % 2 == 0 { (10, 2026) } else { (12, 2031) };
+    EnteredCard {
+        details: Details {
+            last4: "4242".into(),
+            exp_month,
+            exp_year,
+        },
+        number: b"number".to_vec(),
+        cvv: id.0.to_be_bytes().to_vec(),
+    }
+}
+
+impl Clients {
+    pub(crate) fn desk(&self, payment: u32, who: u8, does: Does) {
+        let world = &self.world;
+        let order = world.notes.lock().calls.iter().find_map(|call| match &call.told {
+            Some((_, Ok(paid))) if call.payment == payment => product(&paid.outcome),
+            _ => None,
+        });
+        let Some(Product::IntlOrder(id)) = order else { return };
+        let known = world.desk.lock().lease(id, does);
+        let this = self.clone();
+        self.go(async move {
+            let (mut lease, who) = match does {
+                Does::Fulfil | Does::FulfilOld => match known {
+                    Some(known) => known,
+                    None => return,
+                },
+                _ => (known.map_or(0, |(number, _)| number), who),
+            };
+            let (world, engine, act) = (&this.world, &this.engine, act(who));
+            if matches!(does, Does::Claim | Does::Make) {
+                let claimed = engine.claim_intl(id, act.clone(), LEASE_MS).await;
+                match claimed {
+                    Ok(claimed) => lease = claimed.number,
+                    Err(_) if world.is_dead() => return,
+                    Err(refused) => return world.trace(|| format!("desk: {id} is not claimed: {refused:?}")),
+                }
+                this.claimed(id, who, lease);
+            }
+            if does == Does::Make {
+                let busy_ms = [0, 1, 300, 2 * LEASE_MS][world.below(4) as usize];
+                tokio::time::sleep(Duration::from_millis(busy_ms)).await;
+            }
+            let newest = world.desk.lock().newest(id);
+            let told = match does {
+                Does::Claim => return,
+                Does::Release => engine.release_intl(id, act, lease).await.map(|()| "queued"),
+                Does::Fulfil | Does::FulfilOld | Does::Make => {
+                    let made = engine.fulfil_intl(id, act, lease, entered(id)).await;
+                    made.map(|()| "ready")
+                }
+                Does::Reject => engine
+                    .reject_intl(id, act, None, "no".into())
+                    .await
+                    .map(|()| "rejected"),
+                Does::Cancel => engine.cancel_intl(id).await.map(|()| "cancelled"),
+                Does::Reveal => engine.reveal_intl(id).await.map(|()| "shown"),
+            };
+            if world.is_dead() {
+                return;
+            }
+            world.trace(|| format!("desk: {does:?} of {id} by {who} with {lease}: {told:?}"));
+            if let Ok(state) = told {
+                if lease < newest && state == "ready" {
+                    world.object("lease.old", format!("{id} was made with lease {lease}"));
+                }
+                this.ended(id, state);
+            } else if matches!(told, Err(Denied::Rejected(Rejection::State("-")))) {
+                world.object("order.lost", format!("{id} is not there"));
+            }
+        });
+    }
+
+    fn claimed(&self, id: CardId, who: u8, number: u64) {
+        let world = &self.world;
+        if world.is_dead() {
+            return;
+        }
+        world.trace(|| format!("desk: {id} is claimed by {who}: lease {number}"));
+        let stored: Option<IntlOrder> = durable(world, Kind::IntlOrder, &id.0.to_be_bytes());
+        if stored.is_none_or(|order| order.lease < number) {
+            world.object("answer.early", format!("lease {number} of {id} is not durable"));
+        }
+        let mut desk = world.desk.lock();
+        let known = desk.leases.entry(id).or_default().insert(number, who);
+        drop(desk);
+        if known.is_some() {
+            world.object("lease.twice", format!("lease {number} of {id} was given twice"));
+        }
+    }
+
+    /// What somebody was told an order has come to is durable by then.
+    fn ended(&self, id: CardId, state: &'static str) {
+        let world = &self.world;
+        let mut desk = world.desk.lock();
+        match state {
+            // Others may have gone on from here.
+            "queued" => return,
+            "shown" => *desk.shown.entry(id).or_default() += 1,
+            state => desk.told.push((id, state)),
+        }
+        drop(desk);
+        let stored: Option<IntlOrder> = durable(world, Kind::IntlOrder, &id.0.to_be_bytes());
+        let is = stored.as_ref().map_or("-", IntlOrder::status);
+        let good = is == state || (matches!(state, "ready" | "shown") && matches!(is, "ready" | "expired"));
+        if !good {
+            world.object(
+                "answer.early",
+                format!("{id} was said to be {state}, and durable is {is}"),
+            );
+        }
+    }
+}
+
+pub(crate) struct SimShredder(pub(crate) Arc<World>);
+
+impl Shredder for SimShredder {
+    fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            let id = CardId(u128::from_be_bytes(*record.last_chunk().unwrap()));
+            let order: Option<IntlOrder> = durable(world, Kind::IntlOrder, &id.0.to_be_bytes());
+            if !order.is_some_and(|order| matches!(order.status, Status::Expired(_))) {
+                world.object(
+                    "cvv.early",
+                    format!("the key of {id} is destroyed, and its card has not ended"),
+                );
+            }
+            let failed = |message: &str| PortError {
+                kind: ErrorKind::Temporary,
+                operation: "shred",
+                message: message.to_owned(),
+            };
+            if !world.is_calm() && world.one_in(5) {
+                return Err(failed("the disk is busy"));
+            }
+            world.pass().await;
+            world.trace(|| format!("the key of {id} is destroyed"));
+            world.desk.lock().shredded.insert(id);
+            if !world.is_calm() && world.one_in(5) {
+                return Err(failed("nobody knows"));
+            }
+            world.pass().await;
+            Ok(())
+        })
+    }
+}
