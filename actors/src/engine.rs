@@ -189,15 +189,8 @@ impl Engine {
             settings,
             has_deposits,
         };
-        let ground = DeliveryGround {
-            store,
-            clock,
-            entropy,
-            retry: settings.retry,
-            tries: inner.tries.clone(),
-        };
         deliveries
-            .open(Families::KINDS, ground, Arc::new(worker), root)
+            .open(Families::KINDS, inner.delivery_ground(), Arc::new(worker), root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
@@ -303,6 +296,16 @@ impl Engine {
 }
 
 impl Inner {
+    fn delivery_ground(&self) -> DeliveryGround {
+        DeliveryGround {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            retry: self.settings.retry,
+            tries: self.tries.clone(),
+        }
+    }
+
     /// Deletes nonces, revocations and login codes that no longer matter. The keys of the first two begin with the
     /// expiry; of a code, the row tells.
     async fn forget_expired(&self) -> Result<(), StoreError> {

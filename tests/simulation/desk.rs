@@ -74,7 +74,7 @@ fn act(who: u8) -> Act {
 
 /// Some cards have ended by the time they are entered.
 fn entered(id: CardId) -> EnteredCard {
-    let (exp_month, exp_year) = if id.0 % 2 == 0 { (10, 2026) } else { (12, 2031) };
+    let (exp_month, exp_year) = if id.0.is_multiple_of(2) { (10, 2026) } else { (12, 2031) };
     EnteredCard {
         details: Details {
             last4: "4242".into(),

@@ -189,18 +189,28 @@ fn readmit(
     Ok(decision.then(Work::Readmit { payment, share }, context))
 }
 
-/// What an operator asks for is written down, also where nothing comes of it.
-fn written_down(
-    done: Decision<Account>,
-    act: Option<&Act>,
-    what: &str,
+/// Frozen with these words, or not at all. What an operator asks for is written down, also where nothing comes of it.
+fn frozen(
+    this: Option<&Account>,
     wallet: &Wallet,
     words: Option<String>,
+    act: Option<&Act>,
     context: &Context,
 ) -> Decision<Account> {
-    match act {
-        Some(act) => done.audited(act, what, wallet, words, context),
-        None => done,
+    let mut done = Decision::answer(());
+    if let Some(act) = act {
+        let what = if words.is_some() {
+            "account.freeze"
+        } else {
+            "account.unfreeze"
+        };
+        done = done.audited(act, what, wallet, words.clone(), context);
+    }
+    let said = this.and_then(|account| account.frozen.as_ref());
+    match words {
+        words if words.as_ref() == said => done,
+        Some(words) => born(this, wallet, done, context).event(Event::Frozen(words)),
+        None => done.event(Event::Unfrozen),
     }
 }
 
@@ -279,21 +289,8 @@ impl Entity for Account {
                 let decision = done.take(table::link(&code));
                 opened(decision, wallet, amr, session, context)
             }
-            (this, Command::Freeze { message, act }) => {
-                let words = Some(message.clone());
-                let done = written_down(done, act.as_ref(), "account.freeze", wallet, words, context);
-                match this.and_then(|a| a.frozen.as_ref()) {
-                    Some(said) if *said == message => Ok(done),
-                    _ => Ok(born(this, wallet, done, context).event(Event::Frozen(message))),
-                }
-            }
-            (this, Command::Unfreeze { act }) => {
-                let done = written_down(done, act.as_ref(), "account.unfreeze", wallet, None, context);
-                match this.and_then(|a| a.frozen.as_ref()) {
-                    Some(_) => Ok(done.event(Event::Unfrozen)),
-                    None => Ok(done),
-                }
-            }
+            (this, Command::Freeze { message, act }) => Ok(frozen(this, wallet, Some(message), act.as_ref(), context)),
+            (this, Command::Unfreeze { act }) => Ok(frozen(this, wallet, None, act.as_ref(), context)),
             (None, _) => Err(Rejection::Nothing),
         }
     }

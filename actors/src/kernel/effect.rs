@@ -119,7 +119,7 @@ impl Work {
         "end_lease",
         "intl_overdue",
         "expire_intl",
-        "forget_cvv",
+        "shred",
     ];
 
     /// Its place in [`Work::NAMES`].

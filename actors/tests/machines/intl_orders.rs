@@ -318,7 +318,7 @@ fn a_card_ends_with_its_printed_expiry_or_after_six_months() {
     assert_eq!(due(2024, 12), Timestamp(1_735_689_600_000)); // 2025-01-01T00:00:00Z
     assert_eq!(month_end(2026, 2), Timestamp(1_772_323_200_000)); // 2026-03-01T00:00:00Z
     let expired = decide(&orders()[3], "expire");
-    assert_eq!(work(&expired), ["forget_cvv"]);
+    assert_eq!(work(&expired), ["shred"]);
     let forgotten = decide(&orders()[6], "forgotten");
     assert!(forgotten.writes().contains(&Write::Delete { key: table::cvv(CARD) }));
 }

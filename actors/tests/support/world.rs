@@ -249,7 +249,7 @@ pub(crate) fn intl_card_for(payer: Wallet, nonce: u8) -> PayRequest {
     if let Authorization::Evm(signed) = &mut request.authorization {
         signed.value = Usdc::from_atomic(103_800_000);
     }
-    let amount = Cents::new(100_00);
+    let amount = Cents::new(10_000);
     let label = Some("trip".to_owned());
     PayRequest {
         purchase: Purchase::IntlCard { amount, label },

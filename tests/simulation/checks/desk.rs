@@ -78,7 +78,8 @@ fn happened(stock: &Stock, id: CardId, which: impl Fn(&Event) -> bool) -> usize 
 
 /// As many acts are written down as have happened.
 fn audited(stock: &Stock, audits: &BTreeMap<(String, String), usize>, id: CardId) -> Result<(), Wrong> {
-    let acts: [(&str, fn(&Event) -> bool); 4] = [
+    type Which = fn(&Event) -> bool;
+    let acts: [(&str, Which); 4] = [
         ("intl_order.claim", |e| matches!(e, Event::Claimed(..))),
         ("intl_order.release", |e| matches!(e, Event::Released(_))),
         ("intl_order.fulfil", |e| matches!(e, Event::Fulfilled(..))),
