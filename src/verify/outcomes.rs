@@ -122,10 +122,6 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
         let (back, owed, earned) = match sold.money {
             Money::Spent => (0, worth, all - worth),
             Money::Undone => (all, 0, 0),
-            Money::Returned { kept } => {
-                let kept = i128::from(kept).min(worth);
-                (worth - kept, kept, all - worth)
-            }
         };
         let want = if under_way.contains(&name) { 0 } else { back };
         if credited != want {

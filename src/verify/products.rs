@@ -22,11 +22,6 @@ pub(crate) enum Money {
     Spent,
     /// All of it went back to the payer's balance, or is on the way there.
     Undone,
-    /// What the provider did not keep, in atomic USDC, went back; our fee is earned.
-    Returned {
-        /// Kept by the provider.
-        kept: u64,
-    },
 }
 
 /// Something that a payment bought.
