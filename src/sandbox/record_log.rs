@@ -7,7 +7,7 @@
 //! where a record is `length (4, LE) | bytes`. One frame is one write and one `fdatasync`, so a torn write can
 //! only be the last frame. A bad frame with a good one behind it is damage and stops the start.
 //!
-//! Who appends a record says by which names it will be looked for; [`RecordLog::mark`] hands the names collected since
+//! Who appends a record says by which names it will be looked for; `RecordLog::mark` hands the names collected since
 //! the last mark, with the place of their frames, to an index (`archive`), so that a start need not read everything.
 
 mod reading;
