@@ -217,6 +217,11 @@ impl Version {
         let Some(rule) = self.rules.get(asked.line.name()) else {
             return Vec::new();
         };
+        // A promotion counts only while this version was in force: what it would have been before or after, nobody quoted.
+        let since = since.max(self.from.min(now));
+        let now = self
+            .until
+            .map_or(now, |until| now.min(Timestamp(until.0.saturating_sub(1))));
         let own = asked.fee_rate.map(|rate| vec![rate]);
         let rates = own.unwrap_or_else(|| rule.rates(since, now).iter().filter_map(|r| r.parse().ok()).collect());
         let quotes = rates.into_iter().filter_map(|rate| {

@@ -105,7 +105,7 @@ pub struct Audit {
 }
 
 impl Stored for Audit {
-    const SCHEMA: u16 = 70;
+    const SCHEMA: u16 = 80;
 }
 
 /// A token by its hash: whose it is, and what it opens.
@@ -122,5 +122,5 @@ pub struct AccessToken {
 }
 
 impl Stored for AccessToken {
-    const SCHEMA: u16 = 71;
+    const SCHEMA: u16 = 81;
 }

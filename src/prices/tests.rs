@@ -95,6 +95,22 @@ fn case_22_a_promotion_begins_and_ends_without_breaking_a_quote() {
     }
 }
 
+// Aim (case 22): a promotion that was taken back before it began, or had ended before it was listed, is nobody's price.
+#[test]
+fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
+    let first = in_force(
+        Versions::default(),
+        (promoted("0.019", 1_000_000, 2_000_000), no_rates()),
+        LIFE,
+        Timestamp(0),
+    );
+    let taken_back = in_force(first, (usd("0.038"), no_rates()), LIFE, Timestamp(900_000));
+    assert_eq!(totals(&taken_back, &BANK, 1_100_000), [207_600]);
+    let ended = (promoted("0.019", 0, 1_000_000), no_rates());
+    let late = in_force(Versions::default(), ended, LIFE, Timestamp(1_000_001));
+    assert_eq!(totals(&late, &BANK, 1_100_000), [207_600]);
+}
+
 // Aim (case 25): an amount in another currency is converted with its fee and rounded up once; what it is worth is converted
 // alone; a currency without a rate has no price.
 #[test]

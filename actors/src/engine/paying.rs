@@ -190,7 +190,7 @@ impl Engine {
                     return Err(PayError::ChallengeUsed);
                 }
                 Some((known, _)) => {
-                    let permit = self.room_to_settle_again(&known).await?;
+                    let permit = self.room_to_settle_again(&known, &request).await?;
                     match self.join(payment, payer, &request, permit.is_some()).await? {
                         None => continue,
                         Some(above) => (false, permit, above),
@@ -219,8 +219,8 @@ impl Engine {
     }
 
     /// A payment that was declined or released settles once more when it is presented: that takes room like a claim, and
-    /// a frozen account gets none. Any other is joined as it is.
-    async fn room_to_settle_again(&self, known: &Payment) -> Result<Option<Permit>, PayError> {
+    /// a frozen account gets none, nor does a purchase that could not be claimed now. Any other is joined as it is.
+    async fn room_to_settle_again(&self, known: &Payment, request: &PayRequest) -> Result<Option<Permit>, PayError> {
         if !matches!(known.status, Status::Declined(..) | Status::Released) {
             return Ok(None);
         }
@@ -228,6 +228,8 @@ impl Engine {
         if let Some(message) = account.and_then(|a| a.frozen) {
             return Err(PayError::Frozen { message });
         }
+        // What it needs of the payer and of the world may have gone since it was claimed.
+        self.check(&known.payer(), request).await?;
         self.admit(&known.payer()).map(Some).map_err(PayError::Overloaded)
     }
 

@@ -26,16 +26,20 @@ pub async fn ring(
     effects: &Arc<dyn StartEffects>,
     now: Timestamp,
 ) -> Result<usize, StoreError> {
-    let mut rung = 0;
+    let (mut rung, mut after) = (0, None::<RowKey>);
     loop {
-        let page = store.scan(&[table::TIMER], None, PAGE).await?;
+        let page = store.scan(&[table::TIMER], after.as_deref(), PAGE).await?;
+        after = page.last().map(|(key, _)| key.clone());
         let full = page.len() == PAGE;
         let due: Vec<_> = page.into_iter().take_while(|(key, _)| due_at(key) <= now).collect();
         let more = full && due.len() == PAGE;
         let mut committed = Vec::with_capacity(due.len());
         for (key, row) in due {
-            let effect: Effect = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
-            committed.push(begin(store, effects.clone(), key, effect));
+            // One that cannot be read must not keep the others from coming due; it stays, and is told of again.
+            match codec::decode::<Effect>(&row.value) {
+                Ok(effect) => committed.push(begin(store, effects.clone(), key, effect)),
+                Err(error) => tracing::error!(timer = hex::encode(&key), %error, "a timer cannot be read"),
+            }
         }
         for one in committed {
             match one.await {

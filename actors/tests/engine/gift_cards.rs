@@ -10,7 +10,7 @@ use purser_actors::port::{ErrorKind, GiftOffer};
 use purser_actors::product::{Product, Purchase, Requirement};
 
 use crate::support::eventually;
-use crate::support::ports::{Mood, error};
+use crate::support::ports::{Fate, Mood, error};
 use crate::support::world::{World, card_for, evm};
 
 /// 5.00 of a gift card at 4 %, for the price of 5.10.
@@ -110,4 +110,21 @@ async fn what_is_not_in_stock_at_the_quoted_price_is_refused_before_settlement()
         is(&world, id, "completed").await
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_declined_payment_that_comes_again_is_looked_at_again() {
+    // Aim: what has sold out since the first try is refused before it settles, and bought once it is there again.
+    let world = World::new().await;
+    let request = gift(1);
+    world.chain.fate(&request.authorization, Fate::Declined);
+    let declined = world.pay(&request).await.unwrap();
+    assert!(matches!(declined.outcome, Outcome::Declined(_)), "{declined:?}");
+    world.chain.fate(&request.authorization, Fate::Settles);
+    let sent = world.chain.submissions();
+    world.catalog.offers([Ok(GiftOffer::NotNow)]);
+    let missing = PayError::Missing(Requirement::InStock);
+    assert_eq!(world.pay(&request).await.unwrap_err(), missing);
+    assert_eq!(world.chain.submissions(), sent, "nothing was sent");
+    bought(&world, &request).await;
 }
