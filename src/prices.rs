@@ -184,19 +184,7 @@ impl PriceBook {
     /// that does not fit, or a currency without a rate.
     pub fn quotes(&self, asked: &Asked, now: Timestamp) -> Vec<Quote> {
         let versions = self.versions.read().clone();
-        let since = Timestamp(now.0.saturating_sub(self.quote_life_ms));
-        let mut quotes = Vec::with_capacity(versions.len());
-        for version in versions.iter().rev() {
-            if version.until.is_some_and(|until| until < since) {
-                continue;
-            }
-            for quote in version.quotes(asked, since, now) {
-                if !quotes.iter().any(|known: &Quote| known.total == quote.total) {
-                    quotes.push(quote);
-                }
-            }
-        }
-        quotes
+        honoured(&versions, asked, self.quote_life_ms, now)
     }
 
     /// The fee rate of a line in force now, promotions included.
@@ -212,16 +200,32 @@ impl PriceBook {
     }
 }
 
+/// Every price that was in force within the life of a quote, each once, the latest first.
+fn honoured(versions: &[Version], asked: &Asked, quote_life_ms: u64, now: Timestamp) -> Vec<Quote> {
+    let since = Timestamp(now.0.saturating_sub(quote_life_ms));
+    let mut quotes = Vec::with_capacity(versions.len());
+    let alive = versions
+        .iter()
+        .rev()
+        .filter(|v| v.until.is_none_or(|until| until >= since));
+    for quote in alive.flat_map(|version| version.quotes(asked, since, now)) {
+        if !quotes.iter().any(|known: &Quote| known.total == quote.total) {
+            quotes.push(quote);
+        }
+    }
+    quotes
+}
+
 impl Version {
     fn quotes(&self, asked: &Asked, since: Timestamp, now: Timestamp) -> Vec<Quote> {
         let Some(rule) = self.rules.get(asked.line.name()) else {
             return Vec::new();
         };
         // A promotion counts only while this version was in force: what it would have been before or after, nobody quoted.
-        let since = since.max(self.from.min(now));
         let now = self
             .until
             .map_or(now, |until| now.min(Timestamp(until.0.saturating_sub(1))));
+        let since = since.max(self.from).min(now);
         let own = asked.fee_rate.map(|rate| vec![rate]);
         let rates = own.unwrap_or_else(|| rule.rates(since, now).iter().filter_map(|r| r.parse().ok()).collect());
         let quotes = rates.into_iter().filter_map(|rate| {

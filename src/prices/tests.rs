@@ -30,17 +30,8 @@ fn no_rates() -> BTreeMap<String, String> {
 }
 
 fn totals(versions: &Versions, asked: &Asked, now: u64) -> Vec<u64> {
-    let now = Timestamp(now);
-    let since = Timestamp(now.0.saturating_sub(LIFE));
-    let alive = versions
-        .0
-        .iter()
-        .rev()
-        .filter(|v| v.until.is_none_or(|until| until >= since));
-    alive
-        .flat_map(|v| v.quotes(asked, since, now))
-        .map(|q| q.total.get())
-        .collect()
+    let quotes = honoured(&versions.0, asked, LIFE, Timestamp(now));
+    quotes.iter().map(|q| q.total.get()).collect()
 }
 
 const BANK: Asked = Asked {
@@ -106,6 +97,19 @@ fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
     );
     let taken_back = in_force(first, (usd("0.038"), no_rates()), LIFE, Timestamp(900_000));
     assert_eq!(totals(&taken_back, &BANK, 1_100_000), [207_600]);
+    // Not even in the millisecond in which it was taken back.
+    let at_once = in_force(
+        in_force(
+            Versions::default(),
+            (promoted("0.019", 900_000, 2_000_000), no_rates()),
+            LIFE,
+            Timestamp(0),
+        ),
+        (usd("0.038"), no_rates()),
+        LIFE,
+        Timestamp(900_000),
+    );
+    assert_eq!(totals(&at_once, &BANK, 900_000 + LIFE), [207_600]);
     let ended = (promoted("0.019", 0, 1_000_000), no_rates());
     let late = in_force(Versions::default(), ended, LIFE, Timestamp(1_000_001));
     assert_eq!(totals(&late, &BANK, 1_100_000), [207_600]);

@@ -221,16 +221,18 @@ impl Engine {
     /// A payment that was declined or released settles once more when it is presented: that takes room like a claim, and
     /// a frozen account gets none, nor does a purchase that could not be claimed now. Any other is joined as it is.
     async fn room_to_settle_again(&self, known: &Payment, request: &PayRequest) -> Result<Option<Permit>, PayError> {
-        if !matches!(known.status, Status::Declined(..) | Status::Released) {
+        let ours = known.claim.request == request.request;
+        if !ours || !matches!(known.status, Status::Declined(..) | Status::Released) {
             return Ok(None);
         }
         let account = self.account(&known.payer()).await.map_err(|_| PayError::Unavailable)?;
         if let Some(message) = account.and_then(|a| a.frozen) {
             return Err(PayError::Frozen { message });
         }
+        let permit = self.admit(&known.payer()).map_err(PayError::Overloaded)?;
         // What it needs of the payer and of the world may have gone since it was claimed.
         self.check(&known.payer(), request).await?;
-        self.admit(&known.payer()).map(Some).map_err(PayError::Overloaded)
+        Ok(Some(permit))
     }
 
     /// One claim, with the room it takes; `None` if somebody else was first.
@@ -319,6 +321,8 @@ impl Engine {
             .await
         {
             Ok(payment::Answer::Wait | payment::Answer::Done) => Ok(Some(0)),
+            // Released since it was read: it takes room like any other.
+            Ok(payment::Answer::Readmit) if !again => Ok(None),
             Ok(payment::Answer::Readmit) => self.readmit(id, payer, request).await,
             Err(Refusal::Rejected(Rejection::OtherRequest)) => Err(PayError::AlreadyUsed),
             Err(Refusal::Conflict | Refusal::Missing | Refusal::Rejected(_)) => Ok(None),
@@ -339,7 +343,6 @@ impl Engine {
             Some((payment, revision)) if payment.status == Status::Released => revision,
             _ => return Ok(None),
         };
-        self.check(&payer, request).await?;
         let purchase = request.purchase.clone();
         let command = account::Command::Readmit {
             payment: id,

@@ -1,6 +1,7 @@
 //! Work that is not due yet.
 
 use purser_actors::card;
+use purser_actors::id::EffectId;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::port::{Clock, Timestamp, months_later};
 
@@ -48,6 +49,27 @@ async fn a_timer_that_comes_too_late_ends_without_a_word() {
     world.quiet().await;
     let kept = world.engine.card(&card).await.unwrap().unwrap();
     assert!(matches!(kept.status, card::Status::Closed(_)), "{:?}", kept.status);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn timers_that_cannot_be_read_keep_no_other_from_coming_due() {
+    // Aim: more of them than come due in one go, all before the card's: they stay, and the card expires.
+    const DAMAGED: u128 = 1_001;
+    let world = World::new().await;
+    for n in 0..DAMAGED {
+        world
+            .store
+            .scribble(table::timer(Timestamp(1), EffectId(n)), b"no effect");
+    }
+    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.quiet().await;
+    world.clock.advance(HALF_A_YEAR_MS);
+    eventually("it expires", async || {
+        world.engine.card(&card).await.unwrap().unwrap().status() == "expired"
+    })
+    .await;
+    let left = world.store.rows(&[table::TIMER]);
+    assert_eq!(left.len(), DAMAGED as usize, "they are there to be looked at");
 }
 
 #[test]
