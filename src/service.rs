@@ -98,6 +98,18 @@ async fn bind(listen: SocketAddr, setting: &str) -> Result<(TcpListener, SocketA
     Ok((listener, address))
 }
 
+/// Where the sandbox's identity check calls back: this process, whatever clients call it.
+fn callback_url(mut address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        address.set_ip(if address.is_ipv4() {
+            std::net::Ipv4Addr::LOCALHOST.into()
+        } else {
+            std::net::Ipv6Addr::LOCALHOST.into()
+        });
+    }
+    format!("http://{address}/identity-callback")
+}
+
 /// Stopping or serving, and a store that has not failed.
 struct Health {
     engine: Engine,
@@ -144,6 +156,7 @@ impl Service {
         }));
         let as_store: Arc<dyn Store> = store.clone();
         let world = parts::open_world(&config, &data, &*as_store).await?;
+        world.identity_check.call_back_to(callback_url(address));
         let mark = store.restore_mark();
         let deposits = restore::due(&*as_store, mark, &world).await?;
         let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, deposits)).await?;

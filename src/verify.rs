@@ -7,6 +7,7 @@
 mod books;
 mod fold;
 mod outcomes;
+mod people;
 mod products;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,7 @@ use purser_actors::session::Session;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, Store, StoreError};
 
+use self::people::People;
 use self::products::Sold;
 
 /// Something that is not as it must be.
@@ -91,6 +93,7 @@ pub(crate) struct Contents {
     /// Everything that payments bought, by kind and id.
     pub(crate) sold: BTreeMap<(u8, u128), Sold>,
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
+    pub(crate) people: People,
     /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
     pub(crate) deposits: Vec<Deposit>,
@@ -109,6 +112,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Resul
     let history = fold::check(store, &contents, &mut report).await?;
     outcomes::check(&contents, &history, &holders, &mut report);
     products::check(&contents, &mut report);
+    people::check(&contents, &mut report);
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, chain, &mut report);
     }
@@ -116,6 +120,8 @@ pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Resul
         ("accounts", contents.accounts.len()),
         ("payments", contents.payments.len()),
         ("sessions", contents.sessions.len()),
+        ("identities", contents.people.identities.len()),
+        ("links", contents.people.links.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -182,11 +188,12 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
                 Err(error) => report.find("snapshot.damaged", product, error.to_string()),
             }
-        } else {
+        } else if contents.people.read(kind, id, row, report).is_none() {
             report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
         }
     })
     .await?;
+    contents.people.read_rows(store, report).await?;
     for work in [table::EFFECT, table::TIMER] {
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {

@@ -11,6 +11,9 @@ mod running;
 use std::path::Path;
 
 use chromium::Chromium;
+use purser::system::SystemEntropy;
+use purser::wallet::{PaymentRequired, TestWallet};
+use purser_actors::id::Network;
 use running::Purser;
 use serde_json::{Value, json};
 
@@ -130,4 +133,98 @@ async fn the_account_changes_before_the_eyes() {
     if let Some(path) = std::env::var_os("PURSER_PICTURE") {
         chromium.tell(json!({"do": "shoot", "path": path.to_string_lossy()}));
     }
+}
+
+/// A login link of a wallet that signed in.
+async fn owners_link(purser: &Purser) -> String {
+    let wallet = TestWallet::create(&SystemEntropy).unwrap();
+    let (_, headers, _) = purser.get("/auth", &[]).await;
+    let required = PaymentRequired::from_header(headers["payment-required"].as_bytes()).unwrap();
+    let proof = wallet.sign_in(&required.sign_in().unwrap(), Network::Base).unwrap();
+    let (status, _, signed_in) = purser.get("/auth", &[("sign-in-with-x", &proof)]).await;
+    assert_eq!(status, 200, "{signed_in}");
+    let (_, link) = purser
+        .bearer("/get-kyc-link", signed_in["auth"]["id_token"].as_str().unwrap())
+        .await;
+    link["kyc_url"].as_str().unwrap().to_owned()
+}
+
+/// Fills in the sandbox's form and hands it in.
+fn identify(chromium: &mut Chromium, family_name: &str) {
+    for (field, value) in [
+        ("given_name", "Ada"),
+        ("family_name", family_name),
+        ("date_of_birth", "1990-12-10"),
+        ("country", "gb"),
+    ] {
+        chromium.tell(json!({"do": "fill", "selector": format!("[name={field}]"), "text": value}));
+    }
+    chromium.tell(json!({"do": "press", "selector": "button"}));
+    chromium.wait("main", "The check is under way");
+    chromium.tell(json!({"do": "press", "selector": "main a"}));
+}
+
+#[tokio::test]
+async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
+    // Aim: with scripts: each form does what it says, the verdict appears before the eyes, a refused form says why and
+    // leads back, and nothing of it can be done by whoever has a payment's token.
+    let Some(mut chromium) = Chromium::start() else { return };
+    let purser = Purser::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "1000")]);
+    chromium.open(&owners_link(&purser).await);
+    chromium.wait("#live", "live");
+    chromium.wait("#identity", "not verified");
+    chromium.tell(json!({"do": "press", "selector": "#identity button"}));
+    chromium.wait("#identity", "in review");
+    chromium.tell(json!({"do": "press", "selector": "#identity a"}));
+    identify(&mut chromium, "Reject");
+    chromium.wait("#identity", "document_mismatch");
+    chromium.tell(json!({"do": "press", "selector": "#identity button"}));
+    chromium.tell(json!({"do": "press", "selector": "#identity a"}));
+    identify(&mut chromium, "Lovelace");
+    chromium.wait("#identity", "Identity: verified");
+    chromium.wait("#events", "identity.verified");
+    chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
+    chromium.wait("#issuer", "Deposit address on Base 0x");
+    chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
+    chromium.wait("#issuer", "not linked");
+    chromium.tell(json!({"do": "fill", "selector": "[name=usa_prepaid_card_usd]", "text": "25"}));
+    chromium.tell(json!({"do": "press", "selector": "#caps button"}));
+    chromium.wait("#caps", "your own");
+    if let Some(path) = std::env::var_os("PURSER_OWNER_PICTURE") {
+        chromium.tell(json!({"do": "shoot", "path": path.to_string_lossy()}));
+    }
+    chromium.tell(json!({"do": "scripts", "on": false}));
+    chromium.tell(json!({"do": "fill", "selector": "[name=gift_card_count]", "text": "99999999999"}));
+    chromium.tell(json!({"do": "press", "selector": "#caps button"}));
+    chromium.wait("#owner", "Not a whole number of purchases.");
+    chromium.tell(json!({"do": "press", "selector": "#owner a"}));
+    chromium.wait("#caps", "your own");
+    chromium.tell(json!({"do": "scripts", "on": true}));
+
+    let folder = tempfile::tempdir().unwrap();
+    buy(&purser, folder.path(), "5");
+    chromium.tell(json!({"do": "forget"}));
+    chromium.open(&login_link(&purser, folder.path()).await);
+    chromium.wait("#owner", "may only look");
+    chromium.wait("#live", "live");
+}
+
+#[tokio::test]
+async fn the_owners_forms_need_no_script() {
+    // Aim: without scripts the whole way: the link's button, the check, the issuer, each with a person's clicks alone.
+    let Some(mut chromium) = Chromium::start() else { return };
+    let purser = Purser::start_with(&[("PURSER_SANDBOX__IDENTITY_CHECK_MS", "0")]);
+    chromium.tell(json!({"do": "scripts", "on": false}));
+    chromium.open(&owners_link(&purser).await);
+    chromium.tell(json!({"do": "press", "selector": "#form button"}));
+    chromium.wait("#owner", "Scripts are off");
+    chromium.tell(json!({"do": "press", "selector": "#identity button"}));
+    chromium.tell(json!({"do": "press", "selector": "#identity a"}));
+    identify(&mut chromium, "Lovelace");
+    // Nobody tells this page when the verdict comes.
+    while !chromium.text("#identity").contains("Identity: verified") {
+        chromium.open(&purser.url("/login"));
+    }
+    chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
+    chromium.wait("#issuer", "Deposit address on Base 0x");
 }

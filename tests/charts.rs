@@ -8,8 +8,10 @@ use std::fmt::Write as _;
 use purser_actors::account::Account;
 use purser_actors::card::Card;
 use purser_actors::gift_card::GiftCard;
+use purser_actors::identity::Identity;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
+use purser_actors::link::Link;
 use purser_actors::payment::Payment;
 use purser_actors::session::Session;
 
@@ -49,5 +51,7 @@ fn the_documents_charts_are_the_codes() {
     check::<IntlOrder>(document, &mut wrong);
     check::<Session>(document, &mut wrong);
     check::<GiftCard>(document, &mut wrong);
+    check::<Identity>(document, &mut wrong);
+    check::<Link>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

@@ -7,6 +7,7 @@
 //! Every purchase begins here: the claim checks whatever can refuse it, reserves its share of the daily caps and opens
 //! the payment, in one batch. A reservation is freed by a proven refusal only, never by time.
 
+mod caps;
 mod machine;
 
 use purser_storage::codec::Stored;
@@ -19,6 +20,8 @@ use crate::payment::{Found, NewSession};
 use crate::port::{Authorization, Timestamp};
 use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
+
+pub use caps::{OwnCap, OwnCaps};
 
 /// An account's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -35,6 +38,8 @@ pub struct Account {
     pub total_deposits: Usdc,
     /// Why it is frozen, if it is.
     pub frozen: Option<String>,
+    /// What its owner allows of each day.
+    pub own_caps: OwnCaps,
     /// The day that `used` counts.
     day: u32,
     /// By budget, in the order of their first use that day: at most one entry a product line.
@@ -191,6 +196,8 @@ pub enum Command {
         /// Who says so, where somebody does.
         act: Option<Act>,
     },
+    /// The owner's own caps, all of them.
+    SetCaps(OwnCaps),
 }
 
 /// What may happen.
@@ -213,6 +220,8 @@ pub enum Event {
     Frozen(String),
     /// No longer frozen.
     Unfrozen,
+    /// The owner changed the own caps to these.
+    CapsChanged(OwnCaps),
 }
 
 /// Why a command was refused.
@@ -240,11 +249,11 @@ pub enum Rejection {
 }
 
 impl Stored for Account {
-    const SCHEMA: u16 = 44;
+    const SCHEMA: u16 = 46;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 45;
+    const SCHEMA: u16 = 47;
 }
 
 impl Account {
@@ -261,6 +270,7 @@ impl Account {
             held: Usdc::ZERO,
             total_deposits: Usdc::ZERO,
             frozen: None,
+            own_caps: OwnCaps::default(),
             day: 0,
             used: Vec::new(),
         }

@@ -4,6 +4,7 @@ mod families;
 pub mod figures;
 mod holder;
 mod operating;
+mod owner;
 mod paying;
 mod reading;
 mod requiring;
@@ -24,7 +25,7 @@ use crate::account::{self, Deposit, LinkGrant};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry, Tries};
 use crate::kernel::family::{Ground, Limits, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
-use crate::port::{CardIssuer, Clock, Entropy, GiftCards, Settlement, Shredder};
+use crate::port::{CardAccounts, CardIssuer, Clock, Entropy, GiftCards, IdentityCheck, Settlement, Shredder};
 use crate::product::Caps;
 
 pub use holder::Denied;
@@ -50,6 +51,10 @@ pub struct Parts {
     pub gift_cards: Arc<dyn GiftCards>,
     /// Destroys the keys of CVVs.
     pub shredder: Arc<dyn Shredder>,
+    /// Knows who holders are.
+    pub identity_check: Arc<dyn IdentityCheck>,
+    /// Keeps holders' own accounts at the card issuer.
+    pub card_accounts: Arc<dyn CardAccounts>,
     /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
     /// not know. Empty but after a restore.
     pub deposits: Vec<Deposit>,
@@ -143,6 +148,8 @@ impl Engine {
             issuer,
             gift_cards,
             shredder,
+            identity_check,
+            card_accounts,
             deposits,
             settings,
         } = parts;
@@ -186,6 +193,8 @@ impl Engine {
             issuer,
             gift_cards,
             shredder,
+            identity_check,
+            card_accounts,
             settings,
             has_deposits,
         };

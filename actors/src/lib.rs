@@ -5,7 +5,7 @@
 //! durable row that a supervised delivery works off.
 //!
 //! [`kernel`] is the machinery and knows no product. [`account`], [`payment`], [`card`], [`intl_order`] and
-//! [`session`] are the rules.
+//! [`session`] are the rules; [`identity`] and [`link`] are what only a person brings about.
 //! [`product`] says what is sold, [`operator`] who acts for the house. [`engine`] is the handle that the edge holds. [`port`]
 //! names what is needed of the outside; [`ledger`], [`money`] and [`id`] are the words that all of them use.
 
@@ -14,9 +14,11 @@ pub mod card;
 pub mod engine;
 pub mod gift_card;
 pub mod id;
+pub mod identity;
 pub mod intl_order;
 pub mod kernel;
 pub mod ledger;
+pub mod link;
 pub mod money;
 pub mod operator;
 pub mod payment;

@@ -1,6 +1,7 @@
 //! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
 
 mod gift_cards;
+mod owner;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,6 +12,7 @@ use crate::id::{CardId, EffectId, Network, Wallet};
 use crate::money::{Cents, Usdc};
 
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
+pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 
 /// A boxed future, so that ports are objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -273,6 +273,7 @@ pub struct Sandbox {
     pub faucet_usdc: Usdc,
     pub card_ready_ms: u64,
     pub gift_ready_ms: u64,
+    pub identity_check_ms: u64,
     pub settle_ms: u64,
 }
 

@@ -95,29 +95,35 @@ pub fn private(mut response: Response) -> Response {
 /// # Errors
 /// 413 `body_too_large`, 408 `request_timeout`, 400 `body_malformed`, or `parameter_…` with the field at fault.
 pub async fn read<T: DeserializeOwned>(body: Body, max_bytes: usize, within: Duration) -> Result<T, ApiError> {
+    typed(&collect(body, max_bytes, within).await?)
+}
+
+/// Reads a body within a size and a time.
+///
+/// # Errors
+/// 413 `body_too_large`, 408 `request_timeout`, 400 `body_malformed`.
+pub async fn collect(body: Body, max_bytes: usize, within: Duration) -> Result<bytes::Bytes, ApiError> {
     use http_body_util::{BodyExt, LengthLimitError, Limited};
     let collected = tokio::time::timeout(within, Limited::new(body, max_bytes).collect());
-    let bytes = match collected.await {
-        Ok(Ok(collected)) => collected.to_bytes(),
+    match collected.await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            return Err(ApiError::of_status(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                &http::HeaderMap::new(),
-            ));
+            let none = http::HeaderMap::new();
+            Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &none))
         }
-        Ok(Err(_)) => return Err(malformed("The body broke off.")),
+        Ok(Err(_)) => Err(malformed("The body broke off.")),
         Err(_) => {
-            return Err(ApiError::of_status(
-                StatusCode::REQUEST_TIMEOUT,
-                &http::HeaderMap::new(),
-            ));
+            let none = http::HeaderMap::new();
+            Err(ApiError::of_status(StatusCode::REQUEST_TIMEOUT, &none))
         }
-    };
-    typed(&bytes)
+    }
 }
 
 /// Reads what a route takes, and names the field that does not fit without repeating its value.
-fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+///
+/// # Errors
+/// 400 `body_malformed`, or `parameter_…` with the field at fault.
+pub fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let mut text = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
         let (path, error) = (error.path().to_string(), error.into_inner());

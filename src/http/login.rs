@@ -15,15 +15,17 @@ use purser_actors::account::LinkCode;
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::kernel::{Entity, View};
 use purser_actors::port::{Clock, Entropy};
+use purser_actors::product::Caps;
 use purser_actors::session::Amr;
 use purser_storage::Store;
 use utoipa::OpenApi;
 
 use super::account::{Holder, active};
-use super::caller::Authenticator;
+use super::caller::{Authenticator, Claims};
 use super::error::ApiError;
 use super::json;
 use super::login_page::LoginPage;
+use super::owner_page;
 use super::query::Query;
 use super::shapes;
 use crate::checkout::account_refused;
@@ -31,6 +33,7 @@ use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, SessionCookies, login_code_hash, login_url, new_login_code};
 use crate::identity::origin::Origin;
+use crate::identity::secret::SecretText;
 
 /// A form with one code.
 const MAX_FORM_BYTES: usize = 1024;
@@ -61,6 +64,8 @@ pub struct Login {
     pub body_timeout: Duration,
     /// The page.
     pub page: LoginPage,
+    /// The service's daily caps, which an owner can tighten.
+    pub caps: Caps,
 }
 
 /// The operations of this room.
@@ -90,6 +95,19 @@ async fn get_auth_link(
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     active(&login.engine, &claims).await?;
+    let url = login_link(&login, &claims).await?;
+    let body = View::new()
+        .text("auth_url", url.expose())
+        .text("user_id", claims.wallet.user_id())
+        .integer("expires_in", LOGIN_CODE_LIFETIME_S);
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+/// Makes a link that lets its holder do what this session may.
+///
+/// # Errors
+/// 403 when the account is frozen, 404 when it is not there, 503 when the link could not be made.
+pub(super) async fn login_link(login: &Login, claims: &Claims) -> Result<SecretText, ApiError> {
     let (code, hash) = new_login_code(&*login.entropy);
     let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
     let amr = if claims.by_payment { Amr::Payment } else { Amr::Wallet };
@@ -106,31 +124,50 @@ async fn get_auth_link(
         )
         .await;
     match offered {
-        Ok(()) => {}
-        Err(Denied::Rejected(rejection)) => return Err(account_refused(rejection)),
-        Err(_) => {
-            return Err(ApiError::unavailable(
-                "unavailable",
-                "The link could not be made. Try again.",
-                1,
-            ));
-        }
+        Ok(()) => Ok(login_url(&login.origin, &code)),
+        Err(Denied::Rejected(rejection)) => Err(account_refused(rejection)),
+        Err(_) => Err(ApiError::unavailable(
+            "unavailable",
+            "The link could not be made. Try again.",
+            1,
+        )),
     }
-    let body = View::new()
-        .text("auth_url", login_url(&login.origin, &code).expose())
-        .text("user_id", claims.wallet.user_id())
-        .integer("expires_in", LOGIN_CODE_LIFETIME_S);
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+/// What only an owner does is not for whoever saw a payment pass by: a hostile seller may have relayed it.
+///
+/// # Errors
+/// 403 `sign_in_required` for what was born of a payment.
+pub(super) fn signed_in(claims: &Claims) -> Result<(), ApiError> {
+    if !claims.by_payment {
+        return Ok(());
+    }
+    let error = "This needs a sign-in with the wallet; a payment alone is not enough.";
+    Err(ApiError::forbidden("sign_in_required", error).hint("GET /auth signs in; a link made after that may do this."))
 }
 
 /// The page behind a login link
 ///
-/// Changes nothing, so a link preview uses nothing up (case 47).
+/// Changes nothing, so a link preview uses nothing up (case 47). With the session cookie it also has the forms for what
+/// only the owner may do.
 #[utoipa::path(get, path = "/login", tag = "Page",
     params(("code" = Option<String>, Query, description = "Of the link; the page posts it back.")),
     responses((status = 200, description = "The page.", body = String, content_type = "text/html")))]
-async fn get_login(State(login): State<Arc<Login>>, RawQuery(query): RawQuery) -> Response {
-    login.page.offering(query.as_deref())
+async fn get_login(State(login): State<Arc<Login>>, headers: HeaderMap, RawQuery(query): RawQuery) -> Response {
+    let page = login.page.offering(query.as_deref());
+    if query.is_some_and(|query| !query.is_empty()) {
+        return page;
+    }
+    match owner_page::section(&login, cookie_of(&headers)).await {
+        Some(section) => login.page.owned(StatusCode::OK, &section),
+        None => page,
+    }
+}
+
+/// The `Cookie` header, or nothing.
+pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
+    let cookie = headers.get(header::COOKIE).and_then(|value| value.to_str().ok());
+    cookie.unwrap_or_default()
 }
 
 /// Use a login link up
@@ -182,11 +219,7 @@ async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
         (status = 401, description = "No session."), (status = 403, description = "Frozen."),
         (status = 404, description = "No such account.")))]
 async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Result<Response, ApiError> {
-    let cookie = headers
-        .get(header::COOKIE)
-        .and_then(|v| v.to_str().ok())
-        .unwrap_or_default();
-    let claims = login.doorkeeper.authenticate_session(cookie).await?;
+    let claims = login.doorkeeper.authenticate_session(cookie_of(&headers)).await?;
     active(&login.engine, &claims).await?;
     // Read before the state: what happens in between comes by the stream again rather than never.
     let seq = login.store.durable_seq();

@@ -18,6 +18,11 @@ const SCRIPT: &str = include_str!("pages/login.js");
 const STYLE: &str = include_str!("pages/login.css");
 /// Where the form keeps the code.
 const NO_CODE: &str = "name=\"code\" id=\"code\" value=\"\"";
+/// Where the owner's forms go.
+const OWNER: &str = "<!--owner-->";
+/// What somebody who is signed in does not need.
+const SIGN_IN: &str = "<section id=\"sign-in\">";
+const NO_SIGN_IN: &str = "<section id=\"sign-in\" hidden>";
 
 /// The page, ready to send.
 #[derive(Clone)]
@@ -52,6 +57,16 @@ impl LoginPage {
             }
             None => self.response(StatusCode::OK),
         }
+    }
+
+    /// The page of somebody who is signed in, with this section of forms. Its markup is ours, with every text of others'
+    /// escaped. The address holds no code, so the forms may say where they come from.
+    pub fn owned(&self, status: StatusCode, section: &str) -> Response {
+        let body = self.body.replace(OWNER, section).replace(SIGN_IN, NO_SIGN_IN);
+        let mut response = self.with(status, body);
+        let referrer = HeaderValue::from_static("same-origin");
+        response.headers_mut().insert(header::REFERRER_POLICY, referrer);
+        response
     }
 
     /// The page with any status; the same bytes whatever was asked for.
@@ -106,6 +121,7 @@ mod tests {
             text.contains(&format!("<script>{SCRIPT}</script>")) && text.contains(&format!("<style>{STYLE}</style>"))
         );
         assert!(text.contains("<form method=\"post\""));
+        assert!(text.contains(OWNER) && text.contains(SIGN_IN));
         assert!(
             page.policy
                 .to_str()

@@ -130,6 +130,7 @@ fn describe_refusals(document: &mut Value) {
         .filter_map(Value::as_object_mut)
         .flat_map(|path| path.values_mut());
     for operation in operations {
+        let is_page = operation["tags"][0] == "Page";
         let Some(responses) = operation["responses"].as_object_mut() else {
             continue;
         };
@@ -141,6 +142,10 @@ fn describe_refusals(document: &mut Value) {
         for (status, response) in responses {
             if matches!(status.as_bytes().first(), Some(b'4' | b'5')) && response.get("content").is_none() {
                 response["content"] = content.clone();
+                // A form that a browser sent is refused with a page.
+                if is_page {
+                    response["content"]["text/html"] = json!({"schema": {"type": "string"}});
+                }
             }
         }
     }

@@ -7,6 +7,7 @@
 mod gift_cards;
 mod intl;
 mod owned;
+mod people;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -20,6 +21,7 @@ pub use owned::{
     AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, Cards, Credited, Event,
     EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress,
 };
+pub use people::{KycLink, KycStatus, OwnCap, OwnCaps, Received};
 
 /// A decimal number with exactly its digits.
 pub struct Exact;

@@ -6,9 +6,15 @@ use secp256k1::{PublicKey, SecretKey};
 use sha2::{Digest as _, Sha256};
 use sha3::Keccak256;
 
+use crate::identity::secret::Key32;
+use crate::provider::callback::CallbackKey;
+
 const SANDBOX_BASE_TREASURY: &[u8] = b"purser SANDBOX treasury on base: public, never for real money";
 const SANDBOX_SOLANA_TREASURY: &[u8] = b"purser SANDBOX treasury on solana: public, never for real money";
 const SANDBOX_SOLANA_FEE_PAYER: &[u8] = b"purser SANDBOX fee payer on solana: public, never for real money";
+
+const SANDBOX_IDENTITY_CALLBACK: &[u8] =
+    b"purser SANDBOX callbacks of the identity check: public, never for real people";
 
 /// A configuration that would take or send real money with a published key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +73,16 @@ pub fn refuse_outside_sandbox<'a>(
         }
     }
     Ok(())
+}
+
+/// Signs the callbacks of the sandbox's identity check.
+pub fn identity_callback() -> CallbackKey {
+    CallbackKey::new(&Key32::new(Sha256::digest(SANDBOX_IDENTITY_CALLBACK).into()))
+}
+
+/// What somebody else would sign with.
+pub(crate) fn forged_callback() -> CallbackKey {
+    CallbackKey::new(&Key32::new([0x66; 32]))
 }
 
 fn solana_signer(sentence: &[u8]) -> SigningKey {

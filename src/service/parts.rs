@@ -19,7 +19,9 @@ use crate::config::Config;
 use crate::payment::RecentBlockhash;
 use crate::provider::VaultedIssuer;
 use crate::provider::redemption::VaultedCatalog;
+use crate::provider::sandbox::accounts::SandboxAccounts;
 use crate::provider::sandbox::gift_cards::{GiftSettings, SandboxGiftCards};
+use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
 use crate::provider::sandbox::merchants::SandboxMerchants;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
@@ -80,6 +82,10 @@ pub struct World {
     pub gift_cards: Arc<SandboxGiftCards>,
     /// Says what currencies cost.
     pub rates: Arc<SandboxRates>,
+    /// Keeps people's own accounts at the issuer.
+    pub accounts: Arc<SandboxAccounts>,
+    /// Knows who people are.
+    pub identity_check: Arc<SandboxIdentityCheck>,
     /// Seals their numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs that operators enter.
@@ -114,6 +120,11 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let gift_cards = SandboxGiftCards::open(&sandbox, settings, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's gift cards", e.to_string()))?;
     let merchants = SandboxMerchants::new().map_err(|e| ServiceError::Part("the sandbox's merchants", e))?;
+    let accounts = SandboxAccounts::open(&sandbox, clock.clone())
+        .map_err(|e| ServiceError::Part("the sandbox's accounts", e.to_string()))?;
+    let decides_after_ms = config.sandbox.identity_check_ms;
+    let identity_check = SandboxIdentityCheck::open(&sandbox, decides_after_ms, clock.clone())
+        .map_err(|e| ServiceError::Part("the sandbox's identity check", e.to_string()))?;
     let vault = open_vault(config, data, store, entropy.clone()).await?;
     let cvvs = CvvVault::open(&data.cvv_keys(), entropy.clone());
     let cvvs = cvvs.map_err(|e| ServiceError::Part("the keys of CVVs", e.to_string()))?;
@@ -123,6 +134,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         merchants: Arc::new(merchants),
         gift_cards: Arc::new(gift_cards),
         rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
+        accounts: Arc::new(accounts),
+        identity_check: Arc::new(identity_check),
         vault: Arc::new(vault),
         cvvs,
         clock,
@@ -185,6 +198,8 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
         issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
         gift_cards: Arc::new(VaultedCatalog::new(world.gift_cards.clone(), world.vault.clone())),
         shredder: Arc::new(world.cvvs.clone()),
+        identity_check: world.identity_check.clone(),
+        card_accounts: world.accounts.clone(),
         deposits,
         settings: engine_settings(config),
     }

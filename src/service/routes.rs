@@ -17,7 +17,7 @@ use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
-use crate::http::{account, events, health, login, openapi, pricing, sandbox, sign_in, version};
+use crate::http::{account, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version};
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
@@ -37,6 +37,7 @@ use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::prices::PriceBook;
 use crate::sandbox::desk::SandboxDesk;
 use crate::sandbox::desk::catalogs::CatalogDesk;
+use crate::sandbox::keys::identity_callback;
 use crate::stream::{Hub, StreamState};
 
 /// Verified tokens kept in memory.
@@ -100,9 +101,11 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     let shop = shop::open(&house, &checkout);
     let mut rooms = shop.documents;
     rooms.extend([account::Api::openapi(), sign_in::Api::openapi(), login::Api::openapi()]);
+    rooms.extend([kyc::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {
         rooms.push(sandbox::Api::openapi());
         rooms.push(sandbox::catalogs::Api::openapi());
+        rooms.push(sandbox::people::Api::openapi());
     }
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
@@ -124,7 +127,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     }
     let inside = Inside {
         routes,
-        no_head: [shop.no_head.as_slice(), &["/auth", "/get-auth-link"]].concat(),
+        no_head: [shop.no_head.as_slice(), &["/auth", "/get-auth-link", "/get-kyc-link"]].concat(),
         authenticator: entrance.doorkeeper,
         limiter,
         meter: metrics.requests.clone(),
@@ -201,7 +204,7 @@ fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router
 }
 
 fn login_routes(house: &House, entrance: &Entrance) -> Router {
-    login::router(Arc::new(login::Login {
+    let login = Arc::new(login::Login {
         engine: house.engine.clone(),
         store: house.store.clone(),
         credentials: entrance.credentials.clone(),
@@ -213,7 +216,15 @@ fn login_routes(house: &House, entrance: &Entrance) -> Router {
         session_seconds: house.config.identity.session_seconds,
         body_timeout: house.config.server.body_timeout(),
         page: LoginPage::new(),
-    }))
+        caps: house.config.caps.in_force(),
+    });
+    let kyc = kyc::Kyc {
+        login: login.clone(),
+        callback_key: identity_callback(),
+    };
+    login::router(login.clone())
+        .merge(owner::router(login))
+        .merge(kyc::router(Arc::new(kyc)))
 }
 
 fn event_routes(house: &House, doorkeeper: &Arc<Doorkeeper>) -> Router {
@@ -260,6 +271,12 @@ fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
 
 fn sandbox_routes(house: &House) -> Router {
     let world = &house.world;
+    let people = sandbox::people::People {
+        identity: world.identity_check.clone(),
+        accounts: world.accounts.clone(),
+        engine: house.engine.clone(),
+        body_timeout: house.config.server.body_timeout(),
+    };
     sandbox::router(Arc::new(sandbox::SandboxRoutes {
         desk: SandboxDesk::new(world.settlement.clone(), world.issuer.clone()),
         settlement: world.settlement.clone(),
@@ -267,6 +284,7 @@ fn sandbox_routes(house: &House) -> Router {
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }))
+    .merge(sandbox::people::router(Arc::new(people)))
 }
 
 fn catalog_desk(house: &House) -> Router {

@@ -8,7 +8,7 @@ use purser_actors::{account, payment, session};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, products};
+use super::{Contents, Report, people, products};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -79,7 +79,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
         k if k == Kind::Session as u8 => session_event(record, trail),
         kind => match products::fold(kind, &record.event) {
             Some(status) => status.map(|status| trail.status = status.into()),
-            None => Ok(()),
+            None => people_event(record, trail),
         },
     };
     if let Err(error) = read {
@@ -102,7 +102,16 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
             history.credits.entry(cause).or_default().push(amount.atomic());
             keep(trail, record);
         }
-        account::Event::Reserved(_) | account::Event::Freed(_) => keep(trail, record),
+        account::Event::Reserved(_) | account::Event::Freed(_) | account::Event::CapsChanged(_) => keep(trail, record),
+    }
+    Ok(())
+}
+
+fn people_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
+    match people::fold(record.kind, &record.event).transpose()? {
+        Some(Some(status)) => trail.status = status.into(),
+        Some(None) => keep(trail, record),
+        None => {}
     }
     Ok(())
 }
@@ -163,7 +172,9 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.payments(contents);
     seen.sold(contents);
     seen.sessions(contents);
+    seen.people(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
+    let known = known + contents.people.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",
@@ -239,6 +250,20 @@ impl Snapshots<'_> {
                 &generation,
                 folded,
             );
+        }
+    }
+
+    fn people(&mut self, contents: &Contents) {
+        let people = &contents.people;
+        for (wallet, (identity, revision)) in &people.identities {
+            let (kind, status) = (Kind::Identity as u8, people::identity_status(identity));
+            let (key, subject) = (wallet.key(), wallet.address());
+            self.hold(kind, &key, &subject, *revision, status, "", |_| String::new());
+        }
+        for (wallet, (link, revision)) in &people.links {
+            let (kind, status) = (Kind::Link as u8, people::link_status(link));
+            let (key, subject) = (wallet.key(), wallet.address());
+            self.hold(kind, &key, &subject, *revision, status, "", |_| String::new());
         }
     }
 

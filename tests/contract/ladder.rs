@@ -11,6 +11,7 @@ const VOLATILE: &[&str] = &[
     "redemption_url",
     "accountKey",
     "auth_url",
+    "kyc_url",
     "blockhash",
     "card_id",
     "card_number",

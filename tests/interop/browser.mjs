@@ -7,6 +7,7 @@
 //   {"do":"shoot","path":P}              writes a picture of the whole page
 //   {"do":"back"}                        one page back in the history
 //   {"do":"press","selector":S}          clicks, and waits for the page that this leads to
+//   {"do":"fill","selector":S,"text":T}  leaves T in a field
 //   {"do":"scripts","on":false}          whether pages may run scripts
 //   {"do":"forget"}                      a fresh browser profile: no cookies, no history
 import { createInterface } from 'node:readline'
@@ -50,6 +51,9 @@ const commands = {
   },
   async press({ selector }) {
     await Promise.all([page.waitForNavigation(), page.click(selector)])
+  },
+  async fill({ selector, text }) {
+    await page.$eval(selector, (field, value) => { field.value = value }, text)
   },
   async scripts({ on }) {
     await page.setJavaScriptEnabled(on)

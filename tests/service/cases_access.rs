@@ -14,7 +14,14 @@ const CARD: &str = "/get-card?amount=5";
 const PUBLIC: &str = "http://localhost:9999";
 
 /// Every route that needs a token.
-const PROTECTED: [&str; 4] = ["/get-account-balance", "/get-card-data", "/get-auth-link", "/events"];
+const PROTECTED: [&str; 6] = [
+    "/get-account-balance",
+    "/get-card-data",
+    "/get-auth-link",
+    "/get-kyc-status",
+    "/get-kyc-link",
+    "/events",
+];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_42_a_proof_signs_in_once() {
@@ -262,6 +269,9 @@ async fn case_48_every_id_of_another_user_opens_nothing() {
             ("/get-card-data".into(), 200),
             ("/get-account-balance".into(), 200),
             ("/get-auth-link".into(), 200),
+            ("/get-kyc-status".into(), 200),
+            // A token born of a payment makes no such link.
+            ("/get-kyc-link".into(), 403),
             ("/events?limit=100".into(), 200),
         ] {
             let answer = site.get_as(token, &path).await;

@@ -18,6 +18,7 @@ mod cases_life;
 mod cases_metrics;
 mod cases_mpp;
 mod cases_payment;
+mod cases_people;
 mod cases_replay;
 mod cases_sandbox;
 mod cases_secrets;
@@ -34,6 +35,7 @@ mod host;
 #[path = "../contract/ladder.rs"]
 mod ladder;
 mod mpp;
+mod owner;
 mod precedence;
 mod precedence_identity;
 mod precedence_intl;

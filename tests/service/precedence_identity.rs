@@ -1,11 +1,13 @@
 //! `docs/precedence.md` from top to bottom: who is let in, and the sandbox's own routes.
 
 use purser_actors::id::Network;
+use purser_actors::port::Clock as _;
 use serde_json::json;
 
 use super::agent::Agent;
 use super::host::Host;
 use super::ladder::Ladder;
+use super::owner::Owner;
 use super::request::Request;
 use super::wire::Site;
 
@@ -114,6 +116,100 @@ async fn the_sandbox_is_refused_for_the_first_rule_that_it_breaks() {
     ask.body(&json!({"wallet": wallet, "amount": "much"}));
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"wallet": wallet, "amount": "5"}));
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_identity_check_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: status and link: the token, the parameters, whether the account is frozen, and what the token was born of.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let born_of_payment = bought.body["auth"]["id_token"].as_str().unwrap();
+    let token = agent.token(&site).await;
+    for (path, heading, name) in [
+        ("/get-kyc-status", "GET /get-kyc-status", "get-kyc-status"),
+        ("/get-kyc-link", "GET /get-kyc-link", "get-kyc-link"),
+    ] {
+        site.freeze(&agent.address(), Some("Please write to us.")).await;
+        let mut ladder = Ladder::of(heading, name);
+        let mut ask = Request::new("GET", path).with("colour", "red");
+        ladder.meets(&ask.send(&site).await);
+        ask.bearer(born_of_payment);
+        ladder.meets(&ask.send(&site).await);
+        ask.drop("colour");
+        ladder.meets(&ask.send(&site).await);
+        site.freeze(&agent.address(), None).await;
+        if name == "get-kyc-link" {
+            ladder.meets(&ask.send(&site).await);
+            ask.bearer(&token);
+        }
+        ladder.meets(&ask.send(&site).await);
+        ladder.ends();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: the size, the signature, the body, the check, and what it came to before.
+    let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    Owner::by_token(&site, &token).await.verify(&site, &token).await;
+    let desk = site.post("/sandbox/identity", &json!({"fault": "clear"})).await;
+    let reference = desk.str("last_reference").unwrap();
+    let mut ladder = Ladder::of("POST /identity-callback", "identity-callback");
+    let mut ask = Request::new("POST", "/identity-callback");
+    ask.text(&"x".repeat(16 * 1024 + 1));
+    ladder.meets(&ask.send(&site).await);
+    ask.text("[");
+    ladder.meets(&ask.send(&site).await);
+    let key = purser::sandbox::keys::identity_callback();
+    for body in [
+        "[".to_owned(),
+        json!({"type": "check.lost", "reference": reference, "wallet": agent.address()}).to_string(),
+        json!({"type": "check.passed", "reference": "no", "wallet": agent.address()}).to_string(),
+        json!({"type": "check.failed", "reference": reference, "wallet": agent.address()}).to_string(),
+        json!({"type": "check.passed", "reference": reference, "wallet": agent.address()}).to_string(),
+    ] {
+        let at = purser::system::SystemClock.now().seconds().to_string();
+        ask.header("webhook-id", "msg_1");
+        ask.header("webhook-timestamp", &at);
+        ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
+        ask.text(&body);
+        ladder.meets(&ask.send(&site).await);
+    }
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owners_form_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: the page it comes from, the cookie, the account, what the session goes back to, the fields.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let relayed = Owner::by_token(&site, bought.body["auth"]["id_token"].as_str().unwrap()).await;
+    let owner = Owner::of(&site, &agent).await;
+    site.freeze(&agent.address(), Some("Please write to us.")).await;
+    let mut ladder = Ladder::of("POST /account/caps", "account-caps");
+    let mut ask = Request::new("POST", "/account/caps");
+    ask.text("colour=red&gift_card_count=many");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("origin", &service.url);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("cookie", relayed.cookie());
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.header("cookie", owner.cookie());
+    ladder.meets(&ask.send(&site).await);
+    ask.text("gift_card_count=many");
+    ladder.meets(&ask.send(&site).await);
+    ask.text("gift_card_count=1");
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
 }

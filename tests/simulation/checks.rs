@@ -153,6 +153,7 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| told::holders(world, &stock))
         .and_then(|()| desk::orders(world, &stock))
         .and_then(|()| shares(world, &stock))
+        .and_then(|()| crate::people::judge(world))
         .and_then(|()| room(world, engine, tasks));
     if let Err((rule, detail)) = judged {
         world.object(rule, detail);

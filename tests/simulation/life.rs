@@ -15,6 +15,7 @@ use crate::checks;
 use crate::clients::Clients;
 use crate::desk::SimShredder;
 use crate::makers::Makers;
+use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
 use crate::store::SimStore;
 use crate::watchers::{self, Stream};
@@ -112,6 +113,8 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         issuer: Arc::new(Makers(world.clone())),
         gift_cards: Arc::new(Makers(world.clone())),
         shredder: Arc::new(SimShredder(world.clone())),
+        identity_check: Arc::new(SimPeople(world.clone())),
+        card_accounts: Arc::new(SimPeople(world.clone())),
         deposits: Vec::new(),
         settings: world.plan.settings,
     };
@@ -159,6 +162,9 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         Step::Freeze { wallet, frozen } => clients.freeze(wallet, frozen),
         Step::Card { payment, closes } => clients.card(payment, closes),
         Step::Desk { payment, who, does } => clients.desk(payment, who, does),
+        Step::Identity { wallet } => clients.begin_identity(wallet),
+        Step::Answer { wallet, passes, calls } => clients.answer_identity(wallet, passes, calls),
+        Step::Issuer { wallet, linked } => clients.link_issuer(wallet, linked),
         Step::Wait { ms } => tokio::time::sleep(Duration::from_millis(ms)).await,
         Step::SetClock { by_ms } => world.set_clock(by_ms),
         Step::Panic { after, before } => world.trips.lock().panic = Some((after, before)),

@@ -19,6 +19,7 @@ mod hunt;
 mod life;
 mod makers;
 mod owners;
+mod people;
 mod plan;
 mod planted;
 mod results;

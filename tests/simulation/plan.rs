@@ -67,6 +67,21 @@ pub(crate) enum Step {
         who: u8,
         does: Does,
     },
+    /// An owner asks for a check of the identity.
+    Identity {
+        wallet: u8,
+    },
+    /// The person answers the newest check, and so many callbacks tell.
+    Answer {
+        wallet: u8,
+        passes: bool,
+        calls: u8,
+    },
+    /// An owner links the account at the card issuer, or unlinks it.
+    Issuer {
+        wallet: u8,
+        linked: bool,
+    },
     /// Time goes by.
     Wait {
         ms: u64,
@@ -188,7 +203,7 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
     let wallet = chance.below(WALLETS) as u8;
     let watcher = chance.below(4) as u8;
     let known = chance.below(u64::from(*payments).max(1)) as u32;
-    let kind = chance.below(84);
+    let kind = chance.below(92);
     match kind {
         0..20 => {
             *payments += 1;
@@ -219,7 +234,17 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
         47..62 => trouble(chance, kind),
         62 => Step::Rest,
         63..66 => Step::Inspect,
-        72.. => desk(chance, *payments),
+        72..84 => desk(chance, *payments),
+        84..87 => Step::Identity { wallet },
+        87..90 => Step::Answer {
+            wallet,
+            passes: chance.one_in(2),
+            calls: chance.below(3) as u8,
+        },
+        90.. => Step::Issuer {
+            wallet,
+            linked: !chance.one_in(3),
+        },
         _ => Step::Refresh {
             nth: chance.below(3) as u8,
             back: pick(chance, &[0, 0, 0, 1, 2]),

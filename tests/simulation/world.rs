@@ -17,6 +17,7 @@ use crate::chain::Ledger;
 use crate::clients::Notes;
 use crate::desk::Desk;
 use crate::makers::Press;
+use crate::people::Bureau;
 use crate::plan::Plan;
 use crate::shadow::Shadow;
 use crate::watchers::Watcher;
@@ -79,6 +80,7 @@ pub(crate) struct World {
     pub(crate) chain: Mutex<Ledger>,
     pub(crate) press: Mutex<Press>,
     pub(crate) desk: Mutex<Desk>,
+    pub(crate) bureau: Mutex<Bureau>,
     pub(crate) notes: Mutex<Notes>,
     pub(crate) watchers: Mutex<Vec<Watcher>>,
     pub(crate) trips: Mutex<Trips>,
@@ -111,6 +113,7 @@ impl World {
             chain: Mutex::default(),
             press: Mutex::default(),
             desk: Mutex::default(),
+            bureau: Mutex::default(),
             notes: Mutex::default(),
             watchers: Mutex::default(),
             trips: Mutex::default(),

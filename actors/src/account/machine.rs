@@ -3,7 +3,7 @@
 use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
-use super::{Account, Admission, Command, Deposit, Event, LinkGrant, Rejection};
+use super::{Account, Admission, Command, Deposit, Event, LinkGrant, OwnCaps, Rejection};
 use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Share, Work};
 use crate::kernel::entity::Move;
@@ -37,13 +37,17 @@ fn admit(
     let budget = line.budget();
     let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, budget));
     let sum = sum.plus(worth).map_err(|_| Rejection::Overflow)?;
-    if let Some(cap) = cap {
-        if count >= cap.count {
-            return Err(Rejection::CountPerDay { cap: cap.count });
-        }
-        if sum > cap.sum {
-            return Err(Rejection::SumPerDay { cap: cap.sum });
-        }
+    let cap = match this {
+        Some(account) => account.own_caps.within(line, cap),
+        None => OwnCaps::default().within(line, cap),
+    };
+    match cap.count {
+        Some(cap) if count >= cap => return Err(Rejection::CountPerDay { cap }),
+        _ => {}
+    }
+    match cap.sum {
+        Some(cap) if sum > cap => return Err(Rejection::SumPerDay { cap }),
+        _ => {}
     }
     let cents = worth;
     Ok(Share { day, budget, cents })
@@ -272,7 +276,7 @@ impl Entity for Account {
                 Some(Self {
                     frozen: Some(message), ..
                 }),
-                Command::OfferLink { .. } | Command::UseLink { .. },
+                Command::OfferLink { .. } | Command::UseLink { .. } | Command::SetCaps(_),
             ) => Err(Rejection::Frozen {
                 message: message.clone(),
             }),
@@ -289,6 +293,8 @@ impl Entity for Account {
                 let decision = done.take(table::link(&code));
                 opened(decision, wallet, amr, session, context)
             }
+            (Some(account), Command::SetCaps(caps)) if account.own_caps == caps => Ok(done),
+            (Some(_), Command::SetCaps(caps)) => Ok(done.event(Event::CapsChanged(caps))),
             (this, Command::Freeze { message, act }) => Ok(frozen(this, wallet, Some(message), act.as_ref(), context)),
             (this, Command::Unfreeze { act }) => Ok(frozen(this, wallet, None, act.as_ref(), context)),
             (None, _) => Err(Rejection::Nothing),
@@ -323,6 +329,10 @@ impl Entity for Account {
                 ..a
             }),
             (Some(a), Event::Unfrozen) => Ok(Self { frozen: None, ..a }),
+            (Some(a), Event::CapsChanged(caps)) => Ok(Self {
+                own_caps: caps.clone(),
+                ..a
+            }),
             (_, _) => Err(broken()),
         }
     }
@@ -342,18 +352,23 @@ impl Entity for Account {
             Event::Credited { .. } => Some("balance.credited"),
             Event::Frozen(_) => Some("frozen"),
             Event::Unfrozen => Some("unfrozen"),
+            Event::CapsChanged(_) => Some("caps_changed"),
         }
     }
 
     fn view(&self, _: &Wallet) -> View {
-        View::new()
+        let view = View::new()
             .text("user_id", self.wallet.user_id())
             .text("status", self.status())
             .number("balance", self.balance.decimal())
             .number("available", self.available().decimal())
             .number("held", self.held.decimal())
             .number("total_deposits", self.total_deposits.decimal())
-            .time("created_at", self.created_at)
+            .time("created_at", self.created_at);
+        if self.own_caps.is_empty() {
+            return view;
+        }
+        view.object("own_caps", &self.own_caps.view())
     }
 
     fn outcome(&self) -> Option<()> {

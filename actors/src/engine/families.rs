@@ -7,9 +7,11 @@ use super::figures::KindFigures;
 use crate::account::Account;
 use crate::card::Card;
 use crate::gift_card::GiftCard;
+use crate::identity::Identity;
 use crate::intl_order::IntlOrder;
 use crate::kernel::family::Ground;
 use crate::kernel::{Entity, Family, Kind};
+use crate::link::Link;
 use crate::payment::Payment;
 use crate::session::Session;
 
@@ -52,4 +54,6 @@ families! {
     sessions: Session,
     gift_cards: GiftCard,
     intl_orders: IntlOrder,
+    identities: Identity,
+    links: Link,
 }

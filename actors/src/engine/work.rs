@@ -2,6 +2,7 @@
 //! the effect, in a failure that its supervisor writes down, or in waiting.
 
 mod gift_cards;
+mod owner;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -23,8 +24,8 @@ use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
 use crate::port::{
-    BoxFuture, CardIssuer, Decline, ErrorKind, GiftCards, Issuance, IssueCard, Lookup, PortError, Settlement, Shredder,
-    Submitted,
+    BoxFuture, CardAccounts, CardIssuer, Decline, ErrorKind, GiftCards, IdentityCheck, Issuance, IssueCard, Lookup,
+    PortError, Settlement, Shredder, Submitted,
 };
 
 /// Everything that effects need.
@@ -35,6 +36,8 @@ pub(super) struct Desk {
     pub(super) issuer: Arc<dyn CardIssuer>,
     pub(super) gift_cards: Arc<dyn GiftCards>,
     pub(super) shredder: Arc<dyn Shredder>,
+    pub(super) identity_check: Arc<dyn IdentityCheck>,
+    pub(super) card_accounts: Arc<dyn CardAccounts>,
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
@@ -103,6 +106,8 @@ impl Worker for Desk {
                     };
                     tell(&self.families.payments, *payment, command).await
                 }
+                Work::CheckIdentity(wallet) => self.check_identity(effect, *wallet).await,
+                Work::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
             }
         })
     }

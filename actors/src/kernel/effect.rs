@@ -63,6 +63,10 @@ pub enum Work {
     ExpireIntl(CardId),
     /// Destroy the key of an international card's CVV.
     ForgetCvv(CardId),
+    /// Have a holder's identity checked and learn the verdict.
+    CheckIdentity(Wallet),
+    /// Have the card issuer open a holder's account.
+    OpenIssuerAccount(Wallet),
 }
 
 /// Why an account is credited.
@@ -106,7 +110,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 13] = [
+    pub const NAMES: [&str; 15] = [
         "settle",
         "watch",
         "issue_card",
@@ -120,6 +124,8 @@ impl Work {
         "intl_overdue",
         "expire_intl",
         "shred",
+        "check_identity",
+        "open_issuer_account",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -138,6 +144,8 @@ impl Work {
             Self::IntlOverdue(_) => 10,
             Self::ExpireIntl(_) => 11,
             Self::ForgetCvv(_) => 12,
+            Self::CheckIdentity(_) => 13,
+            Self::OpenIssuerAccount(_) => 14,
         }
     }
 
@@ -154,6 +162,8 @@ impl Work {
             Self::OrderGiftCard(_) => Kind::GiftCard,
             Self::Credit { .. } | Self::FreeShare { .. } => Kind::Account,
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
+            Self::CheckIdentity(_) => Kind::Identity,
+            Self::OpenIssuerAccount(_) => Kind::Link,
         }
     }
 
@@ -171,6 +181,7 @@ impl Work {
             | Self::ExpireIntl(id)
             | Self::ForgetCvv(id) => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
+            Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),
         }
     }
 }

@@ -26,6 +26,10 @@ pub enum Kind {
     GiftCard = 6,
     /// An order of an international card.
     IntlOrder = 5,
+    /// The check of who a holder is.
+    Identity = 11,
+    /// A holder's own account at the card issuer.
+    Link = 14,
 }
 
 impl Kind {
@@ -38,6 +42,8 @@ impl Kind {
             Self::Session => "session",
             Self::GiftCard => "gift_card",
             Self::IntlOrder => "intl_order",
+            Self::Identity => "identity",
+            Self::Link => "link",
         }
     }
 }

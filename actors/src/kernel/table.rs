@@ -69,7 +69,7 @@ pub fn verified(wallet: &Wallet) -> RowKey {
     key(&[&[VERIFIED], &wallet.key()])
 }
 
-/// Present while the holder has a linked account at the card issuer; the value says which.
+/// Present while the holder has a linked account at the card issuer; the value is the 20 bytes of its deposit address.
 pub fn linked(wallet: &Wallet) -> RowKey {
     key(&[&[LINKED], &wallet.key()])
 }

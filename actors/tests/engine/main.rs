@@ -16,5 +16,6 @@ mod identity;
 mod intl_orders;
 mod operating;
 mod paid_call;
+mod people;
 mod shells;
 mod timers;

@@ -190,6 +190,7 @@ impl House {
             | Work::IntlOverdue(_)
             | Work::ExpireIntl(_)
             | Work::ForgetCvv(_) => unreachable!("no timer comes due here, and only cards are bought"),
+            Work::CheckIdentity(_) | Work::OpenIssuerAccount(_) => unreachable!("nobody asks for it here"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),

@@ -5,15 +5,18 @@ use std::collections::BTreeSet;
 use purser_actors::account::{self, Account};
 use purser_actors::card::{self, Card};
 use purser_actors::id::SessionId;
+use purser_actors::identity::Identity;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
 use purser_actors::kernel::effect::CreditCause;
+use purser_actors::link::Link;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment};
 use purser_actors::product::Product;
 use purser_actors::session::{self, Amr, Revoked, Session};
 
 use crate::intl_orders::{self, orders};
+use crate::people::{identities, identity_commands, identity_events, link_commands, link_events, links};
 use crate::sample::{
     CARD, NOW, PAYMENT, SHARE, WALLET, accounts, at, cards, claim, decline, details, fold, payments, prepared, status,
     transaction,
@@ -97,6 +100,7 @@ fn account_events() -> Vec<account::Event> {
         },
         Event::Frozen("call us".into()),
         Event::Unfrozen,
+        Event::CapsChanged(account::OwnCaps::default()),
     ]
 }
 
@@ -142,6 +146,11 @@ fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
         accepted::<Session>(&SessionId(1), sessions(), &session_events()),
         listed::<Session>()
     );
+    let people = (
+        accepted::<Identity>(&WALLET, identities(), &identity_events()),
+        accepted::<Link>(&WALLET, links(), &link_events()),
+    );
+    assert_eq!(people, (listed::<Identity>(), listed::<Link>()));
 }
 
 #[test]
@@ -198,6 +207,30 @@ fn every_listed_move_is_reached_by_a_command() {
     }
     moves.retain(|(from, to)| from != to);
     assert_eq!(moves, listed::<IntlOrder>());
+    let identity = commanded(&WALLET, identities(), identity_commands());
+    assert_eq!(identity, listed::<Identity>());
+    assert_eq!(commanded(&WALLET, links(), link_commands()), listed::<Link>());
+}
+
+/// The moves that commands bring about.
+fn commanded<E: Entity>(id: &E::Id, states: Vec<E>, commands: Vec<(&str, E::Command)>) -> Moves
+where
+    E::Command: Clone,
+{
+    let mut moves = Moves::new();
+    for state in std::iter::once(None).chain(states.into_iter().map(Some)) {
+        for (_, command) in &commands {
+            let Ok(decision) = E::decide(state.as_ref(), id, command.clone(), &at(NOW)) else {
+                continue;
+            };
+            if !decision.events().is_empty() {
+                let after = fold(state.clone(), id, decision.events());
+                moves.insert((status(state.as_ref()), after.status()));
+            }
+        }
+    }
+    moves.retain(|(from, to)| from != to);
+    moves
 }
 
 #[test]
@@ -214,4 +247,6 @@ fn views_of_every_state_are_json_with_the_states_name() {
     shown(&CARD, orders());
     shown(&WALLET, accounts());
     shown(&SessionId(1), sessions());
+    shown(&WALLET, identities());
+    shown(&WALLET, links());
 }

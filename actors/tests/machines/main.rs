@@ -10,5 +10,6 @@ mod gift_cards;
 mod intl_orders;
 mod names;
 mod payments;
+mod people;
 mod sample;
 mod sessions;

@@ -2,6 +2,7 @@
 
 pub(crate) mod catalog;
 pub(crate) mod counter;
+pub(crate) mod people;
 pub(crate) mod ports;
 pub(crate) mod store;
 pub(crate) mod world;

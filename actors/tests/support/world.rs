@@ -19,6 +19,7 @@ use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
 use purser_storage::codec;
 
 use super::catalog::Catalog;
+use super::people::People;
 use super::ports::{Chain, Issuer, Shreds};
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
@@ -52,7 +53,14 @@ pub(crate) const fn fast() -> Settings {
 }
 
 /// What outlives a process.
-type Surroundings = (Arc<Chain>, Arc<Issuer>, Arc<Catalog>, Arc<Shreds>, Arc<TestClock>);
+type Surroundings = (
+    Arc<Chain>,
+    Arc<Issuer>,
+    Arc<Catalog>,
+    Arc<Shreds>,
+    Arc<People>,
+    Arc<TestClock>,
+);
 
 pub(crate) struct World {
     pub(crate) store: Arc<MemoryStore>,
@@ -60,6 +68,7 @@ pub(crate) struct World {
     pub(crate) issuer: Arc<Issuer>,
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) shreds: Arc<Shreds>,
+    pub(crate) people: Arc<People>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -76,6 +85,7 @@ impl World {
             Arc::new(Issuer::default()),
             Arc::new(Catalog::default()),
             Arc::new(Shreds::default()),
+            Arc::default(),
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, settings).await
@@ -83,7 +93,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, shreds, clock): Surroundings,
+        (chain, issuer, catalog, shreds, people, clock): Surroundings,
         settings: Settings,
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -97,6 +107,8 @@ impl World {
             issuer: issuer.clone(),
             gift_cards: catalog.clone(),
             shredder: shreds.clone(),
+            identity_check: people.clone(),
+            card_accounts: people.clone(),
             deposits: Vec::new(),
             settings,
         });
@@ -107,6 +119,7 @@ impl World {
             issuer,
             catalog,
             shreds,
+            people,
             clock,
             settings,
         }
@@ -116,7 +129,14 @@ impl World {
     pub(crate) async fn crash(self) -> Self {
         let survivor = self.store.crash();
         self.engine.stop();
-        let outside = (self.chain, self.issuer, self.catalog, self.shreds, self.clock);
+        let outside = (
+            self.chain,
+            self.issuer,
+            self.catalog,
+            self.shreds,
+            self.people,
+            self.clock,
+        );
         Self::on(survivor, outside, self.settings).await
     }
 

@@ -25,8 +25,8 @@
   };
 
   const tone = (status) => {
-    if (["ready", "settled", "fulfilled", "credited", "opened", "live"].includes(status)) return "good";
-    return ["failed", "declined", "refused", "signed out", "frozen"].includes(status) ? "bad" : "wait";
+    if (["ready", "settled", "fulfilled", "credited", "opened", "live", "verified", "linked"].includes(status)) return "good";
+    return ["failed", "declined", "refused", "rejected", "signed out", "frozen"].includes(status) ? "bad" : "wait";
   };
 
   const clock = (time) => {
@@ -116,6 +116,15 @@
     if (event.seq <= known) return;
     if (event.type.startsWith("card.")) drawCard(object);
     else load().catch(() => {});
+    if (/^(identity|issuer)\.|^account\.(caps_changed|frozen|unfrozen)$/.test(event.type)) redraw().catch(() => {});
+  };
+
+  // The forms come whole from our own page, never out of an event; what somebody is filling in stays as it is.
+  const redraw = async () => {
+    const answer = await fetch("/login", { credentials: "same-origin" });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const [old, fresh] = [at("owner"), page.getElementById("owner")];
+    if (old && fresh && !old.querySelector("input:focus")) old.replaceWith(fresh);
   };
 
   const oldestKept = (reason) => {
@@ -154,6 +163,7 @@
     await load();
     at("sign-in").hidden = true;
     at("account").hidden = false;
+    at("history").hidden = false;
     say("connecting");
     listen();
   };
@@ -167,6 +177,8 @@
     return;
   }
   open().catch(() => {
+    // Whoever is signed in and may not see the account is told why by the page itself.
+    if (at("owner")) return;
     at("sign-in-note").textContent = "This link was used or has expired. Ask your agent for a new one.";
     at("form").hidden = true;
   });

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, Exact, GiftCardRecord, IntlCard, OneGiftCard, OneIntlCard};
+use super::{Credentials, Exact, GiftCardRecord, IntlCard, OneGiftCard, OneIntlCard, OwnCaps};
 
 /// A paid call that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -272,6 +272,8 @@ pub struct Balance {
     pub total_deposits: Value,
     /// RFC 3339.
     pub created_at: String,
+    /// The owner's own daily caps, if any are set.
+    pub own_caps: Option<OwnCaps>,
 }
 
 /// What the account page shows first.
@@ -295,6 +297,8 @@ pub struct AccountPage {
     pub total_deposits: Value,
     /// RFC 3339.
     pub created_at: String,
+    /// The owner's own daily caps, if any are set.
+    pub own_caps: Option<OwnCaps>,
     /// The last event that this state includes.
     pub seq: u64,
     /// Newest first, at most 50.

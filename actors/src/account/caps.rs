@@ -1,0 +1,70 @@
+//! The owner's own daily caps. They only ever tighten the service's.
+
+use crate::kernel::View;
+use crate::money::Cents;
+use crate::product::{Cap, Line};
+
+/// What an owner allows of one budget in a day (UTC).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct OwnCap {
+    /// Purchases; `None` is as many as the service allows.
+    pub count: Option<u32>,
+    /// Sum of what they are worth in US dollars, fees apart; `None` is as much as the service allows.
+    pub sum: Option<Cents>,
+}
+
+/// An owner's caps by budget; those that say nothing are not in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct OwnCaps(Vec<(Line, OwnCap)>);
+
+impl OwnCaps {
+    /// Sets what is allowed of a line's budget.
+    #[must_use]
+    pub fn with(mut self, line: Line, cap: OwnCap) -> Self {
+        let budget = line.budget();
+        self.0.retain(|(of, _)| *of != budget);
+        if cap != OwnCap::default() {
+            self.0.push((budget, cap));
+            self.0.sort_by_key(|(of, _)| *of);
+        }
+        self
+    }
+
+    /// What is allowed of a line's budget.
+    pub fn of(&self, line: Line) -> OwnCap {
+        let budget = line.budget();
+        let own = self.0.iter().find(|(of, _)| *of == budget);
+        own.map(|(_, cap)| *cap).unwrap_or_default()
+    }
+
+    /// Whether nothing is tightened.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What holds of a line's budget: of each number the smaller one.
+    pub fn within(&self, line: Line, service: Option<Cap>) -> OwnCap {
+        let own = self.of(line);
+        let smaller = |count: Option<u32>, sum: Option<Cents>| OwnCap {
+            count: own.count.into_iter().chain(count).min(),
+            sum: own.sum.into_iter().chain(sum).min(),
+        };
+        smaller(service.map(|cap| cap.count), service.map(|cap| cap.sum))
+    }
+
+    /// As the owner reads them, by the contract's names.
+    pub(super) fn view(&self) -> View {
+        self.0.iter().fold(View::new(), |view, (budget, cap)| {
+            let shown = View::new();
+            let shown = match cap.count {
+                Some(count) => shown.integer("count_per_day", u64::from(count)),
+                None => shown,
+            };
+            let shown = match cap.sum {
+                Some(sum) => shown.number("sum_per_day", sum.decimal()),
+                None => shown,
+            };
+            view.object(budget.name(), &shown)
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! The check of an account owner's identity, from outside: `GET /get-kyc-status` says where it stands, `GET /get-kyc-link`
+//! gives a link for the owner, and the provider's signed callback brings the verdict. Nothing here begins or passes a
+//! check by a token.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::{HeaderMap, StatusCode};
+use purser_actors::engine::Denied;
+use purser_actors::id::Wallet;
+use purser_actors::identity::Rejection;
+use purser_actors::kernel::{Entity, View};
+use purser_actors::port::Verdict;
+use serde::Deserialize;
+use utoipa::OpenApi;
+
+use super::account::{Holder, active};
+use super::error::ApiError;
+use super::json;
+use super::login::{Login, login_link, signed_in};
+use super::query::Query;
+use super::shapes;
+use crate::identity::login::LOGIN_CODE_LIFETIME_S;
+use crate::provider::callback::{CallbackKey, Signed};
+
+/// A callback of the provider, in bytes.
+const MAX_CALLBACK_BYTES: usize = 16 * 1024;
+
+/// What these routes need.
+pub struct Kyc {
+    /// Makes links, and knows engine and clock.
+    pub login: Arc<Login>,
+    /// The provider signs with it.
+    pub callback_key: CallbackKey,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(get_kyc_status, get_kyc_link, post_callback))]
+pub struct Api;
+
+/// The routes.
+pub fn router(kyc: Arc<Kyc>) -> Router {
+    Router::new()
+        .route("/get-kyc-status", get(get_kyc_status))
+        .route("/get-kyc-link", get(get_kyc_link))
+        .route("/identity-callback", post(post_callback))
+        .with_state(kyc)
+}
+
+type Shared = State<Arc<Kyc>>;
+
+/// Where the check of the owner's identity stands
+#[utoipa::path(get, path = "/get-kyc-status", tag = "Identity check", security(("bearer" = [])),
+    responses((status = 200, description = "`status` is `none`, `in-review`, `verified` or `rejected`; a rejected owner may try again.", body = shapes::KycStatus),
+        (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
+async fn get_kyc_status(
+    State(kyc): Shared,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    Query::parse(query.as_deref(), &[])?;
+    let engine = &kyc.login.engine;
+    active(engine, &claims).await?;
+    let identity = engine
+        .identity(&claims.wallet)
+        .await
+        .map_err(|_| ApiError::internal())?;
+    let view = match identity {
+        Some(identity) => identity.view(&claims.wallet),
+        None => View::new()
+            .text("user_id", claims.wallet.user_id())
+            .text("status", "none")
+            .maybe("rejection_reason", None::<&str>)
+            .integer("checks", 0),
+    };
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+/// Make a link behind which the owner verifies their identity
+///
+/// Give `kyc_url` to the account's owner unchanged; opening it uses it up. Only a person can go on from there.
+#[utoipa::path(get, path = "/get-kyc-link", tag = "Identity check", security(("bearer" = [])),
+    responses((status = 200, description = "`kyc_url`, `user_id`, `status` of the check, `expires_in` (seconds).", body = shapes::KycLink),
+        (status = 401, description = "No good token."),
+        (status = 403, description = "Frozen, or a token born of a payment: `GET /auth` gives one that may.")))]
+async fn get_kyc_link(
+    State(kyc): Shared,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    Query::parse(query.as_deref(), &[])?;
+    let engine = &kyc.login.engine;
+    active(engine, &claims).await?;
+    signed_in(&claims)?;
+    let identity = engine
+        .identity(&claims.wallet)
+        .await
+        .map_err(|_| ApiError::internal())?;
+    let url = login_link(&kyc.login, &claims).await?;
+    let body = View::new()
+        .text("kyc_url", url.expose())
+        .text("user_id", claims.wallet.user_id())
+        .text("status", identity.as_ref().map_or("none", Entity::status))
+        .integer("expires_in", LOGIN_CODE_LIFETIME_S);
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+/// What the provider says.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Callback {
+    r#type: CallbackKind,
+    reference: String,
+    wallet: String,
+    reason: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+enum CallbackKind {
+    #[serde(rename = "check.passed")]
+    Passed,
+    #[serde(rename = "check.failed")]
+    Failed,
+}
+
+/// A verdict of the identity check's provider
+///
+/// Signed as Standard Webhooks says, with the provider's key. The same callback again changes nothing.
+#[utoipa::path(post, path = "/identity-callback", tag = "Identity check",
+    request_body(content = serde_json::Value, description = "`type` (`check.passed` or `check.failed`), `reference`, `wallet`, `reason`."),
+    responses((status = 200, description = "Taken, now or before.", body = shapes::Received),
+        (status = 400, description = "Not a callback."), (status = 401, description = "Not the provider's signature."),
+        (status = 404, description = "No such check."), (status = 408, description = "The body did not come."),
+        (status = 409, description = "It was decided otherwise."), (status = 413, description = "Too long.")))]
+async fn post_callback(State(kyc): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let login = &kyc.login;
+    let body = json::collect(body, MAX_CALLBACK_BYTES, login.body_timeout).await?;
+    let header = |name: &str| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    };
+    let signed = Signed {
+        id: header("webhook-id"),
+        at: header("webhook-timestamp"),
+        signature: header("webhook-signature"),
+    };
+    if !kyc.callback_key.verifies(signed, &body, login.clock.now()) {
+        return Err(ApiError::unauthorized(
+            "signature_invalid",
+            "The callback is not signed with the provider's key, or not now.",
+        ));
+    }
+    let Callback {
+        r#type,
+        reference,
+        wallet,
+        reason,
+    } = json::typed(&body)?;
+    let unknown = || ApiError::not_found("check_unknown", "There is no such identity check.");
+    let wallet: Wallet = wallet.parse().map_err(|_| unknown())?;
+    let verdict = match r#type {
+        CallbackKind::Passed => Verdict::Passed,
+        CallbackKind::Failed => Verdict::Failed {
+            reason: reason.unwrap_or_else(|| "not_given".into()),
+        },
+    };
+    match login.engine.decide_identity(wallet, reference, verdict).await {
+        Ok(()) => Ok(json::ok(&serde_json::json!({ "received": true }))),
+        Err(Denied::Rejected(Rejection::Decided(status))) => {
+            tracing::warn!(%wallet, status, "a callback contradicts what the identity check came to");
+            let error = "The check was decided otherwise, and that stands.";
+            Err(ApiError::new(StatusCode::CONFLICT, "check_decided", error))
+        }
+        Err(Denied::Rejected(_) | Denied::Used | Denied::Collision) => Err(unknown()),
+        Err(Denied::Unavailable) => Err(ApiError::unavailable("unavailable", "Try again.", 1)),
+    }
+}

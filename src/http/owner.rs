@@ -1,0 +1,220 @@
+//! What only a person may do, as forms of the account page: `POST /account/identity`, `/account/link`, `/account/unlink`,
+//! `/account/caps`. A form counts only with the session cookie of a login link that a signed-in wallet made, and only
+//! from our own page; a bearer token is not even looked at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use purser_actors::account::{OwnCap, OwnCaps};
+use purser_actors::engine::Denied;
+use purser_actors::money::Cents;
+use purser_actors::product::Line;
+use utoipa::OpenApi;
+
+use super::account::active;
+use super::caller::{Authenticator as _, Claims};
+use super::error::{ApiError, complete};
+use super::json;
+use super::login::{Login, cookie_of, signed_in};
+use super::owner_page;
+use super::query::Query;
+use crate::checkout::account_refused;
+
+/// Every budget with both numbers.
+const MAX_FORM_BYTES: usize = 4 * 1024;
+/// How long a form waits for the provider before the page says that it is on its way.
+const WAIT: Duration = Duration::from_secs(3);
+
+/// The budgets that an owner can tighten, with the names of their fields.
+pub(super) const BUDGETS: [(Line, &str, &str); 6] = [
+    (Line::UsaCard, "usa_prepaid_card_count", "usa_prepaid_card_usd"),
+    (Line::GiftCard, "gift_card_count", "gift_card_usd"),
+    (Line::PushToCard, "push_to_card_count", "push_to_card_usd"),
+    (Line::BankPayment, "bank_payment_count", "bank_payment_usd"),
+    (Line::AppPayment, "app_payment_count", "app_payment_usd"),
+    (Line::CardBalance, "card_balance_count", "card_balance_usd"),
+];
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(post_identity, post_link, post_unlink, post_caps))]
+pub struct Api;
+
+type Shared = State<Arc<Login>>;
+
+/// The routes.
+pub fn router(login: Arc<Login>) -> Router {
+    Router::new()
+        .route("/account/identity", post(post_identity))
+        .route("/account/link", post(post_link))
+        .route("/account/unlink", post(post_unlink))
+        .route("/account/caps", post(post_caps))
+        .with_state(login)
+}
+
+/// Begin a check of the owner's identity
+///
+/// A form of the account page, without fields. The page then leads on to the provider.
+#[utoipa::path(post, path = "/account/identity", tag = "Page",
+    responses((status = 303, description = "Under way: back to the page."), (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
+        (status = 409, description = "Verified already.")))]
+async fn post_identity(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
+    let done = begin_identity(&login, &headers).await;
+    told(&login, &headers, done)
+}
+
+async fn begin_identity(login: &Login, headers: &HeaderMap) -> Result<Response, ApiError> {
+    let claims = owner(login, headers).await?;
+    match login.engine.begin_identity(claims.wallet).await {
+        Ok(()) => {
+            drop(tokio::time::timeout(WAIT, login.engine.identity_begun(claims.wallet)).await);
+            Ok(back())
+        }
+        Err(Denied::Rejected(_)) => Err(ApiError::new(
+            StatusCode::CONFLICT,
+            "identity_verified",
+            "The identity is verified already.",
+        )),
+        Err(_) => Err(unavailable()),
+    }
+}
+
+/// Link the owner's account at the card issuer
+///
+/// A form of the account page, without fields.
+#[utoipa::path(post, path = "/account/link", tag = "Page",
+    responses((status = 303, description = "Linked or under way: back to the page."), (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session born of a payment, or frozen.")))]
+async fn post_link(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
+    let done = set_linked(&login, &headers, true).await;
+    told(&login, &headers, done)
+}
+
+async fn set_linked(login: &Login, headers: &HeaderMap, linked: bool) -> Result<Response, ApiError> {
+    let claims = owner(login, headers).await?;
+    let set = login.engine.set_linked(claims.wallet, linked).await;
+    set.map_err(|_| unavailable())?;
+    if linked {
+        drop(tokio::time::timeout(WAIT, login.engine.link_opened(claims.wallet)).await);
+    }
+    Ok(back())
+}
+
+/// Unlink it
+///
+/// A form of the account page, without fields. The account at the issuer stays: linked again it is the same one.
+#[utoipa::path(post, path = "/account/unlink", tag = "Page",
+    responses((status = 303, description = "Unlinked: back to the page."), (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session born of a payment, or frozen.")))]
+async fn post_unlink(State(login): Shared, headers: HeaderMap) -> Result<Response, ApiError> {
+    let done = set_linked(&login, &headers, false).await;
+    told(&login, &headers, done)
+}
+
+/// Set the owner's own daily caps
+///
+/// A form of the account page: two fields a budget, `_count` and `_usd`; an empty one leaves the service's cap alone.
+#[utoipa::path(post, path = "/account/caps", tag = "Page",
+    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 303, description = "Set: back to the page."), (status = 400, description = "A field is no number."),
+        (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+async fn post_caps(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let done = set_caps(&login, &headers, body).await;
+    told(&login, &headers, done)
+}
+
+async fn set_caps(login: &Login, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let claims = owner(login, headers).await?;
+    let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
+    let caps = caps_of(&body)?;
+    match login.engine.set_own_caps(claims.wallet, caps).await {
+        Ok(()) => Ok(back()),
+        Err(Denied::Rejected(rejection)) => Err(account_refused(rejection)),
+        Err(_) => Err(unavailable()),
+    }
+}
+
+/// The person in front of the page.
+///
+/// # Errors
+/// 403 for another page's form, 401 without a session, 403 for one born of a payment or of a frozen account.
+async fn owner(login: &Login, headers: &HeaderMap) -> Result<Claims, ApiError> {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let ours = origins
+        .next()
+        .is_some_and(|o| o.as_bytes() == login.origin.as_str().as_bytes());
+    if !ours || origins.next().is_some() {
+        return Err(ApiError::forbidden(
+            "origin_refused",
+            "This form is sent by the account page only.",
+        ));
+    }
+    let claims = login.doorkeeper.authenticate_session(cookie_of(headers)).await?;
+    active(&login.engine, &claims).await?;
+    signed_in(&claims)?;
+    Ok(claims)
+}
+
+/// A browser is shown a refusal on the page, everybody else gets it as JSON.
+fn told(login: &Login, headers: &HeaderMap, done: Result<Response, ApiError>) -> Result<Response, ApiError> {
+    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    match done {
+        Err(error) if accept.is_some_and(|accept| accept.contains("text/html")) => {
+            let words = error.frozen_message.as_deref().unwrap_or(&error.error);
+            let section = owner_page::refusal(words, error.code, error.hint.as_deref());
+            let mut page = login.page.owned(error.status, &section);
+            if let Some(seconds) = error.retry_after_seconds {
+                page.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+            }
+            Ok(complete(page))
+        }
+        done => done,
+    }
+}
+
+fn caps_of(form: &[u8]) -> Result<OwnCaps, ApiError> {
+    let malformed = |_| ApiError::parameter("parameter_malformed", "body", "The form is not percent-encoded UTF-8.");
+    let text = std::str::from_utf8(form).map_err(malformed)?;
+    let names: Vec<&'static str> = BUDGETS.iter().flat_map(|(_, count, usd)| [*count, *usd]).collect();
+    let form = Query::parse(Some(text), &names)?;
+    let filled = |name: &str| form.get(name).map(str::trim).filter(|value| !value.is_empty());
+    BUDGETS.iter().try_fold(OwnCaps::default(), |caps, (line, count, usd)| {
+        let wrong = |name: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", name, what);
+        let whole = |text: &str| {
+            text.bytes()
+                .all(|b| b.is_ascii_digit())
+                .then(|| text.parse().ok())
+                .flatten()
+        };
+        let count = match filled(count) {
+            Some(text) => Some(whole(text).ok_or_else(|| wrong(count, "Not a whole number of purchases."))?),
+            None => None,
+        };
+        let sum = match filled(usd) {
+            Some(text) => Some(Cents::parse(text).map_err(|_| wrong(usd, "Not an amount of US dollars."))?),
+            None => None,
+        };
+        Ok(caps.with(*line, OwnCap { count, sum }))
+    })
+}
+
+fn unavailable() -> ApiError {
+    ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1)
+}
+
+fn back() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let headers = response.headers_mut();
+    headers.insert(header::LOCATION, HeaderValue::from_static("/login"));
+    json::private(response)
+}

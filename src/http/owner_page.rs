@@ -1,0 +1,238 @@
+//! The section of the account page for what only its owner may do, as plain forms that need no script. Texts of others
+//! are escaped here, all of them.
+
+use std::fmt::Write as _;
+
+use purser_actors::account::{Account, OwnCap};
+use purser_actors::id::Wallet;
+use purser_actors::identity::{Identity, Status as IdentityStatus};
+use purser_actors::link::{Link, Status as LinkStatus};
+use purser_actors::product::{Cap, Line};
+
+use super::caller::Authenticator as _;
+use super::login::Login;
+use super::owner::BUDGETS;
+
+/// The section for whoever holds this cookie; `None` for nobody.
+pub(super) async fn section(login: &Login, cookie: &str) -> Option<String> {
+    let claims = login.doorkeeper.authenticate_session(cookie).await.ok()?;
+    let (engine, wallet) = (&login.engine, claims.wallet);
+    let account = engine.account(&wallet).await.ok()??;
+    if let Some(message) = &account.frozen {
+        let said = escaped(message);
+        return Some(whole(&format!(
+            "<p role=\"alert\" class=\"bad\">This account is frozen: {said}</p>"
+        )));
+    }
+    let identity = engine.identity(&wallet).await.ok()?;
+    let link = engine.link(&wallet).await.ok()?;
+    let forms = if claims.by_payment {
+        "<p class=\"quiet\">This page was opened with a payment's token, which may only look. Ask your agent to sign in \
+         with the wallet and for a new link: then these can be changed here.</p>"
+            .to_owned()
+    } else {
+        String::new()
+    };
+    let may = !claims.by_payment;
+    Some(whole(&format!(
+        "{forms}{}{}{}",
+        of_identity(identity.as_ref(), may),
+        of_link(link.as_ref(), may),
+        of_caps(&account, login, may)
+    )))
+}
+
+/// The section with a refusal and the way back.
+pub(super) fn refusal(error: &str, code: &str, hint: Option<&str>) -> String {
+    let hint = hint.map(|hint| format!(" {}", escaped(hint))).unwrap_or_default();
+    whole(&format!(
+        "<p role=\"alert\" class=\"bad\">{}{hint} <code>{}</code></p>\n    <p><a href=\"/login\">Back to your account</a></p>",
+        escaped(error),
+        escaped(code)
+    ))
+}
+
+fn whole(content: &str) -> String {
+    format!(
+        "<section id=\"owner\">\n    <noscript><p class=\"quiet\">Scripts are off: cards, balance and events are shown by a \
+         script. The forms work without.</p></noscript>\n    <h2>Only you</h2>\n    {content}\n  </section>"
+    )
+}
+
+/// One part: what it is, how it stands, what can be done.
+fn part(id: &str, title: &str, tone: &str, status: &str, rest: &str) -> String {
+    format!(
+        "<div id=\"{id}\"><h3>{title}: <span class=\"{tone}\">{}</span></h3>{rest}</div>\n    ",
+        escaped(status)
+    )
+}
+
+fn button(action: &str, label: &str, may: bool) -> String {
+    let off = if may { "" } else { " disabled" };
+    format!("<form method=\"post\" action=\"{action}\"><button type=\"submit\"{off}>{label}</button></form>")
+}
+
+fn of_identity(identity: Option<&Identity>, may: bool) -> String {
+    const BEGIN: &str = "/account/identity";
+    let quiet = |text: String| format!("<p class=\"quiet\">{text}</p>");
+    let (tone, status, rest) = match identity.map(|identity| &identity.status) {
+        None => (
+            "wait",
+            "not verified",
+            quiet("Payments to people need it. A provider asks who you are and tells us yes or no.".into())
+                + &button(BEGIN, "Verify identity", may),
+        ),
+        Some(IdentityStatus::InReview { begun: Some(begun), .. }) => {
+            let url = escaped(&begun.url);
+            let way = if may {
+                format!("<p><a href=\"{url}\" rel=\"noreferrer\">Go on at the identity check</a></p>")
+            } else {
+                String::new()
+            };
+            ("wait", "in review", way)
+        }
+        Some(IdentityStatus::InReview { begun: None, .. }) => (
+            "wait",
+            "in review",
+            quiet("The provider is being asked. <a href=\"/login\">Look again</a>".into()),
+        ),
+        Some(IdentityStatus::Verified { .. }) => ("good", "verified", String::new()),
+        Some(IdentityStatus::Rejected { reason, .. }) => (
+            "bad",
+            "rejected",
+            quiet(format!("The provider says: {}", escaped(reason))) + &button(BEGIN, "Try again", may),
+        ),
+    };
+    part("identity", "Identity", tone, status, &rest)
+}
+
+fn of_link(link: Option<&Link>, may: bool) -> String {
+    let link_it = || button("/account/link", "Link the card issuer", may);
+    let (tone, status, rest) = match link.map(|link| &link.status) {
+        Some(LinkStatus::Linked { deposit_address }) => {
+            let address = Wallet::Evm(*deposit_address).address();
+            let rest = format!("<p class=\"quiet\">Deposit address on Base <span class=\"id\">{address}</span></p>");
+            ("good", "linked", rest + &button("/account/unlink", "Unlink", may))
+        }
+        Some(LinkStatus::Unlinked { opening: Some(_), .. }) => {
+            let rest = "<p class=\"quiet\">The issuer is being asked. <a href=\"/login\">Look again</a></p>".to_owned();
+            (
+                "wait",
+                "linking",
+                rest + &button("/account/unlink", "Take it back", may),
+            )
+        }
+        Some(LinkStatus::Unlinked {
+            refused: Some(reason), ..
+        }) => {
+            let rest = format!("<p class=\"quiet\">The issuer says: {}</p>", escaped(reason));
+            ("bad", "refused", rest + &link_it())
+        }
+        _ => {
+            let rest = "<p class=\"quiet\">Topping up a card balance and reloadable cards need it.</p>".to_owned();
+            ("wait", "not linked", rest + &link_it())
+        }
+    };
+    part("issuer", "Card issuer", tone, status, &rest)
+}
+
+const fn title(line: Line) -> &'static str {
+    match line {
+        Line::UsaCard | Line::IntlCard => "Prepaid cards",
+        Line::GiftCard => "Gift cards",
+        Line::PushToCard => "Payouts to debit cards",
+        Line::BankPayment => "Payouts to banks",
+        Line::AppPayment => "Payouts to payment apps",
+        Line::CardBalance => "Card balance top-ups",
+    }
+}
+
+fn of_caps(account: &Account, login: &Login, may: bool) -> String {
+    let off = if may { "" } else { " disabled" };
+    let mut rows = String::new();
+    for (line, count, usd) in BUDGETS {
+        let OwnCap { count: own, sum } = account.own_caps.of(line);
+        let (own, sum) = (
+            own.map(|n| n.to_string()).unwrap_or_default(),
+            sum.map(|sum| format!("{:.2}", sum.decimal())).unwrap_or_default(),
+        );
+        let (name, most) = (title(line), of_service(login.caps.of(line)));
+        // Writing to a String cannot fail.
+        let _ = write!(
+            rows,
+            "<tr><th scope=\"row\">{name}<span class=\"id quiet\">{most}</span></th>\
+             <td><input name=\"{count}\" value=\"{own}\" inputmode=\"numeric\" pattern=\"[0-9]*\" \
+             aria-label=\"{name}, purchases a day\"{off}></td>\
+             <td><input name=\"{usd}\" value=\"{sum}\" inputmode=\"decimal\" pattern=\"[0-9]+([.][0-9]{{1,2}})?\" \
+             aria-label=\"{name}, US dollars a day\"{off}></td></tr>"
+        );
+    }
+    let status = if account.own_caps.is_empty() {
+        "the service's"
+    } else {
+        "your own"
+    };
+    let form = format!(
+        "<p class=\"quiet\">A day begins at midnight UTC. Your caps only tighten the service's; an empty field leaves it \
+         alone, and 0 allows nothing.</p><form method=\"post\" action=\"/account/caps\"><table><thead><tr><th scope=\"col\">What</th>\
+         <th scope=\"col\">Purchases</th><th scope=\"col\">US dollars</th></tr></thead><tbody>{rows}</tbody></table>\
+         <button type=\"submit\"{off}>Set caps</button></form>"
+    );
+    part("caps", "Daily caps", "quiet", status, &form)
+}
+
+fn of_service(cap: Option<Cap>) -> String {
+    let Some(cap) = cap else { return "no cap".into() };
+    let count = (cap.count != u32::MAX).then(|| format!("{} purchases", cap.count));
+    let sum = (cap.sum.get() != u64::MAX).then(|| format!("{:.2} USD", cap.sum.decimal()));
+    let said: Vec<String> = count.into_iter().chain(sum).collect();
+    format!("at most {}", said.join(", "))
+}
+
+/// Text that can be neither markup nor the end of an attribute.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: whatever a provider or an operator writes stays text on the page (case 72).
+    #[test]
+    fn case_72_texts_of_others_stay_text() {
+        let hostile = "</section><script>alert('1')</script>\"&\u{7}";
+        let text = escaped(hostile);
+        assert!(!text.contains(['<', '>', '"', '\'', '\u{7}']), "{text}");
+        assert_eq!(escaped("plain words"), "plain words");
+        let page = refusal(hostile, "code", Some(hostile));
+        assert_eq!(page.matches("<script").count(), 0, "{page}");
+        assert_eq!(page.matches("</section>").count(), 1, "{page}");
+    }
+
+    // Aim: the service's caps are shown as far as there are any.
+    #[test]
+    fn the_services_caps_are_told() {
+        let cap = |count, sum| {
+            Some(Cap {
+                count,
+                sum: purser_actors::money::Cents::new(sum),
+            })
+        };
+        assert_eq!(of_service(None), "no cap");
+        assert_eq!(of_service(cap(20, 2_000_000)), "at most 20 purchases, 20000.00 USD");
+        assert_eq!(of_service(cap(u32::MAX, 5_00)), "at most 5.00 USD");
+    }
+}

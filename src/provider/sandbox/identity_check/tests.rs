@@ -1,0 +1,120 @@
+#![allow(clippy::unwrap_used)]
+
+use purser_actors::id::{EffectId, Wallet};
+
+use super::*;
+use crate::system::SystemClock;
+
+const WALLET: Wallet = Wallet::Evm([1; 20]);
+
+fn open(dir: &Path) -> Arc<SandboxIdentityCheck> {
+    Arc::new(SandboxIdentityCheck::open(dir, 0, Arc::new(SystemClock)).unwrap())
+}
+
+fn order(key: u128) -> StartCheck {
+    StartCheck {
+        key: EffectId(key),
+        wallet: WALLET,
+    }
+}
+
+fn form(family_name: &str) -> BTreeMap<String, String> {
+    let pairs = [
+        ("given_name", "Ada"),
+        ("family_name", family_name),
+        ("date_of_birth", "1990-12-10"),
+        ("country", "GB"),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+fn token_of(begun: &BegunCheck) -> &str {
+    begun.url.strip_prefix(PAGES).unwrap()
+}
+
+// Aim: one key is one check, whatever answer was lost, over a restart; another wallet's key is refused for good.
+#[tokio::test]
+async fn one_key_is_one_check() {
+    let dir = tempfile::tempdir().unwrap();
+    let provider = open(dir.path());
+    let remaining = Some(1);
+    let fault = CheckFault::Timeout;
+    provider.add_fault(Rule { fault, remaining });
+    assert_eq!(provider.start(&order(1)).await.unwrap_err().kind, ErrorKind::Unknown);
+    let begun = provider.start(&order(1)).await.unwrap();
+    assert_eq!(provider.start(&order(1)).await.unwrap(), begun);
+    let other = StartCheck {
+        wallet: Wallet::Evm([2; 20]),
+        ..order(1)
+    };
+    assert_eq!(provider.start(&other).await.unwrap_err().kind, ErrorKind::Permanent);
+    assert_ne!(provider.start(&order(2)).await.unwrap().url, begun.url);
+    assert_eq!(provider.state().await.unwrap().begun, 2);
+    drop(provider);
+    let provider = open(dir.path());
+    assert_eq!(provider.start(&order(1)).await.unwrap(), begun);
+    assert_eq!(provider.state().await.unwrap().begun, 2);
+}
+
+// Aim: nothing is decided before the person answers; the first answer counts, over a restart; whoever knows the
+// reference alone finds no page.
+#[tokio::test]
+async fn the_first_answer_decides() {
+    let dir = tempfile::tempdir().unwrap();
+    let provider = open(dir.path());
+    let begun = provider.start(&order(1)).await.unwrap();
+    let token = token_of(&begun);
+    let pending = provider.status(&begun.reference).await.unwrap();
+    assert!(matches!(pending, CheckStatus::Pending { .. }), "{pending:?}");
+    assert_eq!(provider.page(token), Some(Page::Open));
+    assert_eq!(provider.page(&begun.reference), None);
+    assert!(provider.answer(token, &form("")).await.is_err());
+    assert_eq!(provider.answer(token, &form("Reject")).await, Ok(Page::Answered));
+    assert_eq!(provider.answer(token, &form("Lovelace")).await, Ok(Page::Answered));
+    drop(provider);
+    let provider = open(dir.path());
+    let reason = "document_mismatch".into();
+    let over = CheckStatus::Over(Verdict::Failed { reason });
+    assert_eq!(provider.status(&begun.reference).await.unwrap(), over);
+    assert_eq!(provider.page(token), Some(Page::Answered));
+    let state = provider.state().await.unwrap();
+    assert_eq!((state.passed, state.failed), (0, 1));
+}
+
+// Aim: old checks are found in the file when they are no longer in memory.
+#[tokio::test]
+async fn old_checks_are_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let provider = open(dir.path());
+    let mut all = Vec::new();
+    for key in 0..40 {
+        let begun = provider.start(&order(key)).await.unwrap();
+        provider.answer(token_of(&begun), &form("Silent")).await.unwrap();
+        all.push(begun);
+    }
+    for begun in &all {
+        let status = provider.status(&begun.reference).await.unwrap();
+        assert_eq!(status, CheckStatus::Over(Verdict::Passed));
+    }
+}
+
+// Aim: what fails says whether something may have happened, and a refusal is for good.
+#[tokio::test]
+async fn faults_say_what_they_mean() {
+    let dir = tempfile::tempdir().unwrap();
+    let provider = open(dir.path());
+    for (fault, kind) in [
+        (CheckFault::Unreachable, ErrorKind::Temporary),
+        (CheckFault::Garbage, ErrorKind::Unknown),
+        (CheckFault::Decline, ErrorKind::Permanent),
+    ] {
+        let remaining = Some(1);
+        provider.add_fault(Rule { fault, remaining });
+        assert_eq!(provider.start(&order(9)).await.unwrap_err().kind, kind, "{fault:?}");
+    }
+    assert_eq!(provider.state().await.unwrap().begun, 0);
+    assert_eq!(
+        provider.status("sbx_check_no").await.unwrap_err().kind,
+        ErrorKind::Temporary
+    );
+}

@@ -1,0 +1,124 @@
+//! A person in front of the account page: a browser's cookie and forms, without the browser.
+
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::wire::{Answer, Site, send, until};
+
+/// Somebody with a session cookie.
+pub(crate) struct Owner {
+    cookie: String,
+}
+
+impl Owner {
+    /// Opens the login link that a token makes.
+    pub(crate) async fn by_token(site: &Site<'_>, token: &str) -> Self {
+        let link = site.get_as(token, "/get-auth-link").await;
+        let url = link.str("auth_url").unwrap_or_else(|| panic!("no link: {}", link.text));
+        Self::by_link(site, url).await
+    }
+
+    /// Opens a link.
+    pub(crate) async fn by_link(site: &Site<'_>, url: &str) -> Self {
+        let (_, code) = url.split_once("code=").unwrap();
+        let opened = send(site.request("POST", "/login").body(format!("code={code}")))
+            .await
+            .unwrap();
+        assert_eq!(opened.status, 303, "{}", opened.text);
+        let cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap();
+        Self {
+            cookie: cookie.to_owned(),
+        }
+    }
+
+    /// The owner of a wallet that signs in.
+    pub(crate) async fn of(site: &Site<'_>, agent: &Agent) -> Self {
+        Self::by_token(site, &agent.token(site).await).await
+    }
+
+    /// The page as the owner sees it.
+    pub(crate) async fn page(&self, site: &Site<'_>) -> Answer {
+        site.get("/login", &[("cookie", &self.cookie)]).await
+    }
+
+    pub(crate) fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
+    /// A form of the account page, to be sent.
+    pub(crate) fn form(&self, site: &Site<'_>, path: &str) -> reqwest::RequestBuilder {
+        let request = site.request("POST", path).header("cookie", &self.cookie);
+        request.header("origin", &site.service.url)
+    }
+
+    /// Sends a form from a page of this origin.
+    pub(crate) async fn send_from(&self, site: &Site<'_>, origin: &str, path: &str, form: &str) -> Answer {
+        let request = site.request("POST", path).header("cookie", &self.cookie);
+        let request = request
+            .header("origin", origin)
+            .header("content-type", "application/x-www-form-urlencoded");
+        send(request.body(form.to_owned())).await.unwrap()
+    }
+
+    /// Sends a form of the account page.
+    pub(crate) async fn send(&self, site: &Site<'_>, path: &str, form: &str) -> Answer {
+        self.send_from(site, &site.service.url, path, form).await
+    }
+
+    /// Links the card issuer.
+    pub(crate) async fn link(&self, site: &Site<'_>) {
+        let answer = self.send(site, "/account/link", "").await;
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (303, Some("/login")),
+            "{}",
+            answer.text
+        );
+        until("the account at the issuer", async || {
+            let page = self.page(site).await;
+            page.text
+                .contains("Card issuer: <span class=\"good\">linked")
+                .then_some(())
+        })
+        .await;
+    }
+
+    /// Begins a check and answers it with this family name.
+    pub(crate) async fn answer_as(&self, site: &Site<'_>, family_name: &str) {
+        let answer = self.send(site, "/account/identity", "").await;
+        assert_eq!(answer.status, 303, "{}", answer.text);
+        let path = until("the identity check's page", async || {
+            let page = self.page(site).await.text;
+            let (_, rest) = page.split_once("href=\"/sandbox/identity-check")?;
+            let (query, _) = rest.split_once('"')?;
+            Some(format!("/sandbox/identity-check{query}"))
+        })
+        .await;
+        let asked = site.get(&path, &[]).await;
+        assert!(asked.text.contains("name=\"date_of_birth\""), "{}", asked.text);
+        let form = format!("given_name=Ada&family_name={family_name}&date_of_birth=1990-12-10&country=GB");
+        let taken = send(site.request("POST", &path).body(form)).await.unwrap();
+        assert_eq!(taken.status, 200, "{}", taken.text);
+    }
+
+    /// Is verified.
+    pub(crate) async fn verify(&self, site: &Site<'_>, token: &str) {
+        self.answer_as(site, "Lovelace").await;
+        kyc_comes_to(site, token, "verified").await;
+    }
+}
+
+/// Waits until the identity of a token's owner stands so.
+pub(crate) async fn kyc_comes_to(site: &Site<'_>, token: &str, status: &str) -> Value {
+    until(status, async || {
+        let answer = site.get_as(token, "/get-kyc-status").await;
+        (answer.str("status") == Some(status)).then_some(answer.body)
+    })
+    .await
+}
+
+/// Makes a provider of the sandbox misbehave.
+pub(crate) async fn fault(site: &Site<'_>, path: &str, fault: &str, times: u32) {
+    let answer = site.post(path, &json!({"fault": fault, "times": times})).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
