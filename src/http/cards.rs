@@ -125,16 +125,22 @@ async fn get_card_data(
 }
 
 async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, ApiError> {
-    let held = Held::read(&cards.engine, id).await?.ok_or_else(unknown)?;
-    if held.owner() != claims.wallet {
-        return Err(of_another());
-    }
+    let held = own(cards, claims, id).await?;
     let mut view = held.view(&id).text("state", held.status());
     if held.opens() {
         readable(cards, claims, &held.payment()).await?;
         view = held.opened(cards, id, view).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+async fn own(cards: &Cards, claims: &Claims, id: CardId) -> Result<Held, ApiError> {
+    let held = Held::read(&cards.engine, id).await?.ok_or_else(unknown)?;
+    if held.owner() == claims.wallet {
+        Ok(held)
+    } else {
+        Err(of_another())
+    }
 }
 
 /// A token that was born of a payment may have been relayed; a setting keeps it away from earlier purchases.
@@ -158,7 +164,14 @@ async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response,
     let limit = query.number("limit", 20, 1, 100)?;
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(text.parse::<CardId>().map_err(|_| unknown())?),
+        // A place that is not in this list would tell when another's card was made, and begin the list anew without a word.
+        Some(text) => {
+            let id: CardId = text.parse().map_err(|_| unknown())?;
+            let held = own(cards, claims, id).await?;
+            (held.card_type() == card_type)
+                .then_some(Some(id))
+                .ok_or_else(unknown)?
+        }
     };
     let limit = usize::try_from(limit).unwrap_or(20);
     let (shown, more) = Held::list(&cards.engine, card_type, &claims.wallet, after, limit).await?;

@@ -265,7 +265,7 @@ async fn case_48_every_id_of_another_user_opens_nothing() {
             ),
             (format!("/get-card-data?card_id={payment}"), 404),
             (format!("/get-payment?payment_id={card}"), 404),
-            (format!("/get-card-data?starting_after={card}"), 200),
+            (format!("/get-card-data?starting_after={card}"), 403),
             ("/get-card-data".into(), 200),
             ("/get-account-balance".into(), 200),
             ("/get-auth-link".into(), 200),

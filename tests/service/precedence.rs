@@ -243,6 +243,8 @@ async fn reading_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.meets(&ask.send(&site).await);
     ask.set("limit", "1");
     ladder.meets(&ask.send(&site).await);
+    ask.set("starting_after", &stranger.card);
+    ladder.meets(&ask.send(&site).await);
     ask.set("starting_after", &second.card);
     ladder.meets(&ask.send(&site).await);
     ladder.ends();

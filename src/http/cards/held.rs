@@ -13,13 +13,12 @@ use crate::http::error::ApiError;
 use crate::provider::redemption;
 use crate::secret::Secret;
 
+const USA: &str = "Non-Reloadable U.S.";
+const INTL: &str = "Non-Reloadable International";
+const GIFT: &str = "Gift Card";
+
 /// Every value of `card_type`; the first is the default.
-pub(super) const CARD_TYPES: [&str; 4] = [
-    "Non-Reloadable U.S.",
-    "Non-Reloadable International",
-    "Reloadable",
-    "Gift Card",
-];
+pub(super) const CARD_TYPES: [&str; 4] = [USA, INTL, "Reloadable", GIFT];
 
 /// See the module.
 pub(super) enum Held {
@@ -49,12 +48,21 @@ impl Held {
         limit: usize,
     ) -> Result<(Vec<String>, bool), ApiError> {
         match card_type {
-            "Non-Reloadable U.S." => engine.cards_of(owner, after, limit).await.map(texts),
-            "Non-Reloadable International" => engine.intl_orders_of(owner, after, limit).await.map(texts),
-            "Gift Card" => engine.gift_cards_of(owner, after, limit).await.map(texts),
+            USA => engine.cards_of(owner, after, limit).await.map(texts),
+            INTL => engine.intl_orders_of(owner, after, limit).await.map(texts),
+            GIFT => engine.gift_cards_of(owner, after, limit).await.map(texts),
             _ => Ok((Vec::new(), false)),
         }
         .map_err(unreadable)
+    }
+
+    /// The list that it is in.
+    pub(super) const fn card_type(&self) -> &'static str {
+        match self {
+            Self::Usa(_) => USA,
+            Self::Gift(_) => GIFT,
+            Self::Intl(_) => INTL,
+        }
     }
 
     pub(super) const fn owner(&self) -> Wallet {
