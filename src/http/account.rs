@@ -93,7 +93,7 @@ async fn get_account_balance(
 /// What became of a payment
 ///
 /// Anybody who knows the id learns whether it is over; the payer's token also learns the result.
-#[utoipa::path(get, path = "/get-payment", tag = "Account",
+#[utoipa::path(get, path = "/get-payment", tag = "Account", security((), ("bearer" = [])),
     params(("payment_id" = String, Query, description = "From a 202.")),
     responses((status = 200, description = "`status`, `terminal`, `retry_after_seconds`; for the payer also the result.", body = shapes::PaymentProgress),
         (status = 400, description = "`payment_id` is missing."), (status = 401, description = "A bad token."),

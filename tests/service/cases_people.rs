@@ -5,12 +5,11 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::cases_frozen::FORMS;
 use super::cases_replay::landed;
 use super::host::{Host, Service};
 use super::owner::{Owner, fault, kyc_comes_to};
 use super::wire::{Answer, Site, send, until};
-
-const FORMS: [&str; 4] = ["/account/identity", "/account/link", "/account/unlink", "/account/caps"];
 
 fn quick() -> Host {
     Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
@@ -249,62 +248,6 @@ async fn an_owners_caps_hold_before_settlement() {
     assert_eq!(owner.send(&site, "/account/caps", "").await.status, 303);
     assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
     assert_eq!(told(&site.events(&token, 0).await, "account.caps_changed"), 2);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn case_49_a_frozen_accounts_forms_and_routes_refuse() {
-    // Aim: every route that takes a bearer token, by the service's own document, says 403 with the message; the forms
-    // refuse as JSON and as a page, the page says why; nothing changes, and a provider's verdict still comes in.
-    let host = quick();
-    let service = host.start();
-    let site = Site::of(&service);
-    let agent = Agent::new(Network::Base);
-    let bought = agent.buy(&site, "/get-card?amount=5").await;
-    let token = agent.token(&site).await;
-    let owner = Owner::by_token(&site, &token).await;
-    assert_eq!(owner.send(&site, "/account/identity", "").await.status, 303);
-    site.freeze(&agent.address(), Some("<b>Call us.</b>")).await;
-    let message = Some("<b>Call us.</b>");
-    let document = site.get("/openapi.json", &[]).await.body;
-    let mut met = 0;
-    for (path, methods) in document["paths"].as_object().unwrap() {
-        for (method, operation) in methods.as_object().unwrap() {
-            if operation["security"][0].get("bearer").is_none() {
-                continue;
-            }
-            met += 1;
-            let (query, body) = match path.as_str() {
-                "/get-payment" => (
-                    format!("?payment_id={}", bought.str("payment_id").unwrap()),
-                    Value::Null,
-                ),
-                "/cancel-intl-order" => (String::new(), json!({"card_id": bought.card()})),
-                _ => (String::new(), Value::Null),
-            };
-            let request = site.request(&method.to_uppercase(), &format!("{path}{query}"));
-            let request = request.header("authorization", format!("Bearer {token}"));
-            let request = if body.is_null() { request } else { request.json(&body) };
-            let answer = send(request).await.unwrap();
-            assert_eq!(
-                (answer.status, answer.str("frozen_message")),
-                (403, message),
-                "{method} {path}: {}",
-                answer.text
-            );
-        }
-    }
-    assert!(met >= 6, "only {met} routes take a token");
-    for path in FORMS {
-        let answer = owner.send(&site, path, "").await;
-        assert_eq!((answer.status, answer.str("frozen_message")), (403, message), "{path}");
-    }
-    let page = owner.page(&site).await.text;
-    assert!(
-        page.contains("frozen: &lt;b&gt;Call us.") && !page.contains("action=\"/account"),
-        "{page}"
-    );
-    site.freeze(&agent.address(), None).await;
-    assert_eq!(status(&site, &token).await, "in-review");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,139 @@
+//! A frozen account: every route by the service's own document, so that one that comes later is held to it too.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::{Agent, required};
+use super::cases_replay::landed;
+use super::cases_two_users::takes_token;
+use super::host::Host;
+use super::mpp;
+use super::owner::Owner;
+use super::two_users::{ASKS, Person};
+use super::wire::{Answer, Site, send};
+
+/// With what no page may be broken, nor any answer.
+const WHY: &str = "<b>Call us.</b>";
+/// The forms of the account page.
+pub(crate) const FORMS: [&str; 4] = ["/account/identity", "/account/link", "/account/unlink", "/account/caps"];
+
+/// Bodies of routes that need one and have no row in the matrix.
+const BODIES: &[(&str, &str)] = &[];
+
+fn assert_frozen(answer: &Answer, what: &str) {
+    let told = (answer.status, answer.code(), answer.str("frozen_message"));
+    assert_eq!(told, (403, "account_frozen", Some(WHY)), "{what}: {}", answer.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_49_a_frozen_account_is_refused_on_every_route() {
+    // Aim: every route that takes a token says 403 with the message, its owner's own ids included; the forms refuse, the page
+    // says why; signing in works; nothing changes by any of it, and a check that was begun goes on.
+    let host = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+    let service = host.start();
+    let site = Site::of(&service);
+    let person = Person::furnished(&site, Network::Base, 31).await;
+    let owner = Owner::of(&site, &person.agent).await;
+    assert_eq!(owner.send(&site, "/account/identity", "").await.status, 303);
+    let before = site.events(&person.token, 0).await.len();
+    site.freeze(&person.agent.address(), Some(WHY)).await;
+    for ask in ASKS.iter().filter(|ask| !ask.paid) {
+        let answer = ask.of(&site, Some(&person), person.thing(ask.of)).await;
+        assert_frozen(&answer, ask.route);
+    }
+    let document = site.get("/openapi.json", &[]).await.body;
+    let mut met = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let method = method.to_uppercase();
+            // Those whose every call names something were asked above.
+            if !takes_token(operation) || ASKS.iter().any(|ask| ask.must_name(&method, path)) {
+                continue;
+            }
+            met += 1;
+            let mut request = site.request(&method, path).bearer_auth(&person.token);
+            if let Some((_, body)) = BODIES.iter().find(|(of, _)| of == path) {
+                request = request.body(*body);
+            }
+            assert_frozen(&send(request).await.unwrap(), &format!("{method} {path}"));
+        }
+    }
+    assert!(met >= 6, "only {met} routes take a token");
+    for path in FORMS {
+        assert_frozen(&owner.send(&site, path, "").await, path);
+    }
+    let page = owner.page(&site).await.text;
+    assert!(
+        page.contains("frozen: &lt;b&gt;Call us.") && !page.contains("action=\"/account"),
+        "{page}"
+    );
+    person.agent.sign_in(&site).await;
+    site.freeze(&person.agent.address(), None).await;
+    let status = site.get_as(&person.token, "/get-kyc-status").await;
+    assert_eq!(status.str("status"), Some("in-review"));
+    let told: Vec<Value> = site.events(&person.token, 0).await.split_off(before);
+    let kinds: Vec<&str> = told.iter().filter_map(|event| event["type"].as_str()).collect();
+    assert_eq!(kinds, ["account.frozen", "account.unfrozen"]);
+}
+
+/// A paid route with the document's own examples.
+fn sample(path: &str, operation: &Value) -> String {
+    let parameters = operation["parameters"].as_array().into_iter().flatten();
+    let query: Vec<String> = parameters
+        .filter(|parameter| parameter["required"] == true)
+        .map(|parameter| {
+            let example = parameter["example"].as_str();
+            let example = example.unwrap_or_else(|| panic!("{path}: no example of {parameter}"));
+            format!("{}={example}", parameter["name"].as_str().unwrap())
+        })
+        .collect();
+    format!("{path}?{}", query.join("&"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_49_nothing_of_a_frozen_account_settles() {
+    // Aim: every paid route on both networks and by MPP: 403 with the message and no challenge, before whatever else the
+    // product needs of its payer; no transfer, no claim, and nothing beside the freeze is told.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let document = site.get("/openapi.json", &[]).await.body;
+    let mut met = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let operation = &methods["get"];
+        if operation.get("x-payment-info").is_none() {
+            continue;
+        }
+        met += 1;
+        let path = sample(path, operation);
+        for network in Network::ALL {
+            let agent = Agent::new(network);
+            let token = agent.token(&site).await;
+            let challenge = site.get(&path, &[]).await;
+            assert_eq!(challenge.status, 402, "{path}: {}", challenge.text);
+            let payment = agent.sign(&required(&challenge));
+            site.freeze(&agent.address(), Some(WHY)).await;
+            let mut answers = vec![Agent::pay(&site, &path, &payment).await];
+            if network == Network::Base {
+                answers.push(mpp::pay(&site, &path, &agent.credential(&challenge)).await);
+            }
+            for answer in answers {
+                assert_frozen(&answer, &path);
+                for challenged in ["payment-required", "www-authenticate"] {
+                    assert_eq!(answer.header(challenged), None, "{path}");
+                }
+            }
+            assert_eq!(landed(&site, &payment).await, 0, "{path}");
+            site.freeze(&agent.address(), None).await;
+            let events = site.events(&token, 0).await;
+            let kinds: Vec<&str> = events.iter().filter_map(|event| event["type"].as_str()).collect();
+            let wanted = ["account.opened", "account.frozen", "account.unfrozen"];
+            assert_eq!(kinds, wanted, "{path}");
+        }
+    }
+    assert!(met >= 3, "only {met} routes are paid");
+    assert!(site.transfers().await.is_empty());
+    service.stop();
+    let report = host.assert_books();
+    assert_eq!(report["entities"]["payments"], json!(0));
+}
