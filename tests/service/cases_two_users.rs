@@ -6,10 +6,11 @@ use purser::http::meter::ROUTES;
 use purser_actors::id::Network;
 use serde_json::Value;
 
+use super::crash_books::Subscriber;
 use super::host::Host;
 use super::owner::Owner;
 use super::two_users::{ASKS, Ask, NAMES_NOTHING, Person, Told, WITHOUT_MEMBERS, tells};
-use super::wire::{Answer, Site, client, send, send_to_operator};
+use super::wire::{Answer, Site, client, send, send_to_operator, until};
 
 /// Whether an answer is the one that the matrix has, and tells nothing.
 fn assert_told(answer: &Answer, (status, code): Told, secrets: &BTreeSet<String>, asked: &str) {
@@ -73,6 +74,30 @@ async fn asks(site: &Site<'_>, ask: &Ask, who: &Person, owner: &Person, secrets:
     }
 }
 
+/// A payment that was seen on its way: with another's token it is refused, and without any it gives no credential.
+async fn replays(site: &Site<'_>, who: &Person, owner: &Person, secrets: &BTreeSet<String>) {
+    for (path, payment) in &owner.paid {
+        let bearer = format!("Bearer {}", who.token);
+        let headers = [("payment-signature", payment.as_str()), ("authorization", &bearer)];
+        let refused = site.get(path, &headers).await;
+        assert_told(&refused, (403, "wrong_wallet"), secrets, path);
+        let bare = site.get(path, &headers[..1]).await;
+        assert_eq!(
+            (bare.status, &bare.body["auth"]),
+            (200, &Value::Null),
+            "{path}: {}",
+            bare.text
+        );
+        for secret in ["redemption_url", "redemption_code", "pin_code", "card_details"] {
+            assert!(
+                !bare.text.contains(&format!("\"{secret}\":\"")),
+                "{path}: {}",
+                bare.text
+            );
+        }
+    }
+}
+
 /// What needs no id, and what has one's own: nobody gets in without a token, and who is in sees themselves alone.
 async fn sweeps(site: &Site<'_>, document: &Value, who: &Person, secrets: &BTreeSet<String>) {
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -99,7 +124,13 @@ async fn sweeps(site: &Site<'_>, document: &Value, who: &Person, secrets: &BTree
     for seen in [account, owner.page(site).await] {
         assert_silent(&seen, secrets, "the account page");
     }
-    for event in site.events(&who.token, 0).await {
+    let events = site.events(&who.token, 0).await;
+    let last = events.last().unwrap()["seq"].as_u64().unwrap();
+    let subscriber = Subscriber::new(who.token.clone());
+    let listening = tokio::spawn(subscriber.clone().listen(site.service.url.clone()));
+    until("the stream", async || (subscriber.cursor() >= last).then_some(())).await;
+    listening.abort();
+    for event in events.iter().chain(subscriber.seen.lock().unwrap().iter()) {
         let event = event.to_string();
         assert!(!secrets.iter().any(|secret| tells(&event, secret)), "{event}");
     }
@@ -133,6 +164,7 @@ async fn case_48_no_id_of_another_user_opens_anything() {
         for ask in ASKS {
             asks(&site, ask, who, owner, &secrets).await;
         }
+        replays(&site, who, owner, &secrets).await;
         sweeps(&site, &document, who, &secrets).await;
         for route in ROUTES.iter().filter(|route| route.starts_with("/admin")) {
             let request = client().get(service.watched(route)).bearer_auth(&who.token);

@@ -29,7 +29,7 @@ impl Subscriber {
         }
     }
 
-    fn cursor(&self) -> u64 {
+    pub(crate) fn cursor(&self) -> u64 {
         let seen = self.seen.lock().unwrap();
         seen.last().map_or(0, |event| event["seq"].as_u64().unwrap())
     }

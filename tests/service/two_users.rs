@@ -185,6 +185,8 @@ pub(crate) struct Person {
     pub(crate) token: String,
     /// What they have, by the word for it.
     pub(crate) things: BTreeMap<&'static str, String>,
+    /// What they paid: the request, and the payment that bought it.
+    pub(crate) paid: Vec<(String, String)>,
 }
 
 /// Nobody has it.
@@ -199,6 +201,7 @@ impl Person {
             agent,
             token,
             things: BTreeMap::new(),
+            paid: Vec::new(),
         };
         let card = person.buys(site, &format!("/get-card?amount=37.{cents}")).await;
         person.has("card", &card["card_id"]);
@@ -212,9 +215,11 @@ impl Person {
         person
     }
 
-    async fn buys(&self, site: &Site<'_>, path: &str) -> Value {
-        let bought = self.agent.buy(site, path).await;
+    async fn buys(&mut self, site: &Site<'_>, path: &str) -> Value {
+        let payment = self.agent.payment(site, path).await;
+        let bought = Agent::pay(site, path, &payment).await;
         assert_eq!(bought.status, 200, "{path}: {}", bought.text);
+        self.paid.push((path.to_owned(), payment));
         bought.body
     }
 
