@@ -10,6 +10,7 @@ mod answers;
 mod cases_access;
 mod cases_admin;
 mod cases_catalogs;
+mod cases_countries;
 mod cases_faults;
 mod cases_forged;
 mod cases_frozen;
