@@ -184,7 +184,7 @@ async fn the_owner_verifies_links_and_sets_caps_on_the_page() {
     chromium.wait("#identity", "Identity: verified");
     chromium.wait("#events", "identity.verified");
     chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
-    chromium.wait("#issuer", "Deposit address on Base 0x");
+    chromium.wait("#issuer", "Deposit address on Base\n0x");
     chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
     chromium.wait("#issuer", "not linked");
     chromium.tell(json!({"do": "fill", "selector": "[name=usa_prepaid_card_usd]", "text": "25"}));
@@ -226,5 +226,5 @@ async fn the_owners_forms_need_no_script() {
         chromium.open(&purser.url("/login"));
     }
     chromium.tell(json!({"do": "press", "selector": "#issuer button"}));
-    chromium.wait("#issuer", "Deposit address on Base 0x");
+    chromium.wait("#issuer", "Deposit address on Base\n0x");
 }
