@@ -7,6 +7,7 @@
 mod answer;
 mod bought;
 mod calls;
+mod joined;
 mod presented;
 mod refused;
 
@@ -18,10 +19,9 @@ use http::HeaderMap;
 use purser_actors::engine::{Engine, PayError, PayRequest};
 use purser_actors::id::PaymentId;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::payment::{Outcome, Status};
+use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, Clock, Timestamp};
 use purser_actors::product::Purchase;
-use rust_decimal::Decimal;
 use sha2::{Digest, Sha256};
 
 use crate::http::caller::Bearer;
@@ -32,13 +32,13 @@ use crate::payment::challenge::{ChallengeParts, Resource, challenge};
 use crate::payment::evm::Recovery;
 use crate::payment::mpp::{self, Bound, Mpp};
 use crate::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, decode, verify, verify_for_replay};
-use crate::prices::{Asked, PriceBook, Quote};
-use presented::{Presented, Shown, Told};
+use crate::prices::{Asked, OwnRate, PriceBook, Quote};
+use presented::{Presented, Shown, Told, described, named};
 use refused::{ambiguous, refused};
 
 pub use answer::Answers;
 pub use calls::{Came, PaidCalls};
-pub(crate) use refused::{account_refused, collision};
+pub(crate) use refused::{account_refused, collision, rate_unavailable};
 
 /// Where the hint for Solana clients comes from.
 pub trait Blockhashes: Send + Sync {
@@ -92,8 +92,8 @@ pub struct Call<'a> {
     pub route: &'static str,
     /// What is bought.
     pub purchase: Purchase,
-    /// The product's own fee rate, where its line has products with rates of their own.
-    pub fee_rate: Option<Decimal>,
+    /// The product's own fee rates, where its line has products with rates of their own: today's first.
+    pub fee_rate: Option<Vec<OwnRate>>,
     /// One short sentence for the challenge.
     pub description: String,
     /// Whether a page is wanted instead of JSON.
@@ -106,11 +106,11 @@ impl Checkout {
     /// # Errors
     /// Everything but a challenge: those are answers.
     pub async fn run(&self, call: Call<'_>) -> Result<Response, ApiError> {
-        let quotes = self.quotes(&call)?;
+        let quotes = self.quotes(&call);
         let terms = self.terms(&quotes)?;
         let presented = match presented::presented(call.headers) {
             Ok(Some(presented)) => presented,
-            Ok(None) => return Ok(self.challenge(&call, &terms, &Told::required())),
+            Ok(None) => return self.challenge(&call, (&quotes, &terms), &Told::required()),
             Err(error) => {
                 self.calls.note(Came::Invalid);
                 return Err(ambiguous(&error));
@@ -124,7 +124,7 @@ impl Checkout {
             Ok(payment) => self.pay(call, &quotes, payment).await,
             Err(told) => {
                 tracing::debug!(reason = told.error, detail = %told.detail, "a payment was refused");
-                Ok(self.challenge(&call, &terms, &told))
+                self.challenge(&call, (&quotes, &terms), &told)
             }
         }
     }
@@ -165,9 +165,7 @@ impl Checkout {
 
     /// Whether the payment is claimed. What was refused or given back would be a new claim, and that needs a quote.
     async fn is_under_way(&self, authorization: &Authorization) -> bool {
-        let id = self.engine.payment_id(authorization);
-        matches!(self.engine.payment(&id).await, Ok(Some(known))
-            if !matches!(known.status, Status::Declined(..) | Status::Refused(_) | Status::Released))
+        self.under_way(authorization).await.is_some()
     }
 
     async fn pay(&self, call: Call<'_>, quotes: &[Quote], shown: Shown) -> Result<Response, ApiError> {
@@ -188,10 +186,12 @@ impl Checkout {
             )
             .hint("Send the token of the paying wallet, or none."));
         }
+        let quote = quoted(quotes, &authorization);
+        let own = quote.filter(|_| call.fee_rate.is_some());
         let request = PayRequest {
             purchase: call.purchase.clone(),
-            worth: quoted(quotes, &authorization).worth,
-            fee_rate: call.fee_rate.map(|rate| rate.normalize().to_string()),
+            worth: quote.map_or(Cents::ZERO, |quote| quote.worth),
+            quoted: own.map(|quote| Box::new(quote.facts())),
             request: digest(call.route, &call.purchase),
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
@@ -248,19 +248,15 @@ impl Checkout {
     }
 
     /// Today's price first, then those that are still honoured.
-    fn quotes(&self, call: &Call<'_>) -> Result<Vec<Quote>, ApiError> {
+    fn quotes(&self, call: &Call<'_>) -> Vec<Quote> {
         let (amount, currency) = call.purchase.amount();
         let asked = Asked {
             line: call.purchase.line(),
             amount,
             currency,
-            fee_rate: call.fee_rate,
+            own: call.fee_rate.as_deref(),
         };
-        let quotes = self.prices.quotes(&asked, self.clock.now());
-        if quotes.is_empty() {
-            return Err(ApiError::internal());
-        }
-        Ok(quotes)
+        self.prices.quotes(&asked, self.clock.now())
     }
 
     /// Each quote on both networks, in their order.
@@ -283,8 +279,25 @@ impl Checkout {
     }
 
     /// 402 with what is wanted now, for both kinds of client.
-    fn challenge(&self, call: &Call<'_>, terms: &[Terms], told: &Told) -> Response {
-        let current = &terms[..2];
+    ///
+    /// # Errors
+    /// 503 when nothing is sold in that currency now.
+    fn challenge(
+        &self,
+        call: &Call<'_>,
+        (quotes, terms): (&[Quote], &[Terms]),
+        told: &Told,
+    ) -> Result<Response, ApiError> {
+        let (_, currency) = call.purchase.amount();
+        let (Some(quote), Some(current), true) = (
+            quotes.first(),
+            terms.get(..2),
+            self.prices.sells_in(currency, self.clock.now()),
+        ) else {
+            self.calls.note(Came::Unavailable);
+            return Err(rate_unavailable());
+        };
+        let described = described(call, quote);
         let url = format!("{}{}", self.public_url, call.target);
         let asked = told.code == "payment_required";
         self.calls.note(if asked { Came::Challenged } else { Came::Invalid });
@@ -293,35 +306,34 @@ impl Checkout {
             route: call.route,
             request: &request,
         };
-        let issued = self.mpp.issue(current, &bound, &call.description, self.clock.now());
-        let problem = told
+        let issued = self.mpp.issue(current, &bound, &described, self.clock.now());
+        let mut members = told
             .problem
             .members(&told.detail, issued.as_ref().map(|issued| issued.id.as_str()));
+        if let Some(exchange) = &quote.exchange {
+            members.push_str(&named(exchange, currency));
+        }
         let challenge = challenge(&ChallengeParts {
             resource: Resource {
                 url: &url,
-                description: &call.description,
+                description: &described,
                 mime_type: "application/json",
             },
             terms: current,
             error: told.error,
             code: told.code,
             extensions: None,
-            body_members: Some(&problem),
+            body_members: Some(&members),
         });
-        answer::challenge(challenge, issued, told.to_mpp)
+        Ok(answer::challenge(challenge, issued, told.to_mpp))
     }
 }
 
 /// The quote that was paid. A payment that fits none was made for an older one and joins what it bought then: what is
 /// found here says nothing any more.
-fn quoted(quotes: &[Quote], authorization: &Authorization) -> Quote {
+fn quoted<'a>(quotes: &'a [Quote], authorization: &Authorization) -> Option<&'a Quote> {
     let paid = |quote: &&Quote| Usdc::from_cents(quote.total) == Ok(authorization.value());
-    let none = Quote {
-        total: Cents::ZERO,
-        worth: Cents::ZERO,
-    };
-    quotes.iter().find(paid).or(quotes.first()).copied().unwrap_or(none)
+    quotes.iter().find(paid).or(quotes.first())
 }
 
 /// The exact request, in canonical form: how parameters were written or ordered does not matter, what is bought does.

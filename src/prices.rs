@@ -2,23 +2,26 @@
 //! every version of the list is kept in the store with the time from which it held, and a payment may match any version
 //! that was in force within the life of a quote.
 
-use std::collections::BTreeMap;
+mod own;
+
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::RwLock;
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, FeeRule};
 use purser_actors::port::Timestamp;
 use purser_actors::product::{Currency, Line};
+use purser_actors::quote::{Exchange, Quoted};
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Store, StoreError, Write};
 use rust_decimal::Decimal;
 use tokio::sync::{Mutex, oneshot};
 
 use crate::config::Products;
-
-/// US dollars of one unit of each currency but the dollar itself.
-pub type UsdPerUnit = BTreeMap<String, Decimal>;
+use crate::provider::rates::RateTable;
+pub use own::OwnRate;
 
 /// A product's fee rule as decimal text.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -58,6 +61,15 @@ impl Rule {
 /// Fee rules by product.
 type Rules = BTreeMap<String, Rule>;
 
+/// What a unit of each currency costs, and who says so since when.
+#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+struct Table {
+    /// US dollars as decimal text.
+    rates: BTreeMap<String, String>,
+    source: String,
+    as_of: Timestamp,
+}
+
 /// One version of the list.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 struct Version {
@@ -65,8 +77,7 @@ struct Version {
     /// `None` for the one in force.
     until: Option<Timestamp>,
     rules: Rules,
-    /// [`UsdPerUnit`] as decimal text.
-    rates: BTreeMap<String, String>,
+    table: Table,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -78,24 +89,48 @@ impl Stored for Versions {
 
 /// What is asked for, to be priced.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct Asked<'a> {
     /// Of which product line.
     pub line: Line,
     /// How much, fees apart.
     pub amount: Cents,
     /// In which currency.
     pub currency: Currency,
-    /// The product's own rate, where a line has products with rates of their own.
-    pub fee_rate: Option<Decimal>,
+    /// The product's own rates, where a line has products with rates of their own: today's first.
+    pub own: Option<&'a [OwnRate]>,
 }
 
-/// A price, in US dollars.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A price, in US dollars, and what it was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quote {
     /// Fees included.
     pub total: Cents,
     /// Fees apart.
     pub worth: Cents,
+    /// What comes on top.
+    pub fee: FeeRule,
+    /// How the amount was converted; `None` for US dollars.
+    pub exchange: Option<Exchange>,
+}
+
+impl Quote {
+    /// What is kept with the product.
+    pub fn facts(&self) -> Quoted {
+        Quoted {
+            fee_rate: self.fee.rate.normalize().to_string(),
+            min_fee: self.fee.minimum.normalize().to_string(),
+            exchange: self.exchange.clone(),
+        }
+    }
+}
+
+/// How long things hold, in milliseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Lives {
+    /// A quote.
+    pub quote_ms: u64,
+    /// An exchange rate that its source no longer tells.
+    pub exchange_ms: u64,
 }
 
 /// The price lists that count: today's and those of quotes still out.
@@ -104,7 +139,11 @@ pub struct PriceBook {
     versions: RwLock<Arc<Vec<Version>>>,
     /// One change at a time.
     changing: Mutex<()>,
-    quote_life_ms: u64,
+    /// Products' own rates, by product.
+    own: parking_lot::Mutex<HashMap<String, own::Known>>,
+    /// When the source of exchange rates last told them.
+    told_at: AtomicU64,
+    lives: Lives,
 }
 
 /// The price list cannot be kept.
@@ -129,8 +168,8 @@ impl PriceBook {
     pub async fn open(
         store: Arc<dyn Store>,
         products: &Products,
-        rates: &UsdPerUnit,
-        quote_life_ms: u64,
+        table: &RateTable,
+        lives: Lives,
         now: Timestamp,
     ) -> Result<Self, PriceError> {
         let stored: Versions = match store.read(&table::meta("prices")).await? {
@@ -138,53 +177,76 @@ impl PriceBook {
             None => Versions::default(),
         };
         let book = Self {
+            own: parking_lot::Mutex::new(own::read(&*store, now).await?),
             store,
             versions: RwLock::new(Arc::new(stored.0)),
             changing: Mutex::default(),
-            quote_life_ms,
+            told_at: AtomicU64::new(now.0),
+            lives,
         };
-        book.change(rules(products), as_text(rates), now).await?;
+        book.change(rules(products), Table::of(table), now).await?;
         Ok(book)
     }
 
-    /// Takes new exchange rates into force from now. Quotes that are out keep theirs.
+    /// Takes the exchange rates that the source told now into force. Quotes that are out keep theirs.
     ///
     /// # Errors
     /// When the store fails: the rates of before stay in force.
-    pub async fn exchange(&self, rates: &UsdPerUnit, now: Timestamp) -> Result<(), PriceError> {
+    pub async fn exchange(&self, table: &RateTable, now: Timestamp) -> Result<(), PriceError> {
         let rules = self.versions.read().last().map(|v| v.rules.clone()).unwrap_or_default();
-        self.change(rules, as_text(rates), now).await
+        self.change(rules, Table::of(table), now).await?;
+        self.told_at.fetch_max(now.0, Ordering::Relaxed);
+        Ok(())
     }
 
-    async fn change(&self, rules: Rules, rates: BTreeMap<String, String>, now: Timestamp) -> Result<(), PriceError> {
+    async fn change(&self, rules: Rules, table: Table, now: Timestamp) -> Result<(), PriceError> {
         let _one = self.changing.lock().await;
         let stored = Versions(self.versions.read().to_vec());
-        let versions = in_force(stored.clone(), (rules, rates), self.quote_life_ms, now);
+        let versions = in_force(stored.clone(), (rules, table), self.lives.quote_ms, now);
         if versions != stored {
-            let write = Write::Put {
-                key: table::meta("prices"),
-                revision: 0,
-                value: codec::encode(&versions),
-            };
-            let (done, committed) = oneshot::channel();
-            let batch = Batch {
-                writes: vec![write],
-                ..Batch::default()
-            };
-            self.store
-                .commit(batch, Box::new(move |result| drop(done.send(result))));
-            committed.await.unwrap_or(Err(CommitError::Stopped))?;
+            self.keep("prices", codec::encode(&versions)).await?;
         }
         // Durable first: a quote that a crash forgot would be refused after it was paid.
         *self.versions.write() = Arc::new(versions.0);
         Ok(())
     }
 
+    /// Durable when it returns.
+    async fn keep(&self, name: &str, value: Vec<u8>) -> Result<(), CommitError> {
+        let write = Write::Put {
+            key: table::meta(name),
+            revision: 0,
+            value,
+        };
+        let (done, committed) = oneshot::channel();
+        let batch = Batch {
+            writes: vec![write],
+            ..Batch::default()
+        };
+        self.store
+            .commit(batch, Box::new(move |result| drop(done.send(result))));
+        committed.await.unwrap_or(Err(CommitError::Stopped)).map(drop)
+    }
+
     /// The prices of what is asked: the one in force first, then those that quotes may still name. Empty for an amount
-    /// that does not fit, or a currency without a rate.
-    pub fn quotes(&self, asked: &Asked, now: Timestamp) -> Vec<Quote> {
+    /// that does not fit, or a currency without a rate that quotes could name.
+    pub fn quotes(&self, asked: &Asked<'_>, now: Timestamp) -> Vec<Quote> {
         let versions = self.versions.read().clone();
-        honoured(&versions, asked, self.quote_life_ms, now)
+        let window = Window {
+            since: Timestamp(now.0.saturating_sub(self.lives.quote_ms)),
+            now,
+            fresh_until: self.fresh_until(),
+        };
+        honoured(&versions, asked, &window)
+    }
+
+    /// Whether what costs that currency is sold now: in dollars always, in others while their rates are not too old.
+    pub fn sells_in(&self, currency: Currency, now: Timestamp) -> bool {
+        currency == Currency::USD || now <= self.fresh_until()
+    }
+
+    fn fresh_until(&self) -> Timestamp {
+        Timestamp(self.told_at.load(Ordering::Relaxed)).plus_ms(self.lives.exchange_ms)
     }
 
     /// The fee rate of a line in force now, promotions included.
@@ -200,15 +262,18 @@ impl PriceBook {
     }
 }
 
+/// The time in which a quote was made that still holds.
+struct Window {
+    since: Timestamp,
+    now: Timestamp,
+    /// The last moment of the exchange rates in force.
+    fresh_until: Timestamp,
+}
+
 /// Every price that was in force within the life of a quote, each once, the latest first.
-fn honoured(versions: &[Version], asked: &Asked, quote_life_ms: u64, now: Timestamp) -> Vec<Quote> {
-    let since = Timestamp(now.0.saturating_sub(quote_life_ms));
+fn honoured(versions: &[Version], asked: &Asked<'_>, window: &Window) -> Vec<Quote> {
     let mut quotes = Vec::with_capacity(versions.len());
-    let alive = versions
-        .iter()
-        .rev()
-        .filter(|v| v.until.is_none_or(|until| until >= since));
-    for quote in alive.flat_map(|version| version.quotes(asked, since, now)) {
+    for quote in versions.iter().rev().flat_map(|version| version.quotes(asked, window)) {
         if !quotes.iter().any(|known: &Quote| known.total == quote.total) {
             quotes.push(quote);
         }
@@ -217,17 +282,26 @@ fn honoured(versions: &[Version], asked: &Asked, quote_life_ms: u64, now: Timest
 }
 
 impl Version {
-    fn quotes(&self, asked: &Asked, since: Timestamp, now: Timestamp) -> Vec<Quote> {
-        let Some(rule) = self.rules.get(asked.line.name()) else {
+    fn quotes(&self, asked: &Asked<'_>, window: &Window) -> Vec<Quote> {
+        let fresh_until = match asked.currency {
+            Currency::USD => window.now,
+            _ => window.fresh_until,
+        };
+        let gone = |end: Timestamp| end < window.since;
+        let (Some(rule), false) = (
+            self.rules.get(asked.line.name()),
+            self.until.is_some_and(gone) || gone(fresh_until),
+        ) else {
             return Vec::new();
         };
-        // A promotion counts only while this version was in force: what it would have been before or after, nobody quoted.
-        let now = self
-            .until
-            .map_or(now, |until| now.min(Timestamp(until.0.saturating_sub(1))));
-        let since = since.max(self.from).min(now);
-        let own = asked.fee_rate.map(|rate| vec![rate]);
-        let rates = own.unwrap_or_else(|| rule.rates(since, now).iter().filter_map(|r| r.parse().ok()).collect());
+        // A rate counts only while this version was in force: what it would have been before or after, nobody quoted.
+        let last = self.until.map_or(u64::MAX, |until| until.0.saturating_sub(1));
+        let now = window.now.min(fresh_until).min(Timestamp(last));
+        let since = window.since.max(self.from).min(now);
+        let rates = match asked.own {
+            Some(own) => own::within(own, since, now, self.until.is_none()),
+            None => rule.rates(since, now).iter().filter_map(|r| r.parse().ok()).collect(),
+        };
         let quotes = rates.into_iter().filter_map(|rate| {
             let fee = FeeRule {
                 rate,
@@ -237,16 +311,29 @@ impl Version {
                 // Converted as it stands and rounded once, at the end.
                 total: self.worth(fee.exact(asked.amount).ok()?, asked.currency)?,
                 worth: self.worth(asked.amount.decimal(), asked.currency)?,
+                fee,
+                exchange: self.exchange(asked.currency),
             })
         });
         quotes.collect()
+    }
+
+    fn exchange(&self, currency: Currency) -> Option<Exchange> {
+        if currency == Currency::USD {
+            return None;
+        }
+        self.table.rates.get(currency.as_str()).map(|rate| Exchange {
+            usd_per_unit: rate.clone(),
+            source: self.table.source.clone(),
+            as_of: self.table.as_of,
+        })
     }
 
     fn worth(&self, amount: Decimal, currency: Currency) -> Option<Cents> {
         if currency == Currency::USD {
             return Cents::ceil_to_cent(amount).ok();
         }
-        let rate: Decimal = self.rates.get(currency.as_str())?.parse().ok()?;
+        let rate: Decimal = self.table.rates.get(currency.as_str())?.parse().ok()?;
         Cents::ceil_to_cent(amount.checked_mul(rate)?).ok()
     }
 }
@@ -271,32 +358,34 @@ fn rules(products: &Products) -> Rules {
     products.all().into_iter().map(rule).collect()
 }
 
-fn as_text(rates: &UsdPerUnit) -> BTreeMap<String, String> {
-    let text = |(currency, rate): (&String, &Decimal)| (currency.clone(), rate.normalize().to_string());
-    rates.iter().map(text).collect()
+impl Table {
+    fn of(told: &RateTable) -> Self {
+        let text = |(currency, rate): (&String, &Decimal)| (currency.clone(), rate.normalize().to_string());
+        Self {
+            rates: told.usd_per_unit.iter().map(text).collect(),
+            source: told.source.clone(),
+            as_of: told.as_of,
+        }
+    }
 }
 
 /// The list with these rules and rates in force at `now`, oldest first, without versions that no quote can name any more.
-fn in_force(
-    stored: Versions,
-    (rules, rates): (Rules, BTreeMap<String, String>),
-    quote_life_ms: u64,
-    now: Timestamp,
-) -> Versions {
+fn in_force(stored: Versions, (rules, table): (Rules, Table), quote_life_ms: u64, now: Timestamp) -> Versions {
     let Versions(mut versions) = stored;
-    if versions
-        .last()
-        .is_none_or(|last| last.rules != rules || last.rates != rates)
-    {
-        if let Some(last) = versions.last_mut() {
-            last.until = Some(now);
+    match versions.last_mut() {
+        // The same rates told again are no new prices, though quotes name the later time.
+        Some(last) if last.rules == rules && last.table.rates == table.rates => last.table = table,
+        last => {
+            if let Some(last) = last {
+                last.until = Some(now);
+            }
+            versions.push(Version {
+                from: now,
+                until: None,
+                rules,
+                table,
+            });
         }
-        versions.push(Version {
-            from: now,
-            until: None,
-            rules,
-            rates,
-        });
     }
     versions.retain(|v| v.until.is_none_or(|until| until.plus_ms(quote_life_ms) >= now));
     Versions(versions)

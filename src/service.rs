@@ -5,6 +5,7 @@ mod checkout;
 pub mod parts;
 pub mod restore;
 mod routes;
+mod sealed;
 mod shop;
 
 use std::net::SocketAddr;

@@ -38,6 +38,9 @@ pub enum VaultError {
     /// The record was sealed under a key that is not on the keyring.
     #[error("no key {0} on the keyring: start with the keyring that sealed this data")]
     MissingKey(KeyId),
+    /// The CVV of a card that is alive was sealed under a key that is not among the keys of CVVs.
+    #[error("no key for the CVV of {0}: start with the directory of keys (cvv.keys) that sealed this data")]
+    MissingCvvKey(CardId),
     /// Not a card number or expiry.
     #[error("not a card: {0}")]
     NotACard(&'static str),

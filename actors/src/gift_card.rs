@@ -18,6 +18,7 @@ use crate::ledger::{Charge, Provider};
 use crate::money::Cents;
 use crate::port::Timestamp;
 use crate::product::{Country, Currency};
+use crate::quote::Quoted;
 
 /// What is ordered from the catalog: fixed for the gift card's life.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -30,8 +31,10 @@ pub struct Order {
     pub currency: Currency,
     /// Where it will be redeemed.
     pub country: Country,
-    /// The fee rate that was quoted, as decimal text: the catalog refuses to take more.
+    /// The catalog's fee rate when its stock was looked at, as decimal text: it declines if it has raised it since.
     pub fee_rate: String,
+    /// What the payer's price was made from. What comes on top is ours; the catalog is owed what the card is worth.
+    pub quoted: Box<Quoted>,
 }
 
 /// A gift card's state.

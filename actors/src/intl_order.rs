@@ -22,10 +22,13 @@ use crate::kernel::{Context, Opening, OutOfOrder};
 use crate::ledger::Charge;
 use crate::money::Cents;
 use crate::operator::Act;
-use crate::port::Timestamp;
+use crate::port::{Timestamp, month_end, months_later};
 
 /// From the payment until an order is overdue.
 pub const OVERDUE_AFTER_MS: u64 = 86_400_000;
+
+/// From the day it is ready, as for every card of the house; less if the card itself ends sooner.
+const LIFE_MONTHS: u64 = 6;
 
 /// An order's state. Its id is the card's, from the payment to the end.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -88,6 +91,13 @@ pub struct Details {
     pub exp_month: u8,
     /// Four digits.
     pub exp_year: u16,
+}
+
+impl Details {
+    /// The end of a card that was entered at `ready`: its own, or six months later, whichever is sooner.
+    pub fn end(&self, ready: Timestamp) -> Timestamp {
+        month_end(self.exp_year, self.exp_month).min(months_later(ready, LIFE_MONTHS))
+    }
 }
 
 /// A card as an operator entered it, its secrets sealed.
@@ -265,7 +275,21 @@ impl IntlOrder {
         }
     }
 
-    /// Who holds it now.
+    /// Who holds it now: nobody once the lease has ended, whether or not its timer has come.
+    pub fn held(&self, now: Timestamp) -> Option<&Holder> {
+        self.holder().filter(|holder| now < holder.until)
+    }
+
+    /// When the card of an order that is ready ends.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        match &self.status {
+            // Nothing changes it between the entry of the card and its end.
+            Status::Ready(details) => Some(details.end(self.updated_at)),
+            _ => None,
+        }
+    }
+
+    /// Who held it last, while it is claimed and the end of the lease is not told.
     pub const fn holder(&self) -> Option<&Holder> {
         match &self.status {
             Status::Claimed(Some(holder)) => Some(holder),

@@ -24,4 +24,5 @@ pub mod operator;
 pub mod payment;
 pub mod port;
 pub mod product;
+pub mod quote;
 pub mod session;

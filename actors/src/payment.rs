@@ -25,6 +25,7 @@ use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::port::{Authorization, Decline, Lookup, Prepared, Timestamp};
 use crate::product::{Product, Purchase};
+use crate::quote::Quoted;
 
 /// What was read of the payer before the claim, that the product is built on. It holds at the claim by the same batch's
 /// conditions.
@@ -37,6 +38,8 @@ pub enum Found {
     Offer {
         /// At this fee rate, as decimal text.
         fee_rate: String,
+        /// What it was sold at: the catalog's rate may have moved since the quote, which holds for its life.
+        quoted: Box<Quoted>,
     },
 }
 

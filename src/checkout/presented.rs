@@ -3,11 +3,18 @@
 use std::borrow::Cow;
 
 use http::HeaderMap;
+use purser_actors::kernel::View;
+use purser_actors::kernel::record::rfc3339;
 use purser_actors::port::Authorization;
+use purser_actors::product::Currency;
+use purser_actors::quote::Exchange;
+use rust_decimal::Decimal;
 
+use super::Call;
 use crate::payment::mpp::problem::Problem;
 use crate::payment::mpp::{Answered, Rejection};
 use crate::payment::{PaymentError, Refusal, mpp_credential, payment_header};
+use crate::prices::Quote;
 
 /// The one payment of a request, still encoded.
 pub(super) enum Presented<'a> {
@@ -57,6 +64,30 @@ impl Shown {
             }),
         }
     }
+}
+
+/// The challenge's sentence: what is sold, and at which rate it was converted.
+pub(super) fn described(call: &Call<'_>, quote: &Quote) -> String {
+    let Some(exchange) = &quote.exchange else {
+        return call.description.clone();
+    };
+    let (_, currency) = call.purchase.amount();
+    let (rate, source, as_of) = (&exchange.usd_per_unit, &exchange.source, rfc3339(exchange.as_of));
+    format!(
+        "{}, at {rate} USD for 1 {currency} ({source}, {as_of})",
+        call.description
+    )
+}
+
+/// The same as a member of the challenge's body, behind others.
+pub(super) fn named(exchange: &Exchange, currency: Currency) -> String {
+    let rate = Decimal::from_str_exact(&exchange.usd_per_unit).unwrap_or_default();
+    let named = View::new()
+        .text("currency", currency)
+        .number("usdPerUnit", rate)
+        .text("source", &exchange.source)
+        .time("asOf", exchange.as_of);
+    format!(",\"exchangeRate\":{}", named.to_json())
 }
 
 /// Why there is a challenge.

@@ -12,6 +12,12 @@ pub(super) fn ambiguous(error: &PaymentError) -> ApiError {
     ApiError::new(http::StatusCode::BAD_REQUEST, error.code(), error.to_string()).hint("Send exactly one payment.")
 }
 
+/// 503: nothing is sold in that currency now.
+pub(crate) fn rate_unavailable() -> ApiError {
+    let what = "There is no exchange rate for that currency now, or only one that is too old.";
+    ApiError::unavailable("rate_unavailable", what, 60)
+}
+
 /// A purchase that was not claimed.
 pub(super) fn refused(error: PayError, line: Line) -> ApiError {
     let cap = |most: String| {
@@ -47,9 +53,10 @@ pub(super) fn refused(error: PayError, line: Line) -> ApiError {
         ),
         PayError::Unavailable => ApiError::unavailable(
             "unavailable",
-            "The service could not take the payment. Nothing was charged.",
+            "The service cannot say now what the payment comes to.",
             2,
-        ),
+        )
+        .hint("Send the same request with the same payment again: it is charged at most once."),
         PayError::Unknown(_) => ApiError::internal(),
     }
 }

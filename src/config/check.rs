@@ -236,6 +236,11 @@ fn codes(key: &'static str, list: &[String]) -> Checked {
 
 /// Money is converted by these: none may be zero or misspelled, and a dollar is a dollar.
 fn rates(config: &Config) -> Checked {
+    require(
+        config.rates.max_age_seconds > config.rates.refresh_seconds,
+        "rates.max_age_seconds",
+        "longer than rates.refresh_seconds, or no rate ever holds",
+    )?;
     let key = "rates.usd_per_unit";
     let rates = &config.rates.usd_per_unit;
     let code = |code: &String| code.len() == 3 && code.bytes().all(|b| b.is_ascii_uppercase());

@@ -284,6 +284,7 @@ pub struct Rates {
     #[serde(deserialize_with = "text::moment")]
     pub as_of: Timestamp,
     pub refresh_seconds: u64,
+    pub max_age_seconds: u64,
     #[serde(deserialize_with = "text::decimals")]
     pub usd_per_unit: BTreeMap<String, Decimal>,
 }

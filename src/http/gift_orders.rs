@@ -16,8 +16,9 @@ use super::error::ApiError;
 use super::merchants::unavailable;
 use super::query::Query;
 use super::shapes;
-use crate::checkout::{Call, Checkout};
+use crate::checkout::{Call, Checkout, rate_unavailable};
 use crate::config::Product;
+use crate::prices::OwnRate;
 use crate::provider::gift_cards::{GiftCatalog, GiftProduct, Values};
 
 /// What the route needs.
@@ -45,7 +46,7 @@ pub fn router(orders: Arc<GiftOrders>) -> Router {
 /// Buy a gift card
 ///
 /// Paid. The amount is in the gift card's own currency and one that it comes in (`GET /search-gift-cards`); the price is
-/// converted at the rate of the moment, and a quote holds for its life. Stock and price are looked at before anything is
+/// converted at the rate of the moment, and a quote, which names that rate, holds for its life. Stock and price are looked at before anything is
 /// charged. The card is `completed` a moment after the purchase: `GET /get-card-data` then has what redeems it.
 #[utoipa::path(get, path = "/order-gift-card", tag = "Gift cards",
     params(("product_id" = String, Query, description = "From `GET /search-gift-cards`.", example = "gift_quietshield_vpn"),
@@ -56,11 +57,11 @@ pub fn router(orders: Arc<GiftOrders>) -> Router {
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
         (status = 400, description = "A parameter is missing, malformed or out of range, or a country that is not served."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
-        (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
         (status = 404, description = "`product_unknown`: no such gift card."),
-        (status = 409, description = "`out_of_stock`: not now, or not at the quoted price. Or the payment was made for another request."),
+        (status = 409, description = "`out_of_stock`: not now. Or the payment was made for another request."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network or the catalog cannot be reached. Nothing was charged.")))]
+        (status = 503, description = "Too busy, or the network or the catalog cannot be reached, or there is no exchange rate. This call charged nothing.")))]
 async fn order_gift_card(
     State(orders): State<Arc<GiftOrders>>,
     MaybeBearer(bearer): MaybeBearer,
@@ -73,13 +74,30 @@ async fn order_gift_card(
     query.text("product_id", 64)?;
     let amount = query.plain_amount()?;
     let country = orders.country(&query)?;
+    // Who has paid gets what was bought, whether or not the catalog answers or still has it.
+    let claimed = orders.checkout.claimed_for(&headers).await;
+    let target = uri.path_and_query().map_or("/order-gift-card", |p| p.as_str());
+    if let Some(purchase) = claimed.filter(|bought| same(bought, id, amount, country)) {
+        let call = Call {
+            headers: &headers,
+            bearer: &bearer,
+            target,
+            route: "/order-gift-card",
+            purchase,
+            fee_rate: None,
+            description: String::from("Gift card"),
+            html: false,
+        };
+        return orders.checkout.run(call).await;
+    }
     let found = orders.catalog.product(id).await.map_err(|error| unavailable(&error))?;
     let product = found.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card."))?;
     let currency = orders.check(&product, country, amount)?;
+    let rates = orders.show(&product).await?;
     let call = Call {
         headers: &headers,
         bearer: &bearer,
-        target: uri.path_and_query().map_or("/order-gift-card", |p| p.as_str()),
+        target,
         route: "/order-gift-card",
         purchase: Purchase::GiftCard {
             amount,
@@ -87,14 +105,34 @@ async fn order_gift_card(
             product: product.product_id.clone(),
             country,
         },
-        fee_rate: Some(product.fee_rate),
+        fee_rate: Some(rates),
         description: format!("Gift card, {amount} {currency}, {}", product.name),
         html: false,
     };
     orders.checkout.run(call).await
 }
 
+/// Whether that purchase is what this request asks for.
+fn same(bought: &Purchase, id: &str, amount: Cents, country: Country) -> bool {
+    matches!(bought, Purchase::GiftCard { product, amount: a, country: c, .. }
+        if product == id && *a == amount && *c == country)
+}
+
 impl GiftOrders {
+    /// Shows the product's fee rate; with those that were shown before and still hold.
+    async fn show(&self, product: &GiftProduct) -> Result<Vec<OwnRate>, ApiError> {
+        let now = self.checkout.clock.now();
+        let shown = self
+            .checkout
+            .prices
+            .show(&product.product_id, product.fee_rate, now)
+            .await;
+        shown.map_err(|error| {
+            tracing::error!(%error, "a fee rate could not be stored");
+            ApiError::unavailable("unavailable", "The price could not be written down.", 2)
+        })
+    }
+
     fn country(&self, query: &Query) -> Result<Country, ApiError> {
         query.required("country")?;
         let code = query.code("country", 2, "ISO 3166-1 alpha-2")?.unwrap_or_default();
@@ -122,13 +160,7 @@ impl GiftOrders {
         }
         let currency: Currency = product.currency.parse().map_err(|_| ApiError::internal())?;
         let worth = self.checkout.prices.worth(amount, currency);
-        let worth = worth.ok_or_else(|| {
-            ApiError::unavailable(
-                "rate_unavailable",
-                "There is no exchange rate for that currency now.",
-                60,
-            )
-        })?;
+        let worth = worth.ok_or_else(rate_unavailable)?;
         if worth < self.product.min || worth > self.product.max {
             let (least, most) = (self.product.min, self.product.max);
             let error = format!("`amount` is worth {worth} USD; it must be worth {least} to {most} USD.");

@@ -68,10 +68,10 @@ const LABEL_MAX: usize = 100;
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
         (status = 400, description = "A parameter is missing, malformed or out of range."),
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
-        (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. This call charged nothing."),
         (status = 409, description = "The payment was made for another request."),
         (status = 429, description = "Too many requests."),
-        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+        (status = 503, description = "Too busy, or the network cannot be reached. This call charged nothing.")))]
 async fn order_intl_card(
     State(cards): State<Arc<IntlCards>>,
     MaybeBearer(bearer): MaybeBearer,

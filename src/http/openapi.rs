@@ -48,7 +48,10 @@ const ANYWHERE: [(&str, &str); 8] = [
     ("429", "Too many requests."),
     ("431", "The headers are too large."),
     ("500", "Something failed on our side."),
-    ("503", "Not now. Nothing was charged unless the code is `timeout`."),
+    (
+        "503",
+        "Not now. This call charged nothing unless the code is `timeout`; what an earlier one did with the same payment stands.",
+    ),
 ];
 
 /// The whole document. `rooms` are the documents of the other areas.

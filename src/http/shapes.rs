@@ -144,12 +144,29 @@ pub struct Challenge {
     pub detail: Option<String>,
     /// Id of the challenge in `WWW-Authenticate`.
     pub challenge_id: Option<String>,
+    /// How the amount was converted, when it is not in US dollars.
+    pub exchange_rate: Option<Box<QuotedRate>>,
     /// What was asked for.
     pub resource: ChallengedResource,
     /// The terms, of which one is chosen.
     pub accepts: Vec<Offer>,
     /// By name, such as `sign-in-with-x`.
     pub extensions: Option<Value>,
+}
+
+/// The exchange rate of a quote.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuotedRate {
+    /// ISO 4217, of the amount.
+    pub currency: String,
+    /// US dollars of one unit.
+    #[schema(value_type = Exact)]
+    pub usd_per_unit: Value,
+    /// Who made the table.
+    pub source: String,
+    /// Since when it holds.
+    pub as_of: String,
 }
 
 /// What was asked for.

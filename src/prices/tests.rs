@@ -25,20 +25,36 @@ fn promoted(rate: &str, from: u64, until: u64) -> Rules {
     rules
 }
 
-fn no_rates() -> BTreeMap<String, String> {
-    BTreeMap::new()
+fn no_rates() -> Table {
+    Table::default()
 }
 
-fn totals(versions: &Versions, asked: &Asked, now: u64) -> Vec<u64> {
-    let quotes = honoured(&versions.0, asked, LIFE, Timestamp(now));
+const fn window(now: u64) -> Window {
+    Window {
+        since: Timestamp(now.saturating_sub(LIFE)),
+        now: Timestamp(now),
+        fresh_until: Timestamp(u64::MAX),
+    }
+}
+
+fn totals(versions: &Versions, asked: &Asked<'_>, now: u64) -> Vec<u64> {
+    let quotes = honoured(&versions.0, asked, &window(now));
     quotes.iter().map(|q| q.total.get()).collect()
 }
 
-const BANK: Asked = Asked {
+fn euro(rate: &str, as_of: u64) -> Table {
+    Table {
+        rates: BTreeMap::from([("EUR".to_owned(), rate.to_owned())]),
+        source: "a bank".to_owned(),
+        as_of: Timestamp(as_of),
+    }
+}
+
+const BANK: Asked<'static> = Asked {
     line: Line::BankPayment,
     amount: Cents::new(200_000),
     currency: Currency::USD,
-    fee_rate: None,
+    own: None,
 };
 
 // Aim (case 22): a changed price is asked at once, and the old one is still taken for the life of its quotes.
@@ -119,25 +135,62 @@ fn case_22_a_promotion_counts_only_while_its_list_is_in_force() {
 // alone; a currency without a rate has no price.
 #[test]
 fn case_25_other_currencies_are_converted_exactly_and_rounded_once() {
-    let rates = BTreeMap::from([("EUR".to_owned(), "1.0837".to_owned())]);
-    let versions = in_force(Versions::default(), (usd("0.048"), rates), LIFE, Timestamp(0));
+    let versions = in_force(
+        Versions::default(),
+        (usd("0.048"), euro("1.0837", 7)),
+        LIFE,
+        Timestamp(0),
+    );
     let asked = |amount, currency: &str| Asked {
         amount: Cents::new(amount),
         currency: currency.parse().unwrap(),
         ..BANK
     };
     // 10.00 EUR with the smallest fee of 1.50 EUR: 11.50 x 1.0837 = 12.46255.
-    let quotes = versions.0[0].quotes(&asked(10_00, "EUR"), Timestamp(0), Timestamp(0));
-    let exact = Quote {
-        total: Cents::new(12_47),
-        worth: Cents::new(10_84),
-    };
-    assert_eq!(quotes, [exact]);
-    // The vector of the contract's table: 9541.98 at 4.8 % is 10000.00.
-    let quotes = versions.0[0].quotes(&asked(954_198, "USD"), Timestamp(0), Timestamp(0));
-    assert_eq!(quotes[0].total, Cents::new(1_000_000));
+    let quotes = versions.0[0].quotes(&asked(10_00, "EUR"), &window(0));
     assert_eq!(
-        versions.0[0].quotes(&asked(10_00, "GBP"), Timestamp(0), Timestamp(0)),
-        []
+        (quotes[0].total, quotes[0].worth),
+        (Cents::new(12_47), Cents::new(10_84))
     );
+    let facts = Quoted {
+        fee_rate: "0.048".into(),
+        min_fee: "1.5".into(),
+        exchange: Some(Exchange {
+            usd_per_unit: "1.0837".into(),
+            source: "a bank".into(),
+            as_of: Timestamp(7),
+        }),
+    };
+    assert_eq!(quotes[0].facts(), facts);
+    // The vector of the contract's table: 9541.98 at 4.8 % is 10000.00.
+    let quotes = versions.0[0].quotes(&asked(954_198, "USD"), &window(0));
+    assert_eq!(quotes[0].total, Cents::new(1_000_000));
+    assert_eq!(versions.0[0].quotes(&asked(10_00, "GBP"), &window(0)), []);
+}
+
+// Aim: rates that their source no longer tells are quoted until they are too old, and those quotes hold for their life; a
+// dollar never ages; the same rates told again make no new list.
+#[test]
+fn exchange_rates_are_not_sold_for_ever() {
+    let first = in_force(Versions::default(), (usd("0"), euro("1.1", 7)), LIFE, Timestamp(0));
+    let versions = in_force(first, (usd("0"), euro("1.1", 8)), LIFE, Timestamp(1_000));
+    assert_eq!(versions.0.len(), 1);
+    let euros = Asked {
+        currency: "EUR".parse().unwrap(),
+        ..BANK
+    };
+    let quotes = |asked: &Asked<'_>, now| {
+        let window = Window {
+            fresh_until: Timestamp(1_000_000),
+            ..window(now)
+        };
+        honoured(&versions.0, asked, &window)
+    };
+    assert_eq!(
+        quotes(&euros, 1_000_000)[0].exchange.as_ref().unwrap().as_of,
+        Timestamp(8)
+    );
+    assert_eq!(quotes(&euros, 1_000_000 + LIFE).len(), 1);
+    assert_eq!(quotes(&euros, 1_000_001 + LIFE), []);
+    assert_eq!(quotes(&BANK, 1_000_001 + LIFE).len(), 1);
 }

@@ -84,7 +84,7 @@ pub struct GiftProduct {
     pub currency: String,
     /// How much.
     pub values: Values,
-    /// Fraction of the amount that comes on top.
+    /// Fraction of the amount that its buyer pays on top, and we keep: the catalog is owed what the card is worth.
     pub fee_rate: Decimal,
     /// Whether an order now would find one.
     pub in_stock: bool,
@@ -166,7 +166,8 @@ pub struct OrderGiftCard {
     pub country: String,
     /// In hundredths of the product's currency.
     pub amount: Cents,
-    /// What was quoted. A catalog that wants more by now declines with `price_changed`.
+    /// At which it was offered when its stock was looked at. A catalog that has raised it since declines with
+    /// `price_changed`.
     pub fee_rate: Decimal,
 }
 

@@ -15,7 +15,7 @@ use crate::identity::credentials::Credentials;
 use crate::payment::evm;
 use crate::payment::mpp::Mpp;
 use crate::payment::{BasePayee, SolanaPayee};
-use crate::prices::PriceBook;
+use crate::prices::{Lives, PriceBook};
 use crate::provider::rates::Rates;
 use crate::sandbox::keys::fee_payer;
 
@@ -62,8 +62,11 @@ pub(super) async fn open(
     let now = house.world.clock.now();
     let table = house.world.rates.current().await;
     let table = table.map_err(|e| ServiceError::Part("the exchange rates", e.to_string()))?;
-    let rates = &table.usd_per_unit;
-    let prices = PriceBook::open(house.store.clone(), &config.products, rates, seconds * 1000, now);
+    let lives = Lives {
+        quote_ms: seconds * 1000,
+        exchange_ms: config.rates.max_age_seconds.saturating_mul(1000),
+    };
+    let prices = PriceBook::open(house.store.clone(), &config.products, &table, lives, now);
     let prices = prices
         .await
         .map_err(|e| ServiceError::Part("the price list", e.to_string()))?;
@@ -98,7 +101,7 @@ pub(super) async fn open(
 }
 
 /// Asks for new exchange rates for as long as the till is open. While the source does not answer, the rates of before
-/// stay in force: a quote names the table it was made from.
+/// stay in force, until they are too old: a quote names the table it was made from.
 fn refresh(house: &House, prices: &Arc<PriceBook>) {
     let (prices, rates, clock) = (
         Arc::downgrade(prices),
@@ -111,10 +114,7 @@ fn refresh(house: &House, prices: &Arc<PriceBook>) {
             tokio::time::sleep(every).await;
             let Some(prices) = prices.upgrade() else { return };
             let told = match rates.current().await {
-                Ok(table) => prices
-                    .exchange(&table.usd_per_unit, clock.now())
-                    .await
-                    .map_err(|e| e.to_string()),
+                Ok(table) => prices.exchange(&table, clock.now()).await.map_err(|e| e.to_string()),
                 Err(error) => Err(error.to_string()),
             };
             if let Err(error) = told {

@@ -13,7 +13,7 @@ use purser_actors::kernel::table;
 use purser_actors::port::{Clock, Entropy};
 use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
 
-use super::{DataDir, ServiceError};
+use super::{DataDir, ServiceError, sealed};
 use crate::checkout::Blockhashes;
 use crate::config::Config;
 use crate::payment::RecentBlockhash;
@@ -126,8 +126,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let identity_check = SandboxIdentityCheck::open(&sandbox, decides_after_ms, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's identity check", e.to_string()))?;
     let vault = open_vault(config, data, store, entropy.clone()).await?;
-    let cvvs = CvvVault::open(&data.cvv_keys(), entropy.clone());
-    let cvvs = cvvs.map_err(|e| ServiceError::Part("the keys of CVVs", e.to_string()))?;
+    let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
         settlement: Arc::new(settlement),
         issuer: Arc::new(issuer),

@@ -98,6 +98,14 @@ impl CvvVault {
         digits.map(Some)
     }
 
+    /// Whether a record's key is there. Blocks.
+    ///
+    /// # Errors
+    /// [`VaultError::Sealed`] for what is no record; when the disk fails.
+    pub fn has_key(&self, record: &[u8]) -> Result<bool, VaultError> {
+        Ok(self.file(key_id(record)?).try_exists()?)
+    }
+
     /// Destroys a record's key: overwritten, unlinked, and the directory synced. Once more is no error. Blocks.
     ///
     /// # Errors

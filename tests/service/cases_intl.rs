@@ -249,6 +249,32 @@ async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn case_71_a_card_whose_cvv_has_lost_its_key_stops_the_start() {
+    // Aim: without the directory of keys the service says which card misses its key and does not start; with it again,
+    // everything is there.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let (agent, id, _) = ordered(&site, Network::Base).await;
+    let lease = desk.claim(&id).await;
+    assert_eq!(desk.fulfil(&id, lease).await.status, 200);
+    service.stop();
+    let (keys, away) = (host.data().join("cvv.keys"), host.beside("away"));
+    std::fs::rename(&keys, &away).unwrap();
+    let Err(said) = host.try_start() else {
+        panic!("started without the keys of CVVs")
+    };
+    assert!(said.contains("cvv.keys") && said.contains(&id), "{said}");
+    std::fs::remove_dir(&keys).unwrap();
+    std::fs::rename(&away, &keys).unwrap();
+    let service = host.start();
+    let site = Site::of(&service);
+    let shown = read(&site, &agent.token(&site).await, &id).await;
+    assert_eq!(shown["card_details"]["cvv"], CVV, "{shown}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn case_25_an_order_costs_what_the_schedule_says_now() {
     // Aim: the fee vectors at both edges, whole dollars only, and a promotion's rate in the price and in the schedule.
     let host = Host::new();

@@ -15,6 +15,7 @@ mod cases_faults;
 mod cases_forged;
 mod cases_frozen;
 mod cases_gift_cards;
+mod cases_gift_quotes;
 mod cases_intl;
 mod cases_life;
 mod cases_metrics;

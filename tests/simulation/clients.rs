@@ -11,6 +11,7 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{NewSession, Outcome};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
 use purser_actors::product::{Product, Purchase};
+use purser_actors::quote::Quoted;
 use sha2::{Digest, Sha256};
 
 use crate::answers;
@@ -97,6 +98,19 @@ pub(crate) const fn intl(nth: u32) -> u32 {
     4 + 6 * nth
 }
 
+/// Every other payment costs something on top, in cents.
+fn fee(payment: u32) -> u64 {
+    [0, 100][payment as usize % 2]
+}
+
+fn quoted(payment: u32) -> Quoted {
+    Quoted {
+        fee_rate: "0".into(),
+        min_fee: Cents::new(fee(payment)).to_string(),
+        exchange: None,
+    }
+}
+
 fn purchase(payment: u32) -> Purchase {
     let amount = amount(payment);
     if payment % 6 == intl(0) {
@@ -120,8 +134,7 @@ pub(crate) fn payment_of_amount(amount: Cents) -> u32 {
 
 fn authorization(world: &World, payment: u32) -> Authorization {
     let until_ms = world.true_ms() + [4_000, 30_000, 120_000][payment as usize % 3];
-    let fee = [0, 100][payment as usize % 2];
-    let value = Usdc::from_cents(Cents::new(amount(payment).get() + fee)).unwrap();
+    let value = Usdc::from_cents(Cents::new(amount(payment).get() + fee(payment))).unwrap();
     let mut mark = [0; 32];
     mark[28..].copy_from_slice(&payment.to_be_bytes());
     match wallet(payer(payment)) {
@@ -218,7 +231,7 @@ impl Clients {
             authorization,
             purchase: purchase(payment),
             worth: amount(payment),
-            fee_rate: Some("0".into()),
+            quoted: Some(Box::new(quoted(payment))),
             request: request(request_no),
             session,
             once: challenge(payment),

@@ -14,6 +14,7 @@ use crate::money::Cents;
 use crate::payment::{self, NewSession, Outcome, Payment, Rejection, Status};
 use crate::port::Authorization;
 use crate::product::{Purchase, Requirement};
+use crate::quote::Quoted;
 
 /// A purchase with its verified payment.
 #[derive(Clone, Debug)]
@@ -24,8 +25,8 @@ pub struct PayRequest {
     pub purchase: Purchase,
     /// What that is worth in US dollars, fees apart, at the quoted rate.
     pub worth: Cents,
-    /// The product's own fee rate that was quoted, as decimal text, where its line has products with rates of their own.
-    pub fee_rate: Option<String>,
+    /// What the price was made from, where that is kept with the product.
+    pub quoted: Option<Box<Quoted>>,
     /// Digest of route and parameters in canonical form.
     pub request: [u8; 32],
     /// Opened if this call's claim wins.

@@ -35,7 +35,8 @@ impl Engine {
         Ok(found)
     }
 
-    /// Whether the catalog has the gift card at the quoted rate. A catalog that does not answer sells nothing.
+    /// Whether the catalog has the gift card. At which rate, is no reason to refuse: what comes on top is ours, and the
+    /// payment fits a quote that holds. A catalog that does not answer sells nothing.
     async fn in_stock(&self, request: &PayRequest) -> Result<Found, PayError> {
         let Purchase::GiftCard {
             amount,
@@ -50,9 +51,10 @@ impl Engine {
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
         let answered = tokio::time::timeout(patience, asked).await;
         match answered {
-            Ok(Ok(GiftOffer::Open { fee_rate })) if request.fee_rate.as_ref() == Some(&fee_rate) => {
-                Ok(Found::Offer { fee_rate })
-            }
+            Ok(Ok(GiftOffer::Open { fee_rate })) => match request.quoted.clone() {
+                Some(quoted) => Ok(Found::Offer { fee_rate, quoted }),
+                None => Err(PayError::Unavailable),
+            },
             Ok(Ok(_)) => Err(PayError::Missing(Requirement::InStock)),
             Ok(Err(_)) | Err(_) => Err(PayError::Unavailable),
         }

@@ -7,15 +7,12 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::Provider;
 use crate::operator::{Act, Role};
-use crate::port::{Timestamp, month_end, months_later};
-
-/// From the day it is ready, as for every card of the house; less if the card itself ends sooner.
-const LIFE_MONTHS: u64 = 6;
+use crate::port::Timestamp;
 
 impl IntlOrder {
     /// Nobody else holds it, but for an administrator, who takes what others hold.
-    fn free_for(&self, act: &Act) -> Result<(), Rejection> {
-        match self.holder() {
+    fn free_for(&self, act: &Act, now: Timestamp) -> Result<(), Rejection> {
+        match self.held(now) {
             Some(holder) if holder.by != act.by && act.role != Role::Administrator => {
                 Err(Rejection::Held(holder.clone()))
             }
@@ -24,15 +21,15 @@ impl IntlOrder {
     }
 
     /// This operator's lease runs, under this number.
-    fn held_by(&self, act: &Act, lease: u64) -> Result<(), Rejection> {
-        match self.holder() {
+    fn held_by(&self, act: &Act, lease: u64, now: Timestamp) -> Result<(), Rejection> {
+        match self.held(now) {
             Some(holder) if lease == self.lease && holder.by == act.by => Ok(()),
             _ => Err(Rejection::OldLease(self.lease)),
         }
     }
 
     fn claim(&self, id: CardId, act: &Act, life_ms: u64, context: &Context) -> Result<Decision<Self>, Rejection> {
-        if let Some(holder) = self.holder() {
+        if let Some(holder) = self.held(context.now) {
             return Err(Rejection::Held(holder.clone()));
         }
         let lease = Lease {
@@ -47,7 +44,13 @@ impl IntlOrder {
             by: act.by.clone(),
             until: lease.until,
         };
-        Ok(Decision::answer(Some(lease))
+        let decided = Decision::answer(Some(lease));
+        // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
+        let decided = match self.holder() {
+            Some(_) => decided.event(Event::LeaseEnded(context.now)),
+            None => decided,
+        };
+        Ok(decided
             .audited(act, "intl_order.claim", id, None, context)
             .then_at(lease.until, end, context)
             .event(Event::Claimed(holder, context.now)))
@@ -55,7 +58,7 @@ impl IntlOrder {
 
     fn fulfil(&self, id: CardId, card: EnteredCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let EnteredCard { details, number, cvv } = card;
-        let ends = month_end(details.exp_year, details.exp_month).min(months_later(context.now, LIFE_MONTHS));
+        let ends = details.end(context.now);
         decided
             .take(table::queued(self.created_at, id))
             .put_new(table::vault(id), number)
@@ -125,7 +128,7 @@ impl Entity for IntlOrder {
                 order.claim(*id, &act, life_ms, context)
             }
             (Status::Claimed(_), Command::Release { act, lease }) => {
-                order.free_for(&act)?;
+                order.free_for(&act, now)?;
                 if lease != order.lease {
                     return Err(Rejection::OldLease(order.lease));
                 }
@@ -134,14 +137,14 @@ impl Entity for IntlOrder {
                     .event(Event::Released(now)))
             }
             (Status::Claimed(_), Command::Fulfil { act, lease, card }) => {
-                order.held_by(&act, lease)?;
+                order.held_by(&act, lease, now)?;
                 let decided = decided.audited(&act, "intl_order.fulfil", id, None, context);
                 Ok(order.fulfil(*id, *card, decided, context))
             }
             (Status::Queued, Command::Fulfil { .. }) => Err(Rejection::OldLease(order.lease)),
             (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
-                order.free_for(&act)?;
-                if lease.is_some_and(|lease| order.held_by(&act, lease).is_err()) {
+                order.free_for(&act, now)?;
+                if lease.is_some_and(|lease| order.held_by(&act, lease, now).is_err()) {
                     return Err(Rejection::OldLease(order.lease));
                 }
                 let decided = decided

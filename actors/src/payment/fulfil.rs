@@ -44,9 +44,9 @@ impl Payment {
                 country,
             } => {
                 let card = CardId(context.id());
-                let fee_rate = match &self.claim.found {
-                    Found::Offer { fee_rate } => fee_rate.clone(),
-                    Found::Nothing => String::new(),
+                let (fee_rate, quoted) = match &self.claim.found {
+                    Found::Offer { fee_rate, quoted } => (fee_rate.clone(), quoted.clone()),
+                    Found::Nothing => Default::default(),
                 };
                 let order = gift_card::Order {
                     product: product.clone(),
@@ -54,6 +54,7 @@ impl Payment {
                     currency: *currency,
                     country: *country,
                     fee_rate,
+                    quoted,
                 };
                 decision
                     .event(bought(Product::GiftCard(card)))

@@ -8,12 +8,22 @@ use purser_actors::money::Cents;
 use purser_actors::payment::Outcome;
 use purser_actors::port::{ErrorKind, GiftOffer};
 use purser_actors::product::{Product, Purchase, Requirement};
+use purser_actors::quote::Quoted;
 
 use crate::support::eventually;
 use crate::support::ports::{Fate, Mood, error};
 use crate::support::world::{World, card_for, evm};
 
-/// 5.00 of a gift card at 4 %, for the price of 5.10.
+/// With which 5.00 cost 5.10.
+fn quoted() -> Quoted {
+    Quoted {
+        fee_rate: "0.02".into(),
+        min_fee: "0".into(),
+        exchange: None,
+    }
+}
+
+/// 5.00 of a gift card, for the price of 5.10.
 fn gift(nonce: u8) -> PayRequest {
     PayRequest {
         purchase: Purchase::GiftCard {
@@ -22,7 +32,7 @@ fn gift(nonce: u8) -> PayRequest {
             product: "coffee-us".into(),
             country: "US".parse().unwrap(),
         },
-        fee_rate: Some("0.04".into()),
+        quoted: Some(Box::new(quoted())),
         ..card_for(evm(1), nonce)
     }
 }
@@ -83,16 +93,12 @@ async fn a_gift_card_that_the_catalog_refuses_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_is_not_in_stock_at_the_quoted_price_is_refused_before_settlement() {
-    // Aim: sold out, dearer than quoted, or a catalog that does not answer: nothing is claimed and nothing sent.
+async fn what_is_not_in_stock_is_refused_before_settlement() {
+    // Aim: sold out, or a catalog that does not answer: nothing is claimed and nothing sent.
     let world = World::new().await;
-    let dearer = GiftOffer::Open {
-        fee_rate: "0.045".into(),
-    };
     let missing = PayError::Missing(Requirement::InStock);
     for (n, (offer, expected)) in [
-        (Ok(GiftOffer::NotNow), missing.clone()),
-        (Ok(dearer), missing),
+        (Ok(GiftOffer::NotNow), missing),
         (Err(error(ErrorKind::Temporary, "offer")), PayError::Unavailable),
     ]
     .into_iter()
@@ -110,6 +116,23 @@ async fn what_is_not_in_stock_at_the_quoted_price_is_refused_before_settlement()
         is(&world, id, "completed").await
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_22_a_rate_that_moved_since_the_quote_changes_nothing_for_who_pays_it() {
+    // Aim: the catalog's rate of now is what is ordered at, the quoted one what was paid: both are kept with the order.
+    let world = World::new().await;
+    let fee_rate = String::from("0.045");
+    world.catalog.offers([Ok(GiftOffer::Open {
+        fee_rate: fee_rate.clone(),
+    })]);
+    let id = bought(&world, &gift(1)).await;
+    let gift = world.engine.gift_card(&id).await.unwrap().unwrap();
+    assert_eq!((gift.order.fee_rate, *gift.order.quoted), (fee_rate, quoted()));
+    assert_eq!(gift.charge.fee().to_string(), "0.1", "what comes on top is ours");
+    world.quiet().await;
+    let owed = world.books().get(&Place::Provider(Provider::GiftCards)).copied();
+    assert_eq!(owed, Some(-5_000_000), "the catalog is owed what the card is worth");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -32,6 +32,7 @@ pub(crate) fn gift_cards() -> Vec<GiftCard> {
         currency: "USD".parse().unwrap(),
         country: "US".parse().unwrap(),
         fee_rate: "0.04".into(),
+        quoted: Box::default(),
     };
     let ordered = Event::Ordered {
         owner: WALLET,

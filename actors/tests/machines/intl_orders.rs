@@ -17,26 +17,26 @@ const LEASE: u64 = 2;
 const LATER: Timestamp = Timestamp(NOW.0 + 60_000);
 
 const TABLE: &str = "
-                -  queued     held        lapsed    ready     cancelled  rejected  expired
-claim           !  Claimed    !           Claimed   !         !          !         !
-release         !  !          Released    Released  !         !          !         !
-release_old     !  !          !           !         !         !          !         !
-release_other   !  !          !           Released  !         !          !         !
-release_admin   !  !          Released    Released  !         !          !         !
-fulfil          !  !          Fulfilled   !         !         !          !         !
-fulfil_old      !  !          !           !         !         !          !         !
-fulfil_other    !  !          !           !         !         !          !         !
-reject          !  !          Rejected    !         !         !          !         !
-reject_plain    !  Rejected   Rejected    Rejected  !         !          !         !
-reject_other    !  Rejected   !           Rejected  !         !          !         !
-reject_admin    !  Rejected   Rejected    Rejected  !         !          !         !
-cancel          !  Cancelled  !           !         !         !          !         !
-reveal          !  !          !           !         Revealed  !          !         !
-end_lease       !  =          LeaseEnded  =         =         =          =         =
-end_lease_old   !  =          =           =         =         =          =         =
-overdue         !  Overdue    Overdue     Overdue   =         =          =         =
-expire          !  =          =           =         Expired   =          =         =
-forgotten       !  =          =           =         =         =          =         =
+                -  queued     held        ended               lapsed    ready     cancelled  rejected  expired
+claim           !  Claimed    !           LeaseEnded+Claimed  Claimed   !         !          !         !
+release         !  !          Released    Released            Released  !         !          !         !
+release_old     !  !          !           !                   !         !         !          !         !
+release_other   !  !          !           Released            Released  !         !          !         !
+release_admin   !  !          Released    Released            Released  !         !          !         !
+fulfil          !  !          Fulfilled   !                   !         !         !          !         !
+fulfil_old      !  !          !           !                   !         !         !          !         !
+fulfil_other    !  !          !           !                   !         !         !          !         !
+reject          !  !          Rejected    !                   !         !         !          !         !
+reject_plain    !  Rejected   Rejected    Rejected            Rejected  !         !          !         !
+reject_other    !  Rejected   !           Rejected            Rejected  !         !          !         !
+reject_admin    !  Rejected   Rejected    Rejected            Rejected  !         !          !         !
+cancel          !  Cancelled  !           !                   !         !         !          !         !
+reveal          !  !          !           !                   !         Revealed  !          !         !
+end_lease       !  =          LeaseEnded  LeaseEnded          =         =         =          =         =
+end_lease_old   !  =          =           =                   =         =         =          =         =
+overdue         !  Overdue    Overdue     Overdue             Overdue   =         =          =         =
+expire          !  =          =           =                   =         Expired   =          =         =
+forgotten       !  =          =           =                   =         =         =          =         =
 ";
 
 fn act(by: &str, role: Role) -> Act {
@@ -110,11 +110,11 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     ]
 }
 
-/// An order in every state; claimed both ways.
+/// An order in every state; claimed in all three ways: by somebody, by somebody whose lease ends now, by nobody.
 pub(crate) fn orders() -> Vec<IntlOrder> {
-    let holder = Holder {
+    let until = |until| Holder {
         by: "ana".into(),
-        until: LATER,
+        until,
     };
     let order = |status| IntlOrder {
         owner: WALLET,
@@ -129,7 +129,8 @@ pub(crate) fn orders() -> Vec<IntlOrder> {
     };
     vec![
         order(Status::Queued),
-        order(Status::Claimed(Some(holder))),
+        order(Status::Claimed(Some(until(LATER)))),
+        order(Status::Claimed(Some(until(NOW)))),
         order(Status::Claimed(None)),
         order(Status::Ready(details())),
         order(Status::Cancelled),
@@ -174,7 +175,7 @@ fn decide(order: &IntlOrder, name: &str) -> Decision<IntlOrder> {
 
 #[test]
 fn case_31_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: nineteen commands in eight states; final states refuse everything but timers, which end without a word.
+    // Aim: nineteen commands in nine states; final states refuse everything but timers, which end without a word.
     let states: Vec<_> = std::iter::once(None).chain(orders().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());
@@ -205,15 +206,17 @@ fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
     for name in ["fulfil_old", "fulfil_other"] {
         assert_eq!(refused(&states[1], name), Rejection::OldLease(LEASE), "{name}");
     }
-    for state in [&states[0], &states[2]] {
+    for state in [&states[0], &states[2], &states[3]] {
         assert_eq!(refused(state, "fulfil"), Rejection::OldLease(LEASE));
     }
-    assert_eq!(refused(&states[2], "cancel"), Rejection::State("claimed"));
-    let again = decide(&states[2], "claim");
-    assert_eq!(again.reply().unwrap().number, LEASE + 1);
-    assert_eq!(again.reply().unwrap().until, LATER);
-    let claimed = fold(Some(states[2].clone()), &CARD, again.events());
-    assert_eq!(refused(&claimed, "fulfil"), Rejection::OldLease(LEASE + 1));
+    for state in [&states[2], &states[3]] {
+        assert_eq!(refused(state, "cancel"), Rejection::State("claimed"));
+        let again = decide(state, "claim");
+        assert_eq!(again.reply().unwrap().number, LEASE + 1);
+        assert_eq!(again.reply().unwrap().until, LATER);
+        let claimed = fold(Some(state.clone()), &CARD, again.events());
+        assert_eq!(refused(&claimed, "fulfil"), Rejection::OldLease(LEASE + 1));
+    }
 }
 
 #[test]
@@ -259,7 +262,7 @@ fn what_operators_do_is_written_down_with_it() {
         (1, "reject", Some("intl_order.reject")),
         (0, "cancel", None),
         (1, "end_lease", None),
-        (3, "reveal", None),
+        (4, "reveal", None),
     ] {
         let audits = rows(&decide(&orders()[order], name), table::AUDIT);
         let audits: Vec<Audit> = audits.iter().map(|row| codec::decode(row).unwrap()).collect();
@@ -317,8 +320,8 @@ fn a_card_ends_with_its_printed_expiry_or_after_six_months() {
     assert_eq!(due(2031, 12), months_later(NOW, 6));
     assert_eq!(due(2024, 12), Timestamp(1_735_689_600_000)); // 2025-01-01T00:00:00Z
     assert_eq!(month_end(2026, 2), Timestamp(1_772_323_200_000)); // 2026-03-01T00:00:00Z
-    let expired = decide(&orders()[3], "expire");
+    let expired = decide(&orders()[4], "expire");
     assert_eq!(work(&expired), ["shred"]);
-    let forgotten = decide(&orders()[6], "forgotten");
+    let forgotten = decide(&orders()[7], "forgotten");
     assert!(forgotten.writes().contains(&Write::Delete { key: table::cvv(CARD) }));
 }

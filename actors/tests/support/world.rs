@@ -256,7 +256,7 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PayRequest {
             amount: Cents::new(500),
         },
         worth: Cents::new(500),
-        fee_rate: None,
+        quoted: None,
         request: [5; 32],
         session: session(),
         once: None,

@@ -9,7 +9,7 @@ use purser_actors::id::CardId;
 use purser_actors::intl_order::{Details, EnteredCard, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, View};
 use purser_actors::operator::Task;
-use purser_actors::port::month_end;
+use purser_actors::port::{Timestamp, month_end};
 use serde::Deserialize;
 
 use super::{Admin, Shared, not_now};
@@ -46,6 +46,7 @@ pub(super) async fn get_queue(
 
 fn listed(queued: &Queued, now: u64) -> View {
     let Queued { id, order } = queued;
+    let holder = order.held(Timestamp(now));
     let view = View::new()
         .text("card_id", id)
         .text("status", order.status())
@@ -55,8 +56,8 @@ fn listed(queued: &Queued, now: u64) -> View {
         .flag("overdue", order.overdue)
         .integer("age_seconds", now.saturating_sub(order.created_at.0) / 1_000)
         .integer("lease", order.lease)
-        .maybe("held_by", order.holder().map(|holder| holder.by.as_str()));
-    let view = match order.holder() {
+        .maybe("held_by", holder.map(|holder| holder.by.as_str()));
+    let view = match holder {
         Some(holder) => view.time("held_until", holder.until),
         None => view.maybe("held_until", None::<&str>),
     };
@@ -157,7 +158,7 @@ pub(super) async fn post_fulfil(
     let number = entered(&admin, number, wanted.exp_month, wanted.exp_year)?;
     let (id, order) = known(&admin, &wanted.card_id).await?;
     // Nothing is sealed for an order that cannot take it; the order itself decides once more.
-    may_fulfil(&order, &act.by, wanted.lease)?;
+    may_fulfil(&order, &act.by, wanted.lease, admin.clock.now())?;
     let (card, key) = sealed(&admin, id, &number, cvv).await?;
     match admin.engine.fulfil_intl(id, act, wanted.lease, card).await {
         Ok(()) => Ok(answer(
@@ -175,8 +176,8 @@ pub(super) async fn post_fulfil(
     }
 }
 
-fn may_fulfil(order: &IntlOrder, by: &str, lease: u64) -> Result<(), ApiError> {
-    match (&order.status, order.holder()) {
+fn may_fulfil(order: &IntlOrder, by: &str, lease: u64, now: Timestamp) -> Result<(), ApiError> {
+    match (&order.status, order.held(now)) {
         (Status::Claimed(_), Some(holder)) if holder.by == by && lease == order.lease => Ok(()),
         (Status::Queued | Status::Claimed(_), _) => Err(refused(Denied::Rejected(Rejection::OldLease(order.lease)))),
         _ => Err(refused(Denied::Rejected(Rejection::State(order.status())))),

@@ -1,0 +1,53 @@
+//! What is sealed must have its keys before anything serves: a secret without its key must stop the start, not be found
+//! unreadable by its owner.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use purser_actors::id::CardId;
+use purser_actors::intl_order::IntlOrder;
+use purser_actors::kernel::{Kind, table};
+use purser_actors::port::{Entropy, Timestamp};
+use purser_storage::{Store, codec};
+
+use super::ServiceError;
+use crate::vault::{CvvVault, VaultError};
+
+const PAGE: usize = 1_000;
+
+/// The vault of CVVs, with the key of every card that is alive.
+///
+/// # Errors
+/// When a key is missing whose card has not ended: those of ended cards are destroyed, and an older store that was
+/// restored may still have their records.
+pub(super) async fn open_cvvs(
+    keys: &Path,
+    store: &dyn Store,
+    entropy: Arc<dyn Entropy>,
+    now: Timestamp,
+) -> Result<CvvVault, ServiceError> {
+    let failed = |e: VaultError| ServiceError::Part("the keys of CVVs", e.to_string());
+    let cvvs = CvvVault::open(keys, entropy).map_err(failed)?;
+    let mut after = None;
+    loop {
+        let page = store.scan(&[table::CVV], after.as_deref(), PAGE).await?;
+        for (key, row) in &page {
+            let card = CardId(key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id)));
+            if !cvvs.has_key(&row.value).map_err(failed)? && is_alive(store, card, now).await? {
+                return Err(failed(VaultError::MissingCvvKey(card)));
+            }
+        }
+        match page.into_iter().last() {
+            Some((key, _)) => after = Some(key),
+            None => return Ok(cvvs),
+        }
+    }
+}
+
+async fn is_alive(store: &dyn Store, card: CardId, now: Timestamp) -> Result<bool, ServiceError> {
+    let row = store
+        .read(&table::entity(Kind::IntlOrder, &card.0.to_be_bytes()))
+        .await?;
+    let order = row.and_then(|row| codec::decode::<IntlOrder>(&row.value).ok());
+    Ok(order.and_then(|order| order.expires_at()).is_some_and(|end| now < end))
+}
