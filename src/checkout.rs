@@ -186,17 +186,7 @@ impl Checkout {
             )
             .hint("Send the token of the paying wallet, or none."));
         }
-        let quote = quoted(quotes, &authorization);
-        let own = quote.filter(|_| call.fee_rate.is_some());
-        let request = PayRequest {
-            purchase: call.purchase.clone(),
-            worth: quote.map_or(Cents::ZERO, |quote| quote.worth),
-            quoted: own.map(|quote| Box::new(quote.facts())),
-            request: digest(call.route, &call.purchase),
-            session: self.credentials.new_session(),
-            authorization: authorization.clone(),
-            once: answers.as_ref().map(|answers| answers.once),
-        };
+        let request = self.request(&call, quoted(quotes, &authorization), &authorization, answers.as_ref());
         let id = self.engine.payment_id(&authorization);
         let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request)).await {
             Err(_) | Ok(Err(PayError::Unknown(_))) => {
@@ -238,6 +228,26 @@ impl Checkout {
                     .fulfilled(&self.engine, &settlement, product, &transaction, winner, call.html)
                     .await
             }
+        }
+    }
+
+    /// Of a payment that fits no quote the claim is there already, and what is asked here says nothing any more.
+    fn request(
+        &self,
+        call: &Call<'_>,
+        quote: Option<&Quote>,
+        authorization: &Authorization,
+        answers: Option<&presented::Answers>,
+    ) -> PayRequest {
+        let own = quote.filter(|_| call.fee_rate.is_some());
+        PayRequest {
+            purchase: call.purchase.clone(),
+            worth: quote.map_or(Cents::ZERO, |quote| quote.worth),
+            quoted: own.map(|quote| Box::new(quote.facts())),
+            request: digest(call.route, &call.purchase),
+            session: self.credentials.new_session(),
+            authorization: authorization.clone(),
+            once: answers.map(|answers| answers.once),
         }
     }
 

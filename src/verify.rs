@@ -9,6 +9,7 @@ mod fold;
 mod outcomes;
 mod people;
 mod products;
+mod sealed;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -99,6 +100,10 @@ pub(crate) struct Contents {
     pub(crate) deposits: Vec<Deposit>,
     /// International orders that the operators' queue lists.
     pub(crate) queue: BTreeSet<u128>,
+    /// Ids with a record in the vault.
+    pub(crate) sealed: BTreeSet<u128>,
+    /// Cards with a sealed CVV.
+    pub(crate) cvvs: BTreeSet<u128>,
 }
 
 /// Proves the store, and the chain's list against it if one is given.
@@ -113,6 +118,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Resul
     outcomes::check(&contents, &history, &holders, &mut report);
     products::check(&contents, &mut report);
     people::check(&contents, &mut report);
+    sealed::check(&contents, &mut report);
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, chain, &mut report);
     }
@@ -208,10 +214,15 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         }
     })
     .await?;
-    each_row(store, &[table::QUEUE], |key, _| {
-        let id = key.last_chunk::<16>().map_or(0, |id| u128::from_be_bytes(*id));
-        contents.queue.insert(id);
-    })
-    .await?;
+    for (table, ids) in [
+        (table::QUEUE, &mut contents.queue),
+        (table::VAULT, &mut contents.sealed),
+        (table::CVV, &mut contents.cvvs),
+    ] {
+        each_row(store, &[table], |key, _| {
+            ids.insert(key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id)));
+        })
+        .await?;
+    }
     Ok(contents)
 }

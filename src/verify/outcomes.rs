@@ -123,6 +123,15 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
             Money::Spent => (0, worth, all - worth),
             Money::Undone => (all, 0, 0),
         };
+        if let Some(price) = sold.price
+            && price != all
+        {
+            report.find(
+                "product.price",
+                &name,
+                format!("{all} charged, and its quote says {price}"),
+            );
+        }
         let want = if under_way.contains(&name) { 0 } else { back };
         if credited != want {
             report.find("product.credit", &name, format!("{credited} credited, expected {want}"));

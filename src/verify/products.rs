@@ -45,8 +45,35 @@ pub(crate) struct Sold {
     pub(crate) provider: Provider,
     /// See [`Money`].
     pub(crate) money: Money,
+    /// What it cost in atomic USDC, where the product keeps what its price was made from.
+    pub(crate) price: Option<i128>,
     /// Whether it is on its way, so that work must be under way for it.
     pub(crate) moving: bool,
+    /// See [`Keeps`].
+    pub(crate) keeps: Keeps,
+}
+
+/// The rows that a product has besides its snapshot.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Keeps {
+    /// In the vault.
+    pub(crate) number: Has,
+    /// Among the sealed CVVs.
+    pub(crate) cvv: Has,
+    /// Work that is waiting for its time.
+    pub(crate) timers: Vec<Work>,
+}
+
+/// Whether there is a row.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Has {
+    /// There is none.
+    #[default]
+    Never,
+    /// There is one.
+    Always,
+    /// There is one for as long as this work is not done.
+    Until(Work),
 }
 
 /// Reads a snapshot, with its name; `None` for a kind that is no product.

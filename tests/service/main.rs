@@ -46,4 +46,5 @@ mod precedence_intl;
 mod request;
 mod two_users;
 mod verify;
+mod verify_sealed;
 mod wire;

@@ -54,6 +54,24 @@ async fn doctored(
     prefix: &[u8],
     change: impl Fn(&RowKey, &Row) -> Option<Vec<u8>>,
 ) -> (PathBuf, usize) {
+    rewritten(host, name, prefix, |key, row| {
+        vec![Write::Put {
+            key: key.clone(),
+            revision: row.revision,
+            value: change(key, row)?,
+        }]
+        .into()
+    })
+    .await
+}
+
+/// Writes and deletes whatever, for each row of a copy.
+pub(crate) async fn rewritten(
+    host: &Host,
+    name: &str,
+    prefix: &[u8],
+    change: impl Fn(&RowKey, &Row) -> Option<Vec<Write>>,
+) -> (PathBuf, usize) {
     let copy = host.beside(name);
     copy_dir(&host.data(), &copy);
     let sources = Sources {
@@ -66,13 +84,8 @@ async fn doctored(
     let rows = store.scan(prefix, None, 1_000).await.unwrap();
     let writes: Vec<Write> = rows
         .iter()
-        .filter_map(|(key, row)| {
-            Some(Write::Put {
-                key: key.clone(),
-                revision: row.revision,
-                value: change(key, row)?,
-            })
-        })
+        .filter_map(|(key, row)| change(key, row))
+        .flatten()
         .collect();
     let changed = writes.len();
     let (done, committed) = tokio::sync::oneshot::channel();
@@ -89,7 +102,7 @@ async fn doctored(
 }
 
 /// Verify must fail and name this.
-fn assert_found(host: &Host, copy: &std::path::Path, rule: &str, subject: &str) {
+pub(crate) fn assert_found(host: &Host, copy: &std::path::Path, rule: &str, subject: &str) {
     let (passed, report) = host.verify_on(copy);
     assert!(!passed, "{rule} went unnoticed");
     let findings = report["findings"].as_array().unwrap();

@@ -4,9 +4,9 @@ use purser_actors::engine::{PayError, PayRequest};
 use purser_actors::id::CardId;
 use purser_actors::kernel::Entity;
 use purser_actors::ledger::{Place, Provider};
-use purser_actors::money::Cents;
+use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
-use purser_actors::port::{ErrorKind, GiftOffer};
+use purser_actors::port::{Authorization, ErrorKind, GiftOffer};
 use purser_actors::product::{Product, Purchase, Requirement};
 use purser_actors::quote::Quoted;
 
@@ -25,6 +25,10 @@ fn quoted() -> Quoted {
 
 /// 5.00 of a gift card, for the price of 5.10.
 fn gift(nonce: u8) -> PayRequest {
+    let mut request = card_for(evm(1), nonce);
+    if let Authorization::Evm(signed) = &mut request.authorization {
+        signed.value = Usdc::from_atomic(5_100_000);
+    }
     PayRequest {
         purchase: Purchase::GiftCard {
             amount: Cents::new(500),
@@ -33,7 +37,7 @@ fn gift(nonce: u8) -> PayRequest {
             country: "US".parse().unwrap(),
         },
         quoted: Some(Box::new(quoted())),
-        ..card_for(evm(1), nonce)
+        ..request
     }
 }
 

@@ -2,12 +2,13 @@
 
 use purser_actors::card::{Card, Event, Status};
 use purser_actors::id::CardId;
+use purser_actors::kernel::effect::Work;
 use purser_actors::ledger::Provider;
 use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Money, Sold};
+use super::{Has, Keeps, Money, Sold};
 
 /// USDC has six decimals, money on a card two.
 const ATOMIC_PER_CENT: i128 = 10_000;
@@ -31,7 +32,19 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         worth: i128::from(card.amount.get()) * ATOMIC_PER_CENT,
         provider: Provider::CardIssuer,
         money,
+        price: None,
         moving: card.status == Status::Pending,
+        keeps: Keeps {
+            number: match card.status {
+                Status::Pending | Status::Failed { .. } => Has::Never,
+                Status::Ready(_) | Status::Closed(_) | Status::Expired(_) => Has::Always,
+            },
+            cvv: Has::Never,
+            timers: match card.status {
+                Status::Ready(_) => vec![Work::ExpireCard(id)],
+                _ => Vec::new(),
+            },
+        },
     })
 }
 

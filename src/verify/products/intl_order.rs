@@ -3,12 +3,13 @@
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{Event, IntlOrder, Status};
 use purser_actors::kernel::Kind;
+use purser_actors::kernel::effect::Work;
 use purser_actors::ledger::Provider;
 use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Money, Sold};
+use super::{Has, Keeps, Money, Sold};
 use crate::verify::{Contents, Report};
 
 /// USDC has six decimals, money on a card two.
@@ -34,9 +35,35 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         worth: i128::from(order.amount.get()) * ATOMIC_PER_CENT,
         provider: Provider::IntlDesk,
         money,
+        price: None,
         // A person moves it on, and no work of ours.
         moving: false,
+        keeps: Keeps {
+            number: match order.status {
+                Status::Ready(_) | Status::Expired(_) => Has::Always,
+                _ => Has::Never,
+            },
+            cvv: match order.status {
+                Status::Ready(_) => Has::Always,
+                Status::Expired(_) => Has::Until(Work::ForgetCvv(id)),
+                _ => Has::Never,
+            },
+            timers: timers(id, &order),
+        },
     })
+}
+
+/// A day is to be told of while it is open, a lease ends, and so does a card.
+fn timers(id: CardId, order: &IntlOrder) -> Vec<Work> {
+    let end = |lease| Work::EndLease { order: id, lease };
+    let (open, timer) = match order.status {
+        Status::Queued | Status::Claimed(None) => (true, None),
+        Status::Claimed(Some(_)) => (true, Some(end(order.lease))),
+        Status::Ready(_) => (false, Some(Work::ExpireIntl(id))),
+        Status::Cancelled | Status::Rejected { .. } | Status::Expired(_) => (false, None),
+    };
+    let overdue = (open && !order.overdue).then_some(Work::IntlOverdue(id));
+    timer.into_iter().chain(overdue).collect()
 }
 
 pub(super) fn fold(event: &[u8]) -> Result<&'static str, DecodeError> {

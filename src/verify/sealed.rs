@@ -1,0 +1,43 @@
+//! Every sealed record belongs to something that has one, whatever should have one has it, and what waits for its time has
+//! its timer.
+
+use std::collections::BTreeSet;
+
+use purser_actors::id::CardId;
+
+use super::products::Has;
+use super::{Contents, Report};
+
+pub(super) fn check(contents: &Contents, report: &mut Report) {
+    // Looked up once, by what a piece of work says of itself: nothing else orders them.
+    let under_way: BTreeSet<String> = contents.effects.iter().map(|e| format!("{:?}", e.work)).collect();
+    let mut owners = BTreeSet::new();
+    for ((_, id), sold) in &contents.sold {
+        owners.insert(*id);
+        for (rule, has, there) in [
+            ("product.vault", &sold.keeps.number, contents.sealed.contains(id)),
+            ("product.cvv", &sold.keeps.cvv, contents.cvvs.contains(id)),
+        ] {
+            let expected = match has {
+                Has::Never => false,
+                Has::Always => true,
+                Has::Until(work) => under_way.contains(&format!("{work:?}")),
+            };
+            if expected != there {
+                let detail = format!("{}, and its sealed record is there: {there}", sold.status);
+                report.find(rule, sold.product, detail);
+            }
+        }
+        for timer in &sold.keeps.timers {
+            if !under_way.contains(&format!("{timer:?}")) {
+                let detail = format!("{}, and no timer for {}", sold.status, timer.name());
+                report.find("product.timer", sold.product, detail);
+            }
+        }
+    }
+    for (rule, ids) in [("vault.orphan", &contents.sealed), ("cvv.orphan", &contents.cvvs)] {
+        for id in ids.difference(&owners) {
+            report.find(rule, CardId(*id), "a sealed record of nothing that there is");
+        }
+    }
+}

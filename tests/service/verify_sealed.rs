@@ -1,0 +1,160 @@
+//! `purser verify` on what is sealed, what waits for its time, and what a price was made from.
+
+use purser_actors::gift_card::GiftCard;
+use purser_actors::id::{CardId, Network};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::money::Cents;
+use purser_storage::{Row, RowKey, Write, codec};
+
+use super::agent::Agent;
+use super::desk::Desk;
+use super::host::Host;
+use super::verify::{assert_found, rewritten};
+use super::wire::{Answer, Site, until};
+
+const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
+const INTL: &str = "/order-intl-card?amount=100";
+
+/// A stopped service with one of each: a ready USA card, a completed gift card, a ready and a queued international one.
+async fn sold() -> (Host, [String; 4]) {
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let buy = async |path: &str| agent.buy(&site, path).await;
+    let intl = |bought: Answer| bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
+    let usa = buy("/get-card?amount=5").await.card().to_owned();
+    let gift = buy(GIFT).await.card().to_owned();
+    let made = intl(buy(INTL).await);
+    let lease = desk.claim(&made).await;
+    assert_eq!(desk.fulfil(&made, lease).await.status, 200);
+    let queued = intl(buy(INTL).await);
+    let token = agent.token(&site).await;
+    for (card, status) in [(&usa, "ready"), (&gift, "completed")] {
+        until("it is made", async || {
+            let read = site.get_as(&token, &format!("/get-card-data?card_id={card}")).await;
+            (read.str("status") == Some(status)).then_some(())
+        })
+        .await;
+    }
+    service.stop();
+    host.assert_books();
+    (host, [usa, gift, made, queued])
+}
+
+fn gone(key: &RowKey) -> Option<Vec<Write>> {
+    Some(vec![Write::Delete { key: key.clone() }])
+}
+
+/// Takes the rows under a prefix away that are about this.
+async fn without(host: &Host, name: &str, prefix: u8, about: impl Fn(&RowKey, &Row) -> bool) -> std::path::PathBuf {
+    let taken = |key: &RowKey, row: &Row| about(key, row).then(|| gone(key)).flatten();
+    let (copy, changed) = rewritten(host, name, &[prefix], taken).await;
+    assert_eq!(changed, 1, "{name}");
+    copy
+}
+
+fn of(key: &RowKey, card: &str) -> bool {
+    let id: CardId = card.parse().unwrap();
+    key.ends_with(&id.0.to_be_bytes())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_70_verify_names_each_sealed_record_that_is_missing_or_nobodys() {
+    // Aim: number, code or CVV of each kind of card gone, and records of no card: each is found by its id.
+    let (host, [usa, gift, made, _]) = sold().await;
+    for (card, prefix, rule) in [
+        (&usa, table::VAULT, "product.vault"),
+        (&gift, table::VAULT, "product.vault"),
+        (&made, table::VAULT, "product.vault"),
+        (&made, table::CVV, "product.cvv"),
+    ] {
+        let name = format!("{rule} {card}");
+        let copy = without(&host, &name, prefix, |key, _| of(key, card)).await;
+        assert_found(&host, &copy, rule, card);
+    }
+    // The start opens the first record, as a sample: this is the last.
+    let nobody = CardId(u128::MAX);
+    for (prefix, key, rule) in [
+        (table::VAULT, table::vault(nobody), "vault.orphan"),
+        (table::CVV, table::cvv(nobody), "cvv.orphan"),
+    ] {
+        let moved = |old: &RowKey, row: &Row| {
+            let put = Write::Put {
+                key: key.clone(),
+                revision: row.revision,
+                value: row.value.to_vec(),
+            };
+            of(old, &made).then_some(vec![put])
+        };
+        let (copy, changed) = rewritten(&host, rule, &[prefix], moved).await;
+        assert_eq!(changed, 1);
+        assert_found(&host, &copy, rule, &nobody.to_string());
+    }
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_names_each_card_and_order_without_its_timer() {
+    // Aim: the end of a USA card, the end of an international one, the day of an open order: each timer that is gone is found;
+    // one that is due already, and so an effect, is there.
+    let (host, [usa, _, made, queued]) = sold().await;
+    let is = |row: &Row, work: &Work| codec::decode::<Effect>(&row.value).unwrap().work == *work;
+    for (card, work) in [
+        (&usa, Work::ExpireCard(usa.parse().unwrap())),
+        (&made, Work::ExpireIntl(made.parse().unwrap())),
+        (&queued, Work::IntlOverdue(queued.parse().unwrap())),
+    ] {
+        let copy = without(&host, &format!("timer {card}"), table::TIMER, |_, row| is(row, &work)).await;
+        assert_found(&host, &copy, "product.timer", card);
+        let due = |key: &RowKey, row: &Row| {
+            let effect: Effect = codec::decode(&row.value).unwrap();
+            let put = Write::Put {
+                key: table::effect(effect.id),
+                revision: row.revision,
+                value: row.value.to_vec(),
+            };
+            (effect.work == work).then(|| vec![put, Write::Delete { key: key.clone() }])
+        };
+        let (copy, _) = rewritten(&host, &format!("due {card}"), &[table::TIMER], due).await;
+        let (passed, report) = host.verify_on(&copy);
+        assert!(passed, "{report:#}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_25_verify_judges_a_gift_card_by_the_facts_of_its_quote() {
+    // Aim: another exchange rate, another fee rate or another amount than what was charged is found, though charge and
+    // postings agree with each other.
+    let (host, [_, gift, ..]) = sold().await;
+    type Change = fn(&mut GiftCard);
+    let changes: [(&str, Change, &str); 3] = [
+        (
+            "exchange",
+            |gift| gift.order.quoted.exchange.as_mut().unwrap().usd_per_unit = "1.0942".into(),
+            "product.posting",
+        ),
+        (
+            "fee",
+            |gift| gift.order.quoted.fee_rate = "0.048".into(),
+            "product.price",
+        ),
+        ("amount", |gift| gift.order.amount = Cents::new(4_900), "product.price"),
+    ];
+    for (name, change, rule) in changes {
+        let changed = |key: &RowKey, row: &Row| {
+            let mut gift: GiftCard = codec::decode(&row.value).unwrap();
+            change(&mut gift);
+            Some(vec![Write::Put {
+                key: key.clone(),
+                revision: row.revision,
+                value: codec::encode(&gift),
+            }])
+        };
+        let entities = [table::ENTITY, Kind::GiftCard as u8];
+        let (copy, _) = rewritten(&host, name, &entities, changed).await;
+        assert_found(&host, &copy, rule, &gift);
+    }
+}
