@@ -19,10 +19,14 @@ use serde_json::{Value, json};
 
 /// Buys with our own client; returns what it printed. Its wallet and tokens lie in the folder.
 fn buy(purser: &Purser, folder: &Path, amount: &str) -> Value {
+    pay(purser, folder, &format!("/get-card?amount={amount}"))
+}
+
+fn pay(purser: &Purser, folder: &Path, path: &str) -> Value {
     let run = std::process::Command::new(env!("CARGO_BIN_EXE_purser"))
-        .args(["pay", "--json", "--network", "base", "--wallet"])
+        .args(["pay", "--json", "--max", "200", "--network", "base", "--wallet"])
         .arg(folder.join("wallet.json"))
-        .arg(purser.url(&format!("/get-card?amount={amount}")))
+        .arg(purser.url(path))
         .output()
         .unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
@@ -133,6 +137,35 @@ async fn the_account_changes_before_the_eyes() {
     if let Some(path) = std::env::var_os("PURSER_PICTURE") {
         chromium.tell(json!({"do": "shoot", "path": path.to_string_lossy()}));
     }
+}
+
+#[tokio::test]
+async fn cards_of_every_kind_are_seen_as_they_change() {
+    // Aim: gift cards and international orders, with what they are worth in their own currency: those from before the page
+    // was opened, and those that are bought and change before the eyes.
+    let Some(mut chromium) = Chromium::start() else { return };
+    let (purser, folder) = (Purser::start(), tempfile::tempdir().unwrap());
+    let gift = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
+    let before = pay(&purser, folder.path(), gift);
+    chromium.open(&login_link(&purser, folder.path()).await);
+    chromium.wait("#live", "live");
+    chromium.wait("#cards", before["card_id"].as_str().unwrap());
+    chromium.wait("#cards > [data-status=completed]", "50.00 EUR");
+    let bought = pay(&purser, folder.path(), gift);
+    chromium.wait("#cards", bought["card_id"].as_str().unwrap());
+    chromium.wait("#events", "gift_card.completed");
+    let ordered = pay(&purser, folder.path(), "/order-intl-card?amount=100");
+    let order = ordered["intl_card_order"]["card_id"].as_str().unwrap();
+    chromium.wait("#cards > [data-status=queued]", order);
+    chromium.wait("#cards > [data-status=queued]", "International card");
+    let cancelled = reqwest::Client::new()
+        .post(purser.url("/cancel-intl-order"))
+        .bearer_auth(token(folder.path()))
+        .json(&json!({"card_id": order}))
+        .send();
+    assert_eq!(cancelled.await.unwrap().status(), 200);
+    chromium.wait("#cards > [data-status=cancelled]", order);
+    chromium.wait("#balance", "103.80");
 }
 
 /// A login link of a wallet that signed in.

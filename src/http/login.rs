@@ -215,7 +215,7 @@ async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
 ///
 /// By the session cookie only.
 #[utoipa::path(get, path = "/account", tag = "Page",
-    responses((status = 200, description = "The balance, the newest cards, and the cursor for `/stream`.", body = shapes::AccountPage),
+    responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = shapes::AccountPage),
         (status = 401, description = "No session."), (status = 403, description = "Frozen."),
         (status = 404, description = "No such account.")))]
 async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Result<Response, ApiError> {
@@ -229,12 +229,9 @@ async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Res
         .await
         .map_err(|_| ApiError::internal())?;
     let account = account.ok_or_else(|| ApiError::not_found("account_unknown", "There is no such account."))?;
-    let cards = login
-        .engine
-        .cards_of(&claims.wallet, None, CARDS_SHOWN)
-        .await
-        .map_err(|_| ApiError::internal())?;
-    let cards: Vec<String> = cards.0.iter().map(|(id, card)| card.view(id).to_json()).collect();
+    let cards = login.engine.newest_cards(&claims.wallet, CARDS_SHOWN).await;
+    let cards = cards.map_err(|_| ApiError::internal())?;
+    let cards: Vec<String> = cards.iter().map(View::to_json).collect();
     let mut body = account.view(&claims.wallet).integer("seq", seq).to_json();
     body.truncate(body.len() - 1);
     body.push_str(",\"cards\":[");

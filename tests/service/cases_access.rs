@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_replay::landed;
 use super::host::Host;
+use super::owner::Owner;
 use super::wire::{Answer, Site, send, until};
 
 const CARD: &str = "/get-card?amount=5";
@@ -341,4 +342,31 @@ async fn case_49_a_frozen_account_buys_and_reads_nothing() {
         assert_eq!(Agent::pay(&site, CARD, &payment).await.status, 200);
         assert_eq!(site.get_as(&token, "/get-card-data").await.status, 200);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_account_page_begins_with_the_newest_cards_of_every_kind() {
+    // Aim: of more cards than are shown the newest, whatever their kind, the newest first.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let mut bought = Vec::new();
+    for n in 0..52 {
+        let path = match n % 17 {
+            3 => "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US",
+            5 => "/order-intl-card?amount=100",
+            _ => CARD,
+        };
+        let answer = agent.buy(&site, path).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let order = answer.body["intl_card_order"]["card_id"].as_str();
+        bought.push(order.unwrap_or_else(|| answer.card()).to_owned());
+    }
+    let owner = Owner::of(&site, &agent).await;
+    let account = site.get("/account", &[("cookie", owner.cookie())]).await;
+    let shown = account.body["cards"].as_array().unwrap();
+    let shown: Vec<_> = shown.iter().map(|card| card["card_id"].as_str().unwrap()).collect();
+    let expected: Vec<_> = bought.iter().rev().take(50).collect();
+    assert_eq!(shown, expected);
 }

@@ -166,7 +166,7 @@ async fn listen(site: &Site<'_>, token: &str) -> String {
 }
 
 /// Every file below a folder.
-fn files(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
+pub(crate) fn files(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -177,7 +177,7 @@ fn files(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     }
 }
 
-fn contains(bytes: &[u8], text: &str) -> bool {
+pub(crate) fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 

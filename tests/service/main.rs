@@ -25,6 +25,7 @@ mod cases_people;
 mod cases_replay;
 mod cases_sandbox;
 mod cases_secrets;
+mod cases_secrets_desk;
 mod cases_steps;
 mod cases_trace;
 mod cases_two_users;

@@ -1,5 +1,7 @@
 //! Reads: from the latest durable state, without an actor.
 
+use std::collections::VecDeque;
+
 use purser_storage::{StoreError, codec};
 
 use super::Engine;
@@ -9,7 +11,7 @@ use crate::gift_card::GiftCard;
 use crate::id::{CardId, PaymentId, SessionId, Wallet};
 use crate::intl_order::IntlOrder;
 use crate::kernel::family::LoadError;
-use crate::kernel::{Effect, Entity, Family, table};
+use crate::kernel::{Effect, Entity, Family, View, table};
 use crate::payment::Payment;
 use crate::port::Timestamp;
 use crate::session::Session;
@@ -129,6 +131,58 @@ impl Engine {
         };
         let family = &self.0.families.intl_orders;
         self.owned(family, owner, CardId, after, limit).await
+    }
+
+    /// What a wallet's cards of all kinds look like now, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn newest_cards(&self, owner: &Wallet, limit: usize) -> Result<Vec<View>, LoadError> {
+        let families = &self.0.families;
+        let mut cards = self.newest(&families.cards, owner, CardId, limit).await?;
+        cards.extend(self.newest(&families.gift_cards, owner, CardId, limit).await?);
+        cards.extend(self.newest(&families.intl_orders, owner, CardId, limit).await?);
+        cards.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
+        cards.truncate(limit);
+        Ok(cards.into_iter().map(|(_, view)| view).collect())
+    }
+
+    /// The newest that a wallet has of one kind, oldest first, each with when it was made and its number.
+    async fn newest<E: Entity>(
+        &self,
+        family: &Family<E>,
+        owner: &Wallet,
+        named: impl Fn(u128) -> E::Id,
+        limit: usize,
+    ) -> Result<Vec<((Timestamp, u128), View)>, LoadError> {
+        const PAGE: usize = 1_000;
+        let (prefix, mut after) = (table::owned(owner, E::KIND), None);
+        let mut newest = VecDeque::with_capacity(limit);
+        loop {
+            let page = self.0.store.scan(&prefix, after.as_deref(), PAGE).await?;
+            let more = page.len() == PAGE;
+            for (key, _) in page {
+                if newest.len() == limit {
+                    newest.pop_front();
+                }
+                after = Some(key.clone());
+                newest.push_back(key);
+            }
+            if !more {
+                break;
+            }
+        }
+        let mut found = Vec::with_capacity(newest.len());
+        for key in newest {
+            let Some((at, number)) = table::made(&key) else {
+                continue;
+            };
+            let id = named(number);
+            if let Some((entity, _)) = family.read(&id).await? {
+                found.push(((at, number), entity.view(&id)));
+            }
+        }
+        Ok(found)
     }
 
     /// What a wallet has of one kind, oldest first, at most `limit`, after what was made at that time under that id; and

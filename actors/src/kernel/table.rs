@@ -94,6 +94,13 @@ pub fn owned_one(owner: &Wallet, kind: Kind, at: Timestamp, id: u128) -> RowKey 
     key(&[&owned(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
+/// When something that a wallet owns was made, and its number, of [`owned_one`]'s key.
+pub fn made(owned: &RowKey) -> Option<(Timestamp, u128)> {
+    let (rest, id) = owned.split_last_chunk::<16>()?;
+    let at = rest.last_chunk::<8>()?;
+    Some((Timestamp(u64::from_be_bytes(*at)), u128::from_be_bytes(*id)))
+}
+
 /// A used nonce or challenge, with the second from which it no longer matters.
 pub fn nonce(expires_s: u64, nonce: &[u8; 16]) -> RowKey {
     key(&[&[NONCE], &expires_s.to_be_bytes(), nonce])

@@ -25,8 +25,8 @@
   };
 
   const tone = (status) => {
-    if (["ready", "settled", "fulfilled", "credited", "opened", "live", "verified", "linked"].includes(status)) return "good";
-    return ["failed", "declined", "refused", "rejected", "signed out", "frozen"].includes(status) ? "bad" : "wait";
+    if (["ready", "completed", "settled", "fulfilled", "credited", "opened", "live", "verified", "linked"].includes(status)) return "good";
+    return ["failed", "declined", "refused", "rejected", "cancelled", "signed out", "frozen"].includes(status) ? "bad" : "wait";
   };
 
   const clock = (time) => {
@@ -46,6 +46,17 @@
     return answer.json();
   };
 
+  const kind = (card) => {
+    if (card.card_type === "Gift Card") return "Gift card";
+    return card.card_type === "Non-Reloadable International" ? "International card" : "Card";
+  };
+
+  // A gift card is worth so much in its own currency, the others in dollars.
+  const worth = (thing) => {
+    const amount = thing.usd_amount === undefined ? thing.amount : thing.usd_amount;
+    return amount === undefined ? "" : usd(amount).replace("USD", thing.currency || thing.asset || "USD");
+  };
+
   const drawCard = (card) => {
     if (!card || !card.card_id) return;
     const old = cards.get(card.card_id);
@@ -53,9 +64,9 @@
     if (old && old.card.last_updated_at > card.last_updated_at) return;
     const li = document.createElement("li");
     li.dataset.status = card.status;
-    const what = piece("what", card.last4 ? "•••• " + card.last4 : "Card");
+    const what = piece("what", card.last4 ? "•••• " + card.last4 : kind(card));
     what.append(piece("id", card.card_id));
-    li.append(what, piece("what", usd(card.usd_amount)), piece("state " + tone(card.status), card.status));
+    li.append(what, piece("what", worth(card)), piece("state " + tone(card.status), card.status));
     if (old) {
       old.li.replaceWith(li);
     } else {
@@ -97,9 +108,7 @@
   const about = (object) => {
     if (!object) return "";
     if (object.balance !== undefined) return "balance " + usd(object.balance);
-    const amount = object.usd_amount === undefined ? object.amount : object.usd_amount;
-    const id = object.card_id || object.payment_id || "";
-    return amount === undefined ? id : usd(amount).replace("USD", object.asset || "USD") + " · " + id;
+    return [worth(object), object.card_id || object.payment_id].filter(Boolean).join(" · ");
   };
 
   const happened = (event) => {
@@ -114,7 +123,7 @@
     at("no-events").hidden = true;
     // What the account already contains is listed and changes nothing.
     if (event.seq <= known) return;
-    if (event.type.startsWith("card.")) drawCard(object);
+    if (/^(card|gift_card|intl_order)\./.test(event.type)) drawCard(object);
     else load().catch(() => {});
     if (/^(identity|issuer)\.|^account\.(caps_changed|frozen|unfrozen)$/.test(event.type)) redraw().catch(() => {});
   };

@@ -301,8 +301,8 @@ pub struct AccountPage {
     pub own_caps: Option<OwnCaps>,
     /// The last event that this state includes.
     pub seq: u64,
-    /// Newest first, at most 50.
-    pub cards: Vec<Card>,
+    /// Of all kinds, newest first, at most 50.
+    pub cards: Vec<ListedCard>,
 }
 
 /// A login link for a person.
