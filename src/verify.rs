@@ -10,15 +10,17 @@ mod outcomes;
 mod people;
 mod products;
 mod sealed;
+mod withdrawals;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use purser_actors::account::{Account, Deposit};
-use purser_actors::id::{PaymentId, SessionId, Wallet};
+use purser_actors::id::{PaymentId, SessionId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::payment::Payment;
 use purser_actors::session::Session;
+use purser_actors::withdrawal::Withdrawal;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, Store, StoreError};
 
@@ -45,7 +47,7 @@ impl fmt::Display for Finding {
 /// What was proved, and what was found.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Report {
-    /// Accounts, payments, sessions, and each kind of product.
+    /// Accounts, payments, sessions, withdrawals, and each kind of product.
     pub entities: BTreeMap<&'static str, usize>,
     /// Payments by status.
     pub payments: BTreeMap<String, usize>,
@@ -73,13 +75,24 @@ impl Report {
     }
 }
 
-/// A transfer to our treasury as the chain itself lists it.
+/// What moved into and out of our treasury, as the chain itself lists it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChainList {
+    /// Paid to us.
+    pub received: Vec<ChainTransfer>,
+    /// Paid by us.
+    pub left: Vec<ChainTransfer>,
+}
+
+/// A transfer as the chain itself lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainTransfer {
     /// The transaction's id.
     pub transaction: String,
     /// Who paid.
     pub from: Wallet,
+    /// Who was paid.
+    pub to: Wallet,
     /// How much, atomic USDC.
     pub atomic: u64,
     /// When the chain took it, in milliseconds since the epoch.
@@ -95,6 +108,7 @@ pub(crate) struct Contents {
     pub(crate) sold: BTreeMap<(u8, u128), Sold>,
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
     pub(crate) people: People,
+    pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
     /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
     pub(crate) deposits: Vec<Deposit>,
@@ -110,7 +124,7 @@ pub(crate) struct Contents {
 ///
 /// # Errors
 /// When the store cannot be read at all; damage of single rows is a finding.
-pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Result<Report, StoreError> {
+pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Report, StoreError> {
     let mut report = Report::default();
     let contents = read_entities(store, &mut report).await?;
     let holders = books::check(store, &contents, &mut report).await?;
@@ -119,8 +133,10 @@ pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Resul
     products::check(&contents, &mut report);
     people::check(&contents, &mut report);
     sealed::check(&contents, &mut report);
+    withdrawals::check(&contents, &holders, &mut report);
     if let Some(chain) = chain {
-        outcomes::against_chain(&contents, chain, &mut report);
+        outcomes::against_chain(&contents, &chain.received, &mut report);
+        withdrawals::against_chain(&contents, &chain.left, &mut report);
     }
     report.entities = BTreeMap::from([
         ("accounts", contents.accounts.len()),
@@ -128,6 +144,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&[ChainTransfer]>) -> Resul
         ("sessions", contents.sessions.len()),
         ("identities", contents.people.identities.len()),
         ("links", contents.people.links.len()),
+        ("withdrawals", contents.withdrawals.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -189,6 +206,9 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         } else if kind == Kind::Session as u8 {
             let id = SessionId(number);
             take(row, &id.to_string(), report).map(|read| contents.sessions.insert(id, read));
+        } else if kind == Kind::Withdrawal as u8 {
+            let id = WithdrawalId(number);
+            take(row, &id.to_string(), report).map(|read| contents.withdrawals.insert(id, read));
         } else if let Some((product, read)) = products::read(kind, number, row) {
             match read {
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),

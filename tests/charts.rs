@@ -14,6 +14,7 @@ use purser_actors::kernel::Entity;
 use purser_actors::link::Link;
 use purser_actors::payment::Payment;
 use purser_actors::session::Session;
+use purser_actors::withdrawal::Withdrawal;
 
 /// The chart as a Markdown table. A state that nothing leaves is final and stands in bold.
 fn table<E: Entity>() -> String {
@@ -53,5 +54,6 @@ fn the_documents_charts_are_the_codes() {
     check::<GiftCard>(document, &mut wrong);
     check::<Identity>(document, &mut wrong);
     check::<Link>(document, &mut wrong);
+    check::<Withdrawal>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

@@ -8,11 +8,13 @@
 //! the payment, in one batch. A reservation is freed by a proven refusal only, never by time.
 
 mod caps;
+mod holds;
 mod machine;
+mod statement;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, PaymentId, SessionId, Wallet};
+use crate::id::{EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
 use crate::kernel::effect::{CreditCause, Share};
 use crate::money::{Cents, Usdc};
 use crate::operator::Act;
@@ -22,6 +24,7 @@ use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
 
 pub use caps::{OwnCap, OwnCaps};
+pub use statement::{Change, Entry};
 
 /// An account's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -40,6 +43,8 @@ pub struct Account {
     pub frozen: Option<String>,
     /// What its owner allows of each day.
     pub own_caps: OwnCaps,
+    /// Lines of its statement so far.
+    lines: u64,
     /// The day that `used` counts.
     day: u32,
     /// By budget, in the order of their first use that day: at most one entry a product line.
@@ -166,6 +171,26 @@ pub enum Command {
     },
     /// A transfer that no payment claims: it is the sender's.
     Import(Deposit),
+    /// Send part of the balance away.
+    Withdraw {
+        /// The new withdrawal's id.
+        id: WithdrawalId,
+        /// Who receives it.
+        to: Wallet,
+        /// How much.
+        amount: Usdc,
+    },
+    /// A withdrawal has come to its end.
+    EndHold {
+        /// What says so.
+        effect: EffectId,
+        /// Which.
+        withdrawal: WithdrawalId,
+        /// What was held for it.
+        amount: Usdc,
+        /// Where it was paid out; `None` gives it back.
+        paid: Option<Network>,
+    },
     /// Make a login link.
     OfferLink {
         /// Its code.
@@ -222,6 +247,12 @@ pub enum Event {
     Unfrozen,
     /// The owner changed the own caps to these.
     CapsChanged(OwnCaps),
+    /// Part of the balance was reserved for a withdrawal.
+    Held(Usdc, WithdrawalId),
+    /// What was held has left.
+    Withdrawn(Usdc, WithdrawalId),
+    /// What was held is available again.
+    Released(Usdc, WithdrawalId),
 }
 
 /// Why a command was refused.
@@ -244,6 +275,11 @@ pub enum Rejection {
     },
     /// An amount does not fit.
     Overflow,
+    /// More than is available.
+    Insufficient {
+        /// What is.
+        available: Usdc,
+    },
     /// There is nothing to be asked that of.
     Nothing,
 }
@@ -271,6 +307,7 @@ impl Account {
             total_deposits: Usdc::ZERO,
             frozen: None,
             own_caps: OwnCaps::default(),
+            lines: 0,
             day: 0,
             used: Vec::new(),
         }

@@ -1,8 +1,10 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod balance;
 mod families;
 pub mod figures;
 mod holder;
+mod once;
 mod operating;
 mod owner;
 mod paying;
@@ -16,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
-use purser_storage::{Batch, CommitError, Condition, Row, Store, StoreError, Write, codec};
+use purser_storage::{Batch, CommitError, Condition, Row, RowKey, Store, StoreError, Write, codec};
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -29,6 +31,7 @@ use crate::port::{CardAccounts, CardIssuer, Clock, Entropy, GiftCards, IdentityC
 use crate::product::Caps;
 
 pub use holder::Denied;
+pub use once::{Once, Turn};
 pub use operating::{Doubt, Place, Queued, Stuck};
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 
@@ -124,6 +127,7 @@ struct Inner {
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
     turns: turn::Turns,
+    running: once::Running,
     refused: figures::Refused,
     tries: Arc<Tries>,
     deliveries: Arc<dyn StartEffects>,
@@ -178,6 +182,7 @@ impl Engine {
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
             turns: turn::Turns::default(),
+            running: once::Running::default(),
             refused: figures::Refused::default(),
             tries: Arc::default(),
             deliveries: deliveries.clone(),
@@ -315,12 +320,12 @@ impl Inner {
         }
     }
 
-    /// Deletes nonces, revocations and login codes that no longer matter. The keys of the first two begin with the
-    /// expiry; of a code, the row tells.
+    /// Deletes nonces, revocations, login codes and remembered answers that no longer matter. The keys begin with the
+    /// expiry, but for codes, whose rows tell.
     async fn forget_expired(&self) -> Result<(), StoreError> {
         const PAGE: usize = 500;
         let now_s = self.clock.now().seconds();
-        for name in [table::NONCE, table::LINK, table::REVOKED] {
+        for name in [table::NONCE, table::LINK, table::REVOKED, table::MEMO_END] {
             let mut after = None;
             loop {
                 let page = self.store.scan(&[name], after.as_deref(), PAGE).await?;
@@ -329,13 +334,8 @@ impl Inner {
                 let (old, young): (Vec<_>, Vec<_>) = page
                     .into_iter()
                     .partition(|(key, row)| expiry(name, key, row).is_some_and(|e| e < now_s));
-                let writes: Vec<_> = old.into_iter().map(|(key, _)| Write::Delete { key }).collect();
-                if !writes.is_empty() {
-                    let batch = Batch {
-                        writes,
-                        ..Batch::default()
-                    };
-                    self.store.commit(batch, Box::new(|_| {}));
+                if !old.is_empty() {
+                    self.store.commit(forgetting(old), Box::new(|_| {}));
                 }
                 // Keys that begin with the expiry are in its order: behind the first young one all are young.
                 if !full || (name != table::LINK && !young.is_empty()) {
@@ -345,6 +345,21 @@ impl Inner {
         }
         Ok(())
     }
+}
+
+/// The batch that deletes these rows. With the end of a remembered answer goes the answer, unless its key was used again
+/// meanwhile: then the end is gone, and nothing of this page until the next sweep.
+fn forgetting(old: Vec<(RowKey, Row)>) -> Batch {
+    let mut batch = Batch::default();
+    for (key, _) in old {
+        if key.first() == Some(&table::MEMO_END) {
+            let answer = table::memo_of_end(&key).map(|key| Write::Delete { key });
+            batch.conditions.push(Condition::Present(key.clone()));
+            batch.writes.extend(answer);
+        }
+        batch.writes.push(Write::Delete { key });
+    }
+    batch
 }
 
 /// The second after which a row is worthless.

@@ -95,6 +95,22 @@ id!(
     DepositId, "dep_"
 );
 
+id!(
+    /// A withdrawal from an account's balance.
+    WithdrawalId, "wd_"
+);
+id!(
+    /// A line of an account's statement. Later lines have greater ids.
+    EntryId, "ent_"
+);
+
+impl EntryId {
+    /// Of the so-many-th line: its number, then 64 of the random bits.
+    pub fn nth(number: u64, random: u128) -> Self {
+        Self(u128::from(number) << 64 | random & u128::from(u64::MAX))
+    }
+}
+
 impl DepositId {
     /// Of a transaction on a network: the same transaction always has the same id.
     pub fn of(network: Network, transaction: &str) -> Self {

@@ -22,6 +22,8 @@ pub enum Place {
     Provider(Provider),
     /// Earned.
     Fees,
+    /// Owed to an account holder and reserved for what is on its way out.
+    Held(Wallet),
 }
 
 /// Who makes what is sold.

@@ -26,3 +26,4 @@ pub mod port;
 pub mod product;
 pub mod quote;
 pub mod session;
+pub mod withdrawal;

@@ -232,8 +232,24 @@ pub enum Lookup {
     Impossible,
 }
 
+/// A transfer out of our treasury.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// What it is for. On a chain that consumes nonces of the sender's choice (Base) the same key never moves money twice,
+    /// however often it is signed.
+    pub key: u128,
+    /// Who receives it; says which chain.
+    pub to: Wallet,
+    /// How much.
+    pub amount: Usdc,
+}
+
 /// Moves the USDC.
 pub trait Settlement: Send + Sync {
+    /// Signs a transfer out of our treasury, good for a limited time. Sends nothing: what comes of it is prepared, sent
+    /// and looked up like a payment.
+    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>>;
+
     /// Makes ready what will be sent. Sends nothing. `Permanent` means this payment can never be sent.
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>>;
 

@@ -9,7 +9,7 @@ use purser_storage::{JournalStore, Store};
 use super::serve;
 use super::{CliError, terminal};
 use crate::config::Config;
-use crate::service::restore::received;
+use crate::service::restore::moved;
 use crate::service::{DataDir, parts};
 use crate::system::SystemClock;
 use crate::verify::Report;
@@ -73,7 +73,7 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let (store, data) = open(&config)?;
     let as_store: Arc<dyn Store> = store.clone();
     let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
-    let chain = received(&world).await.map_err(failed)?;
+    let chain = moved(&world).await.map_err(failed)?;
     let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
     drop(as_store);
     store.close();

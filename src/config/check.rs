@@ -181,6 +181,7 @@ fn engine(config: &Config) -> Checked {
         "must be at least 1",
     )?;
     require(engine.max_attempts > 0, "engine.max_attempts", "must be at least 1")?;
+    require(engine.watch_every_ms > 0, "engine.watch_every_ms", "must be at least 1")?;
     require(
         engine.settle_timeout_ms < engine.answer_timeout_ms,
         "engine.answer_timeout_ms",

@@ -111,6 +111,7 @@ pub struct Engine {
     pub backoff_first_ms: u64,
     pub backoff_last_ms: u64,
     pub max_attempts: u32,
+    pub watch_every_ms: u64,
 }
 
 /// The library that recovers the signer of a payment on Base.

@@ -12,7 +12,7 @@ use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use purser_actors::kernel::inert;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::caller::RequestId;
 
@@ -28,7 +28,7 @@ pub struct Refusal {
     /// The HTTP status.
     pub status: StatusCode,
     /// For programs; stable.
-    pub code: &'static str,
+    pub code: Text,
     /// For people, one sentence.
     pub error: Text,
     /// The parameter or header at fault.
@@ -60,7 +60,7 @@ impl ApiError {
         let mends = matches!(status.as_u16(), 401 | 402 | 408 | 425 | 429) || status.is_server_error();
         Self(Box::new(Refusal {
             status,
-            code,
+            code: code.into(),
             error: error.into(),
             param: None,
             hint: None,
@@ -183,7 +183,7 @@ impl ApiError {
             status: as_problem.then_some(self.status.as_u16()),
             detail: as_problem.then_some(&self.error),
             error: &self.error,
-            code: self.code,
+            code: &self.code,
             param: self.param.as_deref(),
             hint: self.hint.as_deref(),
             frozen_message: self.frozen_message.as_deref(),
@@ -194,6 +194,38 @@ impl ApiError {
         // Strings and numbers always serialise; an empty body is what is left if that ever changes. What the caller sent
         // may be quoted in it.
         inert(serde_json::to_string(&fields).unwrap_or_default()).into_bytes()
+    }
+
+    /// What is remembered of a refusal under an idempotency key.
+    pub(super) fn to_record(&self) -> String {
+        let fields = Recorded {
+            code: self.code.clone(),
+            error: self.error.clone(),
+            param: self.param.clone(),
+            hint: self.hint.clone(),
+            terminal: self.terminal,
+            retry_after_seconds: self.retry_after_seconds,
+        };
+        // Strings and numbers always serialise.
+        serde_json::to_string(&fields).unwrap_or_default()
+    }
+
+    /// The refusal that was remembered.
+    pub(super) fn of_record(status: StatusCode, record: &str) -> Self {
+        let Ok(fields) = serde_json::from_str::<Recorded>(record) else {
+            return Self::internal();
+        };
+        Self(Box::new(Refusal {
+            status,
+            code: fields.code,
+            error: fields.error,
+            param: fields.param,
+            hint: fields.hint,
+            retry_after_seconds: fields.retry_after_seconds,
+            frozen_message: None,
+            terminal: fields.terminal,
+            allow: None,
+        }))
     }
 
     /// The answer: body and headers of its own (`Retry-After`, `Allow`, no caching).
@@ -217,6 +249,17 @@ impl ApiError {
         }
         response
     }
+}
+
+/// A refusal under an idempotency key. Stored: members are only added.
+#[derive(Serialize, Deserialize)]
+struct Recorded {
+    code: Text,
+    error: Text,
+    param: Option<Text>,
+    hint: Option<Text>,
+    terminal: bool,
+    retry_after_seconds: Option<u64>,
 }
 
 #[derive(Serialize)]

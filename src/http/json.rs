@@ -239,7 +239,7 @@ mod tests {
             (r#"{"fault":"slow"} x"#, "body_malformed", None, None),
         ] {
             let error = typed::<Wanted>(body.as_bytes()).unwrap_err();
-            let said = (error.code, error.param.as_deref(), error.hint.as_deref());
+            let said = (&*error.code, error.param.as_deref(), error.hint.as_deref());
             assert_eq!(said, (code, param, hint), "{body}");
             assert!(!format!("{error:?}").contains("rt_secret"), "{body}");
         }

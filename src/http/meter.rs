@@ -30,6 +30,7 @@ pub const ROUTES: &[&str] = &[
     "/cancel-intl-order",
     "/events",
     "/get-account-balance",
+    "/get-account-statement",
     "/get-auth-link",
     "/get-card",
     "/get-card-data",
@@ -38,6 +39,7 @@ pub const ROUTES: &[&str] = &[
     "/get-payment",
     "/get-pricing",
     "/get-supported-countries",
+    "/get-withdrawal-status",
     "/healthz",
     "/identity-callback",
     "/login",
@@ -68,6 +70,7 @@ pub const ROUTES: &[&str] = &[
     "/search-merchants",
     "/stream",
     "/version",
+    "/withdraw",
 ];
 
 /// The label of a path that is no route.

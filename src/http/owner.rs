@@ -170,7 +170,7 @@ fn told(login: &Login, headers: &HeaderMap, done: Result<Response, ApiError>) ->
     match done {
         Err(error) if accept.is_some_and(|accept| accept.contains("text/html")) => {
             let words = error.frozen_message.as_deref().unwrap_or(&error.error);
-            let section = owner_page::refusal(words, error.code, error.hint.as_deref());
+            let section = owner_page::refusal(words, &error.code, error.hint.as_deref());
             let mut page = login.page.owned(error.status, &section);
             if let Some(seconds) = error.retry_after_seconds {
                 page.headers_mut().insert(header::RETRY_AFTER, seconds.into());

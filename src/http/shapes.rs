@@ -6,6 +6,7 @@
 
 mod gift_cards;
 mod intl;
+mod money;
 mod owned;
 mod people;
 
@@ -17,6 +18,10 @@ use utoipa::{PartialSchema, ToSchema};
 
 pub use gift_cards::{BoughtGiftCard, GiftCardRecord, NewGiftCard, OneGiftCard, PaidGiftCard};
 pub use intl::{Cancelled, IntlCard, IntlCardDetails, NewOrder, OneIntlCard, Ordered, PaidOrder};
+pub use money::{
+    NewWithdrawal, OneWithdrawal, Statement, StatementEntry, Withdrawal, WithdrawalAccepted, WithdrawalList,
+    WithdrawalStatus,
+};
 pub use owned::{
     AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, Cards, Credited, Event,
     EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress,

@@ -8,6 +8,7 @@ use sha3::Keccak256;
 
 use crate::identity::secret::Key32;
 use crate::provider::callback::CallbackKey;
+use crate::wallet::{TestWallet, WalletError};
 
 const SANDBOX_BASE_TREASURY: &[u8] = b"purser SANDBOX treasury on base: public, never for real money";
 const SANDBOX_SOLANA_TREASURY: &[u8] = b"purser SANDBOX treasury on solana: public, never for real money";
@@ -32,6 +33,15 @@ pub fn treasury(network: Network) -> Wallet {
         Network::Base => Wallet::Evm(base_treasury()),
         Network::Solana => Wallet::Solana(solana_signer(SANDBOX_SOLANA_TREASURY).verifying_key().to_bytes()),
     }
+}
+
+/// The treasury's keys on both chains, for what is paid out.
+///
+/// # Errors
+/// Never: the sentences are fixed, and a test derives the keys.
+pub fn treasury_wallet() -> Result<TestWallet, WalletError> {
+    let key = |sentence| Sha256::digest(sentence).into();
+    TestWallet::from_bytes(&key(SANDBOX_BASE_TREASURY), &key(SANDBOX_SOLANA_TREASURY))
 }
 
 /// The address that co-signs and pays fees on the sandbox's Solana: `extra.feePayer` of the challenge.
@@ -107,6 +117,15 @@ pub(crate) fn evm_address(key: &PublicKey) -> [u8; 20] {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
+
+    // What is paid out is paid out of where we are paid.
+    #[test]
+    fn the_treasurys_keys_are_its_addresses() {
+        let wallet = treasury_wallet().unwrap();
+        for network in Network::ALL {
+            assert_eq!(wallet.address(network).parse(), Ok(treasury(network)));
+        }
+    }
 
     // A real configuration never starts with a published key, however it is spelled; the sandbox may use them.
     #[test]

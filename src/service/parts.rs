@@ -32,8 +32,6 @@ use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
 const TIMERS_EVERY_MS: u64 = 500;
-/// How often the chain is read for a payment whose outcome is not known.
-const WATCH_EVERY_MS: u64 = 1_000;
 /// Failed loads before an entity is quarantined.
 const QUARANTINE_AFTER: u32 = 5;
 /// Tries to prepare or send a payment before it is released or counts as unknown.
@@ -226,7 +224,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         caps: config.caps.in_force(),
         settle_timeout_ms: engine.settle_timeout_ms,
         prepare_attempts: PREPARE_ATTEMPTS,
-        watch_every_ms: WATCH_EVERY_MS,
+        watch_every_ms: engine.watch_every_ms,
         issuer_timeout_ms: engine.settle_timeout_ms,
         sweep_every_ms: SWEEP_EVERY_MS,
         timers_every_ms: TIMERS_EVERY_MS,

@@ -17,7 +17,8 @@ use tokio::sync::oneshot;
 use super::ServiceError;
 use super::parts::World;
 use crate::sandbox::keys::treasury;
-use crate::verify::ChainTransfer;
+use crate::settlement::sandbox::TransferSeen;
+use crate::verify::{ChainList, ChainTransfer};
 
 /// Where it is written down that the deposits of a restore were credited.
 const DONE: &str = "restore-credited";
@@ -68,7 +69,7 @@ const PAGE: usize = 1_000;
 /// When the store or the chain cannot be read.
 async fn unclaimed(store: &dyn Store, world: &World, restored_at_ms: u64) -> Result<Vec<Deposit>, ServiceError> {
     let known = claimed(store).await?;
-    let transfers = received(world).await?;
+    let transfers = moved(world).await?.received;
     Ok(transfers
         .into_iter()
         .filter(|t| t.at_ms <= restored_at_ms && !known.contains(&t.transaction))
@@ -99,13 +100,13 @@ async fn claimed(store: &dyn Store) -> Result<BTreeSet<String>, ServiceError> {
     }
 }
 
-/// What the sandbox's chains say was paid to us and stayed.
+/// What the sandbox's chains say was paid to us and by us, and stayed.
 ///
 /// # Errors
 /// When a chain's file has stopped.
-pub async fn received(world: &World) -> Result<Vec<ChainTransfer>, ServiceError> {
+pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
     let failed = |e: String| ServiceError::Part("the sandbox's chains", e);
-    let mut all = Vec::new();
+    let mut all = ChainList::default();
     for network in Network::ALL {
         let ours = treasury(network).address();
         let mut after = 0;
@@ -117,11 +118,22 @@ pub async fn received(world: &World) -> Result<Vec<ChainTransfer>, ServiceError>
                 .map_err(|e| failed(e.to_string()))?;
             let Some(last) = page.last() else { break };
             after = last.position;
-            for seen in page.into_iter().filter(|t| t.to == ours && !t.dropped) {
-                let from: Wallet = seen.from.parse().map_err(|_| failed("a sender is no address".into()))?;
-                all.push(ChainTransfer {
+            let ours = |t: &TransferSeen| !t.dropped && (t.to == ours || t.from == ours);
+            for seen in page.into_iter().filter(ours) {
+                let wallet = |text: &str| {
+                    text.parse::<Wallet>()
+                        .map_err(|_| failed(format!("{text} is no address")))
+                };
+                let (from, to) = (wallet(&seen.from)?, wallet(&seen.to)?);
+                let list = if from == treasury(network) {
+                    &mut all.left
+                } else {
+                    &mut all.received
+                };
+                list.push(ChainTransfer {
                     transaction: seen.id,
                     from,
+                    to,
                     atomic: seen.amount,
                     at_ms: seen.at,
                 });

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use purser_actors::engine::Engine;
+use purser_actors::id::Network;
 use purser_storage::{JournalStore, Store};
 use utoipa::OpenApi;
 
@@ -17,7 +18,9 @@ use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
-use crate::http::{account, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version};
+use crate::http::{
+    account, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version, withdrawals,
+};
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
@@ -100,7 +103,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     };
     let shop = shop::open(&house, &checkout);
     let mut rooms = shop.documents;
-    rooms.extend([account::Api::openapi(), sign_in::Api::openapi(), login::Api::openapi()]);
+    rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
+    rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {
         rooms.push(sandbox::Api::openapi());
@@ -121,6 +125,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(account::router(Arc::new(account::Accounts {
             engine: house.engine.clone(),
         })))
+        .merge(withdrawal_routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
         routes = routes.merge(sandbox_routes(&house)).merge(catalog_desk(&house));
@@ -225,6 +230,18 @@ fn login_routes(house: &House, entrance: &Entrance) -> Router {
     login::router(login.clone())
         .merge(owner::router(login))
         .merge(kyc::router(Arc::new(kyc)))
+}
+
+fn withdrawal_routes(house: &House) -> Router {
+    let pay_to = &house.config.payment.pay_to;
+    withdrawals::router(Arc::new(withdrawals::Withdrawals {
+        engine: house.engine.clone(),
+        entropy: house.world.entropy.clone(),
+        treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
+        public_url: house.public_url.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
 }
 
 fn event_routes(house: &House, doorkeeper: &Arc<Doorkeeper>) -> Router {

@@ -10,6 +10,7 @@ mod evm;
 pub mod fault;
 mod inspect;
 mod ledger;
+mod outgoing;
 mod rpc;
 mod svm;
 mod wire;
@@ -23,7 +24,7 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, Clock, Entropy, ErrorKind, EvmAuthorization, Lookup, PortError, Prepared, Settlement,
-    SolanaTransfer, Submitted, Timestamp,
+    SolanaTransfer, Submitted, Timestamp, Transfer,
 };
 
 use self::chain::{Chain, Intent, State, Target, Validity};
@@ -117,6 +118,15 @@ impl SandboxSettlement {
 }
 
 impl Settlement for SandboxSettlement {
+    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        Box::pin(async move {
+            match transfer.to {
+                Wallet::Evm(to) => outgoing::on_base(transfer, to, self.chain_time(Network::Base)),
+                Wallet::Solana(to) => outgoing::on_solana(transfer, to, self.solana.latest_blockhash().0),
+            }
+        })
+    }
+
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
         Box::pin(async move {
             self.chain(authorization.network())

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::id::Wallet;
 use purser_actors::kernel::table;
-use purser_actors::ledger::{Place, Provider, Transaction};
+use purser_actors::ledger::{Place, Posting, Provider, Transaction};
 use purser_storage::{Store, StoreError, codec};
 
 use super::{Contents, Report, each_row};
@@ -22,8 +22,38 @@ pub(super) struct Books {
     pub(super) owed: BTreeMap<String, BTreeMap<Provider, i128>>,
     /// Earned, by cause.
     pub(super) earned: BTreeMap<String, i128>,
+    /// Reserved for each holder; part of what is owed.
+    pub(super) held: BTreeMap<Wallet, i128>,
+    /// Reserved, by cause.
+    pub(super) held_for: BTreeMap<String, i128>,
     /// Everything that ever was a cause.
     pub(super) causes: BTreeSet<String>,
+}
+
+impl Books {
+    fn post(&mut self, cause: &str, posting: &Posting) {
+        match posting.place {
+            Place::Holder(wallet) => {
+                *self.holders.entry(wallet).or_default() -= posting.atomic;
+                *self.credited.entry(cause.to_owned()).or_default() -= posting.atomic;
+            }
+            Place::Held(wallet) => {
+                *self.holders.entry(wallet).or_default() -= posting.atomic;
+                *self.held.entry(wallet).or_default() -= posting.atomic;
+                *self.held_for.entry(cause.to_owned()).or_default() -= posting.atomic;
+            }
+            Place::Treasury(_) => {
+                *self.received.entry(cause.to_owned()).or_default() += posting.atomic;
+            }
+            Place::Provider(provider) => {
+                let owed = self.owed.entry(cause.to_owned()).or_default();
+                *owed.entry(provider).or_default() -= posting.atomic;
+            }
+            Place::Fees => *self.earned.entry(cause.to_owned()).or_default() -= posting.atomic,
+            // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
+            Place::Suspense => {}
+        }
+    }
 }
 
 pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<Books, StoreError> {
@@ -50,33 +80,29 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
         books.causes.insert(transaction.cause.clone());
         for posting in &transaction.postings {
             *report.balances.entry(place_name(&posting.place)).or_default() += posting.atomic;
-            match posting.place {
-                Place::Holder(wallet) => {
-                    *books.holders.entry(wallet).or_default() -= posting.atomic;
-                    *books.credited.entry(transaction.cause.clone()).or_default() -= posting.atomic;
-                }
-                Place::Treasury(_) => {
-                    *books.received.entry(transaction.cause.clone()).or_default() += posting.atomic;
-                }
-                Place::Provider(provider) => {
-                    let owed = books.owed.entry(transaction.cause.clone()).or_default();
-                    *owed.entry(provider).or_default() -= posting.atomic;
-                }
-                Place::Fees => *books.earned.entry(transaction.cause.clone()).or_default() -= posting.atomic,
-                // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
-                Place::Suspense => {}
-            }
+            books.post(&transaction.cause, posting);
         }
     })
     .await?;
     if total != 0 {
         report.find("ledger.sum", "all postings", format!("sum to {total}, not zero"));
     }
+    check_accounts(&books, contents, report);
+    Ok(books)
+}
+
+/// Every account's snapshot says what its postings add up to.
+fn check_accounts(books: &Books, contents: &Contents, report: &mut Report) {
     for (wallet, (account, _)) in &contents.accounts {
         let posted = books.holders.get(wallet).copied().unwrap_or(0);
         if posted != i128::from(account.balance.atomic()) {
             let detail = format!("the snapshot says {}, the postings {posted}", account.balance.atomic());
             report.find("account.balance", wallet.address(), detail);
+        }
+        let held = books.held.get(wallet).copied().unwrap_or(0);
+        if held != i128::from(account.held.atomic()) {
+            let detail = format!("the snapshot says {}, the postings {held}", account.held.atomic());
+            report.find("account.held", wallet.address(), detail);
         }
         if account.held > account.balance {
             report.find("account.held", wallet.address(), "more is held than there is");
@@ -89,7 +115,6 @@ pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut R
             "postings to an account that does not exist",
         );
     }
-    Ok(books)
 }
 
 fn place_name(place: &Place) -> String {
@@ -99,5 +124,6 @@ fn place_name(place: &Place) -> String {
         Place::Holder(_) => "holders".into(),
         Place::Provider(provider) => format!("provider.{}", provider.name()),
         Place::Fees => "fees".into(),
+        Place::Held(_) => "held".into(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::record::Record;
-use purser_actors::{account, payment, session};
+use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
@@ -18,6 +18,7 @@ struct Trail {
     status: String,
     balance: u128,
     credits: u128,
+    held: u128,
     transaction: Option<String>,
     product: Option<String>,
     generation: u32,
@@ -77,6 +78,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
         k if k == Kind::Account as u8 => account_event(record, trail, history),
         k if k == Kind::Payment as u8 => payment_event(record, trail),
         k if k == Kind::Session as u8 => session_event(record, trail),
+        k if k == Kind::Withdrawal as u8 => withdrawal_event(record, trail),
         kind => match products::fold(kind, &record.event) {
             Some(status) => status.map(|status| trail.status = status.into()),
             None => people_event(record, trail),
@@ -100,6 +102,19 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
             trail.credits += u128::from(amount.atomic());
             let cause = products::cause_name(&cause);
             history.credits.entry(cause).or_default().push(amount.atomic());
+            keep(trail, record);
+        }
+        account::Event::Held(amount, _) => {
+            trail.held += u128::from(amount.atomic());
+            keep(trail, record);
+        }
+        account::Event::Withdrawn(amount, _) => {
+            trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
+            trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
+            keep(trail, record);
+        }
+        account::Event::Released(amount, _) => {
+            trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
             keep(trail, record);
         }
         account::Event::Reserved(_) | account::Event::Freed(_) | account::Event::CapsChanged(_) => keep(trail, record),
@@ -162,6 +177,20 @@ fn session_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> 
     Ok(())
 }
 
+fn withdrawal_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
+    let status = match codec::decode(&record.event)? {
+        withdrawal::Event::Asked { .. } => "pending",
+        withdrawal::Event::Signed(..) => "sent",
+        withdrawal::Event::Landed(transaction, _) => {
+            trail.transaction = Some(transaction);
+            "complete"
+        }
+        withdrawal::Event::Failed(..) => "failed",
+    };
+    trail.status = status.into();
+    Ok(())
+}
+
 fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history: &History, report: &mut Report) {
     let mut seen = Snapshots {
         trails,
@@ -173,8 +202,9 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.sold(contents);
     seen.sessions(contents);
     seen.people(contents);
+    seen.withdrawals(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
-    let known = known + contents.people.len();
+    let known = known + contents.people.len() + contents.withdrawals.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",
@@ -194,8 +224,9 @@ impl Snapshots<'_> {
     fn accounts(&mut self, contents: &Contents) {
         for (wallet, (account, revision)) in &contents.accounts {
             let status = if account.frozen.is_some() { "frozen" } else { "active" };
-            let money = format!("{}/{}", account.balance.atomic(), account.total_deposits.atomic());
-            let folded = |t: &Trail| format!("{}/{}", t.balance, t.credits);
+            let (balance, held) = (account.balance.atomic(), account.held.atomic());
+            let money = format!("{balance}/{held}/{}", account.total_deposits.atomic());
+            let folded = |t: &Trail| format!("{}/{}/{}", t.balance, t.held, t.credits);
             self.hold(
                 Kind::Account as u8,
                 &wallet.key(),
@@ -264,6 +295,16 @@ impl Snapshots<'_> {
             let (kind, status) = (Kind::Link as u8, people::link_status(link));
             let (key, subject) = (wallet.key(), wallet.address());
             self.hold(kind, &key, &subject, *revision, status, "", |_| String::new());
+        }
+    }
+
+    fn withdrawals(&mut self, contents: &Contents) {
+        for (id, (withdrawal, revision)) in &contents.withdrawals {
+            let end = format!("{:?}", withdrawal.transaction());
+            let folded = |t: &Trail| format!("{:?}", t.transaction.as_deref());
+            let status = super::withdrawals::name_of(&withdrawal.status);
+            let (key, name) = (id.0.to_be_bytes(), id.to_string());
+            self.hold(Kind::Withdrawal as u8, &key, &name, *revision, status, &end, folded);
         }
     }
 

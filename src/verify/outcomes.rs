@@ -170,7 +170,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
     }
 }
 
-/// Money moves for payments, products and deposits only, and only those move what is theirs.
+/// Money moves for payments, products, deposits and withdrawals only, and only those move what is theirs.
 fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let products: BTreeSet<String> = contents.sold.values().map(|s| s.product.to_string()).collect();
     let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
@@ -179,9 +179,11 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
         .iter()
         .map(|d| DepositId::of(d.from.network(), &d.transaction).to_string())
         .collect();
-    for cause in &books.causes {
+    let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
+    for cause in books.causes.iter().filter(|c| !withdrawals.contains(*c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
-            report.find("ledger.cause", cause, "there is no such payment, product or deposit");
+            let detail = "there is no such payment, product, deposit or withdrawal";
+            report.find("ledger.cause", cause, detail);
         }
     }
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
@@ -193,7 +195,7 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     for cause in books
         .received
         .keys()
-        .filter(|c| !payments.contains(*c) && !deposits.contains(*c))
+        .filter(|c| !payments.contains(*c) && !deposits.contains(*c) && !withdrawals.contains(*c))
     {
         report.find("ledger.cause", cause, "only a payment or a deposit is received");
     }

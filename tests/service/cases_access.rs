@@ -15,12 +15,14 @@ const CARD: &str = "/get-card?amount=5";
 const PUBLIC: &str = "http://localhost:9999";
 
 /// Every route that needs a token.
-const PROTECTED: [&str; 6] = [
+const PROTECTED: [&str; 8] = [
     "/get-account-balance",
     "/get-card-data",
     "/get-auth-link",
     "/get-kyc-status",
     "/get-kyc-link",
+    "/get-account-statement",
+    "/get-withdrawal-status",
     "/events",
 ];
 

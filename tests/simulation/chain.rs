@@ -4,16 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purser::verify::ChainTransfer;
+use purser::verify::{ChainList, ChainTransfer};
+use purser_actors::id::Wallet;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted,
+    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted, Transfer,
 };
 use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};
 use crate::fate::{Ask, Submit};
+use crate::withdrawals::{self, OUT, fate_of};
 use crate::world::{ORDERED_PANIC, World};
 
 #[derive(Default)]
@@ -78,6 +80,7 @@ impl SimChain {
         ChainTransfer {
             transaction: format!("0x{by}{:04}", number_of(authorization)),
             from: authorization.payer(),
+            to: paid_to(authorization),
             atomic: authorization.value().atomic(),
             at_ms,
         }
@@ -118,6 +121,15 @@ impl SimChain {
         if before != prepared.bytes {
             self.0
                 .object("sent.other_bytes", format!("payment {n} was sent as two transactions"));
+        }
+        if n >= OUT {
+            if !withdrawals::is_durable(&self.0, authorization, prepared) {
+                self.0.object(
+                    "sent.early",
+                    format!("transfer {n} was sent before its bytes were durable"),
+                );
+            }
+            return;
         }
         let id = self.0.notes.lock().ids.get(&n).copied();
         let shadow = self.0.shadow.lock();
@@ -180,7 +192,7 @@ impl SimChain {
             .0
             .plan
             .fates
-            .get(&n)
+            .get(&fate_of(n))
             .and_then(|f| f.submit.get(call))
             .filter(|_| !self.0.is_calm());
         let Some(fate) = fate else {
@@ -242,11 +254,24 @@ fn declined(reason: &str) -> Submitted {
 }
 
 impl Settlement for SimChain {
+    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            Ok(withdrawals::sign(&self.0, transfer))
+        })
+    }
+
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
         Box::pin(async move {
             let n = number_of(authorization);
             self.0.pass().await;
-            let asks = self.0.plan.fates.get(&n).map(|f| f.prepare.clone()).unwrap_or_default();
+            let asks = self
+                .0
+                .plan
+                .fates
+                .get(&fate_of(n))
+                .map(|f| f.prepare.clone())
+                .unwrap_or_default();
             self.ask(n, "prepare", &asks).await?;
             let mut ledger = self.0.chain.lock();
             ledger.prepared += 1;
@@ -268,7 +293,9 @@ impl Settlement for SimChain {
             self.0.pass().await;
             self.judge_sent(authorization, prepared);
             let n = number_of(authorization);
-            let _one = self.0.alone.enter(&self.0, "sent.at_once", u128::from(n));
+            // Withdrawals have a supervisor of their own, and so room of their own.
+            let call = if n >= OUT { "left.at_once" } else { "sent.at_once" };
+            let _one = self.0.alone.enter(&self.0, call, u128::from(n));
             let answer = self.submitted(authorization).await;
             if matches!(&answer, Ok(Submitted::Declined(_)))
                 || answer.as_ref().is_err_and(|e| e.kind == ErrorKind::Permanent)
@@ -286,7 +313,13 @@ impl Settlement for SimChain {
         Box::pin(async move {
             let n = number_of(authorization);
             self.0.pass().await;
-            let asks = self.0.plan.fates.get(&n).map(|f| f.lookup.clone()).unwrap_or_default();
+            let asks = self
+                .0
+                .plan
+                .fates
+                .get(&fate_of(n))
+                .map(|f| f.lookup.clone())
+                .unwrap_or_default();
             self.ask(n, "lookup", &asks).await?;
             Ok(match self.landed(n) {
                 Some(transaction) => Lookup::Landed { transaction },
@@ -300,9 +333,24 @@ impl Settlement for SimChain {
     }
 }
 
+/// Whom an authorization pays. The transactions of this Solana are an address, or a payment to us.
+fn paid_to(authorization: &Authorization) -> Wallet {
+    match authorization {
+        Authorization::Evm(evm) => Wallet::Evm(evm.to),
+        Authorization::Solana(solana) => Wallet::Solana(match solana.transaction.first_chunk() {
+            Some(to) if solana.transaction.len() == 32 => *to,
+            _ => [9; 32],
+        }),
+    }
+}
+
 /// Everything on the chains, for the proof of the books.
-pub(crate) fn transfers(world: &World) -> Vec<ChainTransfer> {
+pub(crate) fn transfers(world: &World) -> ChainList {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    ledger.transfers.values().cloned().collect()
+    let of = |range: std::ops::Range<u32>| ledger.transfers.range(range).map(|(_, t)| t.clone()).collect();
+    ChainList {
+        received: of(0..OUT),
+        left: of(OUT..u32::MAX),
+    }
 }

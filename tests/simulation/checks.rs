@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::FutureExt;
-use purser::verify::verify;
+use purser::verify::{ChainTransfer, verify};
 use purser_actors::account;
 use purser_actors::card::Card;
 use purser_actors::engine::Engine;
@@ -214,8 +214,10 @@ fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> 
 
 /// Every transfer on the chain has one product or one credit, and nothing else has either.
 fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
-    let landed = transfers(world);
-    let sum: i128 = landed.iter().map(|t| i128::from(t.atomic)).sum();
+    let chain = transfers(world);
+    crate::withdrawals::at_rest(world, &chain.left)?;
+    let sum = |transfers: &[ChainTransfer]| transfers.iter().map(|t| i128::from(t.atomic)).sum::<i128>();
+    let (landed, sum) = (&chain.received, sum(&chain.received) - sum(&chain.left));
     if sum != stock.treasury {
         return wrong(
             "money.received",
@@ -238,7 +240,7 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
         outcome(stock, &made, id, payment)?;
         *claims.entry(payment.transaction().unwrap_or_default()).or_default() += 1;
     }
-    for transfer in &landed {
+    for transfer in landed {
         let claims = claims.get(transfer.transaction.as_str()).copied().unwrap_or(0);
         if claims != 1 {
             let detail = format!("{} settled {claims} payments", transfer.transaction);

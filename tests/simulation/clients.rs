@@ -43,6 +43,10 @@ pub(crate) struct Notes {
     pub(crate) ids: BTreeMap<u32, PaymentId>,
     pub(crate) calls: Vec<Call>,
     pub(crate) freezes: Vec<Freeze>,
+    /// What the first answer to each withdrawal was, with the id if it was taken on.
+    pub(crate) withdrawn: BTreeMap<u32, (u16, String)>,
+    /// How often each withdrawal was asked for.
+    pub(crate) withdrawals_tried: BTreeMap<u32, u32>,
     pub(crate) closed: BTreeSet<CardId>,
     pub(crate) revealed: BTreeMap<CardId, usize>,
     pub(crate) signed_in: BTreeSet<u8>,

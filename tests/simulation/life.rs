@@ -153,6 +153,7 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
             request,
             patience_ms,
         } => clients.pay(payment, request, patience_ms),
+        Step::Withdraw { wallet, nth } => clients.withdraw(wallet, nth),
         Step::Read { wallet } => clients.read(wallet),
         Step::Watch { wallet } => stream.watch(wallet),
         Step::Stall { watcher, ms } => stream.stall(watcher, ms),

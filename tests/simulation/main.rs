@@ -28,4 +28,5 @@ mod shadow;
 mod shrink;
 mod store;
 mod watchers;
+mod withdrawals;
 mod world;

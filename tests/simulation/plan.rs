@@ -24,6 +24,11 @@ pub(crate) enum Step {
         request: u8,
         patience_ms: Option<u64>,
     },
+    /// A client withdraws from a wallet's balance; the same number is the same request under the same key.
+    Withdraw {
+        wallet: u8,
+        nth: u32,
+    },
     /// A client reads everything of a wallet.
     Read {
         wallet: u8,
@@ -195,6 +200,7 @@ impl Plan {
                 plan.steps.push(Step::Wait { ms });
             }
         }
+        crate::withdrawals::add(&mut plan);
         plan
     }
 }

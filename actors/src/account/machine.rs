@@ -3,7 +3,8 @@
 use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
-use super::{Account, Admission, Command, Deposit, Event, LinkGrant, OwnCaps, Rejection};
+use super::statement::{Change, line};
+use super::{Account, Admission, Command, Deposit, Event, LinkGrant, OwnCaps, Rejection, holds};
 use crate::id::{DepositId, EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Share, Work};
 use crate::kernel::entity::Move;
@@ -144,6 +145,10 @@ fn credit(
         done.completes(effect)
     };
     let decision = done.event(Event::Credited { amount, cause }).post(&booked, context);
+    let balance = account.balance.plus(amount).unwrap_or(account.balance);
+    let after = (balance, account.held, account.lines);
+    let credited = (Change::Credited, amount, cause.name());
+    let decision = line(decision, &account.wallet, credited, after, context);
     Ok(match cause {
         CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
         _ => decision,
@@ -165,6 +170,14 @@ fn import(
     let booked =
         Transaction::new(context.now, id).book(Place::Treasury(network), Place::Holder(*wallet), deposit.amount);
     let decision = born(this, wallet, Decision::answer(()), context);
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
+    let after = (
+        before.plus(deposit.amount).map_err(|_| Rejection::Overflow)?,
+        held,
+        lines,
+    );
+    let credited = (Change::Credited, deposit.amount, id.to_string());
+    let decision = line(decision, wallet, credited, after, context);
     Ok(decision
         .put_new(table::deposit(id), codec::encode(deposit))
         .event(Event::Credited {
@@ -272,6 +285,9 @@ impl Entity for Account {
             (Some(account), Command::Credit { effect, amount, cause }) => {
                 credit(account, effect, amount, cause, context)
             }
+            (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. })) => {
+                holds::decide(account, command, context)
+            }
             (
                 Some(Self {
                     frozen: Some(message), ..
@@ -322,6 +338,23 @@ impl Entity for Account {
             (Some(a), Event::Credited { amount, .. }) => Ok(Self {
                 balance: a.balance.plus(*amount).map_err(|_| broken())?,
                 total_deposits: a.total_deposits.plus(*amount).map_err(|_| broken())?,
+                lines: a.lines.saturating_add(1),
+                ..a
+            }),
+            (Some(a), Event::Held(amount, _)) => Ok(Self {
+                held: a.held.plus(*amount).map_err(|_| broken())?,
+                lines: a.lines.saturating_add(1),
+                ..a
+            }),
+            (Some(a), Event::Withdrawn(amount, _)) => Ok(Self {
+                balance: a.balance.minus(*amount).map_err(|_| broken())?,
+                held: a.held.minus(*amount).map_err(|_| broken())?,
+                lines: a.lines.saturating_add(1),
+                ..a
+            }),
+            (Some(a), Event::Released(amount, _)) => Ok(Self {
+                held: a.held.minus(*amount).map_err(|_| broken())?,
+                lines: a.lines.saturating_add(1),
                 ..a
             }),
             (Some(a), Event::Frozen(message)) => Ok(Self {
@@ -353,6 +386,9 @@ impl Entity for Account {
             Event::Frozen(_) => Some("frozen"),
             Event::Unfrozen => Some("unfrozen"),
             Event::CapsChanged(_) => Some("caps_changed"),
+            Event::Held(..) => Some("balance.held"),
+            Event::Withdrawn(..) => Some("balance.withdrawn"),
+            Event::Released(..) => Some("balance.released"),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::kernel::{Entity, Family, Kind};
 use crate::link::Link;
 use crate::payment::Payment;
 use crate::session::Session;
+use crate::withdrawal::Withdrawal;
 
 macro_rules! families {
     ($($field:ident: $entity:ty,)*) => {
@@ -56,4 +57,5 @@ families! {
     intl_orders: IntlOrder,
     identities: Identity,
     links: Link,
+    withdrawals: Withdrawal,
 }

@@ -3,6 +3,7 @@
 
 mod gift_cards;
 mod owner;
+mod withdraw;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -108,6 +109,8 @@ impl Worker for Desk {
                 }
                 Work::CheckIdentity(wallet) => self.check_identity(effect, *wallet).await,
                 Work::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
+                Work::Withdraw(id) => self.withdraw(effect, *id).await,
+                Work::EndHold { account, .. } => self.end_hold(effect, *account).await,
             }
         })
     }

@@ -6,7 +6,7 @@
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{CardId, DepositId, EffectId, PaymentId, PayoutId, RequestId, TopUpId, Wallet};
+use crate::id::{CardId, DepositId, EffectId, Network, PaymentId, PayoutId, RequestId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::{ErrorKind, PortError, Timestamp};
@@ -67,6 +67,19 @@ pub enum Work {
     CheckIdentity(Wallet),
     /// Have the card issuer open a holder's account.
     OpenIssuerAccount(Wallet),
+    /// Sign a withdrawal, send it, and follow it until the chain shows it or it can never land.
+    Withdraw(WithdrawalId),
+    /// End an account's hold.
+    EndHold {
+        /// Whose.
+        account: Wallet,
+        /// For what it was held.
+        withdrawal: WithdrawalId,
+        /// What was held.
+        amount: Usdc,
+        /// Where it was paid out; `None` gives it back.
+        paid: Option<Network>,
+    },
 }
 
 /// Why an account is credited.
@@ -110,7 +123,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 15] = [
+    pub const NAMES: [&str; 17] = [
         "settle",
         "watch",
         "issue_card",
@@ -126,6 +139,8 @@ impl Work {
         "shred",
         "check_identity",
         "open_issuer_account",
+        "withdraw",
+        "end_hold",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -146,6 +161,8 @@ impl Work {
             Self::ForgetCvv(_) => 12,
             Self::CheckIdentity(_) => 13,
             Self::OpenIssuerAccount(_) => 14,
+            Self::Withdraw(_) => 15,
+            Self::EndHold { .. } => 16,
         }
     }
 
@@ -160,10 +177,11 @@ impl Work {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
             Self::IssueCard(_) | Self::ExpireCard(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
-            Self::Credit { .. } | Self::FreeShare { .. } => Kind::Account,
+            Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } => Kind::Account,
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
             Self::CheckIdentity(_) => Kind::Identity,
             Self::OpenIssuerAccount(_) => Kind::Link,
+            Self::Withdraw(_) => Kind::Withdrawal,
         }
     }
 
@@ -180,6 +198,7 @@ impl Work {
             | Self::IntlOverdue(id)
             | Self::ExpireIntl(id)
             | Self::ForgetCvv(id) => id.to_string(),
+            Self::Withdraw(id) | Self::EndHold { withdrawal: id, .. } => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),
         }

@@ -30,6 +30,8 @@ pub enum Kind {
     Identity = 11,
     /// A holder's own account at the card issuer.
     Link = 14,
+    /// A withdrawal.
+    Withdrawal = 10,
 }
 
 impl Kind {
@@ -44,6 +46,7 @@ impl Kind {
             Self::IntlOrder => "intl_order",
             Self::Identity => "identity",
             Self::Link => "link",
+            Self::Withdrawal => "withdrawal",
         }
     }
 }
@@ -81,7 +84,8 @@ entity_id!(
     crate::id::SessionId,
     crate::id::PayoutId,
     crate::id::TopUpId,
-    crate::id::DestinationId
+    crate::id::DestinationId,
+    crate::id::WithdrawalId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

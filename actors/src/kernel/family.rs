@@ -4,6 +4,7 @@
 //! answered; behind one that died, the slot stays until a barrier has passed the commit queue. So loading a snapshot
 //! always reads the predecessor's last word.
 
+mod ground;
 mod guardian;
 
 use std::collections::HashMap;
@@ -21,49 +22,13 @@ use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+pub use self::ground::{Ground, Limits, StartEffects};
 use self::guardian::{Guardian, Ward};
 use crate::kernel::entity::{Entity, EntityId, Refusal};
+use crate::kernel::memo::Memo;
 use crate::kernel::shell::{Loaded, Message, Shell, Waiter};
-use crate::kernel::{Effect, origin, table};
+use crate::kernel::{origin, table};
 use crate::port::{Clock, Entropy};
-
-/// Starts effects that have become durable.
-pub trait StartEffects: Send + Sync {
-    /// Must not block; called on the committing thread.
-    fn start(&self, effect: Effect);
-}
-
-/// What every family is built from.
-#[derive(Clone)]
-pub struct Ground {
-    /// Where entities live.
-    pub store: Arc<dyn Store>,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Ids.
-    pub entropy: Arc<dyn Entropy>,
-    /// Where effects go.
-    pub effects: Arc<dyn StartEffects>,
-    /// Where activations run.
-    pub runtime: Handle,
-    /// Limits.
-    pub limits: Limits,
-}
-
-/// How long and how many.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Resident entities of one family, at most; above it the longest idle are passivated first.
-    pub resident_max: usize,
-    /// Idle time before passivation, in milliseconds.
-    pub passivate_after_ms: u64,
-    /// First pause before an actor that died is started again, in milliseconds; doubles each time.
-    pub restart_ms: u64,
-    /// Longest such pause, in milliseconds.
-    pub restart_max_ms: u64,
-    /// Failed loads before an entity is quarantined.
-    pub quarantine_after: u32,
-}
 
 enum Slot<E: Entity> {
     Active {
@@ -137,10 +102,30 @@ impl<E: Entity> Family<E> {
     /// # Errors
     /// A [`Refusal`]; nothing happened unless it is [`Refusal::Unknown`].
     pub async fn ask(&self, id: E::Id, command: E::Command) -> Result<E::Answer, Refusal<E::Rejection>> {
+        self.ask_recorded(id, command, None).await
+    }
+
+    /// As [`Family::ask`], and the answer is remembered by the same batch; a rejection by a batch of its own. A conflict
+    /// may mean that it was remembered before.
+    ///
+    /// # Errors
+    /// As [`Family::ask`].
+    pub async fn ask_recorded(
+        &self,
+        id: E::Id,
+        command: E::Command,
+        memo: Option<Memo<E>>,
+    ) -> Result<E::Answer, Refusal<E::Rejection>> {
         let (reply, answer) = oneshot::channel();
         let _open = self.core.open.hold();
         let origin = origin::current();
-        self.core.send(id, Message::Do { command, reply, origin });
+        let message = Message::Do {
+            command,
+            memo,
+            reply,
+            origin,
+        };
+        self.core.send(id, message);
         answer.await.unwrap_or(Err(Refusal::Unknown))
     }
 

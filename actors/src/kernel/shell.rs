@@ -19,10 +19,14 @@ use crate::id::RequestId;
 use crate::kernel::Decision;
 use crate::kernel::entity::{Entity, EntityId, Refusal, step};
 use crate::kernel::family::FamilyCore;
+use crate::kernel::memo::Memo;
 use crate::kernel::{Context, Effect, OutOfOrder, table};
 
+/// What a command came to.
+type Answer<E> = Result<<E as Entity>::Answer, Refusal<<E as Entity>::Rejection>>;
+
 /// Where a command's reply goes.
-pub type Reply<E> = oneshot::Sender<Result<<E as Entity>::Answer, Refusal<<E as Entity>::Rejection>>>;
+pub type Reply<E> = oneshot::Sender<Answer<E>>;
 
 /// Somebody who waits for the entity to come to something.
 pub struct Waiter<E: Entity> {
@@ -32,12 +36,17 @@ pub struct Waiter<E: Entity> {
     pub reply: oneshot::Sender<E::Outcome>,
 }
 
+/// Somebody who need wait no longer.
+type Satisfied<E> = (Waiter<E>, <E as Entity>::Outcome);
+
 /// What an entity's actor receives.
 pub enum Message<E: Entity> {
     /// Decide on this.
     Do {
         /// What is asked.
         command: E::Command,
+        /// Whether and how the answer is remembered.
+        memo: Option<Memo<E>>,
         /// Where the answer goes.
         reply: Reply<E>,
         /// The request behind it.
@@ -102,7 +111,12 @@ impl<E: Entity> Actor for Shell<E> {
             self.reload(resident).await?;
         }
         match message {
-            Message::Do { command, reply, origin } => self.decide(&myself, resident, command, reply, origin)?,
+            Message::Do {
+                command,
+                memo,
+                reply,
+                origin,
+            } => self.decide(&myself, resident, (command, memo), (reply, origin))?,
             Message::Wait(waiter) => self.wait(&myself, resident, waiter),
             Message::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
             Message::Passivate if planted::is(Bug::ActivationWithoutBarrier) && resident.waiters.is_empty() => {
@@ -183,9 +197,8 @@ impl<E: Entity> Shell<E> {
         &self,
         myself: &ActorRef<Message<E>>,
         resident: &mut Resident<E>,
-        command: E::Command,
-        reply: Reply<E>,
-        origin: RequestId,
+        (command, memo): (E::Command, Option<Memo<E>>),
+        (reply, origin): (Reply<E>, RequestId),
     ) -> Result<(), ActorProcessingErr> {
         if resident.state.is_none() && !E::SELF_BORN {
             drop(reply.send(Err(Refusal::Missing)));
@@ -193,7 +206,22 @@ impl<E: Entity> Shell<E> {
             return Ok(());
         }
         let context = Context::new(self.core.clock.now(), self.core.entropy.random());
+        let mut batch = Batch::default();
         match E::decide(resident.state.as_ref(), &self.id, command, &context) {
+            Err(rejection)
+                if memo
+                    .as_ref()
+                    .is_some_and(|memo| memo.write(Err(&rejection), &mut batch, &context)) =>
+            {
+                let refusal = Err(Refusal::Rejected(rejection));
+                self.enqueue(
+                    myself,
+                    resident,
+                    batch,
+                    (Vec::new(), Vec::new()),
+                    (reply, refusal, origin),
+                );
+            }
             Err(rejection) => self.after_durable(resident, move |durable| {
                 let refusal = if durable {
                     Refusal::Rejected(rejection)
@@ -202,32 +230,35 @@ impl<E: Entity> Shell<E> {
                 };
                 drop(reply.send(Err(refusal)));
             }),
-            Ok(decision) if decision.changes_nothing() => self.after_durable(resident, move |durable| {
-                drop(reply.send(if durable {
-                    Ok(decision.answer)
-                } else {
-                    Err(Refusal::Conflict)
-                }));
-            }),
+            Ok(decision) if decision.changes_nothing() && memo.is_none() => {
+                self.after_durable(resident, move |durable| {
+                    drop(reply.send(if durable {
+                        Ok(decision.answer)
+                    } else {
+                        Err(Refusal::Conflict)
+                    }));
+                });
+            }
             Ok(mut decision) => {
                 decision.effects.iter_mut().for_each(|effect| effect.origin = origin);
                 let (events, effects) = (decision.events.len(), decision.effects.len());
                 tracing::debug!(kind = E::KIND.name(), id = %self.id, request = %origin, events, effects, "decided");
-                self.commit(myself, resident, decision, &context, (reply, origin))?;
+                self.commit(myself, resident, (decision, memo), &context, (reply, origin))?;
             }
         }
         Ok(())
     }
 
+    /// Makes a decision the state in memory and enqueues it as one batch.
     fn commit(
         &self,
         myself: &ActorRef<Message<E>>,
         resident: &mut Resident<E>,
-        decision: Decision<E>,
+        (decision, memo): (Decision<E>, Option<Memo<E>>),
         context: &Context,
         (reply, origin): (Reply<E>, RequestId),
     ) -> Result<(), OutOfOrder> {
-        let (id, revision) = (self.id, resident.revision);
+        let revision = resident.revision;
         let mut batch = self.fold(resident, &decision.events, context)?;
         batch.conditions.extend(decision.conditions);
         batch.writes.extend(decision.writes);
@@ -243,28 +274,52 @@ impl<E: Entity> Shell<E> {
             });
             batch.events.push(opening.record.into_event());
         }
-        debug_assert!(distinct(&batch.writes), "a batch writes each row once");
-        batch.lane = Some(resident.lane.clone());
-
+        if let Some(memo) = memo {
+            memo.write(Ok((&decision.answer, resident.state.as_ref())), &mut batch, context);
+        }
         let outcome = resident
             .state
             .as_ref()
             .filter(|_| resident.revision > revision)
             .and_then(E::outcome);
-        let waiters = if outcome.is_some() {
-            std::mem::take(&mut resident.waiters)
-        } else {
-            Vec::new()
+        let waiters = match outcome {
+            Some(outcome) => std::mem::take(&mut resident.waiters)
+                .into_iter()
+                .map(|waiter| (waiter, outcome.clone()))
+                .collect(),
+            None => Vec::new(),
         };
-        let in_flight = resident.in_flight.clone();
-        in_flight.fetch_add(1, Ordering::AcqRel);
-        let (core, myself, answer, effects) = (self.core.clone(), myself.clone(), decision.answer, decision.effects);
+        let effects = decision.effects;
         let effects = if planted::is(Bug::EffectBeforeDurable) {
-            effects.into_iter().for_each(|e| core.effects.start(e));
+            effects.into_iter().for_each(|e| self.core.effects.start(e));
             Vec::new()
         } else {
             effects
         };
+        self.enqueue(
+            myself,
+            resident,
+            batch,
+            (effects, waiters),
+            (reply, Ok(decision.answer), origin),
+        );
+        Ok(())
+    }
+
+    /// Enqueues a batch; once it is durable, answers and starts what follows from it.
+    fn enqueue(
+        &self,
+        myself: &ActorRef<Message<E>>,
+        resident: &Resident<E>,
+        mut batch: Batch,
+        (effects, waiters): (Vec<Effect>, Vec<Satisfied<E>>),
+        (reply, answer, origin): (Reply<E>, Answer<E>, RequestId),
+    ) {
+        debug_assert!(distinct(&batch.writes), "a batch writes each row once");
+        batch.lane = Some(resident.lane.clone());
+        let in_flight = resident.in_flight.clone();
+        in_flight.fetch_add(1, Ordering::AcqRel);
+        let (id, core, myself) = (self.id, self.core.clone(), myself.clone());
         self.core.store.commit(
             batch,
             Box::new(move |done| {
@@ -272,21 +327,19 @@ impl<E: Entity> Shell<E> {
                 match done {
                     Ok(committed) => {
                         tracing::debug!(kind = E::KIND.name(), %id, request = %origin, seq = committed.seq, "durable");
-                        drop(reply.send(Ok(answer)));
-                        if let Some(outcome) = outcome {
-                            waiters.into_iter().for_each(|w| drop(w.reply.send(outcome.clone())));
-                        }
+                        drop(reply.send(answer));
+                        waiters.into_iter().for_each(|(w, outcome)| drop(w.reply.send(outcome)));
                         effects.into_iter().for_each(|e| core.effects.start(e));
                     }
                     Err(CommitError::Stopped) => drop(reply.send(Err(Refusal::Unknown))),
                     Err(_) => {
                         drop(reply.send(Err(Refusal::Conflict)));
+                        let waiters = waiters.into_iter().map(|(waiter, _)| waiter).collect();
                         drop(myself.cast(Message::Reload(waiters)));
                     }
                 }
             }),
         );
-        Ok(())
     }
 
     /// Applies the events to the state in memory and returns the batch that makes them durable.

@@ -2,48 +2,69 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DepositId, DestinationId, EffectId, SessionId, Wallet};
+use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, SessionId, Wallet};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
-/// Snapshots of entities.
-pub const ENTITY: u8 = b'e';
-/// Effects not yet done.
-pub const EFFECT: u8 = b'f';
-/// Effects not yet due, by when they are.
-pub const TIMER: u8 = b't';
-/// Wallets whose holder's identity is verified.
-pub const VERIFIED: u8 = b'k';
-/// Wallets whose holder has linked an account at the card issuer.
-pub const LINKED: u8 = b'c';
-/// Bank destinations that can be paid, by owner.
-pub const DESTINATION: u8 = b'b';
-/// Ledger transactions, in the order of time.
-pub const LEDGER: u8 = b'l';
-/// What an account owns, by kind and time.
-pub const OWNED: u8 = b'i';
-/// Sign-in nonces and challenges of payments already used, by expiry.
-pub const NONCE: u8 = b'n';
-/// Login-link codes not yet used.
-pub const LINK: u8 = b'g';
-/// Lowercased Solana addresses already taken.
-pub const USER: u8 = b'u';
-/// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
-pub const REVOKED: u8 = b'r';
-/// Transfers credited as unclaimed deposits: none of them settles a payment any more.
-pub const DEPOSIT: u8 = b'd';
-/// Sealed card numbers.
-pub const VAULT: u8 = b'v';
-/// CVVs that operators entered, each sealed under a key of its own.
-pub const CVV: u8 = b'w';
-/// International orders that an operator has still to decide, the oldest first.
-pub const QUEUE: u8 = b'q';
-/// What operators did, in the order of time.
-pub const AUDIT: u8 = b'a';
-/// Operators' tokens, by their hash.
-pub const OPERATOR: u8 = b'o';
-/// Facts about the store itself.
-pub const META: u8 = b'm';
+/// Gives each table its byte. The enum is what lets no two tables have the same one: its discriminants must differ.
+macro_rules! tables {
+    ($($(#[$says:meta])* $name:ident = $byte:literal,)*) => {
+        $($(#[$says])* pub const $name: u8 = Table::$name as u8;)*
+
+        #[repr(u8)]
+        #[expect(non_camel_case_types, clippy::upper_case_acronyms, reason = "the names of the constants")]
+        enum Table {
+            $($name = $byte,)*
+        }
+    };
+}
+
+tables! {
+    /// Snapshots of entities.
+    ENTITY = b'e',
+    /// Effects not yet done.
+    EFFECT = b'f',
+    /// Effects not yet due, by when they are.
+    TIMER = b't',
+    /// Wallets whose holder's identity is verified.
+    VERIFIED = b'k',
+    /// Wallets whose holder has linked an account at the card issuer.
+    LINKED = b'c',
+    /// Bank destinations that can be paid, by owner.
+    DESTINATION = b'b',
+    /// Ledger transactions, in the order of time.
+    LEDGER = b'l',
+    /// What an account owns, by kind and time.
+    OWNED = b'i',
+    /// Sign-in nonces and challenges of payments already used, by expiry.
+    NONCE = b'n',
+    /// Login-link codes not yet used.
+    LINK = b'g',
+    /// Lowercased Solana addresses already taken.
+    USER = b'u',
+    /// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
+    REVOKED = b'r',
+    /// Transfers credited as unclaimed deposits: none of them settles a payment any more.
+    DEPOSIT = b'd',
+    /// Sealed card numbers.
+    VAULT = b'v',
+    /// CVVs that operators entered, each sealed under a key of its own.
+    CVV = b'w',
+    /// International orders that an operator has still to decide, the oldest first.
+    QUEUE = b'q',
+    /// What operators did, in the order of time.
+    AUDIT = b'a',
+    /// Operators' tokens, by their hash.
+    OPERATOR = b'o',
+    /// Remembered answers, by account and idempotency key.
+    MEMO = b'y',
+    /// The ends of remembered answers, by expiry.
+    MEMO_END = b'x',
+    /// Lines of accounts' statements.
+    ENTRY = b's',
+    /// Facts about the store itself.
+    META = b'm',
+}
 
 fn key(parts: &[&[u8]]) -> RowKey {
     parts.concat().into_boxed_slice()
@@ -149,6 +170,31 @@ pub fn audit(at: Timestamp, id: u128) -> RowKey {
 /// An operator's token.
 pub fn operator(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[OPERATOR], token_hash])
+}
+
+/// The answer that an account's idempotency key, by its digest, was given.
+pub fn memo(owner: &Wallet, key_digest: u128) -> RowKey {
+    key(&[&[MEMO], &owner.digest().to_be_bytes(), &key_digest.to_be_bytes()])
+}
+
+/// When that answer is forgotten, in seconds. Behind the expiry it is as [`memo`].
+pub fn memo_end(expires_s: u64, owner: &Wallet, key_digest: u128) -> RowKey {
+    key(&[&[MEMO_END], &expires_s.to_be_bytes(), &memo(owner, key_digest)[1..]])
+}
+
+/// The row whose end this key of [`MEMO_END`] is.
+pub(crate) fn memo_of_end(end: &[u8]) -> Option<RowKey> {
+    Some(key(&[&[MEMO], end.get(9..)?]))
+}
+
+/// Prefix of a wallet's statement.
+pub fn entries(owner: &Wallet) -> RowKey {
+    key(&[&[ENTRY], &owner.digest().to_be_bytes()])
+}
+
+/// A line of it.
+pub fn entry(owner: &Wallet, id: EntryId) -> RowKey {
+    key(&[&entries(owner), &id.0.to_be_bytes()])
 }
 
 /// A fact about the store.

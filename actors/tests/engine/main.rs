@@ -17,5 +17,7 @@ mod intl_orders;
 mod operating;
 mod paid_call;
 mod people;
+mod remembered;
 mod shells;
 mod timers;
+mod withdrawals;

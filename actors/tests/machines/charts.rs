@@ -14,12 +14,13 @@ use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment};
 use purser_actors::product::Product;
 use purser_actors::session::{self, Amr, Revoked, Session};
+use purser_actors::withdrawal::{self, Withdrawal};
 
 use crate::intl_orders::{self, orders};
 use crate::people::{identities, identity_commands, identity_events, link_commands, link_events, links};
 use crate::sample::{
-    CARD, NOW, PAYMENT, SHARE, WALLET, accounts, at, cards, claim, decline, details, fold, payments, prepared, status,
-    transaction,
+    CARD, NOW, PAYMENT, SHARE, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details, fold, outgoing,
+    payments, prepared, status, transaction, withdrawals,
 };
 
 type Moves = BTreeSet<(&'static str, &'static str)>;
@@ -101,6 +102,24 @@ fn account_events() -> Vec<account::Event> {
         Event::Frozen("call us".into()),
         Event::Unfrozen,
         Event::CapsChanged(account::OwnCaps::default()),
+        Event::Held(Usdc::from_atomic(1), WITHDRAWAL),
+        Event::Withdrawn(Usdc::from_atomic(1), WITHDRAWAL),
+        Event::Released(Usdc::from_atomic(1), WITHDRAWAL),
+    ]
+}
+
+fn withdrawal_events() -> Vec<withdrawal::Event> {
+    use withdrawal::Event;
+    vec![
+        Event::Asked {
+            owner: WALLET,
+            to: WALLET,
+            amount: Usdc::from_atomic(1),
+            at: NOW,
+        },
+        Event::Signed(Box::new(outgoing()), NOW),
+        Event::Landed(transaction(), NOW),
+        Event::Failed("expired".into(), NOW),
     ]
 }
 
@@ -141,6 +160,10 @@ fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
     assert_eq!(
         accepted::<Account>(&WALLET, accounts(), &account_events()),
         listed::<Account>()
+    );
+    assert_eq!(
+        accepted::<Withdrawal>(&WITHDRAWAL, withdrawals(), &withdrawal_events()),
+        listed::<Withdrawal>()
     );
     assert_eq!(
         accepted::<Session>(&SessionId(1), sessions(), &session_events()),
@@ -210,6 +233,17 @@ fn every_listed_move_is_reached_by_a_command() {
     let identity = commanded(&WALLET, identities(), identity_commands());
     assert_eq!(identity, listed::<Identity>());
     assert_eq!(commanded(&WALLET, links(), link_commands()), listed::<Link>());
+
+    let mut moves = Moves::from([("-", "pending")]);
+    for state in withdrawals() {
+        for (_, command) in crate::withdrawals::commands() {
+            if let Ok(decision) = Withdrawal::decide(Some(&state), &WITHDRAWAL, command, &at(NOW)) {
+                let after: Withdrawal = fold(Some(state.clone()), &WITHDRAWAL, decision.events());
+                moves.insert((state.status(), after.status()));
+            }
+        }
+    }
+    assert_eq!(moves, listed::<Withdrawal>());
 }
 
 /// The moves that commands bring about.
@@ -239,7 +273,8 @@ fn views_of_every_state_are_json_with_the_states_name() {
     fn shown<E: Entity>(id: &E::Id, states: Vec<E>) {
         for state in states {
             let json: serde_json::Value = serde_json::from_str(&state.view(id).to_json()).unwrap();
-            assert_eq!(json["status"], state.status());
+            let shown = json.get("status").or_else(|| json.get("state"));
+            assert_eq!(shown.unwrap(), state.status());
         }
     }
     shown(&PAYMENT, payments());
@@ -249,4 +284,5 @@ fn views_of_every_state_are_json_with_the_states_name() {
     shown(&SessionId(1), sessions());
     shown(&WALLET, identities());
     shown(&WALLET, links());
+    shown(&WITHDRAWAL, withdrawals());
 }

@@ -13,3 +13,4 @@ mod payments;
 mod people;
 mod sample;
 mod sessions;
+mod withdrawals;

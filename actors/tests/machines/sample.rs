@@ -2,7 +2,7 @@
 
 use purser_actors::account::{Account, Admission};
 use purser_actors::card::{Card, Details};
-use purser_actors::id::{CardId, EffectId, PaymentId, SessionId, Wallet};
+use purser_actors::id::{CardId, EffectId, PaymentId, SessionId, Wallet, WithdrawalId};
 use purser_actors::kernel::effect::Share;
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
@@ -10,10 +10,12 @@ use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{Claim, Found, NewSession, Payment, Status};
 use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp};
 use purser_actors::product::{Cap, Line, Product, Purchase};
+use purser_actors::withdrawal::{Outgoing, Withdrawal};
 
 pub(crate) const WALLET: Wallet = Wallet::Evm([1; 20]);
 pub(crate) const PAYMENT: PaymentId = PaymentId(11);
 pub(crate) const CARD: CardId = CardId(12);
+pub(crate) const WITHDRAWAL: WithdrawalId = WithdrawalId(15);
 pub(crate) const EFFECT: EffectId = EffectId(13);
 pub(crate) const DAY: u32 = 20_000;
 pub(crate) const DAY_MS: u64 = 86_400_000;
@@ -170,6 +172,36 @@ pub(crate) fn cards() -> Vec<Card> {
         card(Status::Failed { reason: "no".into() }),
         card(Status::Closed(details())),
         card(Status::Expired(details())),
+    ]
+}
+
+pub(crate) fn outgoing() -> Outgoing {
+    Outgoing {
+        authorization: authorization(),
+        prepared: prepared(),
+    }
+}
+
+/// A withdrawal in every state.
+pub(crate) fn withdrawals() -> Vec<Withdrawal> {
+    use purser_actors::withdrawal::Status;
+    let withdrawal = |status| Withdrawal {
+        owner: WALLET,
+        to: WALLET,
+        amount: Usdc::from_atomic(5_000_000),
+        created_at: NOW,
+        updated_at: NOW,
+        status,
+    };
+    vec![
+        withdrawal(Status::Pending),
+        withdrawal(Status::Sent(Box::new(outgoing()))),
+        withdrawal(Status::Complete {
+            transaction: transaction(),
+        }),
+        withdrawal(Status::Failed {
+            reason: "expired".into(),
+        }),
     ]
 }
 

@@ -5,10 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::id::EffectId;
+use purser_actors::id::{EffectId, Wallet};
+use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, CardIssuer, Decline, ErrorKind, Issuance, IssueCard, IssuedCard, Lookup, PortError,
-    Prepared, Settlement, Shredder, Submitted,
+    Authorization, BoxFuture, CardIssuer, Decline, ErrorKind, EvmAuthorization, Issuance, IssueCard, IssuedCard,
+    Lookup, PortError, Prepared, Settlement, Shredder, Submitted, Transfer,
 };
 use tokio::sync::Semaphore;
 
@@ -119,7 +120,32 @@ impl Chain {
     }
 }
 
+/// The wallet that the service pays out of.
+const TREASURY: [u8; 20] = [9; 20];
+
+/// A transfer out of the treasury, as this chain signs it: the same key is always the same transfer.
+pub(crate) fn outgoing(key: u128, to: Wallet, amount: Usdc) -> Authorization {
+    let mut nonce = [0; 32];
+    nonce[..16].copy_from_slice(&key.to_be_bytes());
+    let Wallet::Evm(to) = to else {
+        panic!("this chain knows Base only")
+    };
+    Authorization::Evm(EvmAuthorization {
+        from: TREASURY,
+        to,
+        value: amount,
+        valid_after: 0,
+        valid_before: u64::MAX,
+        nonce,
+        signature: [1; 65],
+    })
+}
+
 impl Settlement for Chain {
+    fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        Box::pin(async move { Ok(outgoing(transfer.key, transfer.to, transfer.amount)) })
+    }
+
     fn prepare<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Prepared, PortError>> {
         let key = authorization.claim_key();
         let unreachable = match self.fates.lock().get_mut(&key) {

@@ -1,0 +1,97 @@
+//! What is reserved of a balance while a withdrawal is on its way.
+
+use super::statement::{Change, line};
+use super::{Account, Command, Event, Rejection};
+use crate::id::{EffectId, Network, Wallet, WithdrawalId};
+use crate::kernel::effect::Work;
+use crate::kernel::{Context, Decision, Kind, table};
+use crate::ledger::{Place, Transaction};
+use crate::money::Usdc;
+use crate::withdrawal::Withdrawal;
+
+/// Takes a withdrawal on, or ends its hold.
+pub(super) fn decide(account: &Account, command: Command, context: &Context) -> Result<Decision<Account>, Rejection> {
+    match command {
+        Command::Withdraw { id, to, amount } => withdraw(account, id, to, amount, context),
+        Command::EndHold {
+            effect,
+            withdrawal,
+            amount,
+            paid,
+        } => end_hold(account, effect, (withdrawal, amount), paid, context),
+        _ => Err(Rejection::Nothing),
+    }
+}
+
+/// Holds the amount and opens the withdrawal, in one batch: two at once never share a cent.
+fn withdraw(
+    account: &Account,
+    id: WithdrawalId,
+    to: Wallet,
+    amount: Usdc,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    if let Some(message) = account.frozen.clone() {
+        return Err(Rejection::Frozen { message });
+    }
+    let available = account.available();
+    if amount == Usdc::ZERO || amount > available {
+        return Err(Rejection::Insufficient { available });
+    }
+    let owner = account.wallet;
+    let held = account.held.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let opening = Withdrawal::ask(id, owner, to, amount, context).map_err(|_| Rejection::Nothing)?;
+    let booked = Transaction::new(context.now, id).book(Place::Holder(owner), Place::Held(owner), amount);
+    let decision = Decision::answer(())
+        .event(Event::Held(amount, id))
+        .open(opening)
+        .put(
+            table::owned_one(&owner, Kind::Withdrawal, context.now, id.0),
+            Vec::new(),
+        )
+        .post(&booked, context)
+        .then(Work::Withdraw(id), context);
+    let noted = (Change::Held, amount, id.to_string());
+    Ok(line(
+        decision,
+        &owner,
+        noted,
+        (account.balance, held, account.lines),
+        context,
+    ))
+}
+
+/// Ends a hold: the amount has left by a chain, or is the holder's to use again.
+fn end_hold(
+    account: &Account,
+    effect: EffectId,
+    (id, amount): (WithdrawalId, Usdc),
+    paid: Option<Network>,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let owner = account.wallet;
+    let held = account.held.minus(amount).map_err(|_| Rejection::Overflow)?;
+    let (event, change, balance, goes_to) = match paid {
+        Some(network) => {
+            let balance = account.balance.minus(amount).map_err(|_| Rejection::Overflow)?;
+            let event = Event::Withdrawn(amount, id);
+            (event, Change::Withdrawn, balance, Place::Treasury(network))
+        }
+        None => {
+            let event = Event::Released(amount, id);
+            (event, Change::Released, account.balance, Place::Holder(owner))
+        }
+    };
+    let booked = Transaction::new(context.now, id).book(Place::Held(owner), goes_to, amount);
+    let decision = Decision::answer(())
+        .completes(effect)
+        .event(event)
+        .post(&booked, context);
+    Ok(line(
+        decision,
+        &owner,
+        (change, amount, id.to_string()),
+        (balance, held, account.lines),
+        context,
+    ))
+}

@@ -1,0 +1,91 @@
+//! The account's statement: what changed its balance, one row each, written by the batch that changed it.
+
+use purser_storage::codec::{self, Stored};
+
+use super::Account;
+use crate::id::EntryId;
+use crate::kernel::{Context, Decision, View, table};
+use crate::money::Usdc;
+use crate::port::Timestamp;
+
+/// What happened to the balance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Change {
+    /// Money came in.
+    Credited,
+    /// Part of the balance was reserved.
+    Held,
+    /// A reserved part was paid out.
+    Withdrawn,
+    /// A reserved part is free again.
+    Released,
+}
+
+impl Change {
+    /// As in answers and events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Credited => "credited",
+            Self::Held => "held",
+            Self::Withdrawn => "withdrawn",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// One line of the statement.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Entry {
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    pub change: Change,
+    /// How much.
+    pub amount: Usdc,
+    /// The id of what caused it: a payment, a card, a deposit, a withdrawal.
+    pub cause: String,
+    /// The balance after it.
+    pub balance: Usdc,
+    /// Of that, what was held.
+    pub held: Usdc,
+}
+
+impl Stored for Entry {
+    const SCHEMA: u16 = 44;
+}
+
+impl Entry {
+    /// How it looks to the holder.
+    pub fn view(&self, id: &EntryId) -> View {
+        let available = self.balance.minus(self.held).unwrap_or(Usdc::ZERO);
+        View::new()
+            .text("entry_id", id)
+            .text("type", self.change.name())
+            .number("amount", self.amount.decimal())
+            .text("cause", &self.cause)
+            .number("balance", self.balance.decimal())
+            .number("available", available.decimal())
+            .number("held", self.held.decimal())
+            .time("created_at", self.at)
+    }
+}
+
+/// Adds the line of this number, with the balance and what is held once the decision is durable.
+pub(super) fn line(
+    decision: Decision<Account>,
+    wallet: &crate::id::Wallet,
+    (change, amount, cause): (Change, Usdc, String),
+    (balance, held, number): (Usdc, Usdc, u64),
+    context: &Context,
+) -> Decision<Account> {
+    let entry = Entry {
+        at: context.now,
+        change,
+        amount,
+        cause,
+        balance,
+        held,
+    };
+    let id = EntryId::nth(number, context.id());
+    decision.put_new(table::entry(wallet, id), codec::encode(&entry))
+}

@@ -1,0 +1,101 @@
+//! What a holder may do with the balance: withdraw it, and read what became of it.
+
+use purser_storage::{StoreError, codec};
+
+use super::{Denied, Engine};
+use crate::account::{self, Account, Entry};
+use crate::id::{EntryId, Wallet, WithdrawalId};
+use crate::kernel::family::LoadError;
+use crate::kernel::{Kind, Memo, table};
+use crate::money::Usdc;
+use crate::withdrawal::Withdrawal;
+
+impl Engine {
+    /// Sends part of a balance away. It is held, and on its way from then on.
+    ///
+    /// # Errors
+    /// The account's rejection; [`Denied::Used`] when an earlier use of the memo's key was executed.
+    pub async fn withdraw(
+        &self,
+        from: Wallet,
+        (id, to, amount): (WithdrawalId, Wallet, Usdc),
+        memo: Option<Memo<Account>>,
+    ) -> Result<(), Denied<account::Rejection>> {
+        let command = account::Command::Withdraw { id, to, amount };
+        self.ask_once(&self.0.families.accounts, from, command, memo).await
+    }
+
+    /// A withdrawal.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn withdrawal(&self, id: &WithdrawalId) -> Result<Option<Withdrawal>, LoadError> {
+        Ok(self
+            .0
+            .families
+            .withdrawals
+            .read(id)
+            .await?
+            .map(|(withdrawal, _)| withdrawal))
+    }
+
+    /// A wallet's withdrawals, oldest first, after the given one, at most `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn withdrawals_of(
+        &self,
+        owner: &Wallet,
+        after: Option<WithdrawalId>,
+        limit: usize,
+    ) -> Result<(Vec<(WithdrawalId, Withdrawal)>, bool), LoadError> {
+        let start = match after {
+            None => None,
+            Some(id) => {
+                let known = self.withdrawal(&id).await?.filter(|w| w.owner == *owner);
+                known.map(|w| table::owned_one(owner, Kind::Withdrawal, w.created_at, id.0))
+            }
+        };
+        let prefix = table::owned(owner, Kind::Withdrawal);
+        let rows = self.0.store.scan(&prefix, start.as_deref(), limit + 1).await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some(id) = key.last_chunk().map(|b| WithdrawalId(u128::from_be_bytes(*b))) else {
+                continue;
+            };
+            found.extend(self.withdrawal(&id).await?.map(|withdrawal| (id, withdrawal)));
+        }
+        Ok((found, more))
+    }
+
+    /// A wallet's statement, oldest line first, after the given one, at most `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails or a line is damaged.
+    pub async fn statement(
+        &self,
+        owner: &Wallet,
+        after: Option<EntryId>,
+        limit: usize,
+    ) -> Result<(Vec<(EntryId, Entry)>, bool), StoreError> {
+        let start = after.map(|id| table::entry(owner, id));
+        let rows = self
+            .0
+            .store
+            .scan(&table::entries(owner), start.as_deref(), limit + 1)
+            .await?;
+        let more = rows.len() > limit;
+        let read = |key: &[u8], value: &[u8]| {
+            let id = key.last_chunk().map_or(0, |b| u128::from_be_bytes(*b));
+            let entry = codec::decode(value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+            Ok((EntryId(id), entry))
+        };
+        let lines: Result<Vec<_>, StoreError> = rows
+            .iter()
+            .take(limit)
+            .map(|(key, row)| read(key, &row.value))
+            .collect();
+        Ok((lines?, more))
+    }
+}

@@ -1,0 +1,138 @@
+//! Idempotency keys: a command under a key is executed once, and its answer is the answer to every later use.
+//!
+//! Who is running is known in memory only. That is enough: a command whose process died has either left its record with
+//! its batch, or has not happened.
+
+use dashmap::DashMap;
+use purser_storage::{StoreError, codec};
+use sha2::{Digest, Sha256};
+
+use super::{Denied, Engine, RACES};
+use crate::id::Wallet;
+use crate::kernel::memo::{Kept, Place, Remembered};
+use crate::kernel::{Entity, Family, Memo, Refusal, table};
+
+/// The keys whose commands are under way, with the digest of what each was used with.
+pub(super) type Running = DashMap<(u128, u128), [u8; 32]>;
+
+/// What became of a key so far.
+#[derive(Debug)]
+pub enum Once {
+    /// It is new: go on, and hold this until the command is answered.
+    New(Turn),
+    /// It was used for this before; this was the answer.
+    Known(Kept),
+    /// Its command is under way.
+    Running,
+    /// It was used for something else.
+    Reused,
+}
+
+/// The right to use a key; the next may come when this is dropped.
+pub struct Turn {
+    engine: Engine,
+    place: Place,
+}
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Turn").field(&self.place).finish()
+    }
+}
+
+impl Turn {
+    /// Where the command's answer is to be remembered.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let Place { wallet, key, .. } = &self.place;
+        self.engine.0.running.remove(&(wallet.digest(), *key));
+    }
+}
+
+impl Engine {
+    /// Asks an entity for something whose answer is remembered if there is a memo. Conflicts of another's making are
+    /// asked again.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when the key's answer came to be in between: ask [`Engine::once`] again.
+    pub(super) async fn ask_once<E: Entity>(
+        &self,
+        family: &Family<E>,
+        id: E::Id,
+        command: E::Command,
+        memo: Option<Memo<E>>,
+    ) -> Result<E::Answer, Denied<E::Rejection>>
+    where
+        E::Command: Clone,
+    {
+        for _ in 0..RACES {
+            match family.ask_recorded(id, command.clone(), memo.clone()).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+            if let Some(memo) = &memo
+                && self
+                    .is_remembered(memo.place())
+                    .await
+                    .map_err(|_| Denied::Unavailable)?
+            {
+                return Err(Denied::Used);
+            }
+        }
+        Err(Denied::Unavailable)
+    }
+
+    async fn is_remembered(&self, place: &Place) -> Result<bool, StoreError> {
+        let Some(row) = self.0.store.read(&table::memo(&place.wallet, place.key)).await? else {
+            return Ok(false);
+        };
+        let known: Remembered = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+        Ok(place.replaces != Some(known.expires_s))
+    }
+
+    /// Takes an account's idempotency key for a command with this fingerprint, a digest of its route and body.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn once(&self, wallet: Wallet, key: &str, fingerprint: [u8; 32]) -> Result<Once, StoreError> {
+        use dashmap::mapref::entry::Entry;
+        let digest = Sha256::digest(key);
+        let key = digest
+            .first_chunk()
+            .map_or(0, |half: &[u8; 16]| u128::from_be_bytes(*half));
+        let mut turn = match self.0.running.entry((wallet.digest(), key)) {
+            Entry::Occupied(running) if *running.get() == fingerprint => return Ok(Once::Running),
+            Entry::Occupied(_) => return Ok(Once::Reused),
+            Entry::Vacant(vacant) => {
+                vacant.insert(fingerprint);
+                Turn {
+                    engine: self.clone(),
+                    place: Place {
+                        wallet,
+                        key,
+                        fingerprint,
+                        replaces: None,
+                    },
+                }
+            }
+        };
+        let Some(row) = self.0.store.read(&table::memo(&wallet, key)).await? else {
+            return Ok(Once::New(turn));
+        };
+        let known: Remembered = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+        if known.expires_s <= self.0.clock.now().seconds() {
+            turn.place.replaces = Some(known.expires_s);
+            return Ok(Once::New(turn));
+        }
+        Ok(if known.fingerprint == fingerprint {
+            Once::Known(known.kept)
+        } else {
+            Once::Reused
+        })
+    }
+}

@@ -1,0 +1,106 @@
+//! A withdrawal's way to the chain.
+
+use super::{Desk, Done, tell, unreadable};
+use crate::account;
+use crate::id::{Wallet, WithdrawalId};
+use crate::kernel::effect::Work;
+use crate::kernel::{Effect, Failure};
+use crate::port::{Lookup, PortError, Submitted, Transfer};
+use crate::withdrawal::{self, Outgoing, Withdrawal};
+
+impl Desk {
+    /// Sign, make durable, send, and send the same again until the chain shows it or proves that it never will.
+    pub(super) async fn withdraw(&self, effect: &Effect, id: WithdrawalId) -> Done {
+        let read = self.families.withdrawals.read(&id).await.map_err(unreadable)?;
+        let Some((asked, _)) = read else {
+            return Err(Failure::temporary("the withdrawal is not there"));
+        };
+        let fail = |reason: &str| withdrawal::Command::Fail {
+            effect: effect.id,
+            reason: reason.into(),
+        };
+        let outgoing = match &asked.status {
+            withdrawal::Status::Sent(outgoing) => (**outgoing).clone(),
+            withdrawal::Status::Pending => match self.sign(id, &asked).await {
+                Ok(outgoing) => {
+                    tell(
+                        &self.families.withdrawals,
+                        id,
+                        withdrawal::Command::Signed(outgoing.clone()),
+                    )
+                    .await?;
+                    outgoing
+                }
+                Err(error) if self.gives_up(effect, &error) => {
+                    tracing::warn!(withdrawal = %id, %error, "a withdrawal could not be signed and is given back");
+                    return tell(&self.families.withdrawals, id, fail("not_sent")).await;
+                }
+                Err(error) => return Err(error.into()),
+            },
+            // The effect is deleted by the batch that ends it: this is an echo of it.
+            _ => return Ok(()),
+        };
+        let submitted = self.settlement.submit(&outgoing.authorization, &outgoing.prepared);
+        let declined = match self.in_time(submitted, "submit").await {
+            Ok(Submitted::Settled { transaction }) => return self.landed(effect, id, transaction).await,
+            Ok(Submitted::Declined(decline)) => Some(decline),
+            Err(_) => None,
+        };
+        // Neither a refusal nor silence proves anything: the chain is read.
+        let every_ms = self.settings.watch_every_ms;
+        match self
+            .in_time(self.settlement.lookup(&outgoing.authorization), "lookup")
+            .await
+        {
+            Ok(Lookup::Landed { transaction }) => self.landed(effect, id, transaction).await,
+            Ok(Lookup::Impossible) => {
+                let reason = declined.map_or_else(|| "expired".into(), |decline| decline.reason);
+                tell(&self.families.withdrawals, id, fail(&reason)).await
+            }
+            Ok(Lookup::Pending) => Err(Failure::not_yet(every_ms)),
+            Err(error) => Err(Failure::from(error).every_ms(every_ms)),
+        }
+    }
+
+    /// Tells the account that what was held for a withdrawal has left, or is free again.
+    pub(super) async fn end_hold(&self, effect: &Effect, account: Wallet) -> Done {
+        let Work::EndHold {
+            withdrawal,
+            amount,
+            paid,
+            ..
+        } = effect.work
+        else {
+            return Ok(());
+        };
+        let command = account::Command::EndHold {
+            effect: effect.id,
+            withdrawal,
+            amount,
+            paid,
+        };
+        tell(&self.families.accounts, account, command).await
+    }
+
+    async fn landed(&self, effect: &Effect, id: WithdrawalId, transaction: String) -> Done {
+        let command = withdrawal::Command::Landed {
+            effect: effect.id,
+            transaction,
+        };
+        tell(&self.families.withdrawals, id, command).await
+    }
+
+    async fn sign(&self, id: WithdrawalId, asked: &Withdrawal) -> Result<Outgoing, PortError> {
+        let transfer = Transfer {
+            key: id.0,
+            to: asked.to,
+            amount: asked.amount,
+        };
+        let authorization = self.in_time(self.settlement.sign(&transfer), "sign").await?;
+        let prepared = self.in_time(self.settlement.prepare(&authorization), "prepare").await?;
+        Ok(Outgoing {
+            authorization,
+            prepared,
+        })
+    }
+}

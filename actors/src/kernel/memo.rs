@@ -1,0 +1,142 @@
+//! Answers that are remembered: the record of an idempotency key, written by the batch of the command that it names.
+//!
+//! The row and the write are one batch, so there is never one without the other; the condition that the row is new makes
+//! a second command under the same key impossible, whoever died in between. No state machine knows of it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use purser_storage::codec::{self, Stored};
+use purser_storage::{Batch, Condition, Write};
+
+use crate::id::Wallet;
+use crate::kernel::{Context, Entity, table};
+
+/// How long an answer is remembered, in seconds.
+pub const LIFE_S: u64 = 24 * 3600;
+
+/// What is kept of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Kept {
+    /// The answer itself.
+    Answer {
+        /// HTTP status.
+        status: u16,
+        /// JSON text; of a refusal, its fields.
+        body: String,
+    },
+    /// The answer was not known when the command was decided: it is what has become of this entity.
+    Follow {
+        /// [`crate::kernel::Kind`] as stored.
+        kind: u8,
+        /// As in its row's key.
+        id: Vec<u8>,
+    },
+}
+
+/// A remembered answer.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Remembered {
+    /// Digest of the route and the body that the key was first used with.
+    pub fingerprint: [u8; 32],
+    /// Forgotten from this second on.
+    pub expires_s: u64,
+    /// What was answered.
+    pub kept: Kept,
+}
+
+impl Stored for Remembered {
+    const SCHEMA: u16 = 6;
+}
+
+/// A key's place: whose it is, what it was used with, and what stood there before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The account that the key belongs to.
+    pub wallet: Wallet,
+    /// Digest of the key's text.
+    pub key: u128,
+    /// Digest of the route and the body.
+    pub fingerprint: [u8; 32],
+    /// When the last use of the key expired, if its row is still there.
+    pub replaces: Option<u64>,
+}
+
+/// What a command came to: the answer with the state that follows from it, or the rejection.
+pub type Told<'a, E> = Result<(&'a <E as Entity>::Answer, Option<&'a E>), &'a <E as Entity>::Rejection>;
+
+type Render<E> = dyn Fn(Told<'_, E>) -> Option<Kept> + Send + Sync;
+
+/// Remembers the answer to one command.
+pub struct Memo<E: Entity> {
+    place: Place,
+    render: Arc<Render<E>>,
+}
+
+impl<E: Entity> Clone for Memo<E> {
+    fn clone(&self) -> Self {
+        Self {
+            place: self.place.clone(),
+            render: self.render.clone(),
+        }
+    }
+}
+
+impl<E: Entity> fmt::Debug for Memo<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Memo")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<E: Entity> Memo<E> {
+    /// `render` writes what is kept; `None` is for what is not to be remembered, such as a frozen account's refusal.
+    pub fn new(place: Place, render: impl Fn(Told<'_, E>) -> Option<Kept> + Send + Sync + 'static) -> Self {
+        Self {
+            place,
+            render: Arc::new(render),
+        }
+    }
+
+    /// Where the answer is remembered.
+    pub const fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// Adds the record to the command's batch. `false` when there is nothing to be remembered.
+    pub(crate) fn write(&self, told: Told<'_, E>, batch: &mut Batch, context: &Context) -> bool {
+        let Some(kept) = (self.render)(told) else { return false };
+        let Place {
+            wallet,
+            key,
+            fingerprint,
+            replaces,
+        } = &self.place;
+        let expires_s = context.now.seconds().saturating_add(LIFE_S);
+        let row = table::memo(wallet, *key);
+        let end = |expires_s| table::memo_end(expires_s, wallet, *key);
+        match *replaces {
+            None => batch.conditions.push(Condition::Absent(row.clone())),
+            Some(expired) => {
+                batch.conditions.push(Condition::Present(end(expired)));
+                if expired != expires_s {
+                    batch.writes.push(Write::Delete { key: end(expired) });
+                }
+            }
+        }
+        let remembered = Remembered {
+            fingerprint: *fingerprint,
+            expires_s,
+            kept,
+        };
+        let put = |key, value| Write::Put {
+            key,
+            revision: 0,
+            value,
+        };
+        batch.writes.push(put(row, codec::encode(&remembered)));
+        batch.writes.push(put(end(expires_s), Vec::new()));
+        true
+    }
+}

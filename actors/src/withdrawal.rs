@@ -1,0 +1,281 @@
+//! A withdrawal: part of a holder's balance, sent out of the treasury to a wallet.
+//!
+//! ```text
+//! pending --signed and durable--> sent --chain shows it--> COMPLETE
+//!    `--could not be signed--.      `--it can never land--> FAILED, the hold is released
+//!                            `----------------------------> FAILED
+//! ```
+//!
+//! The amount is held on the account by the batch that opens the withdrawal. What is sent was durable before, the same
+//! bytes on every try; a lost answer or a refusal is no proof, so it fails only when the chain shows that the transfer is
+//! not there and can never come.
+
+use purser_storage::codec::Stored;
+
+use crate::id::{EffectId, Wallet, WithdrawalId};
+use crate::kernel::effect::Work;
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
+use crate::money::Usdc;
+use crate::port::{Authorization, Prepared, Timestamp};
+
+/// A withdrawal's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Withdrawal {
+    /// Whose balance it comes from.
+    pub owner: Wallet,
+    /// Who receives it.
+    pub to: Wallet,
+    /// How much.
+    pub amount: Usdc,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a withdrawal stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Held, and nothing was signed yet.
+    Pending,
+    /// Signed; it may be on its way.
+    Sent(Box<Outgoing>),
+    /// On chain.
+    Complete {
+        /// The transaction.
+        transaction: String,
+    },
+    /// It is not on chain and never will be.
+    Failed {
+        /// The chain's word, or `not_sent`.
+        reason: String,
+    },
+}
+
+/// A transfer out of the treasury, signed: what is sent on every try.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Outgoing {
+    /// What moves the money, once.
+    pub authorization: Authorization,
+    /// The bytes.
+    pub prepared: Prepared,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// It is about to be sent.
+    Signed(Outgoing),
+    /// The chain shows it.
+    Landed {
+        /// The effect that saw it.
+        effect: EffectId,
+        /// The transaction.
+        transaction: String,
+    },
+    /// It was never sent, or can never land.
+    Fail {
+        /// The effect that proved it.
+        effect: EffectId,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Asked for.
+    Asked {
+        /// Whose balance.
+        owner: Wallet,
+        /// Who receives it.
+        to: Wallet,
+        /// How much.
+        amount: Usdc,
+        /// When.
+        at: Timestamp,
+    },
+    /// Signed.
+    Signed(Box<Outgoing>, Timestamp),
+    /// On chain.
+    Landed(String, Timestamp),
+    /// Never.
+    Failed(String, Timestamp),
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+impl Stored for Withdrawal {
+    const SCHEMA: u16 = 100;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 101;
+}
+
+impl Withdrawal {
+    /// The first snapshot of a withdrawal, for the batch of the account that holds its amount.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn ask(
+        id: WithdrawalId,
+        owner: Wallet,
+        to: Wallet,
+        amount: Usdc,
+        context: &Context,
+    ) -> Result<Opening, OutOfOrder> {
+        let at = context.now;
+        Opening::of::<Self>(&id, &Event::Asked { owner, to, amount, at }, context)
+    }
+
+    /// The transaction, once it is on chain.
+    pub fn transaction(&self) -> Option<&str> {
+        match &self.status {
+            Status::Complete { transaction } => Some(transaction),
+            _ => None,
+        }
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+
+    /// Tells the account how its hold ends.
+    fn ends(&self, id: &WithdrawalId, paid: bool, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+        decision.then(
+            Work::EndHold {
+                account: self.owner,
+                withdrawal: *id,
+                amount: self.amount,
+                paid: paid.then(|| self.to.network()),
+            },
+            context,
+        )
+    }
+}
+
+impl Entity for Withdrawal {
+    const KIND: Kind = Kind::Withdrawal;
+    const MOVES: &'static [Move] = &[
+        ("-", "the account holds its amount", "pending"),
+        ("pending", "the bytes to send are durable", "sent"),
+        ("pending", "it could not be signed; hold released", "failed"),
+        ("sent", "chain shows it", "complete"),
+        ("sent", "it can never land; hold released", "failed"),
+    ];
+
+    type Id = WithdrawalId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Rejection;
+    type Outcome = Self;
+
+    fn decide(
+        this: Option<&Self>,
+        id: &WithdrawalId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let Some(withdrawal) = this else {
+            return Err(Rejection("-"));
+        };
+        let decided = Decision::answer(());
+        match (&withdrawal.status, command) {
+            (Status::Pending, Command::Signed(outgoing)) => {
+                Ok(decided.event(Event::Signed(Box::new(outgoing), context.now)))
+            }
+            (Status::Sent(_), Command::Landed { effect, transaction }) => {
+                let decided = decided.completes(effect).event(Event::Landed(transaction, context.now));
+                Ok(withdrawal.ends(id, true, decided, context))
+            }
+            (Status::Pending | Status::Sent(_), Command::Fail { effect, reason }) => {
+                let decided = decided.completes(effect).event(Event::Failed(reason, context.now));
+                Ok(withdrawal.ends(id, false, decided, context))
+            }
+            (_, _) => Err(Rejection(withdrawal.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &WithdrawalId, event: &Event) -> Result<Self, OutOfOrder> {
+        let Some(withdrawal) = this else {
+            return match event {
+                Event::Asked { owner, to, amount, at } => Ok(Self {
+                    owner: *owner,
+                    to: *to,
+                    amount: *amount,
+                    created_at: *at,
+                    updated_at: *at,
+                    status: Status::Pending,
+                }),
+                event => Err(OutOfOrder::new("-", event)),
+            };
+        };
+        match (&withdrawal.status, event) {
+            (Status::Pending, Event::Signed(outgoing, at)) => Ok(withdrawal.at(Status::Sent(outgoing.clone()), *at)),
+            (Status::Sent(_), Event::Landed(transaction, at)) => {
+                let transaction = transaction.clone();
+                Ok(withdrawal.at(Status::Complete { transaction }, *at))
+            }
+            (Status::Pending | Status::Sent(_), Event::Failed(reason, at)) => {
+                Ok(withdrawal.at(Status::Failed { reason: reason.clone() }, *at))
+            }
+            (_, event) => Err(OutOfOrder::new(withdrawal.status(), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Pending => "pending",
+            Status::Sent(_) => "sent",
+            Status::Complete { .. } => "complete",
+            Status::Failed { .. } => "failed",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Asked { .. } => "pending",
+            Event::Signed(..) => "sent",
+            Event::Landed(..) => "complete",
+            Event::Failed(..) => "failed",
+        })
+    }
+
+    fn view(&self, id: &WithdrawalId) -> View {
+        let reason = match &self.status {
+            Status::Failed { reason } => Some(reason.as_str()),
+            _ => None,
+        };
+        View::new()
+            .text("id", id)
+            .text("state", self.status())
+            .number("amount", self.amount.decimal())
+            .text("asset", "USDC")
+            .text("network", self.to.network().name())
+            .text("address", self.to.address())
+            .maybe("tx_hash", self.transaction())
+            .maybe("failure_reason", reason)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<Self> {
+        matches!(self.status, Status::Complete { .. } | Status::Failed { .. }).then(|| self.clone())
+    }
+}

@@ -1,0 +1,229 @@
+//! Withdrawals through the engine: the balance, the chain, and deaths in between.
+
+use purser_actors::account::Rejection;
+use purser_actors::engine::Denied;
+use purser_actors::id::{Network, Wallet, WithdrawalId};
+use purser_actors::ledger::Place;
+use purser_actors::money::Usdc;
+use purser_actors::withdrawal::{Status, Withdrawal};
+
+use crate::support::ports::{Fate, Mood, outgoing};
+use crate::support::world::{World, card_for, evm};
+use crate::support::{eventually, in_time};
+
+const OWNER: Wallet = evm(1);
+const ID: WithdrawalId = WithdrawalId(77);
+/// What the refused card of a [`World`] put onto the balance.
+const ALL: Usdc = Usdc::from_atomic(5_000_000);
+
+/// A world in which the owner has 5.00.
+async fn credited() -> World {
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Declines]);
+    world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
+    world.quiet().await;
+    assert_eq!(balance(&world).await, (5_000_000, 0));
+    world
+}
+
+/// Balance and what is held.
+async fn balance(world: &World) -> (u64, u64) {
+    let account = world
+        .engine
+        .account(&OWNER)
+        .await
+        .expect("readable")
+        .expect("it exists");
+    (account.balance.atomic(), account.held.atomic())
+}
+
+async fn withdraw(world: &World, amount: Usdc) -> Result<(), Denied<Rejection>> {
+    in_time("an answer", world.engine.withdraw(OWNER, (ID, evm(7), amount), None)).await
+}
+
+async fn withdrawal(world: &World) -> Withdrawal {
+    world
+        .engine
+        .withdrawal(&ID)
+        .await
+        .expect("readable")
+        .expect("it exists")
+}
+
+/// Sent once, booked once.
+async fn assert_complete(world: &World) {
+    assert!(matches!(withdrawal(world).await.status, Status::Complete { .. }));
+    assert_eq!(balance(world).await, (0, 0));
+    assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
+    assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
+    assert_eq!(world.announced("withdrawal.complete"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_27_two_at_once_for_the_whole_balance_are_one() {
+    // Aim: of ten at once one is taken on; while it is on its way its amount stands as held, in the books too.
+    let world = credited().await;
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Waits);
+    let calls: Vec<_> = (0..10)
+        .map(|n| {
+            let (engine, id) = (world.engine.clone(), WithdrawalId(ID.0 + n));
+            tokio::spawn(async move { engine.withdraw(OWNER, (id, evm(7), ALL), None).await })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for call in calls {
+        answers.push(in_time("an answer", call).await.expect("it does not panic"));
+    }
+    assert_eq!(answers.iter().filter(|a| a.is_ok()).count(), 1);
+    let refused = |a: &&Result<_, _>| matches!(a, Err(Denied::Rejected(Rejection::Insufficient { available })) if *available == Usdc::ZERO);
+    assert_eq!(answers.iter().filter(refused).count(), 9);
+    world.chain.open_gate();
+    world.quiet().await;
+    assert_eq!(balance(&world).await, (0, 0));
+    assert_eq!(world.chain.transfers(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_on_its_way_is_held_in_the_books() {
+    // Aim: from the batch that takes it on to the one that ends it, the amount is owed and reserved.
+    let world = credited().await;
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Waits);
+    withdraw(&world, ALL).await.expect("it is taken on");
+    eventually("it is sent", async || world.chain.at_gate() == 1).await;
+    assert_eq!(
+        (balance(&world).await, withdrawal(&world).await.transaction()),
+        ((5_000_000, 5_000_000), None)
+    );
+    let books: Vec<_> = world.books().into_iter().collect();
+    let expected = [
+        (Place::Treasury(Network::Base), 5_000_000),
+        (Place::Held(OWNER), -5_000_000),
+    ];
+    assert_eq!(books, expected);
+    world.chain.open_gate();
+    world.quiet().await;
+    assert_complete(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_crash_anywhere_sends_it_once() {
+    // Aim: the process dies before it is signed, while it is sent, and after the chain took it: one transfer, the same
+    // bytes on every try (the chain of these tests objects to others).
+    for fate in [
+        Fate::Settles,
+        Fate::AnswerLost,
+        Fate::Waits,
+        Fate::Unreachable(2),
+        Fate::Panics(2),
+    ] {
+        let mut world = credited().await;
+        world.chain.fate(&outgoing(ID.0, evm(7), ALL), fate);
+        withdraw(&world, ALL).await.expect("it is taken on");
+        if fate == Fate::Waits {
+            eventually("it is sent", async || world.chain.at_gate() == 1).await;
+        }
+        world = world.crash().await;
+        world.chain.open_gate();
+        world.quiet().await;
+        assert_complete(&world).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_lost_withdrawal_fails_only_on_proof() {
+    // Aim: refused or unanswered, it stays on its way for as long as it could still land, over a crash too; once the chain
+    // shows that it never will, the amount is available again and nothing left.
+    for fate in [Fate::Vanishes, Fate::Declined] {
+        let mut world = credited().await;
+        let sent = outgoing(ID.0, evm(7), ALL);
+        world.chain.fate(&sent, fate);
+        withdraw(&world, ALL).await.expect("it is taken on");
+        for _ in 0..2 {
+            let seen = world.chain.lookups();
+            eventually("the chain is read again", async || world.chain.lookups() > seen + 2).await;
+            assert!(matches!(withdrawal(&world).await.status, Status::Sent(_)));
+            assert_eq!(balance(&world).await, (5_000_000, 5_000_000));
+            world = world.crash().await;
+        }
+        world.chain.expire(&sent);
+        world.quiet().await;
+        assert!(matches!(withdrawal(&world).await.status, Status::Failed { .. }));
+        assert_eq!(balance(&world).await, (5_000_000, 0));
+        assert_eq!(world.chain.transfers(), 1, "only the payment");
+        let mut books = world.books();
+        assert_eq!(books.remove(&Place::Holder(OWNER)), Some(-5_000_000));
+        assert_eq!(world.announced("withdrawal.failed"), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_withdrawal_that_lands_late_is_complete() {
+    // Aim: nothing was heard of it, and then the chain shows it.
+    let world = credited().await;
+    let sent = outgoing(ID.0, evm(7), ALL);
+    world.chain.fate(&sent, Fate::Vanishes);
+    withdraw(&world, ALL).await.expect("it is taken on");
+    eventually("the chain is read", async || world.chain.lookups() > 2).await;
+    world.chain.land(&sent);
+    world.quiet().await;
+    assert_complete(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_cannot_be_prepared_is_given_back() {
+    // Aim: after its tries nothing was signed that could land, so it has failed and the balance is as before.
+    let world = credited().await;
+    world
+        .chain
+        .fate(&outgoing(ID.0, evm(7), ALL), Fate::Unreachable(u32::MAX));
+    withdraw(&world, ALL).await.expect("it is taken on");
+    world.quiet().await;
+    let failed = withdrawal(&world).await;
+    assert_eq!(
+        failed.status,
+        Status::Failed {
+            reason: "not_sent".into()
+        }
+    );
+    assert_eq!(balance(&world).await, (5_000_000, 0));
+    assert_eq!(world.chain.transfers(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_statement_has_every_change_and_its_cause() {
+    // Aim: credit, hold, payout, each once, in order, with the balance after it; a page begins where the last ended.
+    let world = credited().await;
+    withdraw(&world, ALL).await.expect("it is taken on");
+    world.quiet().await;
+    let (lines, more) = world.engine.statement(&OWNER, None, 10).await.expect("readable");
+    let told: Vec<_> = lines
+        .iter()
+        .map(|(_, e)| (e.change.name(), e.balance.atomic(), e.held.atomic()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("credited", 5_000_000, 0),
+            ("held", 5_000_000, 5_000_000),
+            ("withdrawn", 0, 0)
+        ]
+    );
+    assert!(!more && lines[1].1.cause == ID.to_string() && lines[2].1.cause == ID.to_string());
+    let (rest, more) = world
+        .engine
+        .statement(&OWNER, Some(lines[0].0), 1)
+        .await
+        .expect("readable");
+    assert_eq!((rest.as_slice(), more), (&lines[1..2], true));
+    let (own, _) = world.engine.withdrawals_of(&OWNER, None, 10).await.expect("readable");
+    assert_eq!(own.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [ID]);
+    assert!(
+        world
+            .engine
+            .statement(&evm(2), None, 10)
+            .await
+            .expect("readable")
+            .0
+            .is_empty()
+    );
+}

@@ -1,0 +1,148 @@
+//! The withdrawal's machine, every command in every state, and the account's part in it.
+
+use purser_actors::account::{Account, Command as Ask, Event, Rejection as No};
+use purser_actors::id::Network;
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::{Decision, Entity};
+use purser_actors::money::Usdc;
+use purser_actors::withdrawal::{Command, Rejection, Withdrawal};
+
+use crate::sample::{
+    EFFECT, NOW, PAYMENT, WALLET, WITHDRAWAL, accounts, at, fold, happened, outgoing, status, transaction, withdrawals,
+    work,
+};
+
+const TABLE: &str = "
+          -  pending  sent     complete  failed
+signed    !  Signed   !        !         !
+landed    !  !        Landed   !         !
+fail      !  Failed   Failed   !         !
+";
+
+pub(crate) fn commands() -> Vec<(&'static str, Command)> {
+    let (effect, transaction) = (EFFECT, transaction());
+    let reason = "expired".to_owned();
+    vec![
+        ("signed", Command::Signed(outgoing())),
+        ("landed", Command::Landed { effect, transaction }),
+        ("fail", Command::Fail { effect, reason }),
+    ]
+}
+
+#[test]
+fn case_31_every_command_in_every_state_does_what_the_table_says() {
+    // Aim: three commands in five states; an end refuses everything, and each end tells the account once how.
+    let states: Vec<_> = std::iter::once(None)
+        .chain(withdrawals().into_iter().map(Some))
+        .collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let decided = Withdrawal::decide(state.as_ref(), &WITHDRAWAL, command.clone(), &at(NOW));
+            let met = status(state.as_ref());
+            match decided {
+                Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
+                Ok(decision) => {
+                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    let told = match decision.effects() {
+                        [] => None,
+                        [effect] => match effect.work {
+                            Work::EndHold { amount, paid, .. } => Some((amount.atomic(), paid)),
+                            ref other => panic!("{other:?}"),
+                        },
+                        more => panic!("{more:?}"),
+                    };
+                    let expected = match name {
+                        "signed" => None,
+                        "landed" => Some((5_000_000, Some(Network::Base))),
+                        _ => Some((5_000_000, None)),
+                    };
+                    assert_eq!(told, expected, "{name} in {met}");
+                }
+            }
+        }
+    }
+}
+
+/// An account with so much.
+fn holding(atomic: u64) -> Account {
+    let amount = Usdc::from_atomic(atomic);
+    let cause = CreditCause::Payment(PAYMENT);
+    fold(
+        Some(accounts().remove(0)),
+        &WALLET,
+        &[Event::Credited { amount, cause }],
+    )
+}
+
+fn withdraw(account: &Account, atomic: u64) -> Result<Decision<Account>, No> {
+    let command = Ask::Withdraw {
+        id: WITHDRAWAL,
+        to: WALLET,
+        amount: Usdc::from_atomic(atomic),
+    };
+    Account::decide(Some(account), &WALLET, command, &at(NOW))
+}
+
+#[test]
+fn case_27_the_whole_balance_is_held_once_and_not_a_unit_more() {
+    // Aim: all of it may go, one unit more may not, and once it is held nothing is left for a second.
+    let account = holding(7_000_000);
+    let none = |available| Err(No::Insufficient { available });
+    assert_eq!(
+        withdraw(&account, 7_000_001).map(drop),
+        none(Usdc::from_atomic(7_000_000))
+    );
+    assert_eq!(withdraw(&account, 0).map(drop), none(Usdc::from_atomic(7_000_000)));
+    let decision = withdraw(&account, 7_000_000).unwrap();
+    assert_eq!(
+        (happened(&decision), work(&decision)),
+        ("Held".to_owned(), vec!["withdraw"])
+    );
+    assert_eq!(decision.openings().len(), 1);
+    let held = fold(Some(account), &WALLET, decision.events());
+    assert_eq!((held.balance.atomic(), held.available().atomic()), (7_000_000, 0));
+    assert_eq!(withdraw(&held, 1).map(drop), none(Usdc::ZERO));
+    let frozen = fold(Some(held), &WALLET, &[Event::Frozen("call us".into())]);
+    assert!(matches!(withdraw(&frozen, 1), Err(No::Frozen { .. })));
+    let nobody = Ask::Withdraw {
+        id: WITHDRAWAL,
+        to: WALLET,
+        amount: Usdc::from_atomic(1),
+    };
+    assert!(Account::decide(None, &WALLET, nobody, &at(NOW)).is_err());
+}
+
+#[test]
+fn a_hold_ends_paid_or_released_for_exactly_its_amount() {
+    // Aim: paid, balance and hold fall; released, only the hold; a hold that is not there ends nothing. A frozen account's
+    // holds end as any other's.
+    for frozen in [false, true] {
+        let account = holding(7_000_000);
+        let mut held = fold(
+            Some(account.clone()),
+            &WALLET,
+            withdraw(&account, 3_000_000).unwrap().events(),
+        );
+        if frozen {
+            held = fold(Some(held), &WALLET, &[Event::Frozen("call us".into())]);
+        }
+        for (paid, balance) in [(Some(Network::Solana), 4_000_000), (None, 7_000_000)] {
+            let end = Ask::EndHold {
+                effect: EFFECT,
+                withdrawal: WITHDRAWAL,
+                amount: Usdc::from_atomic(3_000_000),
+                paid,
+            };
+            let decision = Account::decide(Some(&held), &WALLET, end.clone(), &at(NOW)).unwrap();
+            let after = fold(Some(held.clone()), &WALLET, decision.events());
+            assert_eq!((after.balance.atomic(), after.held), (balance, Usdc::ZERO));
+            assert_eq!(after.total_deposits.atomic(), 7_000_000, "a deposit stays one");
+            assert!(Account::decide(Some(&after), &WALLET, end, &at(NOW)).is_err());
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What moves on a balance, as its holder sees it.
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::Exact;
+
+/// A withdrawal that was taken on.
+#[derive(Deserialize, ToSchema)]
+pub struct WithdrawalAccepted {
+    /// True.
+    pub success: bool,
+    /// It.
+    pub withdrawal: NewWithdrawal,
+    /// Where to ask what became of it.
+    pub status_url: String,
+}
+
+/// A withdrawal as it begins.
+#[derive(Deserialize, ToSchema)]
+pub struct NewWithdrawal {
+    /// `wd_…`.
+    pub id: String,
+    /// Dollars.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// `pending`.
+    pub state: String,
+}
+
+/// A withdrawal.
+#[derive(Deserialize, ToSchema)]
+pub struct Withdrawal {
+    /// `wd_…`.
+    pub id: String,
+    /// `pending`, `sent`, `complete` or `failed`.
+    pub state: String,
+    /// Dollars.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// `USDC`.
+    pub asset: String,
+    /// `base` or `solana`.
+    pub network: String,
+    /// Who receives it.
+    pub address: String,
+    /// The transaction, once the chain shows it.
+    pub tx_hash: Option<String>,
+    /// Why it failed; its amount is available again.
+    pub failure_reason: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+}
+
+/// One withdrawal.
+#[derive(Deserialize, ToSchema)]
+pub struct OneWithdrawal {
+    /// It.
+    pub withdrawal: Withdrawal,
+}
+
+/// A page of withdrawals.
+#[derive(Deserialize, ToSchema)]
+pub struct WithdrawalList {
+    /// Oldest first.
+    pub withdrawals: Vec<Withdrawal>,
+    /// Whether a page follows.
+    pub has_more: bool,
+}
+
+/// One withdrawal, or a page of them.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum WithdrawalStatus {
+    /// With `withdrawal_id`.
+    One(Box<OneWithdrawal>),
+    /// Without.
+    All(WithdrawalList),
+}
+
+/// A page of a statement.
+#[derive(Deserialize, ToSchema)]
+pub struct Statement {
+    /// Oldest first.
+    pub entries: Vec<StatementEntry>,
+    /// Whether a page follows.
+    pub has_more: bool,
+}
+
+/// One change of the balance.
+#[derive(Deserialize, ToSchema)]
+pub struct StatementEntry {
+    /// `ent_…`.
+    pub entry_id: String,
+    /// `credited`, `held`, `withdrawn` or `released`.
+    pub r#type: String,
+    /// Dollars.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// The id of a payment, card, deposit or withdrawal.
+    pub cause: String,
+    /// Dollars after it.
+    #[schema(value_type = Exact)]
+    pub balance: Value,
+    /// Of that, what can be used.
+    #[schema(value_type = Exact)]
+    pub available: Value,
+    /// Of that, what is held.
+    #[schema(value_type = Exact)]
+    pub held: Value,
+    /// RFC 3339.
+    pub created_at: String,
+}

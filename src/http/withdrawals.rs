@@ -1,0 +1,285 @@
+//! Taking money out: `POST /withdraw`, `GET /get-withdrawal-status`, and `GET /get-account-statement`, which says where it
+//! came from and went.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::StatusCode;
+use purser_actors::account::{Account, Rejection};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::{EntryId, Network, Wallet, WithdrawalId};
+use purser_actors::kernel::memo::Told;
+use purser_actors::kernel::{Entity, View};
+use purser_actors::money::{AmountError, Cents, Usdc};
+use purser_actors::port::Entropy;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::{OpenApi, ToSchema};
+
+use super::account::{Holder, active};
+use super::caller::Claims;
+use super::error::ApiError;
+use super::idempotency::{Key, Reply, memo, undecided};
+use super::query::Query;
+use super::{json, shapes};
+
+/// What these routes need.
+pub struct Withdrawals {
+    /// Asks and reads.
+    pub engine: Engine,
+    /// Ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// Our own addresses, which nothing is sent to.
+    pub treasuries: Vec<Wallet>,
+    /// For `status_url`.
+    pub public_url: String,
+    /// Longest body taken.
+    pub max_body_bytes: usize,
+    /// Longest wait for it.
+    pub body_timeout: Duration,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(post_withdraw, get_withdrawal_status, get_account_statement))]
+pub struct Api;
+
+/// The routes.
+pub fn router(withdrawals: Arc<Withdrawals>) -> Router {
+    Router::new()
+        .route("/withdraw", post(post_withdraw))
+        .route("/get-withdrawal-status", get(get_withdrawal_status))
+        .route("/get-account-statement", get(get_account_statement))
+        .with_state(withdrawals)
+}
+
+type Shared = State<Arc<Withdrawals>>;
+
+/// What `POST /withdraw` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// US dollars, at least 0.01, at most 2 decimal places.
+    #[schema(value_type = shapes::Exact)]
+    amount: Box<RawValue>,
+    /// Who receives it, on either chain; the caller's own wallet without it.
+    address: Option<String>,
+    /// `base` or `solana`; the address says which.
+    network: Option<String>,
+}
+
+/// What was understood of it: what an idempotency key stands for.
+#[derive(Serialize)]
+struct Order {
+    amount: String,
+    address: String,
+}
+
+/// Take money out of the balance
+///
+/// The amount is held at once and sent as USDC on the chain of the address. Follow `status_url`: a withdrawal that can never
+/// reach the chain becomes `failed`, and its amount is available again.
+#[utoipa::path(post, path = "/withdraw", tag = "Account", security(("bearer" = [])), request_body = inline(Wanted),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
+    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = shapes::WithdrawalAccepted),
+        (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
+        (status = 403, description = "A frozen account, or a token born of a payment and another address than the wallet's."),
+        (status = 409, description = "More than is available, or the first request with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+async fn post_withdraw(
+    State(state): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let amount = amount(wanted.amount.get())?;
+    let to = recipient(&state, &claims, &wanted)?;
+    active(&state.engine, &claims).await?;
+    if claims.by_payment && to != claims.wallet {
+        let error = "This token was born of a payment and withdraws to its own wallet only.";
+        return Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."));
+    }
+    let order = Order {
+        amount: amount.to_string(),
+        address: to.address(),
+    };
+    let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range())?;
+    let id = WithdrawalId(state.entropy.random());
+    let (engine, from, public_url) = (state.engine.clone(), claims.wallet, state.public_url.clone());
+    key.once(&state.engine, &claims, "/withdraw", &order, move |place| async move {
+        let url = public_url.clone();
+        let memo = place.map(|place| {
+            memo::<Account>(place, move |told: Told<'_, Account>| {
+                accepted(id, usdc, &url, told.map(drop))
+            })
+        });
+        match engine.withdraw(from, (id, to, usdc), memo).await {
+            Ok(()) => accepted(id, usdc, &public_url, Ok(())),
+            Err(Denied::Rejected(why)) => accepted(id, usdc, &public_url, Err(&why)),
+            Err(denied) => Err(undecided(&denied)),
+        }
+    })
+    .await
+}
+
+/// The answer to a withdrawal, as it is sent and remembered.
+fn accepted(id: WithdrawalId, amount: Usdc, url: &str, told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
+    match told {
+        Ok(()) => {
+            let withdrawal = View::new()
+                .text("id", id)
+                .number("amount", amount.decimal())
+                .text("state", "pending");
+            let body = View::new()
+                .flag("success", true)
+                .object("withdrawal", &withdrawal)
+                .text("status_url", format!("{url}/get-withdrawal-status?withdrawal_id={id}"));
+            Ok(Reply::accepted(&body))
+        }
+        Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
+        Err(Rejection::Insufficient { available }) => {
+            let error = format!("Only {} is available.", available.decimal());
+            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error).param("amount"))
+        }
+        // An account that does not exist yet has nothing.
+        Err(_) => {
+            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", "Nothing is available.").param("amount"))
+        }
+    }
+}
+
+/// A JSON number by its own text, or the same text as a string.
+fn amount(json: &str) -> Result<Cents, ApiError> {
+    let text = json
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'))
+        .unwrap_or(json);
+    match Cents::parse(text) {
+        Ok(Cents::ZERO) | Err(AmountError::OutOfRange) => Err(out_of_range()),
+        Ok(amount) => Ok(amount),
+        Err(AmountError::Malformed) => {
+            let error = "`amount` is not a plain decimal number of at most 2 places.";
+            Err(ApiError::parameter("amount_invalid", "amount", error))
+        }
+    }
+}
+
+fn out_of_range() -> ApiError {
+    ApiError::parameter("amount_out_of_range", "amount", "`amount` must be at least 0.01.")
+}
+
+fn recipient(state: &Withdrawals, claims: &Claims, wanted: &Wanted) -> Result<Wallet, ApiError> {
+    let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
+    let to = match &wanted.address {
+        None => claims.wallet,
+        Some(text) => text
+            .parse()
+            .map_err(|_| invalid("address", "`address` is not an address on Base or Solana."))?,
+    };
+    if state.treasuries.contains(&to) {
+        return Err(invalid("address", "`address` is our own."));
+    }
+    let network = match wanted.network.as_deref() {
+        None => to.network(),
+        Some("base") => Network::Base,
+        Some("solana") => Network::Solana,
+        Some(_) => return Err(invalid("network", "`network` must be one of: base, solana.")),
+    };
+    if network != to.network() {
+        return Err(invalid("network", "The address is on the other network."));
+    }
+    Ok(to)
+}
+
+/// What became of withdrawals
+#[utoipa::path(get, path = "/get-withdrawal-status", tag = "Account", security(("bearer" = [])),
+    params(("withdrawal_id" = Option<String>, Query, description = "One withdrawal; without it all, oldest first."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
+        ("starting_after" = Option<String>, Query, description = "The last `id` of the page before.")),
+    responses((status = 200, description = "`withdrawal`; or `withdrawals`, `has_more`.", body = shapes::WithdrawalStatus),
+        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's withdrawal, or a frozen account."),
+        (status = 404, description = "No such withdrawal.")))]
+async fn get_withdrawal_status(
+    State(state): Shared,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["withdrawal_id", "limit", "starting_after"])?;
+    active(&state.engine, &claims).await?;
+    let failed = |_| ApiError::internal();
+    if let Some(text) = query.get("withdrawal_id") {
+        let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
+        let withdrawal = state
+            .engine
+            .withdrawal(&id)
+            .await
+            .map_err(failed)?
+            .ok_or_else(unknown)?;
+        if withdrawal.owner != claims.wallet {
+            let error = "This withdrawal belongs to another wallet.";
+            return Err(ApiError::forbidden("withdrawal_of_another", error));
+        }
+        let body = View::new().object("withdrawal", &withdrawal.view(&id));
+        return Ok(json::private(json::bytes_as_json(body.to_json())));
+    }
+    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
+    let after = query.get("starting_after").map(str::parse).transpose();
+    let after = after.map_err(|_| unknown())?;
+    let found = state
+        .engine
+        .withdrawals_of(&claims.wallet, after, limit)
+        .await
+        .map_err(failed)?;
+    let shown = found.0.iter().map(|(id, withdrawal)| withdrawal.view(id).to_json());
+    Ok(page("withdrawals", shown, found.1))
+}
+
+/// What changed the balance
+///
+/// Every credit, hold, payout and release, oldest first, with what caused it and the balance after it.
+#[utoipa::path(get, path = "/get-account-statement", tag = "Account", security(("bearer" = [])),
+    params(("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
+        ("starting_after" = Option<String>, Query, description = "The last `entry_id` of the page before.")),
+    responses((status = 200, description = "`entries`, `has_more`.", body = shapes::Statement),
+        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
+        (status = 403, description = "Frozen.")))]
+async fn get_account_statement(
+    State(state): Shared,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
+    active(&state.engine, &claims).await?;
+    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
+    let after: Option<EntryId> = query.get("starting_after").map(str::parse).transpose().map_err(|_| {
+        ApiError::parameter(
+            "parameter_invalid",
+            "starting_after",
+            "`starting_after` is not an `entry_id`.",
+        )
+    })?;
+    let found = state.engine.statement(&claims.wallet, after, limit).await;
+    let (lines, more) = found.map_err(|_| ApiError::internal())?;
+    Ok(page(
+        "entries",
+        lines.iter().map(|(id, entry)| entry.view(id).to_json()),
+        more,
+    ))
+}
+
+fn page(name: &str, shown: impl Iterator<Item = String>, more: bool) -> Response {
+    let shown: Vec<String> = shown.collect();
+    let body = format!("{{\"{name}\":[{}],\"has_more\":{more}}}", shown.join(","));
+    json::private(json::bytes_as_json(body))
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("withdrawal_unknown", "There is no such withdrawal.")
+}

@@ -1,0 +1,73 @@
+//! Transfers out of the sandbox's treasury, signed with its published keys as any payer signs.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, PortError, SolanaTransfer, Timestamp, Transfer};
+use sha2::{Digest as _, Sha256};
+
+use super::svm;
+use super::wire::Transaction;
+use crate::payment::evm::domain_separator;
+use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC};
+use crate::sandbox::keys::{fee_payer, treasury_wallet};
+use crate::wallet::solana::Transfer as Draft;
+
+/// How long a transfer on Base may land after it was signed, in seconds. A block hash lives about a minute.
+const LIFE_S: u64 = 300;
+
+/// An EIP-3009 authorization of the treasury. Its nonce follows from the key, so however often it is signed, the chain
+/// takes one.
+pub(super) fn on_base(transfer: &Transfer, to: [u8; 20], now: Timestamp) -> Result<Authorization, PortError> {
+    let wallet = treasury_wallet().map_err(|_| refused("the treasury's key is not one"))?;
+    let Ok(Wallet::Evm(from)) = wallet.address(Network::Base).parse() else {
+        return Err(refused("the treasury has no address on Base"));
+    };
+    let mut nonce = Sha256::new();
+    nonce.update(b"sandbox withdrawal");
+    nonce.update(transfer.key.to_be_bytes());
+    let mut authorization = EvmAuthorization {
+        from,
+        to,
+        value: transfer.amount,
+        valid_after: 0,
+        valid_before: now.seconds().saturating_add(LIFE_S),
+        nonce: nonce.finalize().into(),
+        signature: [0; 65],
+    };
+    let domain = domain_separator("USD Coin", "2", BASE_CHAIN_ID, &BASE_USDC);
+    wallet.sign_transfer(&domain, &mut authorization);
+    Ok(Authorization::Evm(authorization))
+}
+
+/// A transaction of the treasury with a recent block hash; the memo says which withdrawal it is.
+pub(super) fn on_solana(transfer: &Transfer, to: [u8; 32], blockhash: [u8; 32]) -> Result<Authorization, PortError> {
+    let wallet = treasury_wallet().map_err(|_| refused("the treasury's key is not one"))?;
+    let memo = format!("{:032x}", transfer.key);
+    let draft = Draft {
+        fee_payer: fee_payer(),
+        pay_to: to,
+        mint: SOLANA_USDC,
+        amount: transfer.amount.atomic(),
+        blockhash,
+        memo: &memo,
+    };
+    let draft = wallet
+        .draft_transfer(&draft)
+        .ok_or_else(|| refused("the address has no token account"))?;
+    let wire = wallet.sign_draft(&draft);
+    let read = Transaction::parse(&wire).map_err(|e| refused(&e.to_string()))?;
+    Ok(Authorization::Solana(SolanaTransfer {
+        message_hash: svm::message_hash(&read),
+        transaction: wire,
+        payer: wallet.solana_address(),
+        value: transfer.amount,
+        blockhash,
+    }))
+}
+
+fn refused(message: &str) -> PortError {
+    PortError {
+        kind: ErrorKind::Permanent,
+        operation: "sign",
+        message: message.into(),
+    }
+}

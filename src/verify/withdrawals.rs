@@ -1,0 +1,105 @@
+//! Every withdrawal moves what was held for it exactly once, or gives it back.
+
+use std::collections::BTreeMap;
+
+use purser_actors::id::WithdrawalId;
+use purser_actors::kernel::effect::Work;
+use purser_actors::withdrawal::Status;
+
+use super::books::Books;
+use super::{ChainTransfer, Contents, Report};
+
+pub(super) const fn name_of(status: &Status) -> &'static str {
+    match status {
+        Status::Pending => "pending",
+        Status::Sent(_) => "sent",
+        Status::Complete { .. } => "complete",
+        Status::Failed { .. } => "failed",
+    }
+}
+
+pub(super) fn check(contents: &Contents, books: &Books, report: &mut Report) {
+    let mut moving: BTreeMap<WithdrawalId, (usize, usize)> = BTreeMap::new();
+    for effect in &contents.effects {
+        match &effect.work {
+            Work::Withdraw(id) => moving.entry(*id).or_default().0 += 1,
+            Work::EndHold { withdrawal, .. } => moving.entry(*withdrawal).or_default().1 += 1,
+            _ => {}
+        }
+    }
+    for (id, (withdrawal, _)) in &contents.withdrawals {
+        let name = id.to_string();
+        let amount = i128::from(withdrawal.amount.atomic());
+        let (sending, ending) = moving.remove(id).unwrap_or_default();
+        let booked = |by: &BTreeMap<String, i128>| by.get(&name).copied().unwrap_or(0);
+        let (held, left) = (booked(&books.held_for), -booked(&books.received));
+        let (want_held, want_left, want_sending) = match (&withdrawal.status, ending) {
+            (Status::Pending | Status::Sent(_), _) => (amount, 0, 1),
+            // On its end the account is being told.
+            (_, 1..) => (amount, 0, 0),
+            (Status::Complete { .. }, 0) => (0, amount, 0),
+            (Status::Failed { .. }, 0) => (0, 0, 0),
+        };
+        let status = name_of(&withdrawal.status);
+        if (held, left) != (want_held, want_left) {
+            let detail = format!(
+                "{status}: {held} held (expected {want_held}), {left} left the treasury (expected {want_left})"
+            );
+            report.find("withdrawal.posting", &name, detail);
+        }
+        if sending != want_sending || ending > 1 {
+            report.find(
+                "withdrawal.orphan",
+                &name,
+                format!("{status}: {sending} effects send it and {ending} end its hold"),
+            );
+        }
+    }
+    for id in moving.keys() {
+        report.find("withdrawal.missing", id, "effects move it, and it does not exist");
+    }
+}
+
+/// The chain's own list of what left the treasury: one transfer for each completed withdrawal, and none besides.
+pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report: &mut Report) {
+    let mut left: BTreeMap<&str, &ChainTransfer> = chain.iter().map(|t| (t.transaction.as_str(), t)).collect();
+    for (id, (withdrawal, _)) in &contents.withdrawals {
+        let Some(transaction) = withdrawal.transaction() else {
+            continue;
+        };
+        match left.remove(transaction) {
+            None => report.find(
+                "chain.not_sent",
+                id,
+                format!("{transaction} did not leave the treasury for it"),
+            ),
+            Some(t) if t.to != withdrawal.to || t.atomic != withdrawal.amount.atomic() => {
+                report.find(
+                    "chain.differs",
+                    id,
+                    format!("{transaction} moved {} to {}", t.atomic, t.to),
+                );
+            }
+            Some(_) => {}
+        }
+    }
+    // One that the engine has not heard of yet is on its way through an open withdrawal.
+    for (id, (withdrawal, _)) in &contents.withdrawals {
+        if matches!(withdrawal.status, Status::Sent(_)) {
+            let own = left
+                .iter()
+                .find(|(_, t)| t.to == withdrawal.to && t.atomic == withdrawal.amount.atomic());
+            if let Some(transaction) = own.map(|(transaction, _)| *transaction) {
+                tracing::debug!(withdrawal = %id, transaction, "it has landed and the engine has not heard");
+                left.remove(transaction);
+            }
+        }
+    }
+    for (transaction, transfer) in left {
+        let detail = format!(
+            "{} left the treasury for {} without a withdrawal",
+            transfer.atomic, transfer.to
+        );
+        report.find("chain.left", transaction, detail);
+    }
+}

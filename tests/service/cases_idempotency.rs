@@ -1,0 +1,150 @@
+//! Idempotency keys, on withdrawals.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::cases_withdraw::{balance, ended, holder, id_of, received, start, withdraw};
+use super::wire::{Site, send};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_52_the_same_key_at_once_is_one_withdrawal() {
+    // Aim: one is executed; the others are told that it runs, or get its answer; later all get its answer, and a new key
+    // is a new withdrawal.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let (_, token) = holder(&site, Network::Base).await;
+    let body = json!({"amount": 1});
+    let calls = (0..20).map(|_| withdraw(&site, &token, Some("one"), &body));
+    let answers = futures_util::future::join_all(calls).await;
+    let first: Vec<_> = answers.iter().filter(|a| a.status == 202).collect();
+    let fresh = first.iter().filter(|a| a.header("idempotency-replayed").is_none());
+    assert_eq!(fresh.count(), 1);
+    for answer in &answers {
+        match answer.status {
+            202 => assert_eq!(answer.text, first[0].text),
+            _ => assert_eq!((answer.status, answer.code()), (409, "idempotency_key_in_progress")),
+        }
+    }
+    let again = withdraw(&site, &token, Some("one"), &body).await;
+    assert_eq!((again.status, &again.text), (202, &first[0].text));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    let other = withdraw(&site, &token, Some("two"), &body).await;
+    assert_ne!(id_of(&other), id_of(&again));
+    let all = site.get_as(&token, "/get-withdrawal-status").await.body;
+    assert_eq!(all["withdrawals"].as_array().unwrap().len(), 2, "{all}");
+    for answer in [again, other] {
+        ended(&site, &token, &id_of(&answer)).await;
+    }
+    balance(&site, &token, [4.66, 4.66, 0.0]).await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_53_a_key_is_for_one_body_and_one_account() {
+    // Aim: another body 422, the same meaning in other letters a replay, another account independent.
+    let (_host, service) = start();
+    let site = Site::of(&service);
+    let ((agent, token), (_, other)) = (holder(&site, Network::Base).await, holder(&site, Network::Solana).await);
+    let first = withdraw(&site, &token, Some("k"), &json!({"amount": 1})).await;
+    let same = json!({"network": "base", "amount": "1.00", "address": agent.address()});
+    let same = withdraw(&site, &token, Some("k"), &same).await;
+    assert_eq!(
+        (id_of(&same), same.header("idempotency-replayed")),
+        (id_of(&first), Some("true"))
+    );
+    let changed = withdraw(&site, &token, Some("k"), &json!({"amount": 2})).await;
+    assert_eq!((changed.status, changed.code()), (422, "idempotency_key_reused"));
+    let theirs = withdraw(&site, &other, Some("k"), &json!({"amount": 1})).await;
+    assert_eq!(theirs.header("idempotency-replayed"), None);
+    assert_ne!(id_of(&theirs), id_of(&first));
+    let seen = format!("/get-withdrawal-status?withdrawal_id={}", id_of(&first));
+    let refused = site.get_as(&other, &seen).await;
+    assert_eq!((refused.status, refused.code()), (403, "withdrawal_of_another"));
+    assert!(!refused.text.contains("amount"), "{}", refused.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_54_keys_of_every_length() {
+    // Aim: 255 characters are a key; 256, none and other alphabets are a 400 that changes nothing.
+    let (_host, service) = start();
+    let site = Site::of(&service);
+    let (_, token) = holder(&site, Network::Base).await;
+    let body = json!({"amount": 1});
+    for bad in ["x".repeat(256), String::new(), "ключ".to_owned()] {
+        let refused = withdraw(&site, &token, Some(&bad), &body).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (400, "idempotency_key_invalid"),
+            "{bad}"
+        );
+    }
+    let all = site.get_as(&token, "/get-withdrawal-status").await.body;
+    assert_eq!(all, json!({"withdrawals": [], "has_more": false}));
+    id_of(&withdraw(&site, &token, Some(&"x".repeat(255)), &body).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_55_what_is_remembered_and_what_is_not() {
+    // Aim: an executed command's 409 is remembered although it would succeed now, over a restart; a 400, a 401 and a frozen
+    // account's 403 are not.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let (agent, token) = holder(&site, Network::Base).await;
+    let much = json!({"amount": 7});
+    let refused = withdraw(&site, &token, Some("much"), &much).await;
+    assert_eq!((refused.status, refused.code()), (409, "insufficient_balance"));
+    assert_eq!(refused.header("idempotency-replayed"), None);
+    let wrong = withdraw(&site, &token, Some("later"), &json!({"amount": 0})).await;
+    assert_eq!((wrong.status, wrong.code()), (400, "amount_out_of_range"));
+    assert_eq!(withdraw(&site, "no token", Some("later"), &much).await.status, 401);
+    site.freeze(&agent.address(), Some("Please write to us.")).await;
+    let frozen = withdraw(&site, &token, Some("later"), &json!({"amount": 1})).await;
+    assert_eq!((frozen.status, frozen.code()), (403, "account_frozen"));
+    site.freeze(&agent.address(), None).await;
+    agent.buy(&site, "/get-card?amount=6.66").await;
+    balance(&site, &token, [13.32, 13.32, 0.0]).await;
+    service.kill();
+
+    let service = host.start();
+    let site = Site::of(&service);
+    let again = withdraw(&site, &token, Some("much"), &much).await;
+    assert_eq!((again.status, again.code()), (409, "insufficient_balance"));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(again.body["error"], refused.body["error"]);
+    assert_eq!(
+        again.str("request_id"),
+        again.header("request-id"),
+        "the refusal names its own request"
+    );
+    id_of(&withdraw(&site, &token, Some("later"), &json!({"amount": 1})).await);
+    id_of(&withdraw(&site, &token, Some("much, again"), &much).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_56_a_retry_after_kills_moves_the_money_once() {
+    // Aim: the process is killed at any moment around the withdrawal; the same request under the same key, sent until it
+    // is answered, is one withdrawal and one transfer.
+    let (host, mut service) = start();
+    let (agent, token) = holder(&Site::of(&service), Network::Base).await;
+    let body = json!({"amount": 6.66});
+    for after_ms in [0, 2, 5, 10, 20] {
+        let site = Site::of(&service);
+        let request = site.request("POST", "/withdraw").bearer_auth(&token);
+        let request = request.header("idempotency-key", "once").body(body.to_string());
+        let call = tokio::spawn(send(request));
+        tokio::time::sleep(std::time::Duration::from_millis(after_ms)).await;
+        service.kill();
+        if let Ok(answer) = call.await.unwrap() {
+            id_of(&answer);
+        }
+        service = host.start();
+    }
+    let site = Site::of(&service);
+    let answer = withdraw(&site, &token, Some("once"), &body).await;
+    assert_eq!(ended(&site, &token, &id_of(&answer)).await["state"], "complete");
+    balance(&site, &token, [0.0, 0.0, 0.0]).await;
+    assert_eq!(received(&site, &agent).await, [6_660_000]);
+    service.stop();
+    host.assert_books();
+}

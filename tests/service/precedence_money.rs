@@ -1,0 +1,118 @@
+//! `docs/precedence.md` where money leaves a balance.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::cases_withdraw::{ended, holder, id_of, start};
+use super::ladder::{Ladder, snapshot};
+use super::request::{Request, seen};
+use super::wire::Site;
+
+const WHY: &str = "Please write to us.";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawal_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: token, key, body, account, token's birth, the key's past, the balance; the last mended request is taken on.
+    let (_host, service) = start();
+    let site = Site::of(&service);
+    let (agent, token) = holder(&site, Network::Base).await;
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let relayed = bought.body["auth"]["id_token"].as_str().unwrap();
+    let elsewhere = Agent::seeded(Network::Base, 1, 1).address();
+    let mut first = Request::new("POST", "/withdraw");
+    first.bearer(&token);
+    first.header("idempotency-key", "used");
+    first.body(&json!({"amount": 1}));
+    assert_eq!(first.answer(&site).await.status, 202);
+    site.freeze(&agent.address(), Some(WHY)).await;
+
+    let mut ladder = Ladder::of("POST /withdraw", "withdraw");
+    let mut ask = Request::new("POST", "/withdraw");
+    ask.header("idempotency-key", &"x".repeat(256));
+    ask.text("[");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(relayed);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "used");
+    ladder.meets(&ask.send(&site).await);
+    for body in [
+        json!({"amount": "much", "colour": "red"}),
+        json!({"amount": "much", "address": "me", "network": "eth"}),
+        json!({"amount": 0, "address": "me", "network": "eth"}),
+        json!({"amount": 700, "address": "me", "network": "eth"}),
+        json!({"amount": 700, "address": elsewhere, "network": "eth"}),
+        json!({"amount": 700, "address": elsewhere, "network": "base"}),
+    ] {
+        ask.body(&body);
+        ladder.meets(&ask.send(&site).await);
+    }
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "new");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "newer");
+    ask.body(&json!({"amount": 1, "address": elsewhere, "network": "base"}));
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+    snapshot("withdraw.202-replayed", &ask.send(&site).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawals_reader_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: one withdrawal, all of them, and the statement.
+    let (_host, service) = start();
+    let site = Site::of(&service);
+    let ((agent, token), (_, other)) = (holder(&site, Network::Base).await, holder(&site, Network::Solana).await);
+    let mut first = Request::new("POST", "/withdraw");
+    first.body(&json!({"amount": 1}));
+    first.bearer(&other);
+    let theirs = id_of(&first.answer(&site).await);
+    first.bearer(&token);
+    let own = id_of(&first.answer(&site).await);
+    ended(&site, &token, &own).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+
+    let mut ladder = Ladder::of(
+        "GET /get-withdrawal-status with `withdrawal_id`",
+        "get-withdrawal-status-one",
+    );
+    let mut ask = Request::new("GET", "/get-withdrawal-status")
+        .with("colour", "red")
+        .with("withdrawal_id", "none");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("withdrawal_id", &theirs);
+    ladder.meets(&ask.send(&site).await);
+    ask.set("withdrawal_id", &own);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+    ask.drop("withdrawal_id");
+    snapshot("get-withdrawal-status.200", &ask.send(&site).await);
+
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /get-account-statement", "get-account-statement");
+    let mut ask = Request::new("GET", "/get-account-statement")
+        .with("colour", "red")
+        .with("limit", "0")
+        .with("starting_after", "none");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("limit", "2");
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("starting_after");
+    ladder.meets(&seen(&ask.answer(&site).await));
+    ladder.ends();
+}

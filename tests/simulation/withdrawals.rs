@@ -1,0 +1,245 @@
+//! Money out: clients that withdraw under idempotency keys and repeat themselves, what the chain signs and is sent for
+//! them, and what must be true of them at rest.
+
+use std::collections::BTreeMap;
+
+use purser::verify::ChainTransfer;
+use purser_actors::account::Account;
+use purser_actors::engine::{Denied, Once};
+use purser_actors::id::{Wallet, WithdrawalId};
+use purser_actors::kernel::memo::{Kept, Told};
+use purser_actors::kernel::{Entity, Kind, Memo, table};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{Authorization, Entropy as _, EvmAuthorization, Prepared, SolanaTransfer, Transfer};
+use purser_actors::withdrawal::{Status, Withdrawal};
+use purser_storage::codec;
+use purser_storage::fault::Seeded;
+
+use crate::clients::{Clients, number_of, wallet};
+use crate::fate::Fate;
+use crate::plan::{Plan, Step, WALLETS};
+use crate::world::World;
+
+/// Transfers with this number and above leave the treasury.
+pub(crate) const OUT: u32 = 1 << 24;
+/// Numbers that one request has: a new one for each time that it is asked, since only one of them may come to be.
+const EACH: u32 = 64;
+
+/// Under which number the plan has the fate of a transfer.
+pub(crate) const fn fate_of(n: u32) -> u32 {
+    if n < OUT { n } else { n - (n - OUT) % EACH }
+}
+
+/// Whether the machine's clock may jump over the life of a key: then the same key is a new request.
+fn outlives_keys(plan: &Plan) -> bool {
+    let jumps = plan.steps.iter().map(|step| match step {
+        Step::SetClock { by_ms } => (*by_ms).max(0) as u64,
+        _ => 0,
+    });
+    jumps.sum::<u64>() > 80_000_000
+}
+
+/// Adds withdrawals to a plan by chance of their own, so that all else in it stays as it was.
+pub(crate) fn add(plan: &mut Plan) {
+    let mut chance = Seeded::new(plan.seed ^ 0x7769_7468_6472_6177);
+    let mut nth = 0;
+    for _ in 0..chance.below(8) {
+        // Now and then the same again, at once or much later.
+        nth = if chance.one_in(3) { nth } else { nth + 1 };
+        // Late rather than early: a balance needs a refusal by a maker first.
+        let half = plan.steps.len() as u64 / 2;
+        let at = (half + chance.below(half + 1)) as usize;
+        let step = Step::Withdraw {
+            wallet: (nth % 3) as u8,
+            nth,
+        };
+        plan.steps.insert(at, step);
+        let fate = Fate::of(&mut chance);
+        plan.fates.entry(OUT + nth * EACH).or_insert_with(|| Fate {
+            issue: Vec::new(),
+            ..fate
+        });
+    }
+}
+
+/// Some are more than a refused card leaves on a balance, and some are a part of it.
+fn amount(nth: u32) -> Usdc {
+    let cents = [1, 500, 120, 50, 700][nth as usize % 5];
+    Usdc::from_cents(Cents::new(cents)).unwrap()
+}
+
+fn recipient(from: u8, nth: u32) -> Wallet {
+    wallet(((u64::from(from) + u64::from(nth)) % WALLETS) as u8)
+}
+
+impl Clients {
+    /// Sends a withdrawal under its key until there is an answer, as a client does.
+    pub(crate) fn withdraw(&self, from: u8, nth: u32) {
+        let this = self.clone();
+        self.go(async move {
+            for _ in 0..20 {
+                if this.world.is_dead() || this.withdraw_once(from, nth).await {
+                    return;
+                }
+                this.world.linger(200).await;
+            }
+        });
+    }
+
+    /// Whether it was answered for good.
+    async fn withdraw_once(&self, from: u8, nth: u32) -> bool {
+        let (world, owner) = (&self.world, wallet(from));
+        let turn = match self.engine.once(owner, &format!("key {nth}"), [nth as u8; 32]).await {
+            Ok(Once::New(turn)) => turn,
+            Ok(Once::Known(Kept::Answer { status, body })) => {
+                told(world, nth, status, &body);
+                return true;
+            }
+            Ok(Once::Running) | Err(_) => return false,
+            Ok(other) => {
+                world.object("key.unknown", format!("key {nth}: {other:?}"));
+                return true;
+            }
+        };
+        let tries = {
+            let mut notes = world.notes.lock();
+            let tries = notes.withdrawals_tried.entry(nth).or_default();
+            *tries += 1;
+            *tries % EACH
+        };
+        let id = WithdrawalId(world.random() << 32 | u128::from(OUT + nth * EACH + tries));
+        let memo = Memo::<Account>::new(turn.place().clone(), move |told: Told<'_, Account>| {
+            Some(Kept::Answer {
+                status: if told.is_ok() { 202 } else { 409 },
+                body: if told.is_ok() { id.to_string() } else { String::new() },
+            })
+        });
+        let asked = (id, recipient(from, nth), amount(nth));
+        let answer = self.engine.withdraw(owner, asked, Some(memo)).await;
+        drop(turn);
+        if world.is_dead() {
+            return true;
+        }
+        match answer {
+            Ok(()) => told(world, nth, 202, &id.to_string()),
+            Err(Denied::Rejected(_)) => told(world, nth, 409, ""),
+            Err(_) => return false,
+        }
+        true
+    }
+}
+
+/// The same key is answered the same way for ever, and a withdrawal that somebody was told of is there.
+fn told(world: &World, nth: u32, status: u16, id: &str) {
+    let answer = (status, id.to_owned());
+    let first = world
+        .notes
+        .lock()
+        .withdrawn
+        .entry(nth)
+        .or_insert_with(|| answer.clone())
+        .clone();
+    world.trace(|| format!("client is told of withdrawal {nth}: {answer:?}"));
+    if first != answer && !outlives_keys(&world.plan) {
+        world.object("key.answers", format!("key {nth} was told {first:?} and {answer:?}"));
+    }
+    if status == 202 && !all(world).iter().any(|(known, _)| known.to_string() == id) {
+        world.object("answer.early", format!("{id} was taken on and is not durable"));
+    }
+}
+
+/// Every durable withdrawal.
+fn all(world: &World) -> Vec<(WithdrawalId, Withdrawal)> {
+    let shadow = world.shadow.lock();
+    let prefix = table::entity(Kind::Withdrawal, &[]);
+    let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
+    rows.map(|(key, row)| {
+        let id = WithdrawalId(u128::from_be_bytes(*key.last_chunk().unwrap()));
+        (id, codec::decode(&row.value).unwrap())
+    })
+    .collect()
+}
+
+/// What the treasury signs: good for a while, and as this chain numbers it.
+pub(crate) fn sign(world: &World, transfer: &Transfer) -> Authorization {
+    let until_ms = world.true_ms() + 30_000;
+    let mut mark = [0; 32];
+    mark[16..].copy_from_slice(&transfer.key.to_be_bytes());
+    match transfer.to {
+        Wallet::Evm(to) => Authorization::Evm(EvmAuthorization {
+            from: [9; 20],
+            to,
+            value: transfer.amount,
+            valid_after: 0,
+            valid_before: until_ms,
+            nonce: mark,
+            signature: [0; 65],
+        }),
+        Wallet::Solana(to) => {
+            let mut blockhash = [0; 32];
+            blockhash[..8].copy_from_slice(&until_ms.to_be_bytes());
+            Authorization::Solana(SolanaTransfer {
+                transaction: to.to_vec(),
+                message_hash: mark,
+                payer: [9; 32],
+                value: transfer.amount,
+                blockhash,
+            })
+        }
+    }
+}
+
+/// Whether exactly this was durable before it is sent.
+pub(crate) fn is_durable(world: &World, authorization: &Authorization, prepared: &Prepared) -> bool {
+    all(world).iter().any(|(id, withdrawal)| {
+        let own = id.0 as u32 == number_of(authorization);
+        own && match &withdrawal.status {
+            Status::Pending => false,
+            Status::Sent(sent) => sent.authorization == *authorization && sent.prepared == *prepared,
+            // An older try, while a younger one has already come back.
+            Status::Complete { .. } | Status::Failed { .. } => true,
+        }
+    })
+}
+
+/// At rest: each has ended; one transfer left for each that is complete, none for any other; a key has one at most.
+pub(crate) fn at_rest(world: &World, left: &[ChainTransfer]) -> Result<(), (&'static str, String)> {
+    let withdrawals = all(world);
+    let mut transfers: BTreeMap<&str, &ChainTransfer> = left.iter().map(|t| (t.transaction.as_str(), t)).collect();
+    let mut keys: BTreeMap<u32, WithdrawalId> = BTreeMap::new();
+    for (id, withdrawal) in &withdrawals {
+        let nth = (id.0 as u32 - OUT) / EACH;
+        if let Some(other) = keys.insert(nth, *id)
+            && !outlives_keys(&world.plan)
+        {
+            return Err(("key.twice", format!("{other} and {id} were asked for once")));
+        }
+        world.trace(|| format!("{id}: a withdrawal ended as {}", withdrawal.status()));
+        match &withdrawal.status {
+            Status::Complete { transaction } => match transfers.remove(transaction.as_str()) {
+                Some(t) if t.atomic == withdrawal.amount.atomic() && t.to == withdrawal.to => {}
+                other => {
+                    return Err((
+                        "withdrawal.unreal",
+                        format!("{id} is complete, the chain shows {other:?}"),
+                    ));
+                }
+            },
+            Status::Failed { .. } => {}
+            open => return Err(("rest.withdrawal", format!("{id} is {open:?}"))),
+        }
+    }
+    if let Some(transfer) = transfers.values().next() {
+        return Err(("withdrawal.lost", format!("{transfer:?} left for nothing")));
+    }
+    for (nth, (status, id)) in &world.notes.lock().withdrawn {
+        let known = keys.get(nth).map(ToString::to_string).unwrap_or_default();
+        if *id != known && !outlives_keys(&world.plan) {
+            return Err((
+                "key.effect",
+                format!("key {nth} was told {status} {id}, there is {known:?}"),
+            ));
+        }
+    }
+    Ok(())
+}
