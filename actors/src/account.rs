@@ -8,6 +8,7 @@
 //! the payment, in one batch. A reservation is freed by a proven refusal only, never by time.
 
 mod caps;
+mod claims;
 mod holds;
 mod machine;
 mod statement;

@@ -7,6 +7,7 @@ mod holder;
 mod once;
 mod operating;
 mod owner;
+mod parts;
 mod paying;
 mod reading;
 mod requiring;
@@ -24,73 +25,19 @@ use tokio::sync::{Semaphore, oneshot};
 
 use self::families::Families;
 use crate::account::{self, Deposit, LinkGrant};
-use crate::kernel::delivery::{Deliveries, DeliveryGround, Retry, Tries};
-use crate::kernel::family::{Ground, Limits, StartEffects};
+use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
+use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
-use crate::port::{CardAccounts, CardIssuer, Clock, Entropy, GiftCards, IdentityCheck, Settlement, Shredder};
-use crate::product::Caps;
+use crate::port::{Clock, Entropy};
 
 pub use holder::Denied;
 pub use once::{Once, Turn};
 pub use operating::{Doubt, Place, Queued, Stuck};
+pub use parts::{Parts, Ports, Settings};
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
-
-/// What the engine is built from.
-pub struct Parts {
-    /// What is durable.
-    pub store: Arc<dyn Store>,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Ids and jitter.
-    pub entropy: Arc<dyn Entropy>,
-    /// Moves USDC.
-    pub settlement: Arc<dyn Settlement>,
-    /// Makes cards.
-    pub issuer: Arc<dyn CardIssuer>,
-    /// Sells gift cards.
-    pub gift_cards: Arc<dyn GiftCards>,
-    /// Destroys the keys of CVVs.
-    pub shredder: Arc<dyn Shredder>,
-    /// Knows who holders are.
-    pub identity_check: Arc<dyn IdentityCheck>,
-    /// Keeps holders' own accounts at the card issuer.
-    pub card_accounts: Arc<dyn CardAccounts>,
-    /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
-    /// not know. Empty but after a restore.
-    pub deposits: Vec<Deposit>,
-    /// Limits and pauses.
-    pub settings: Settings,
-}
-
-/// The engine's limits and pauses.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Of every family.
-    pub limits: Limits,
-    /// Of every delivery.
-    pub retry: Retry,
-    /// Paid calls in flight, at most.
-    pub in_flight_max: usize,
-    /// Of one payer.
-    pub in_flight_per_payer_max: usize,
-    /// Daily caps of one account.
-    pub caps: Caps,
-    /// How long the chain may take to answer a submission before its outcome counts as unknown, in milliseconds.
-    pub settle_timeout_ms: u64,
-    /// Tries to prepare a payment before it is released.
-    pub prepare_attempts: u32,
-    /// Pause between two readings of the chain for one payment, in milliseconds.
-    pub watch_every_ms: u64,
-    /// How long the issuer may take to answer before its answer counts as lost, in milliseconds.
-    pub issuer_timeout_ms: u64,
-    /// How often idle entities are looked for, in milliseconds.
-    pub sweep_every_ms: u64,
-    /// How often timers that are due are looked for, in milliseconds.
-    pub timers_every_ms: u64,
-}
 
 /// The engine cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -119,7 +66,7 @@ pub struct Engine(Arc<Inner>);
 struct Inner {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    gift_cards: Arc<dyn GiftCards>,
+    ports: Ports,
     entropy: Arc<dyn Entropy>,
     settings: Settings,
     families: Families,
@@ -148,12 +95,7 @@ impl Engine {
             store,
             clock,
             entropy,
-            settlement,
-            issuer,
-            gift_cards,
-            shredder,
-            identity_check,
-            card_accounts,
+            ports,
             deposits,
             settings,
         } = parts;
@@ -175,7 +117,7 @@ impl Engine {
             families: Families::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
             clock: clock.clone(),
-            gift_cards: gift_cards.clone(),
+            ports: ports.clone(),
             entropy: entropy.clone(),
             settings,
             secret,
@@ -194,12 +136,7 @@ impl Engine {
         let worker = work::Desk {
             families: inner.families.clone(),
             store: store.clone(),
-            settlement,
-            issuer,
-            gift_cards,
-            shredder,
-            identity_check,
-            card_accounts,
+            ports,
             settings,
             has_deposits,
         };

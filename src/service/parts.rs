@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::account::Deposit;
-use purser_actors::engine::{Parts, Settings};
+use purser_actors::engine::{Parts, Ports, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -191,12 +191,14 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
         store,
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
-        settlement: world.settlement.clone(),
-        issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
-        gift_cards: Arc::new(VaultedCatalog::new(world.gift_cards.clone(), world.vault.clone())),
-        shredder: Arc::new(world.cvvs.clone()),
-        identity_check: world.identity_check.clone(),
-        card_accounts: world.accounts.clone(),
+        ports: Ports {
+            settlement: world.settlement.clone(),
+            issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
+            gift_cards: Arc::new(VaultedCatalog::new(world.gift_cards.clone(), world.vault.clone())),
+            shredder: Arc::new(world.cvvs.clone()),
+            identity_check: world.identity_check.clone(),
+            card_accounts: world.accounts.clone(),
+        },
         deposits,
         settings: engine_settings(config),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use purser_actors::engine::{Engine, Parts};
+use purser_actors::engine::{Engine, Parts, Ports};
 use purser_storage::fault::Faults;
 use purser_storage::{JournalStore, Store};
 
@@ -109,12 +109,14 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         store: store.clone(),
         clock: world.clone(),
         entropy: world.clone(),
-        settlement: Arc::new(SimChain(world.clone())),
-        issuer: Arc::new(Makers(world.clone())),
-        gift_cards: Arc::new(Makers(world.clone())),
-        shredder: Arc::new(SimShredder(world.clone())),
-        identity_check: Arc::new(SimPeople(world.clone())),
-        card_accounts: Arc::new(SimPeople(world.clone())),
+        ports: Ports {
+            settlement: Arc::new(SimChain(world.clone())),
+            issuer: Arc::new(Makers(world.clone())),
+            gift_cards: Arc::new(Makers(world.clone())),
+            shredder: Arc::new(SimShredder(world.clone())),
+            identity_check: Arc::new(SimPeople(world.clone())),
+            card_accounts: Arc::new(SimPeople(world.clone())),
+        },
         deposits: Vec::new(),
         settings: world.plan.settings,
     };

@@ -4,59 +4,25 @@ use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
 use super::statement::{Change, line};
-use super::{Account, Admission, Command, Deposit, Event, LinkGrant, OwnCaps, Rejection, holds};
-use crate::id::{DepositId, EffectId, PaymentId, Wallet};
-use crate::kernel::effect::{CreditCause, Share, Work};
+use super::{Account, Command, Deposit, Event, LinkGrant, Rejection, claims, holds};
+use crate::id::{DepositId, EffectId, Wallet};
+use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::{Cents, Usdc};
 use crate::operator::Act;
-use crate::payment::{Claim, NewSession, Payment};
-use crate::port::Timestamp;
-use crate::product::{Cap, Line, Purchase};
+use crate::payment::NewSession;
 use crate::session::{Amr, Session};
-
-fn day_of(at: Timestamp) -> u32 {
-    // Fits until the year 11,761,191.
-    u32::try_from(at.seconds() / 86_400).unwrap_or(u32::MAX)
-}
-
-/// Everything that can refuse a purchase and that only the account knows.
-fn admit(
-    this: Option<&Account>,
-    line: Line,
-    worth: Cents,
-    cap: Option<Cap>,
-    context: &Context,
-) -> Result<Share, Rejection> {
-    if let Some(message) = this.and_then(|a| a.frozen.clone()) {
-        return Err(Rejection::Frozen { message });
-    }
-    // A clock that steps back over midnight must not open yesterday's budget again.
-    let day = day_of(context.now).max(this.map_or(0, |a| a.day));
-    let budget = line.budget();
-    let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, budget));
-    let sum = sum.plus(worth).map_err(|_| Rejection::Overflow)?;
-    let cap = match this {
-        Some(account) => account.own_caps.within(line, cap),
-        None => OwnCaps::default().within(line, cap),
-    };
-    match cap.count {
-        Some(cap) if count >= cap => return Err(Rejection::CountPerDay { cap }),
-        _ => {}
-    }
-    match cap.sum {
-        Some(cap) if sum > cap => return Err(Rejection::SumPerDay { cap }),
-        _ => {}
-    }
-    let cents = worth;
-    Ok(Share { day, budget, cents })
-}
 
 /// An account comes into being with the first thing it does. A Solana address also takes its lowercased form, which
 /// another address may already have: then the batch is refused.
-fn born(this: Option<&Account>, wallet: &Wallet, decision: Decision<Account>, context: &Context) -> Decision<Account> {
+pub(super) fn born(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    decision: Decision<Account>,
+    context: &Context,
+) -> Decision<Account> {
     if this.is_some() {
         return decision;
     }
@@ -76,51 +42,6 @@ fn opened(
 ) -> Result<Decision<Account>, Rejection> {
     let opening = Session::open(session.id, *wallet, amr, session.first, session.life_ms, context);
     Ok(decision.open(opening.map_err(|_| Rejection::Nothing)?))
-}
-
-fn claim(
-    this: Option<&Account>,
-    wallet: &Wallet,
-    admission: Admission,
-    context: &Context,
-) -> Result<Decision<Account>, Rejection> {
-    let line = admission.purchase.line();
-    let share = admit(this, line, admission.worth, admission.cap, context)?;
-    let required = admission.requires();
-    let Admission {
-        payment,
-        authorization,
-        purchase,
-        worth,
-        found,
-        request,
-        session,
-        once,
-        ..
-    } = admission;
-    let claim = Claim {
-        authorization,
-        purchase,
-        worth,
-        found,
-        request,
-        session,
-        share,
-        at: context.now,
-    };
-    let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::Nothing)?;
-    let answer = Decision::answer(());
-    let answer = match once {
-        Some((key, expires_s)) => answer.put_new(table::nonce(expires_s, &key), Vec::new()),
-        None => answer,
-    };
-    let decision = born(this, wallet, answer, context);
-    let rows = required.iter().filter_map(|required| required.row(wallet));
-    let decision = rows.fold(decision, Decision::requires_present);
-    Ok(decision
-        .event(Event::Reserved(share))
-        .open(opening)
-        .then(Work::Settle(payment), context))
 }
 
 fn credit(
@@ -187,25 +108,6 @@ fn import(
         .post(&booked, context))
 }
 
-/// A released payment comes again: it takes a new share of the caps.
-fn readmit(
-    this: Option<&Account>,
-    wallet: &Wallet,
-    payment: PaymentId,
-    purchase: &Purchase,
-    (worth, cap): (Cents, Option<Cap>),
-    context: &Context,
-) -> Result<Decision<Account>, Rejection> {
-    let share = admit(this, purchase.line(), worth, cap, context)?;
-    let decision = born(this, wallet, Decision::answer(()), context).event(Event::Reserved(share));
-    let rows = purchase
-        .requires()
-        .into_iter()
-        .filter_map(|required| required.row(wallet));
-    let decision = rows.fold(decision, Decision::requires_present);
-    Ok(decision.then(Work::Readmit { payment, share }, context))
-}
-
 /// Frozen with these words, or not at all. What an operator asks for is written down, also where nothing comes of it.
 fn frozen(
     this: Option<&Account>,
@@ -270,7 +172,7 @@ impl Entity for Account {
                 );
                 opened(decision, wallet, Amr::Wallet, session, context)
             }
-            (this, Command::Claim(admission)) => claim(this, wallet, *admission, context),
+            (this, Command::Claim(admission)) => claims::claim(this, wallet, *admission, context),
             (
                 this,
                 Command::Readmit {
@@ -279,7 +181,7 @@ impl Entity for Account {
                     worth,
                     cap,
                 },
-            ) => readmit(this, wallet, payment, &purchase, (worth, cap), context),
+            ) => claims::readmit(this, wallet, payment, &purchase, (worth, cap), context),
             (this, Command::Import(deposit)) => import(this, wallet, &deposit, context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (Some(account), Command::Credit { effect, amount, cause }) => {

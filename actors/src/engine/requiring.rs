@@ -47,7 +47,7 @@ impl Engine {
         else {
             return Ok(Found::Nothing);
         };
-        let asked = self.0.gift_cards.offer(product, *currency, *country, *amount);
+        let asked = self.0.ports.gift_cards.offer(product, *currency, *country, *amount);
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
         let answered = tokio::time::timeout(patience, asked).await;
         match answered {

@@ -13,8 +13,8 @@ use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, Condition, Store, Write, codec};
 use tokio::sync::oneshot;
 
-use super::Settings;
 use super::families::Families;
+use super::{Ports, Settings};
 use crate::account;
 use crate::card;
 use crate::id::{CardId, DepositId, EffectId, PaymentId};
@@ -24,21 +24,13 @@ use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
-use crate::port::{
-    BoxFuture, CardAccounts, CardIssuer, Decline, ErrorKind, GiftCards, IdentityCheck, Issuance, IssueCard, Lookup,
-    PortError, Settlement, Shredder, Submitted,
-};
+use crate::port::{BoxFuture, Decline, ErrorKind, Issuance, IssueCard, Lookup, PortError, Submitted};
 
 /// Everything that effects need.
 pub(super) struct Desk {
     pub(super) families: Families,
     pub(super) store: Arc<dyn Store>,
-    pub(super) settlement: Arc<dyn Settlement>,
-    pub(super) issuer: Arc<dyn CardIssuer>,
-    pub(super) gift_cards: Arc<dyn GiftCards>,
-    pub(super) shredder: Arc<dyn Shredder>,
-    pub(super) identity_check: Arc<dyn IdentityCheck>,
-    pub(super) card_accounts: Arc<dyn CardAccounts>,
+    pub(super) ports: Ports,
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
@@ -146,11 +138,14 @@ impl Desk {
         let authorization = &payment.claim.authorization;
         let prepared = match &payment.status {
             Status::Settling(prepared) => prepared.clone(),
-            Status::Claimed => match self.in_time(self.settlement.prepare(authorization), "prepare").await {
+            Status::Claimed => match self
+                .in_time(self.ports.settlement.prepare(authorization), "prepare")
+                .await
+            {
                 Ok(prepared) => {
                     if planted::is(Bug::SentBeforeDurable) {
                         drop(
-                            self.in_time(self.settlement.submit(authorization, &prepared), "submit")
+                            self.in_time(self.ports.settlement.submit(authorization, &prepared), "submit")
                                 .await,
                         );
                     }
@@ -167,7 +162,7 @@ impl Desk {
             // The effect is deleted by the batch that leaves `settling`: this is an echo of it.
             _ => return Ok(()),
         };
-        let submitted = self.settlement.submit(authorization, &prepared);
+        let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
             Ok(Submitted::Settled { transaction }) if self.is_deposit(&payment, &transaction).await? => {
@@ -241,7 +236,7 @@ impl Desk {
         let payment = self.payment(id).await?;
         let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
             match self
-                .in_time(self.settlement.lookup(&payment.claim.authorization), "lookup")
+                .in_time(self.ports.settlement.lookup(&payment.claim.authorization), "lookup")
                 .await
             {
                 Err(_) if planted::is(Bug::RefusedUnproven) => Lookup::Impossible,
@@ -291,7 +286,7 @@ impl Desk {
             amount: card.amount,
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let command = match within(timeout, self.issuer.issue(&order), "issue").await? {
+        let command = match within(timeout, self.ports.issuer.issue(&order), "issue").await? {
             Issuance::Ready(card) => card::Command::Issued {
                 effect: effect.id,
                 card,
@@ -310,7 +305,7 @@ impl Desk {
         let row = self.store.read(&table::cvv(id)).await;
         if let Some(row) = row.map_err(|e| Failure::temporary(e.to_string()))? {
             let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-            within(timeout, self.shredder.shred(&row.value), "shred").await?;
+            within(timeout, self.ports.shredder.shred(&row.value), "shred").await?;
         }
         let command = intl_order::Command::Forgotten { effect: effect.id };
         tell(&self.families.intl_orders, id, command).await

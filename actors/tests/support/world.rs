@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
-use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, Settings};
+use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, Ports, Settings};
 use purser_actors::id::{CardId, SessionId, Wallet};
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -103,12 +103,14 @@ impl World {
             store: store.clone(),
             clock: clock.clone(),
             entropy: Arc::new(Seeded::new(STARTS.fetch_add(1, Ordering::SeqCst))),
-            settlement: chain.clone(),
-            issuer: issuer.clone(),
-            gift_cards: catalog.clone(),
-            shredder: shreds.clone(),
-            identity_check: people.clone(),
-            card_accounts: people.clone(),
+            ports: Ports {
+                settlement: chain.clone(),
+                issuer: issuer.clone(),
+                gift_cards: catalog.clone(),
+                shredder: shreds.clone(),
+                identity_check: people.clone(),
+                card_accounts: people.clone(),
+            },
             deposits: Vec::new(),
             settings,
         });

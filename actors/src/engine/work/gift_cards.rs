@@ -24,7 +24,7 @@ impl Desk {
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
         let effect = effect.id;
-        let command = match within(timeout, self.gift_cards.order(&order), "order_gift_card").await? {
+        let command = match within(timeout, self.ports.gift_cards.order(&order), "order_gift_card").await? {
             GiftOrdered::Ready { sealed } => Command::Delivered { effect, sealed },
             GiftOrdered::Declined { reason } => Command::Refused { effect, reason },
             GiftOrdered::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),

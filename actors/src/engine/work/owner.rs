@@ -31,7 +31,7 @@ impl Desk {
         };
         let asked = within(
             self.patience(),
-            self.identity_check.status(&reference),
+            self.ports.identity_check.status(&reference),
             "identity status",
         );
         match asked.await {
@@ -48,7 +48,11 @@ impl Desk {
     /// The provider's name of the check, durable; `None` if there will be none.
     async fn begin_check(&self, effect: &Effect, wallet: Wallet) -> Result<Option<String>, Failure> {
         let check = StartCheck { key: effect.id, wallet };
-        let started = within(self.patience(), self.identity_check.start(&check), "identity start");
+        let started = within(
+            self.patience(),
+            self.ports.identity_check.start(&check),
+            "identity start",
+        );
         let (command, reference) = match started.await {
             Ok(begun) => {
                 let reference = Some(begun.reference.clone());
@@ -75,7 +79,7 @@ impl Desk {
         if link.opening() != Some(effect.id) {
             return Ok(());
         }
-        let opening = within(self.patience(), self.card_accounts.open(&wallet), "open account");
+        let opening = within(self.patience(), self.ports.card_accounts.open(&wallet), "open account");
         let effect = effect.id;
         let command = match opening.await? {
             AccountOpening::Open { deposit_address } => link::Command::Opened {

@@ -40,7 +40,10 @@ impl Desk {
             // The effect is deleted by the batch that ends it: this is an echo of it.
             _ => return Ok(()),
         };
-        let submitted = self.settlement.submit(&outgoing.authorization, &outgoing.prepared);
+        let submitted = self
+            .ports
+            .settlement
+            .submit(&outgoing.authorization, &outgoing.prepared);
         let declined = match self.in_time(submitted, "submit").await {
             Ok(Submitted::Settled { transaction }) => return self.landed(effect, id, transaction).await,
             Ok(Submitted::Declined(decline)) => Some(decline),
@@ -49,7 +52,7 @@ impl Desk {
         // Neither a refusal nor silence proves anything: the chain is read.
         let every_ms = self.settings.watch_every_ms;
         match self
-            .in_time(self.settlement.lookup(&outgoing.authorization), "lookup")
+            .in_time(self.ports.settlement.lookup(&outgoing.authorization), "lookup")
             .await
         {
             Ok(Lookup::Landed { transaction }) => self.landed(effect, id, transaction).await,
@@ -96,8 +99,10 @@ impl Desk {
             to: asked.to,
             amount: asked.amount,
         };
-        let authorization = self.in_time(self.settlement.sign(&transfer), "sign").await?;
-        let prepared = self.in_time(self.settlement.prepare(&authorization), "prepare").await?;
+        let authorization = self.in_time(self.ports.settlement.sign(&transfer), "sign").await?;
+        let prepared = self
+            .in_time(self.ports.settlement.prepare(&authorization), "prepare")
+            .await?;
         Ok(Outgoing {
             authorization,
             prepared,

@@ -1,0 +1,112 @@
+//! What a purchase asks of the account before anything else: caps, reserved in the batch that opens the payment.
+
+use super::machine::born;
+use super::{Account, Admission, Event, OwnCaps, Rejection};
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::effect::{Share, Work};
+use crate::kernel::{Context, Decision, table};
+use crate::money::Cents;
+use crate::payment::{Claim, Payment};
+use crate::port::Timestamp;
+use crate::product::{Cap, Line, Purchase};
+
+fn day_of(at: Timestamp) -> u32 {
+    // Fits until the year 11,761,191.
+    u32::try_from(at.seconds() / 86_400).unwrap_or(u32::MAX)
+}
+
+/// Everything that can refuse a purchase and that only the account knows.
+fn admit(
+    this: Option<&Account>,
+    line: Line,
+    worth: Cents,
+    cap: Option<Cap>,
+    context: &Context,
+) -> Result<Share, Rejection> {
+    if let Some(message) = this.and_then(|a| a.frozen.clone()) {
+        return Err(Rejection::Frozen { message });
+    }
+    // A clock that steps back over midnight must not open yesterday's budget again.
+    let day = day_of(context.now).max(this.map_or(0, |a| a.day));
+    let budget = line.budget();
+    let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, budget));
+    let sum = sum.plus(worth).map_err(|_| Rejection::Overflow)?;
+    let cap = match this {
+        Some(account) => account.own_caps.within(line, cap),
+        None => OwnCaps::default().within(line, cap),
+    };
+    match cap.count {
+        Some(cap) if count >= cap => return Err(Rejection::CountPerDay { cap }),
+        _ => {}
+    }
+    match cap.sum {
+        Some(cap) if sum > cap => return Err(Rejection::SumPerDay { cap }),
+        _ => {}
+    }
+    let cents = worth;
+    Ok(Share { day, budget, cents })
+}
+
+pub(super) fn claim(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    admission: Admission,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let line = admission.purchase.line();
+    let share = admit(this, line, admission.worth, admission.cap, context)?;
+    let required = admission.requires();
+    let Admission {
+        payment,
+        authorization,
+        purchase,
+        worth,
+        found,
+        request,
+        session,
+        once,
+        ..
+    } = admission;
+    let claim = Claim {
+        authorization,
+        purchase,
+        worth,
+        found,
+        request,
+        session,
+        share,
+        at: context.now,
+    };
+    let opening = Payment::claim(payment, claim, context).map_err(|_| Rejection::Nothing)?;
+    let answer = Decision::answer(());
+    let answer = match once {
+        Some((key, expires_s)) => answer.put_new(table::nonce(expires_s, &key), Vec::new()),
+        None => answer,
+    };
+    let decision = born(this, wallet, answer, context);
+    let rows = required.iter().filter_map(|required| required.row(wallet));
+    let decision = rows.fold(decision, Decision::requires_present);
+    Ok(decision
+        .event(Event::Reserved(share))
+        .open(opening)
+        .then(Work::Settle(payment), context))
+}
+
+/// A released payment comes again: it takes a new share of the caps.
+pub(super) fn readmit(
+    this: Option<&Account>,
+    wallet: &Wallet,
+    payment: PaymentId,
+    purchase: &Purchase,
+    (worth, cap): (Cents, Option<Cap>),
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let share = admit(this, purchase.line(), worth, cap, context)?;
+    let decision = born(this, wallet, Decision::answer(()), context).event(Event::Reserved(share));
+    let rows = purchase
+        .requires()
+        .into_iter()
+        .filter_map(|required| required.row(wallet));
+    let decision = rows.fold(decision, Decision::requires_present);
+    Ok(decision.then(Work::Readmit { payment, share }, context))
+}

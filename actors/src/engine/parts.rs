@@ -1,0 +1,72 @@
+//! What an engine is built from: storage, time, chance, everything outside, and its limits.
+
+use std::sync::Arc;
+
+use purser_storage::Store;
+
+use crate::account::Deposit;
+use crate::kernel::delivery::Retry;
+use crate::kernel::family::Limits;
+use crate::port::{CardAccounts, CardIssuer, Clock, Entropy, GiftCards, IdentityCheck, Settlement, Shredder};
+use crate::product::Caps;
+
+/// What the engine is built from.
+pub struct Parts {
+    /// What is durable.
+    pub store: Arc<dyn Store>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids and jitter.
+    pub entropy: Arc<dyn Entropy>,
+    /// Everything outside.
+    pub ports: Ports,
+    /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
+    /// not know. Empty but after a restore.
+    pub deposits: Vec<Deposit>,
+    /// Limits and pauses.
+    pub settings: Settings,
+}
+
+/// Everything outside that the engine asks for work.
+#[derive(Clone)]
+pub struct Ports {
+    /// Moves USDC.
+    pub settlement: Arc<dyn Settlement>,
+    /// Makes cards.
+    pub issuer: Arc<dyn CardIssuer>,
+    /// Sells gift cards.
+    pub gift_cards: Arc<dyn GiftCards>,
+    /// Destroys the keys of CVVs.
+    pub shredder: Arc<dyn Shredder>,
+    /// Knows who holders are.
+    pub identity_check: Arc<dyn IdentityCheck>,
+    /// Keeps holders' own accounts at the card issuer.
+    pub card_accounts: Arc<dyn CardAccounts>,
+}
+
+/// The engine's limits and pauses.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Of every family.
+    pub limits: Limits,
+    /// Of every delivery.
+    pub retry: Retry,
+    /// Paid calls in flight, at most.
+    pub in_flight_max: usize,
+    /// Of one payer.
+    pub in_flight_per_payer_max: usize,
+    /// Daily caps of one account.
+    pub caps: Caps,
+    /// How long the chain may take to answer a submission before its outcome counts as unknown, in milliseconds.
+    pub settle_timeout_ms: u64,
+    /// Tries to prepare a payment before it is released.
+    pub prepare_attempts: u32,
+    /// Pause between two readings of the chain for one payment, in milliseconds.
+    pub watch_every_ms: u64,
+    /// How long the issuer may take to answer before its answer counts as lost, in milliseconds.
+    pub issuer_timeout_ms: u64,
+    /// How often idle entities are looked for, in milliseconds.
+    pub sweep_every_ms: u64,
+    /// How often timers that are due are looked for, in milliseconds.
+    pub timers_every_ms: u64,
+}
