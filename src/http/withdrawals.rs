@@ -17,6 +17,7 @@ use purser_actors::kernel::memo::Told;
 use purser_actors::kernel::{Entity, View};
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::port::Entropy;
+use purser_actors::withdrawal::Withdrawal;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
@@ -213,32 +214,32 @@ async fn get_withdrawal_status(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["withdrawal_id", "limit", "starting_after"])?;
     active(&state.engine, &claims).await?;
-    let failed = |_| ApiError::internal();
     if let Some(text) = query.get("withdrawal_id") {
-        let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
-        let withdrawal = state
-            .engine
-            .withdrawal(&id)
-            .await
-            .map_err(failed)?
-            .ok_or_else(unknown)?;
-        if withdrawal.owner != claims.wallet {
-            let error = "This withdrawal belongs to another wallet.";
-            return Err(ApiError::forbidden("withdrawal_of_another", error));
-        }
+        let (id, withdrawal) = own(&state.engine, &claims, text).await?;
         let body = View::new().object("withdrawal", &withdrawal.view(&id));
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
-    let after = query.get("starting_after").map(str::parse).transpose();
-    let after = after.map_err(|_| unknown())?;
-    let found = state
-        .engine
-        .withdrawals_of(&claims.wallet, after, limit)
-        .await
-        .map_err(failed)?;
+    let after = match query.get("starting_after") {
+        Some(text) => Some(own(&state.engine, &claims, text).await?.0),
+        None => None,
+    };
+    let found = state.engine.withdrawals_of(&claims.wallet, after, limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
     let shown = found.0.iter().map(|(id, withdrawal)| withdrawal.view(id).to_json());
     Ok(page("withdrawals", shown, found.1))
+}
+
+/// The withdrawal of this name, if it is the caller's.
+async fn own(engine: &Engine, claims: &Claims, text: &str) -> Result<(WithdrawalId, Withdrawal), ApiError> {
+    let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
+    let found = engine.withdrawal(&id).await.map_err(|_| ApiError::internal())?;
+    let withdrawal = found.ok_or_else(unknown)?;
+    if withdrawal.owner != claims.wallet {
+        let error = "This withdrawal belongs to another wallet.";
+        return Err(ApiError::forbidden("withdrawal_of_another", error));
+    }
+    Ok((id, withdrawal))
 }
 
 /// What changed the balance

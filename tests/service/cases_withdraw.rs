@@ -12,12 +12,17 @@ pub(crate) async fn holder(site: &Site<'_>, network: Network) -> (Agent, String)
     let agent = Agent::new(network);
     assert_eq!(agent.buy(site, "/get-card?amount=6.66").await.status, 200);
     let token = agent.token(site).await;
+    credited(site, &token).await;
+    (agent, token)
+}
+
+/// Until the refused card's 6.66 are on the balance.
+pub(crate) async fn credited(site: &Site<'_>, token: &str) {
     until("the credit", async || {
-        let balance = site.get_as(&token, "/get-account-balance").await;
+        let balance = site.get_as(token, "/get-account-balance").await;
         (balance.body["balance"] == json!(6.66)).then_some(())
     })
     .await;
-    (agent, token)
 }
 
 pub(crate) async fn withdraw(site: &Site<'_>, token: &str, key: Option<&str>, body: &Value) -> Answer {

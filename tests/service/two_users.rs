@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, required};
 use super::cases_replay::landed;
+use super::cases_withdraw::{credited, ended, id_of, withdraw};
 use super::wire::{Answer, Site, send, until};
 
 /// A status and the code that goes with it; no code with what is no refusal.
@@ -37,6 +38,7 @@ pub(crate) struct Ask {
 
 const NO_TOKEN: Told = (401, "token_missing");
 const OK: Told = (200, "");
+const WITHDRAWAL: (Told, Told) = ((403, "withdrawal_of_another"), (404, "withdrawal_unknown"));
 const CARD: (Told, Told) = ((403, "card_of_another"), (404, "card_unknown"));
 
 /// A route that shows one thing to its owner.
@@ -90,6 +92,8 @@ pub(crate) const ASKS: &[Ask] = &[
             ((403, "payment_of_another"), (404, "payment_unknown")),
         )
     },
+    reads("/get-withdrawal-status", "withdrawal_id", "withdrawal", WITHDRAWAL),
+    lists("/get-withdrawal-status", "withdrawal", &[], WITHDRAWAL),
     Ask {
         method: "POST",
         ..reads("/cancel-intl-order", "card_id", "intl_order", CARD)
@@ -115,6 +119,10 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
     ),
     // A number of the service's whole sequence, of which everybody sees their own events.
     ("/events", &["after"]),
+    // A place in one's own statement, whose lines are numbered from one.
+    ("/get-account-statement", &["starting_after"]),
+    // Whoever is to receive the money.
+    ("/withdraw", &["address"]),
     // The catalog's, which is everybody's.
     ("/order-gift-card", &["product_id"]),
     ("/search-gift-cards", &["q", "category", "starting_after"]),
@@ -211,8 +219,18 @@ impl Person {
         person.has("gift_card", &gift["card_id"]);
         let order = person.buys(site, &format!("/order-intl-card?amount=1{cents}")).await;
         person.has("intl_order", &order["intl_card_order"]["card_id"]);
+        person.withdraws(site, cents).await;
         person.waits(site).await;
         person
+    }
+
+    /// Out of what a refused card left on the balance.
+    async fn withdraws(&mut self, site: &Site<'_>, cents: u32) {
+        self.buys(site, "/get-card?amount=6.66").await;
+        credited(site, &self.token).await;
+        let out = withdraw(site, &self.token, None, &json!({"amount": format!("1.{cents}")})).await;
+        self.has("withdrawal", &id_of(&out).into());
+        ended(site, &self.token, self.thing("withdrawal")).await;
     }
 
     async fn buys(&mut self, site: &Site<'_>, path: &str) -> Value {
