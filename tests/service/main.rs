@@ -19,6 +19,7 @@ mod cases_gift_quotes;
 mod cases_idempotency;
 mod cases_intl;
 mod cases_life;
+mod cases_maker_faults;
 mod cases_metrics;
 mod cases_mpp;
 mod cases_payment;
