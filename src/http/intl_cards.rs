@@ -11,8 +11,9 @@ use axum::routing::{get, post};
 use http::{HeaderMap, StatusCode, Uri};
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::id::CardId;
-use purser_actors::intl_order::Rejection;
+use purser_actors::intl_order::{IntlOrder, Rejection};
 use purser_actors::kernel::View;
+use purser_actors::kernel::memo::Told;
 use purser_actors::money::Cents;
 use purser_actors::product::Purchase;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ use super::account::{Holder, active};
 use super::caller::{Claims, MaybeBearer};
 use super::cards::{of_another, unknown};
 use super::error::ApiError;
+use super::idempotency::{Key, Reply, memo, undecided};
 use super::query::Query;
 use super::{json, shapes};
 use crate::checkout::{Call, Checkout};
@@ -125,40 +127,50 @@ struct Cancel {
 ///
 /// Only while it is `queued`. The whole charge, fee included, goes to the account's balance.
 #[utoipa::path(post, path = "/cancel-intl-order", tag = "Cards", security(("bearer" = [])), request_body = inline(Cancel),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`card_id`, `message`.", body = shapes::Cancelled),
-        (status = 400, description = "`card_id` is missing."), (status = 401, description = "No good token."),
+        (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's order, or a frozen account."),
         (status = 404, description = "No such order."),
-        (status = 409, description = "It is not queued any more."),
+        (status = 409, description = "It is not queued any more, or the first request with this key is still running."),
+        (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
 async fn cancel_intl_order(
     State(cards): State<Arc<IntlCards>>,
     Holder(claims): Holder,
+    key: Key,
     body: Body,
 ) -> Result<Response, ApiError> {
     let wanted: Cancel = json::read(body, cards.max_body_bytes, cards.body_timeout).await?;
     active(&cards.engine, &claims).await?;
     let id: CardId = wanted.card_id.parse().map_err(|_| unknown())?;
     own_order(&cards, &claims, id).await?;
-    let told = match cards.engine.cancel_intl(id).await {
-        Ok(()) => cancelled(id, Ok(())),
-        Err(Denied::Rejected(why)) => cancelled(id, Err(&why)),
-        Err(_) => Err(ApiError::unavailable(
-            "unavailable",
-            "The engine could not answer now.",
-            1,
-        )),
-    };
-    told.map(|body| json::private(json::bytes_as_json(body.to_json())))
+    let engine = cards.engine.clone();
+    key.once(
+        &cards.engine,
+        &claims,
+        "/cancel-intl-order",
+        &wanted,
+        move |place| async move {
+            let memo = place
+                .map(|place| memo::<IntlOrder>(place, move |told: Told<'_, IntlOrder>| cancelled(id, told.map(drop))));
+            match engine.cancel_intl(id, memo).await {
+                Ok(()) => cancelled(id, Ok(())),
+                Err(Denied::Rejected(why)) => cancelled(id, Err(&why)),
+                Err(denied) => Err(undecided(&denied)),
+            }
+        },
+    )
+    .await
 }
 
-/// The answer to a cancellation.
-fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<View, ApiError> {
+/// The answer to a cancellation, as it is sent and remembered.
+fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
     match told {
-        Ok(()) => Ok(View::new().text("card_id", id).text(
+        Ok(()) => Ok(Reply::ok(&View::new().text("card_id", id).text(
             "message",
             "The order is cancelled. The whole charge is credited to the account balance.",
-        )),
+        ))),
         Err(_) => Err(ApiError::new(
             StatusCode::CONFLICT,
             "not_cancellable",

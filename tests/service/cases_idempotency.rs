@@ -1,10 +1,13 @@
-//! Idempotency keys, on withdrawals.
+//! Idempotency keys, on withdrawals and on orders that are taken back.
 
 use purser_actors::id::Network;
 use serde_json::json;
 
+use super::agent::Agent;
 use super::cases_withdraw::{balance, ended, holder, id_of, received, start, withdraw};
-use super::wire::{Site, send};
+use super::desk::Desk;
+use super::host::Host;
+use super::wire::{Answer, Site, send};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_52_the_same_key_at_once_is_one_withdrawal() {
@@ -145,6 +148,65 @@ async fn case_56_a_retry_after_kills_moves_the_money_once() {
     assert_eq!(ended(&site, &token, &id_of(&answer)).await["state"], "complete");
     balance(&site, &token, [0.0, 0.0, 0.0]).await;
     assert_eq!(received(&site, &agent).await, [6_660_000]);
+    service.stop();
+    host.assert_books();
+}
+
+async fn cancel(site: &Site<'_>, token: &str, key: Option<&str>, order: &str) -> Answer {
+    let request = site.request("POST", "/cancel-intl-order").bearer_auth(token);
+    let request = match key {
+        Some(key) => request.header("idempotency-key", key),
+        None => request,
+    };
+    send(request.body(json!({"card_id": order}).to_string())).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_30_a_cancellation_under_a_key_is_one() {
+    // Aim: twenty at once under a key: one credit, and whoever is answered is told the same; the same after a kill, while
+    // without the key it is a 409. A remembered 409 stays though the order was released since; another key cancels it.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let order = async |site: &Site<'_>| {
+        let bought = agent.buy(site, "/order-intl-card?amount=100").await;
+        bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned()
+    };
+    let (first, second) = (order(&site).await, order(&site).await);
+    let calls = (0..20).map(|_| cancel(&site, &token, Some("one"), &first));
+    let told = futures_util::future::join_all(calls).await;
+    let done = cancel(&site, &token, Some("one"), &first).await;
+    assert_eq!((done.status, done.header("idempotency-replayed")), (200, Some("true")));
+    assert!(told.iter().any(|answer| answer.status == 200));
+    for answer in &told {
+        match answer.status {
+            200 => assert_eq!(answer.text, done.text),
+            _ => assert_eq!((answer.status, answer.code()), (409, "idempotency_key_in_progress")),
+        }
+    }
+    let reused = cancel(&site, &token, Some("one"), &second).await;
+    assert_eq!((reused.status, reused.code()), (422, "idempotency_key_reused"));
+    let lease = desk.claim(&second).await;
+    let refused = cancel(&site, &token, Some("two"), &second).await;
+    assert_eq!((refused.status, refused.code()), (409, "not_cancellable"));
+    desk.done("/admin/intl-orders/release", json!({"card_id": second, "lease": lease}))
+        .await;
+    balance(&site, &token, [103.8, 103.8, 0.0]).await;
+    service.kill();
+
+    let service = host.start();
+    let site = Site::of(&service);
+    let again = cancel(&site, &token, Some("one"), &first).await;
+    assert_eq!((again.status, &again.text), (200, &done.text));
+    assert_eq!(cancel(&site, &token, None, &first).await.code(), "not_cancellable");
+    let again = cancel(&site, &token, Some("two"), &second).await;
+    assert_eq!((again.status, again.code()), (409, "not_cancellable"));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(cancel(&site, &token, Some("three"), &second).await.status, 200);
+    balance(&site, &token, [207.6, 207.6, 0.0]).await;
     service.stop();
     host.assert_books();
 }

@@ -65,13 +65,22 @@ async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
     }
     let (own, others) = (&orders[0], &orders[1]);
     let token = agent.token(&site).await;
+    let other = agent.buy(&site, "/order-intl-card?amount=100").await;
+    let mut first = Request::new("POST", "/cancel-intl-order");
+    first.bearer(&token);
+    first.header("idempotency-key", "used");
+    first.body(&json!({"card_id": other.body["intl_card_order"]["card_id"]}));
+    assert_eq!(first.answer(&site).await.status, 200);
     let lease = desk.claim(own).await;
     site.freeze(&agent.address(), Some(WHY)).await;
     let mut ladder = Ladder::of("POST /cancel-intl-order", "cancel-intl-order");
     let mut ask = Request::new("POST", "/cancel-intl-order");
     ask.text("[");
+    ask.header("idempotency-key", &"x".repeat(256));
     ladder.meets(&ask.send(&site).await);
     ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "used");
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({}));
     ladder.meets(&ask.send(&site).await);
@@ -83,6 +92,9 @@ async fn a_cancellation_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"card_id": own}));
     ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "new");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "newer");
     desk.done("/admin/intl-orders/release", json!({"card_id": own, "lease": lease}))
         .await;
     ladder.meets(&ask.send(&site).await);

@@ -130,7 +130,7 @@ impl Clients {
                     .reject_intl(id, act, None, "no".into())
                     .await
                     .map(|()| "rejected"),
-                Does::Cancel => engine.cancel_intl(id).await.map(|()| "cancelled"),
+                Does::Cancel => engine.cancel_intl(id, None).await.map(|()| "cancelled"),
                 Does::Reveal => engine.reveal_intl(id).await.map(|()| "shown"),
             };
             if world.is_dead() {

@@ -8,7 +8,7 @@ use super::{Denied, Engine, RACES};
 use crate::id::{CardId, EffectId, PaymentId};
 use crate::intl_order::{self, EnteredCard, IntlOrder, Lease};
 use crate::kernel::effect::Work;
-use crate::kernel::{Effect, Refusal, table};
+use crate::kernel::{Effect, Memo, Refusal, table};
 use crate::operator::{AccessToken, Act, Audit};
 use crate::payment::Status;
 use crate::port::Timestamp;
@@ -59,12 +59,14 @@ impl Engine {
         Err(Denied::Unavailable)
     }
 
-    /// The holder takes an order back.
+    /// The holder takes an order back; the answer is remembered if there is a memo.
     ///
     /// # Errors
-    /// When it is not queued any more.
-    pub async fn cancel_intl(&self, id: CardId) -> Told<()> {
-        self.ask_order(id, intl_order::Command::Cancel).await.map(drop)
+    /// When it is not queued any more; [`Denied::Used`] when the memo's place was taken in between.
+    pub async fn cancel_intl(&self, id: CardId, memo: Option<Memo<IntlOrder>>) -> Told<()> {
+        let orders = &self.0.families.intl_orders;
+        let cancelled = self.ask_once(orders, id, intl_order::Command::Cancel, memo).await;
+        cancelled.map(drop)
     }
 
     /// Writes down that the owner is shown an international card's number.

@@ -57,7 +57,7 @@ async fn fulfil(world: &World, id: CardId, by: &str) -> bool {
 }
 
 async fn cancel(world: &World, id: CardId) -> bool {
-    match world.engine.cancel_intl(id).await {
+    match world.engine.cancel_intl(id, None).await {
         Err(Denied::Rejected(Rejection::State(_))) => false,
         told => told.map(|()| true).unwrap(),
     }
@@ -106,7 +106,7 @@ async fn case_30_fifty_cancellations_at_once_credit_once() {
     let id = order(&world, 1).await;
     let at_once = together(50, |_| {
         let engine = world.engine.clone();
-        async move { engine.cancel_intl(id).await }
+        async move { engine.cancel_intl(id, None).await }
     });
     assert_eq!(at_once.await.iter().filter(|told| told.is_ok()).count(), 1);
     world.quiet().await;
