@@ -239,7 +239,7 @@ impl Checkout {
         authorization: &Authorization,
         answers: Option<&presented::Answers>,
     ) -> PayRequest {
-        let own = quote.filter(|_| call.fee_rate.is_some());
+        let own = quote.filter(|_| call.purchase.keeps_its_quote());
         PayRequest {
             purchase: call.purchase.clone(),
             worth: quote.map_or(Cents::ZERO, |quote| quote.worth),

@@ -16,8 +16,8 @@ mod text;
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
 pub use sections::{
-    Caps, Engine, Identity, Limits, Operator, OperatorToken, PayTo, Payment, Provider, ProviderKind, Rates, Recovery,
-    Sandbox, Server, Service, Storage, Stream,
+    Caps, Engine, Identity, Limits, Operator, OperatorToken, PayTo, Payment, Payouts, Provider, ProviderKind, Rates,
+    Recovery, Sandbox, Server, Service, Storage, Stream,
 };
 
 use serde::Deserialize;
@@ -106,6 +106,8 @@ pub struct Config {
     pub caps: Caps,
     /// WebSocket clients.
     pub stream: Stream,
+    /// Rules of the payout rails.
+    pub payouts: Payouts,
     /// Magic of the sandbox.
     pub sandbox: Sandbox,
     /// Where the service serves.

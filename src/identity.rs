@@ -12,6 +12,7 @@
 pub mod challenge;
 pub mod credentials;
 pub mod doorkeeper;
+pub mod form_link;
 pub mod key_file;
 pub mod keys;
 pub mod login;
@@ -40,6 +41,8 @@ pub struct IdentityKeys {
     pub refresh: Key32,
     /// For [`login::SessionCookies`].
     pub cookie: Key32,
+    /// For [`form_link::FormLinks`].
+    pub form: Key32,
     /// For the challenges of [`crate::payment::mpp::Mpp`]: the key of now, and the one before the last rotation.
     pub challenge: (MacKey, Option<MacKey>),
 }
@@ -51,6 +54,7 @@ impl IdentityKeys {
             nonce: keys.derive("purser/identity/nonce"),
             refresh: keys.derive("purser/identity/refresh-token"),
             cookie: keys.derive("purser/identity/session-cookie"),
+            form: keys.derive("purser/identity/payout-form"),
             challenge: keys.turning_macs("purser/payment/mpp-challenge"),
         }
     }

@@ -6,13 +6,14 @@
 //! - A request: [`http`] (sockets, the front, routes) → [`checkout`] for a paid one, with [`prices`] and [`payment`] →
 //!   the engine → [`stream`] for whoever watches.
 //! - Names that people type, found: [`search`].
-//! - Who asks: [`identity`]. Card numbers: [`vault`].
+//! - Who is paid: [`bank_number`]. Who asks: [`identity`]. Card numbers: [`vault`].
 //! - The engine's ports: [`settlement`] (chains), [`provider`] (card issuers), [`system`] (time and chance); [`sandbox`] is
 //!   what their pretended sides share.
 //! - The process: [`config`], [`service`], [`cli`], [`metrics`]; [`wallet`] pays as a client would; [`verify`] proves the books.
 //!
 //! `ARCHITECTURE.md` follows one paid call through these rooms.
 
+pub mod bank_number;
 pub mod checkout;
 pub mod cli;
 pub mod config;

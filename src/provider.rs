@@ -4,6 +4,7 @@
 pub mod callback;
 pub mod gift_cards;
 pub mod merchants;
+pub mod payouts;
 pub mod rates;
 pub mod redemption;
 pub mod sandbox;

@@ -9,6 +9,7 @@ mod fold;
 mod outcomes;
 mod people;
 mod products;
+mod saved;
 mod sealed;
 mod withdrawals;
 
@@ -109,6 +110,8 @@ pub(crate) struct Contents {
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
     pub(crate) people: People,
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
+    /// Recipients and destinations, by kind and id.
+    pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
     /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
     pub(crate) deposits: Vec<Deposit>,
@@ -134,6 +137,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     people::check(&contents, &mut report);
     sealed::check(&contents, &mut report);
     withdrawals::check(&contents, &holders, &mut report);
+    saved::check(store, &contents, &mut report).await?;
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
         withdrawals::against_chain(&contents, &chain.left, &mut report);
@@ -213,6 +217,11 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
             match read {
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
                 Err(error) => report.find("snapshot.damaged", product, error.to_string()),
+            }
+        } else if let Some(read) = saved::read(kind, number, row) {
+            match read {
+                Ok(saved) => drop(contents.saved.insert((kind, number), saved)),
+                Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
             }
         } else if contents.people.read(kind, id, row, report).is_none() {
             report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));

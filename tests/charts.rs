@@ -7,12 +7,15 @@ use std::fmt::Write as _;
 
 use purser_actors::account::Account;
 use purser_actors::card::Card;
+use purser_actors::destination::Destination;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::identity::Identity;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
 use purser_actors::link::Link;
 use purser_actors::payment::Payment;
+use purser_actors::payout::Payout;
+use purser_actors::recipient::Recipient;
 use purser_actors::session::Session;
 use purser_actors::withdrawal::Withdrawal;
 
@@ -55,5 +58,8 @@ fn the_documents_charts_are_the_codes() {
     check::<Identity>(document, &mut wrong);
     check::<Link>(document, &mut wrong);
     check::<Withdrawal>(document, &mut wrong);
+    check::<Payout>(document, &mut wrong);
+    check::<Recipient>(document, &mut wrong);
+    check::<Destination>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

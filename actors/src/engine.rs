@@ -9,6 +9,7 @@ mod operating;
 mod owner;
 mod parts;
 mod paying;
+mod payouts;
 mod reading;
 mod requiring;
 mod turn;
@@ -35,6 +36,7 @@ pub use once::{Once, Turn};
 pub use operating::{Doubt, Place, Queued, Stuck};
 pub use parts::{Parts, Ports, Settings};
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
+pub use payouts::PayoutSettings;
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
@@ -149,6 +151,7 @@ impl Engine {
         engine.take_up(&*deliveries).await?;
         engine.keep_house();
         engine.keep_time(deliveries);
+        payouts::listen(&engine);
         Ok(engine)
     }
 

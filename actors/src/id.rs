@@ -64,6 +64,33 @@ id!(
     DestinationId, "dst_"
 );
 id!(
+    /// A saved recipient of app payments.
+    RecipientId, "rcp_"
+);
+id!(
+    /// Who owns bank destinations, as the account holder keeps them.
+    BankRecipientId, "brc_"
+);
+
+impl RecipientId {
+    /// Of a user of an app, as this account pays them: always the same, and nobody without the key can make it up.
+    pub fn of(secret: &[u8; 32], owner: &Wallet, platform: &str, handle: &str) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"recipient");
+        hash.update(secret);
+        hash.update(owner.key());
+        hash.update([0]);
+        hash.update(platform);
+        hash.update([0]);
+        hash.update(handle.to_lowercase());
+        let hash = hash.finalize();
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash[..16]);
+        Self(u128::from_be_bytes(first))
+    }
+}
+
+id!(
     /// A payment: one signed authorization, whatever becomes of it.
     PaymentId, "pay_"
 );

@@ -11,6 +11,7 @@
 
 pub mod account;
 pub mod card;
+pub mod destination;
 pub mod engine;
 pub mod gift_card;
 pub mod id;
@@ -22,8 +23,10 @@ pub mod link;
 pub mod money;
 pub mod operator;
 pub mod payment;
+pub mod payout;
 pub mod port;
 pub mod product;
 pub mod quote;
+pub mod recipient;
 pub mod session;
 pub mod withdrawal;

@@ -23,6 +23,7 @@ use crate::id::{EffectId, PaymentId, SessionId, Wallet};
 use crate::kernel::effect::Share;
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
+use crate::payout::Plan;
 use crate::port::{Authorization, Decline, Lookup, Prepared, Timestamp};
 use crate::product::{Product, Purchase};
 use crate::quote::Quoted;
@@ -41,6 +42,8 @@ pub enum Found {
         /// What it was sold at: the catalog's rate may have moved since the quote, which holds for its life.
         quoted: Box<Quoted>,
     },
+    /// To whom a payout goes, and by which rules.
+    Payout(Box<Plan>),
 }
 
 /// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.

@@ -2,6 +2,7 @@
 
 mod gift_cards;
 mod owner;
+pub mod payout;
 
 use std::future::Future;
 use std::pin::Pin;

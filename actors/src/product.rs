@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DestinationId, PayoutId, TopUpId, Wallet};
+use crate::id::{CardId, DestinationId, PayoutId, RecipientId, TopUpId, Wallet};
 use crate::kernel::table;
 use crate::ledger::Provider;
 use crate::money::Cents;
@@ -250,13 +250,26 @@ impl Purchase {
         }
     }
 
+    /// Whether what its price was made from is kept with it: where rates are its own, or currencies many.
+    pub const fn keeps_its_quote(&self) -> bool {
+        match self {
+            Self::GiftCard { .. } | Self::PushToCard { .. } | Self::BankPayment { .. } | Self::AppPayment { .. } => {
+                true
+            }
+            Self::UsaCard { .. } | Self::IntlCard { .. } | Self::CardBalance { .. } => false,
+        }
+    }
+
     /// What must hold of the payer before it may be settled, in the contract's order of refusals.
     pub fn requires(&self) -> Vec<Requirement> {
         match self {
             Self::UsaCard { .. } | Self::IntlCard { .. } | Self::PushToCard { .. } => Vec::new(),
             Self::GiftCard { .. } => vec![Requirement::InStock],
             Self::BankPayment { destination, .. } => vec![Requirement::Destination(*destination)],
-            Self::AppPayment { .. } => vec![Requirement::Verified],
+            Self::AppPayment { payee, .. } => {
+                let saved = payee.recipient.parse().ok().map(Requirement::Recipient);
+                [Requirement::Verified].into_iter().chain(saved).collect()
+            }
             Self::CardBalance { .. } => vec![Requirement::Linked],
         }
     }
@@ -271,6 +284,8 @@ pub enum Requirement {
     Linked,
     /// The destination is the payer's own.
     Destination(DestinationId),
+    /// The saved recipient is the payer's own, of the same app.
+    Recipient(RecipientId),
     /// The catalog has it now, for this price.
     InStock,
 }
@@ -282,7 +297,7 @@ impl Requirement {
             Self::Verified => Some(table::verified(payer)),
             Self::Linked => Some(table::linked(payer)),
             Self::Destination(id) => Some(table::destination(payer, *id)),
-            Self::InStock => None,
+            Self::Recipient(_) | Self::InStock => None,
         }
     }
 }

@@ -19,6 +19,7 @@ use super::bought::Bought;
 use crate::http::error::{ApiError, complete};
 use crate::http::json;
 use crate::identity::credentials::Credentials;
+use crate::identity::form_link::FormLinks;
 use crate::payment::challenge::Challenge;
 use crate::payment::header::{PAYMENT_RECEIPT, PAYMENT_REQUIRED, PAYMENT_RESPONSE, X_PAYMENT_RESPONSE};
 use crate::payment::mpp::Issued;
@@ -42,6 +43,8 @@ pub struct Settlement<'a> {
 pub struct Answers {
     /// For the caller whose claim won.
     pub credentials: Arc<Credentials>,
+    /// For the recipients of what the winner bought.
+    pub forms: FormLinks,
     /// Base of status URLs.
     pub public_url: String,
 }
@@ -126,7 +129,7 @@ impl Answers {
         if let Some(session) = winner {
             body = body.object("auth", &self.credentials.make(&payer, session, Amr::Payment, 0));
         }
-        let body = bought.members(body.text("user_id", payer.user_id()), winner.is_some());
+        let body = bought.members(body.text("user_id", payer.user_id()), winner.is_some(), self);
         let body = body.text("payment_id", settlement.payment);
         Ok(self.settled(settlement, transaction, json::bytes_as_json(body.to_json())))
     }

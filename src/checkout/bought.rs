@@ -3,11 +3,13 @@
 use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::gift_card::GiftCard;
-use purser_actors::id::CardId;
+use purser_actors::id::{CardId, PayoutId};
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::View;
+use purser_actors::payout::{Payout, Target};
 use purser_actors::product::Product;
 
+use super::answer::Answers;
 use crate::http::error::ApiError;
 
 /// A product with its id.
@@ -18,6 +20,8 @@ pub(super) enum Bought {
     GiftCard(CardId, GiftCard),
     /// An order of an international card.
     Intl(CardId, IntlOrder),
+    /// A payout.
+    Payout(PayoutId, Box<Payout>),
 }
 
 impl Bought {
@@ -39,14 +43,21 @@ impl Bought {
                 let order = engine.intl_order(&id).await.ok().flatten();
                 order.map(|order| Self::Intl(id, order)).ok_or_else(ApiError::internal)
             }
-            _ => Err(ApiError::internal()),
+            Product::Payout(id) => {
+                let payout = engine.payout(&id).await.ok().flatten();
+                payout
+                    .map(|payout| Self::Payout(id, Box::new(payout)))
+                    .ok_or_else(ApiError::internal)
+            }
+            Product::TopUp(_) => Err(ApiError::internal()),
         }
     }
 
     /// Adds the product's members. What opens the product to whoever holds it, a code or a link, only if `bearer`: that
     /// is for the call whose claim won.
-    pub(super) fn members(&self, body: View, _bearer: bool) -> View {
+    pub(super) fn members(&self, body: View, bearer: bool, answers: &Answers) -> View {
         match self {
+            Self::Payout(id, payout) => paid_out(*id, payout, body, bearer, answers),
             Self::Card(id, card) => {
                 let bought = View::new()
                     .text("card_id", id)
@@ -90,12 +101,52 @@ impl Bought {
 
     /// For `format=html`: no number, no token. Ids are hex and the URL is ours, so nothing needs escaping.
     pub(super) fn page(&self, public_url: &str) -> String {
-        let (Self::Card(id, _) | Self::GiftCard(id, _) | Self::Intl(id, _)) = self;
+        let id = match self {
+            Self::Card(id, _) | Self::GiftCard(id, _) | Self::Intl(id, _) => id.to_string(),
+            Self::Payout(id, _) => id.to_string(),
+        };
         format!(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\
              <h1>Card bought</h1><p>Card <code>{id}</code> is <strong>pending</strong>.</p>\
              <p>Sign in with the wallet that paid at <a href=\"{public_url}/auth\">{public_url}/auth</a>, then read the \
              card at <code>/get-card-data?card_id={id}</code>.</p></html>"
         )
+    }
+}
+
+/// A payout as it was bought.
+fn paid_out(id: PayoutId, payout: &Payout, body: View, bearer: bool, answers: &Answers) -> View {
+    let new = View::new().text("payout_id", id);
+    let priced = |view: View| {
+        view.number("amount", payout.amount.decimal())
+            .number("fee_amount", payout.charge.fee().decimal())
+            .number("charged_amount", payout.charge.charged.decimal())
+    };
+    match &payout.plan.target {
+        Target::Card(_) => {
+            let body = body.text("payout_id", id).text("status", "awaiting-details");
+            let body = match bearer {
+                true => body.text("redemption_url", answers.forms.url(id).expose()),
+                false => body,
+            };
+            body.number("amount", payout.amount.decimal())
+                .text("currency", payout.currency)
+                .text(
+                    "note",
+                    "Give redemption_url to the recipient, who enters the debit card there within 30 days. \
+                     GET /get-payment-status shows it again.",
+                )
+        }
+        Target::Bank(destination, _) => {
+            let new = priced(new).text("destination_id", destination).text("state", "queued");
+            let shown = payout.destination().unwrap_or_default();
+            body.object("bank_payment", &new.object("destination", &shown))
+        }
+        Target::App(recipient, platform, _) => {
+            let new = priced(new.text("state", "queued").text("platform", platform.name()));
+            let url = format!("{}/get-payment-status?payout_id={id}", answers.public_url);
+            body.object("payment", &new.text("recipient_id", recipient))
+                .text("status_url", url)
+        }
     }
 }

@@ -81,6 +81,11 @@ fn missing(requirement: Requirement) -> ApiError {
             ApiError::not_found("destination_unknown", "The account has no such bank destination.")
                 .hint("GET /bank-recipients lists them. Nothing was charged.")
         }
+        Requirement::Recipient(_) => ApiError::not_found(
+            "recipient_unknown",
+            "The account has no such recipient on this platform.",
+        )
+        .hint("GET /payment-recipients lists them. Nothing was charged."),
         Requirement::InStock => ApiError::new(
             http::StatusCode::CONFLICT,
             "out_of_stock",

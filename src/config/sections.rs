@@ -10,9 +10,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use purser_actors::engine::PayoutSettings;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::Role;
+use purser_actors::payout::Terms;
 use purser_actors::port::Timestamp;
 use purser_actors::product::{Cap, Line};
 use rust_decimal::Decimal;
@@ -275,7 +277,42 @@ pub struct Sandbox {
     pub card_ready_ms: u64,
     pub gift_ready_ms: u64,
     pub identity_check_ms: u64,
+    pub payout_paid_ms: u64,
     pub settle_ms: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Payouts {
+    pub form_seconds: u64,
+    pub unclaimed_seconds: u64,
+    pub card_return_seconds: u64,
+    pub bank_return_seconds: u64,
+    pub app_return_seconds: u64,
+    #[serde(deserialize_with = "text::usdc")]
+    pub card_return_fee: Usdc,
+    #[serde(deserialize_with = "text::usdc")]
+    pub bank_return_fee: Usdc,
+    #[serde(deserialize_with = "text::usdc")]
+    pub app_return_fee: Usdc,
+}
+
+impl Payouts {
+    /// The rules of each rail.
+    pub fn in_force(&self, timeout_ms: u64, told_every_ms: u64) -> PayoutSettings {
+        let terms = |returns: u64, return_fee, wait: u64| Terms {
+            returns_ms: returns.saturating_mul(1_000),
+            return_fee,
+            wait_ms: wait.saturating_mul(1_000),
+        };
+        PayoutSettings {
+            push_to_card: terms(self.card_return_seconds, self.card_return_fee, self.form_seconds),
+            bank_payment: terms(self.bank_return_seconds, self.bank_return_fee, 0),
+            app_payment: terms(self.app_return_seconds, self.app_return_fee, self.unclaimed_seconds),
+            timeout_ms,
+            told_every_ms,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -8,6 +8,7 @@ mod gift_cards;
 mod intl;
 mod money;
 mod owned;
+mod payouts;
 mod people;
 
 use serde::Deserialize;
@@ -27,6 +28,12 @@ pub use owned::{
     EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress,
 };
 pub use people::{KycLink, KycStatus, OwnCap, OwnCaps, Received};
+
+pub use payouts::{
+    BankRecipients, BoughtAppPayment, BoughtBankPayment, BoughtPushToCard, DeletedRecipient, ListedBankRecipient,
+    ListedDestination, ListedRecipient, NewAppPayment, NewBankPayment, OnePayout, PaidAppPayment, PaidBankPayment,
+    PaidDestination, PaidPushToCard, PaymentStatus, PayoutPage, SavedRecipient, SavedRecipients,
+};
 
 /// A decimal number with exactly its digits.
 pub struct Exact;

@@ -11,6 +11,7 @@ pub mod fault;
 pub mod gift_cards;
 pub mod identity_check;
 pub mod merchants;
+pub mod payouts;
 pub mod rates;
 pub mod rules;
 

@@ -3,6 +3,7 @@
 
 pub mod catalogs;
 mod message;
+pub mod payouts;
 
 use std::sync::Arc;
 

@@ -12,6 +12,7 @@ use crate::checkout::{Answers, Checkout};
 use crate::config::{Config, Recovery};
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
+use crate::identity::form_link::FormLinks;
 use crate::payment::evm;
 use crate::payment::mpp::Mpp;
 use crate::payment::{BasePayee, SolanaPayee};
@@ -47,6 +48,13 @@ impl Payees {
     }
 }
 
+/// What answers are made with.
+pub(super) struct Till {
+    pub(super) credentials: Arc<Credentials>,
+    pub(super) mpp: Arc<Mpp>,
+    pub(super) forms: FormLinks,
+}
+
 /// Opens the price list and everything that a paid call needs.
 ///
 /// # Errors
@@ -55,7 +63,11 @@ pub(super) async fn open(
     house: &House,
     payees: Payees,
     limiter: Arc<RateLimiter>,
-    (credentials, mpp): (Arc<Credentials>, Arc<Mpp>),
+    Till {
+        credentials,
+        mpp,
+        forms,
+    }: Till,
 ) -> Result<Arc<Checkout>, ServiceError> {
     let config = &house.config;
     let seconds = config.payment.max_timeout_seconds;
@@ -87,6 +99,7 @@ pub(super) async fn open(
         calls: Arc::default(),
         answers: Answers {
             credentials: credentials.clone(),
+            forms,
             public_url: house.public_url.clone(),
         },
         credentials,

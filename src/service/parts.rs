@@ -18,11 +18,13 @@ use crate::checkout::Blockhashes;
 use crate::config::Config;
 use crate::payment::RecentBlockhash;
 use crate::provider::VaultedIssuer;
+use crate::provider::payouts::VaultedRails;
 use crate::provider::redemption::VaultedCatalog;
 use crate::provider::sandbox::accounts::SandboxAccounts;
 use crate::provider::sandbox::gift_cards::{GiftSettings, SandboxGiftCards};
 use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
 use crate::provider::sandbox::merchants::SandboxMerchants;
+use crate::provider::sandbox::payouts::{RailSettings, SandboxRails};
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
 use crate::settlement::sandbox::SandboxSettlement;
@@ -32,6 +34,8 @@ use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
 const TIMERS_EVERY_MS: u64 = 500;
+/// How often the payout rails are asked what they have to tell.
+const TOLD_EVERY_MS: u64 = 500;
 /// Failed loads before an entity is quarantined.
 const QUARANTINE_AFTER: u32 = 5;
 /// Tries to prepare or send a payment before it is released or counts as unknown.
@@ -78,6 +82,8 @@ pub struct World {
     pub merchants: Arc<SandboxMerchants>,
     /// Makes gift cards.
     pub gift_cards: Arc<SandboxGiftCards>,
+    /// Pays out.
+    pub rails: Arc<SandboxRails>,
     /// Says what currencies cost.
     pub rates: Arc<SandboxRates>,
     /// Keeps people's own accounts at the issuer.
@@ -117,6 +123,12 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     };
     let gift_cards = SandboxGiftCards::open(&sandbox, settings, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's gift cards", e.to_string()))?;
+    let settings = RailSettings {
+        paid_after_ms: config.sandbox.payout_paid_ms,
+        ..RailSettings::default()
+    };
+    let rails = SandboxRails::open(&sandbox, settings, clock.clone())
+        .map_err(|e| ServiceError::Part("the sandbox's payout rails", e.to_string()))?;
     let merchants = SandboxMerchants::new().map_err(|e| ServiceError::Part("the sandbox's merchants", e))?;
     let accounts = SandboxAccounts::open(&sandbox, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's accounts", e.to_string()))?;
@@ -130,6 +142,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         issuer: Arc::new(issuer),
         merchants: Arc::new(merchants),
         gift_cards: Arc::new(gift_cards),
+        rails: Arc::new(rails),
         rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
         accounts: Arc::new(accounts),
         identity_check: Arc::new(identity_check),
@@ -198,6 +211,7 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
             shredder: Arc::new(world.cvvs.clone()),
             identity_check: world.identity_check.clone(),
             card_accounts: world.accounts.clone(),
+            rails: Arc::new(VaultedRails::new(world.rails.clone(), world.vault.clone())),
         },
         deposits,
         settings: engine_settings(config),
@@ -228,6 +242,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         prepare_attempts: PREPARE_ATTEMPTS,
         watch_every_ms: engine.watch_every_ms,
         issuer_timeout_ms: engine.settle_timeout_ms,
+        payouts: config.payouts.in_force(engine.settle_timeout_ms, TOLD_EVERY_MS),
         sweep_every_ms: SWEEP_EVERY_MS,
         timers_every_ms: TIMERS_EVERY_MS,
     }

@@ -24,6 +24,7 @@ use crate::http::{
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
+use crate::identity::form_link::FormLinks;
 use crate::identity::keys::Keys;
 use crate::identity::login::SessionCookies;
 use crate::identity::nonce::Nonces;
@@ -40,6 +41,7 @@ use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::prices::PriceBook;
 use crate::sandbox::desk::SandboxDesk;
 use crate::sandbox::desk::catalogs::CatalogDesk;
+use crate::sandbox::desk::payouts::PayoutDesk;
 use crate::sandbox::keys::identity_callback;
 use crate::stream::{Hub, StreamState};
 
@@ -66,6 +68,7 @@ struct Entrance {
     doorkeeper: Arc<Doorkeeper>,
     nonces: Nonces,
     mpp: Arc<Mpp>,
+    forms: FormLinks,
 }
 
 /// The two sides of the edge.
@@ -90,7 +93,11 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     let limiter = Arc::new(RateLimiter::new(&config.limits));
     let payees = Payees::of(config)?;
     let sign_in = sign_in_routes(&house, &entrance, &payees);
-    let till = (entrance.credentials.clone(), entrance.mpp.clone());
+    let till = checkout::Till {
+        credentials: entrance.credentials.clone(),
+        mpp: entrance.mpp.clone(),
+        forms: entrance.forms.clone(),
+    };
     let checkout = checkout::open(&house, payees, limiter.clone(), till).await?;
     let metrics = Metrics {
         engine: house.engine.clone(),
@@ -107,9 +114,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {
-        rooms.push(sandbox::Api::openapi());
-        rooms.push(sandbox::catalogs::Api::openapi());
-        rooms.push(sandbox::people::Api::openapi());
+        rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
+        rooms.extend([sandbox::people::Api::openapi(), sandbox::payouts::Api::openapi()]);
     }
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
@@ -129,6 +135,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
         routes = routes.merge(sandbox_routes(&house)).merge(catalog_desk(&house));
+        routes = routes.merge(payout_desk(&house));
     }
     let inside = Inside {
         routes,
@@ -184,6 +191,7 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
     // Challenges of earlier processes are counted from elsewhere.
     let first = (house.world.entropy.random() >> 64) as u64;
     Ok(Entrance {
+        forms: FormLinks::new(&derived.form, &house.public_url),
         mpp: Arc::new(Mpp::new(origin.host(), current, previous, first)),
         credentials,
         cookies,
@@ -302,6 +310,20 @@ fn sandbox_routes(house: &House) -> Router {
         body_timeout: house.config.server.body_timeout(),
     }))
     .merge(sandbox::people::router(Arc::new(people)))
+}
+
+fn payout_desk(house: &House) -> Router {
+    let world = &house.world;
+    sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutRoutes {
+        desk: PayoutDesk {
+            rails: world.rails.clone(),
+            engine: house.engine.clone(),
+            vault: world.vault.clone(),
+            entropy: world.entropy.clone(),
+        },
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
 }
 
 fn catalog_desk(house: &House) -> Router {

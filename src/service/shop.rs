@@ -8,7 +8,7 @@ use utoipa::openapi::OpenApi as Document;
 
 use super::routes::House;
 use crate::checkout::Checkout;
-use crate::http::{cards, gift_cards, gift_orders, intl_cards, merchants};
+use crate::http::{cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem};
 
 /// The rooms together.
 pub(super) struct Shop {
@@ -24,6 +24,44 @@ impl Shop {
         self.documents.push(document);
         self.no_head.extend(no_head);
         self
+    }
+
+    /// Payouts, whom they go to, and the page of who gets one.
+    fn paying_out(self, house: &House, checkout: &Arc<Checkout>) -> Self {
+        let (config, world) = (&house.config, &house.world);
+        let payouts = payouts::Payouts {
+            checkout: checkout.clone(),
+            push_to_card: config.products.push_to_card.clone(),
+            bank_payment: config.products.bank_payment.clone(),
+            app_payment: config.products.app_payment.clone(),
+            engine: house.engine.clone(),
+            forms: checkout.answers.forms.clone(),
+        };
+        let recipients = recipients::Recipients {
+            engine: house.engine.clone(),
+            max_body_bytes: config.server.max_body_bytes,
+            body_timeout: config.server.body_timeout(),
+        };
+        let redeem = redeem::Redeem {
+            engine: house.engine.clone(),
+            forms: checkout.answers.forms.clone(),
+            vault: world.vault.clone(),
+            rails: world.rails.clone(),
+            product: config.products.push_to_card.clone(),
+            clock: world.clock.clone(),
+            body_timeout: config.server.body_timeout(),
+        };
+        self.room(
+            payouts::router(Arc::new(payouts)),
+            payouts::Api::openapi(),
+            &["/get-push-to-card", "/send-bank-payment", "/send-payment"],
+        )
+        .room(
+            recipients::router(Arc::new(recipients)),
+            recipients::Api::openapi(),
+            &[],
+        )
+        .room(redeem::router(Arc::new(redeem)), redeem::Api::openapi(), &[])
     }
 }
 
@@ -82,4 +120,5 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             merchants::Api::openapi(),
             &[],
         )
+        .paying_out(house, checkout)
 }

@@ -8,7 +8,7 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, people, products};
+use super::{Contents, Report, people, products, saved};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -79,10 +79,16 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
         k if k == Kind::Payment as u8 => payment_event(record, trail),
         k if k == Kind::Session as u8 => session_event(record, trail),
         k if k == Kind::Withdrawal as u8 => withdrawal_event(record, trail),
-        kind => match products::fold(kind, &record.event) {
-            Some(status) => status.map(|status| trail.status = status.into()),
-            None => people_event(record, trail),
-        },
+        kind => {
+            let told = saved::fold(kind, &record.event, &trail.status);
+            let told = told.or_else(|| products::fold(kind, &record.event));
+            let told = told.or_else(|| people::fold(kind, &record.event));
+            told.transpose().map(|told| match told {
+                Some(Some(status)) => trail.status = status.into(),
+                Some(None) => keep(trail, record),
+                None => {}
+            })
+        }
     };
     if let Err(error) = read {
         report.find("journal.event", hex::encode(&record.id), error.to_string());
@@ -118,15 +124,6 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
             keep(trail, record);
         }
         account::Event::Reserved(_) | account::Event::Freed(_) | account::Event::CapsChanged(_) => keep(trail, record),
-    }
-    Ok(())
-}
-
-fn people_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
-    match people::fold(record.kind, &record.event).transpose()? {
-        Some(Some(status)) => trail.status = status.into(),
-        Some(None) => keep(trail, record),
-        None => {}
     }
     Ok(())
 }
@@ -203,8 +200,9 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.sessions(contents);
     seen.people(contents);
     seen.withdrawals(contents);
+    seen.saved(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
-    let known = known + contents.people.len() + contents.withdrawals.len();
+    let known = known + contents.people.len() + contents.withdrawals.len() + contents.saved.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",
@@ -264,6 +262,15 @@ impl Snapshots<'_> {
         for ((kind, id), sold) in &contents.sold {
             let (key, subject) = (id.to_be_bytes(), sold.product.to_string());
             self.hold(*kind, &key, &subject, sold.revision, sold.status, "", |_| String::new());
+        }
+    }
+
+    fn saved(&mut self, contents: &Contents) {
+        for ((kind, id), saved) in &contents.saved {
+            let (key, subject) = (id.to_be_bytes(), &saved.name);
+            self.hold(*kind, &key, subject, saved.revision, saved.status, "", |_| {
+                String::new()
+            });
         }
     }
 

@@ -122,6 +122,10 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
         let (back, owed, earned) = match sold.money {
             Money::Spent => (0, worth, all - worth),
             Money::Undone => (all, 0, 0),
+            Money::Returned { kept } => {
+                let kept = i128::from(kept).min(worth);
+                (worth - kept, kept, all - worth)
+            }
         };
         if let Some(price) = sold.price
             && price != all

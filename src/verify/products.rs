@@ -4,14 +4,18 @@
 mod card;
 mod gift_card;
 mod intl_order;
+mod payout;
 
 use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::ledger::{Charge, Provider};
-use purser_actors::product::Product;
+use purser_actors::money::Cents;
+use purser_actors::product::{Currency, Product};
+use purser_actors::quote::Quoted;
 use purser_storage::Row;
 use purser_storage::codec::DecodeError;
+use rust_decimal::Decimal;
 
 use super::{Contents, Report};
 
@@ -22,6 +26,11 @@ pub(crate) enum Money {
     Spent,
     /// All of it went back to the payer's balance, or is on the way there.
     Undone,
+    /// What the provider did not keep, in atomic USDC, went back; our fee is earned.
+    Returned {
+        /// Kept by the provider.
+        kept: u64,
+    },
 }
 
 /// Something that a payment bought.
@@ -76,6 +85,30 @@ pub(crate) enum Has {
     Until(Work),
 }
 
+/// USDC has six decimals, a price two.
+const ATOMIC_PER_CENT: i128 = 10_000;
+
+/// What an amount is worth and what it cost, in atomic USDC, by the facts of its quote and nothing else: both are converted
+/// exactly and rounded up to the cent once. Facts that are no numbers are no price.
+fn priced(amount: Cents, currency: Currency, quoted: &Quoted) -> Option<(i128, i128)> {
+    let number = |text: &str| Decimal::from_str_exact(text).ok();
+    let usd_per_unit = match &quoted.exchange {
+        Some(exchange) => number(&exchange.usd_per_unit)?,
+        None if currency == Currency::USD => Decimal::ONE,
+        None => return None,
+    };
+    let amount = Decimal::from(amount.get()) / Decimal::ONE_HUNDRED;
+    let on_top = number(&quoted.min_fee)?.max(amount * number(&quoted.fee_rate)?);
+    let atomic = |units: Decimal| {
+        let cents = units
+            .checked_mul(usd_per_unit)?
+            .checked_mul(Decimal::ONE_HUNDRED)?
+            .ceil();
+        Some(i128::try_from(cents).ok()? * ATOMIC_PER_CENT)
+    };
+    Some((atomic(amount)?, atomic(amount + on_top)?))
+}
+
 /// Reads a snapshot, with its name; `None` for a kind that is no product.
 pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(Product, Result<Sold, DecodeError>)> {
     if kind == Kind::Card as u8 {
@@ -88,19 +121,26 @@ pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(Product, Result<Sol
         let id = CardId(id);
         return Some((Product::IntlOrder(id), intl_order::read(id, row)));
     }
+    if kind == Kind::Payout as u8 {
+        let id = PayoutId(id);
+        return Some((Product::Payout(id), payout::read(id, row)));
+    }
     None
 }
 
-/// The status after an event; `None` for a kind that is no product.
-pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<&'static str, DecodeError>> {
+/// The status after an event, `None` in it where it stays as it is; `None` for a kind that is no product.
+pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == Kind::Card as u8 {
-        return Some(card::fold(event));
+        return Some(card::fold(event).map(Some));
     }
     if kind == Kind::GiftCard as u8 {
-        return Some(gift_card::fold(event));
+        return Some(gift_card::fold(event).map(Some));
     }
     if kind == Kind::IntlOrder as u8 {
-        return Some(intl_order::fold(event));
+        return Some(intl_order::fold(event).map(Some));
+    }
+    if kind == Kind::Payout as u8 {
+        return Some(payout::fold(event));
     }
     None
 }
@@ -114,6 +154,9 @@ pub(crate) fn check(contents: &Contents, report: &mut Report) {
 pub(crate) fn moved_by(work: &Work) -> Option<String> {
     match work {
         Work::IssueCard(id) | Work::OrderGiftCard(id) => Some(id.to_string()),
+        Work::SendPayout(id) | Work::RecallPayout(id) | Work::ExpirePayout(id) | Work::CloseReturns(id) => {
+            Some(id.to_string())
+        }
         _ => None,
     }
 }

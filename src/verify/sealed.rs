@@ -35,6 +35,13 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
             }
         }
     }
+    for ((_, id), saved) in &contents.saved {
+        owners.insert(*id);
+        if saved.sealed != contents.sealed.contains(id) {
+            let detail = format!("{}, and its sealed record is there: {}", saved.status, !saved.sealed);
+            report.find("destination.vault", &saved.name, detail);
+        }
+    }
     for (rule, ids) in [("vault.orphan", &contents.sealed), ("cvv.orphan", &contents.cvvs)] {
         for id in ids.difference(&owners) {
             report.find(rule, CardId(*id), "a sealed record of nothing that there is");

@@ -15,6 +15,9 @@ const VOLATILE: &[&str] = &[
     "kyc_url",
     "blockhash",
     "card_id",
+    "payout_id",
+    "destination_id",
+    "recipient_id",
     "card_number",
     "challengeId",
     "cause",
@@ -184,7 +187,7 @@ fn without_what_differs(text: &str) -> String {
             _ => at += 2,
         }
     }
-    for prefix in ["card_", "pay_"] {
+    for prefix in ["card_", "pay_", "po_", "dst_", "rcp_"] {
         let mut at = 0;
         while let Some(found) = shown[at..].find(prefix) {
             let from = at + found + prefix.len();

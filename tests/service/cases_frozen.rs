@@ -34,7 +34,11 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
     let site = Site::of(&service);
     let person = Person::furnished(&site, Network::Base, 31).await;
     let owner = Owner::of(&site, &person.agent).await;
-    assert_eq!(owner.send(&site, "/account/identity", "").await.status, 303);
+    let other = Agent::new(Network::Solana);
+    let waits = other.token(&site).await;
+    let begun = Owner::by_token(&site, &waits).await;
+    assert_eq!(begun.send(&site, "/account/identity", "").await.status, 303);
+    site.freeze(&other.address(), Some(WHY)).await;
     let before = site.events(&person.token, 0).await.len();
     site.freeze(&person.agent.address(), Some(WHY)).await;
     for ask in ASKS.iter().filter(|ask| !ask.paid) {
@@ -69,7 +73,8 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
     );
     person.agent.sign_in(&site).await;
     site.freeze(&person.agent.address(), None).await;
-    let status = site.get_as(&person.token, "/get-kyc-status").await;
+    site.freeze(&other.address(), None).await;
+    let status = site.get_as(&waits, "/get-kyc-status").await;
     assert_eq!(status.str("status"), Some("in-review"));
     let told: Vec<Value> = site.events(&person.token, 0).await.split_off(before);
     let kinds: Vec<&str> = told.iter().filter_map(|event| event["type"].as_str()).collect();

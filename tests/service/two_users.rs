@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use super::agent::{Agent, required};
 use super::cases_replay::landed;
 use super::cases_withdraw::{credited, ended, id_of, withdraw};
+use super::owner::Owner;
+use super::payee::{comes_to, register};
 use super::wire::{Answer, Site, send, until};
 
 /// A status and the code that goes with it; no code with what is no refusal.
@@ -39,6 +41,9 @@ pub(crate) struct Ask {
 const NO_TOKEN: Told = (401, "token_missing");
 const OK: Told = (200, "");
 const WITHDRAWAL: (Told, Told) = ((403, "withdrawal_of_another"), (404, "withdrawal_unknown"));
+const PAYOUT: (Told, Told) = ((403, "payout_of_another"), (404, "payout_unknown"));
+const RECIPIENT: (Told, Told) = ((403, "recipient_of_another"), (404, "recipient_unknown"));
+const DESTINATION: (Told, Told) = ((404, "destination_unknown"), (404, "destination_unknown"));
 const CARD: (Told, Told) = ((403, "card_of_another"), (404, "card_unknown"));
 
 /// A route that shows one thing to its owner.
@@ -70,6 +75,22 @@ const fn lists(
     }
 }
 
+/// A paid route that names something of its payer's. Anybody is told the price.
+const fn buys(
+    route: &'static str,
+    by: &'static str,
+    of: &'static str,
+    with: &'static [(&'static str, &'static str)],
+    refused: Told,
+) -> Ask {
+    Ask {
+        with,
+        paid: true,
+        nobody: (402, "payment_required"),
+        ..reads(route, by, of, (refused, refused))
+    }
+}
+
 /// The matrix. `every_route_that_takes_an_id_is_in_the_matrix` holds it complete.
 pub(crate) const ASKS: &[Ask] = &[
     reads("/get-card-data", "card_id", "card", CARD),
@@ -98,6 +119,41 @@ pub(crate) const ASKS: &[Ask] = &[
         method: "POST",
         ..reads("/cancel-intl-order", "card_id", "intl_order", CARD)
     },
+    reads("/get-payment-status", "payout_id", "payout", PAYOUT),
+    reads("/get-payment-status", "payout_id", "push", PAYOUT),
+    lists("/get-payment-status", "payout", &[], PAYOUT),
+    lists("/payment-recipients", "recipient", &[], RECIPIENT),
+    lists("/bank-recipients", "destination", &[], DESTINATION),
+    buys(
+        "/send-bank-payment",
+        "destination_id",
+        "destination",
+        &[("amount", "50")],
+        DESTINATION.0,
+    ),
+    buys(
+        "/send-payment",
+        "recipient_id",
+        "recipient",
+        &[
+            ("amount", "5"),
+            ("platform", "paypal"),
+            ("recipient_first_name", "Ada"),
+            ("recipient_last_name", "Lovelace"),
+            ("recipient_email", "ada@example.com"),
+        ],
+        (404, "recipient_unknown"),
+    ),
+    Ask {
+        method: "POST",
+        with: &[("platform", "paypal"), ("display_name", "Somebody")],
+        ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
+    },
+    Ask {
+        method: "DELETE",
+        with: &[("platform", "paypal")],
+        ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
+    },
 ];
 
 /// Parameters and members that name nothing of anybody's, by the routes that take them; `*` is every route.
@@ -112,6 +168,7 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
             "label",
             "limit",
             "network",
+            "platform",
             "status",
             "types",
             "card_type",
@@ -127,15 +184,21 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
     ("/order-gift-card", &["product_id"]),
     ("/search-gift-cards", &["q", "category", "starting_after"]),
     ("/search-merchants", &["q", "starting_after"]),
+    ("/payment-recipients", &["include_archived", "display_name", "archived"]),
+    (
+        "/send-payment",
+        &["recipient_first_name", "recipient_last_name", "recipient_email"],
+    ),
     // Whoever has these is the one they were given to.
     ("/auth", &["grant_type", "refresh_token"]),
     ("/login", &["code"]),
+    ("/redeem", &["payout_id", "key"]),
     ("/refresh", &["grant_type", "refresh_token"]),
 ];
 
 /// Routes whose body has no members in the document: the owner's form, which names budgets, the provider's word, which counts
-/// by its signature, and the link's code, which is whoever's it was given to.
-pub(crate) const WITHOUT_MEMBERS: &[&str] = &["/account/caps", "/identity-callback", "/login"];
+/// by its signature, and the links' codes, which are whoever's they were given to.
+pub(crate) const WITHOUT_MEMBERS: &[&str] = &["/account/caps", "/identity-callback", "/login", "/redeem"];
 
 impl Ask {
     /// The call with an id in its place, and no token yet.
@@ -220,6 +283,7 @@ impl Person {
         let order = person.buys(site, &format!("/order-intl-card?amount=1{cents}")).await;
         person.has("intl_order", &order["intl_card_order"]["card_id"]);
         person.withdraws(site, cents).await;
+        person.pays_out(site, cents).await;
         person.waits(site).await;
         person
     }
@@ -231,6 +295,25 @@ impl Person {
         let out = withdraw(site, &self.token, None, &json!({"amount": format!("1.{cents}")})).await;
         self.has("withdrawal", &id_of(&out).into());
         ended(site, &self.token, self.thing("withdrawal")).await;
+    }
+
+    async fn pays_out(&mut self, site: &Site<'_>, cents: u32) {
+        Owner::by_token(site, &self.token).await.verify(site, &self.token).await;
+        let destination = register(site, &self.agent).await;
+        let path = format!("/send-bank-payment?amount=5{cents}.{cents}&destination_id={destination}");
+        self.has("destination", &destination.into());
+        let bank = self.buys(site, &path).await;
+        self.has("payout", &bank["bank_payment"]["payout_id"]);
+        let push = format!("/get-push-to-card?amount=6{cents}.{cents}&currency=USD");
+        let push = self.buys(site, &push).await;
+        self.has("push", &push["payout_id"]);
+        let app = format!(
+            "/send-payment?amount=7{cents}.{cents}&platform=paypal&recipient_id=user-number-{cents}\
+             &recipient_first_name=Ada&recipient_last_name=Lovelace&recipient_email=user{cents}@example.com"
+        );
+        let app = self.buys(site, &app).await;
+        self.has("recipient", &app["payment"]["recipient_id"]);
+        self.has("app", &app["payment"]["payout_id"]);
     }
 
     async fn buys(&mut self, site: &Site<'_>, path: &str) -> Value {
@@ -255,6 +338,8 @@ impl Person {
             })
             .await;
         }
+        comes_to(site, &self.token, self.thing("payout"), "complete").await;
+        comes_to(site, &self.token, self.thing("app"), "complete").await;
     }
 
     pub(crate) fn thing(&self, what: &str) -> &str {

@@ -25,6 +25,7 @@ use crate::store::SimStore;
 use crate::world::World;
 
 mod desk;
+mod payouts;
 mod told;
 
 pub(super) type Wrong = (&'static str, String);
@@ -152,6 +153,7 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| told::answers(world, &stock))
         .and_then(|()| told::holders(world, &stock))
         .and_then(|()| desk::orders(world, &stock))
+        .and_then(|()| payouts::judge(world, &stock))
         .and_then(|()| shares(world, &stock))
         .and_then(|()| crate::people::judge(world))
         .and_then(|()| room(world, engine, tasks));
@@ -265,6 +267,13 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
 /// A payment that settled has one product or one credit, one that did not has neither.
 fn outcome(stock: &Stock, made: &BTreeSet<Thing>, id: &PaymentId, payment: &Payment) -> Result<(), Wrong> {
     let goods: Vec<_> = stock.goods.iter().filter(|(_, good)| good.payment == *id).collect();
+    if let [((kind, _), _)] = goods[..]
+        && *kind == Kind::Payout as u8
+        && payment.transaction().is_some()
+        && !stock.credits.contains_key(&id.to_string())
+    {
+        return Ok(());
+    }
     let causes = goods.iter().map(|(_, good)| good.name.clone()).chain([id.to_string()]);
     let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
     let ready = goods.iter().filter(|(thing, _)| made.contains(thing)).count();
@@ -345,7 +354,8 @@ fn room(world: &World, engine: &Engine, tasks: usize) -> Result<(), Wrong> {
 }
 
 /// Tasks that are alive in a process at rest, at most: the root; for each kind a guardian and a supervisor of deliveries,
-/// with the deliveries that it keeps; the housekeeper and the keeper of time; the committer and the keeper of ours.
+/// with the deliveries that it keeps; the housekeeper, the keeper of time, the listener to the rails and its reading; the committer
+/// and the keeper of ours.
 pub(crate) fn standing_tasks(world: &World) -> usize {
-    5 + Engine::FAMILIES * (2 + world.plan.settings.retry.running_max)
+    7 + Engine::FAMILIES * (2 + world.plan.settings.retry.running_max)
 }

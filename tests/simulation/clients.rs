@@ -10,11 +10,12 @@ use purser_actors::id::{CardId, PaymentId, SessionId, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{NewSession, Outcome};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::{Product, Purchase};
-use purser_actors::quote::Quoted;
+use purser_actors::product::{Currency, Product, Purchase};
+use purser_actors::quote::{Exchange, Quoted};
 use sha2::{Digest, Sha256};
 
 use crate::answers;
+use crate::payees::{self, is_payout};
 use crate::world::World;
 
 /// One presentation of a payment.
@@ -107,16 +108,24 @@ fn fee(payment: u32) -> u64 {
     [0, 100][payment as usize % 2]
 }
 
-fn quoted(payment: u32) -> Quoted {
+fn quoted(payment: u32, purchase: &Purchase) -> Quoted {
+    let (_, currency) = purchase.amount();
+    let exchange = Exchange {
+        usd_per_unit: "1".into(),
+        ..Exchange::default()
+    };
     Quoted {
         fee_rate: "0".into(),
         min_fee: Cents::new(fee(payment)).to_string(),
-        exchange: None,
+        exchange: (currency != Currency::USD).then_some(exchange),
     }
 }
 
-fn purchase(payment: u32) -> Purchase {
+fn purchase(world: &World, payment: u32) -> Purchase {
     let amount = amount(payment);
+    if is_payout(payment) {
+        return payees::purchase(world, payment, payer(payment), amount);
+    }
     if payment % 6 == intl(0) {
         let label = Some(format!("payment {payment}"));
         return Purchase::IntlCard { amount, label };
@@ -231,11 +240,12 @@ impl Clients {
         if id != known {
             world.object("payment.id", format!("payment {payment} was {known} and is {id}"));
         }
+        let purchase = purchase(&world, payment);
         let request = PayRequest {
             authorization,
-            purchase: purchase(payment),
+            quoted: Some(Box::new(quoted(payment, &purchase))),
+            purchase,
             worth: amount(payment),
-            quoted: Some(Box::new(quoted(payment))),
             request: request(request_no),
             session,
             once: challenge(payment),

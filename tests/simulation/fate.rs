@@ -57,6 +57,40 @@ pub(crate) enum Issue {
     Broken,
 }
 
+/// What a payout rail does with one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Send {
+    Fine,
+    Busy,
+    LostBefore,
+    TakenAnswerLost,
+    TakenAndHangs,
+    TakenAndPanics,
+    /// Its first word, whatever it has said since.
+    Stale,
+    Slow(u64),
+}
+
+/// What becomes of a payout at its rail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Course {
+    #[default]
+    Pays,
+    Declines,
+    Fails,
+    Cancels,
+    PaysAndReturns,
+    ReturnsAtOnce,
+    /// The yes was a lie.
+    PaysThenFails,
+    /// The no was one, and the payer has been credited; the money may be gone.
+    FailsThenPays {
+        gone: bool,
+    },
+    /// Nobody claims it.
+    Unclaimed,
+}
+
 /// Everything that the outside does with one payment, call by call; afterwards it behaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
@@ -64,6 +98,8 @@ pub(crate) struct Fate {
     pub(crate) submit: Vec<Submit>,
     pub(crate) lookup: Vec<Ask>,
     pub(crate) issue: Vec<Issue>,
+    pub(crate) send: Vec<Send>,
+    pub(crate) course: Course,
 }
 
 impl Fate {
@@ -85,12 +121,21 @@ impl Fate {
         if chance.one_in(2) {
             fate.issue = (0..=chance.below(3)).map(|_| issue(chance)).collect();
         }
+        if !chance.one_in(3) {
+            fate.send = (0..=chance.below(4)).map(|_| send(chance)).collect();
+        }
+        fate.course = course(chance);
         fate
     }
 
     /// Whether somebody must look at it in the end.
     pub(crate) fn needs_a_person(&self) -> bool {
-        self.issue.iter().any(|i| matches!(i, Issue::Garbage | Issue::Broken))
+        use Course::{FailsThenPays, PaysAndReturns, PaysThenFails};
+        let comes_late = matches!(
+            self.course,
+            PaysAndReturns | PaysThenFails | FailsThenPays { gone: true }
+        );
+        comes_late || self.issue.iter().any(|i| matches!(i, Issue::Garbage | Issue::Broken))
     }
 }
 
@@ -127,4 +172,34 @@ fn issue(chance: &mut Seeded) -> Issue {
         30 => Issue::Garbage,
         _ => Issue::Broken,
     }
+}
+
+fn send(chance: &mut Seeded) -> Send {
+    match chance.below(9) {
+        0 | 1 => Send::Busy,
+        2 => Send::LostBefore,
+        3 => Send::TakenAnswerLost,
+        4 => Send::TakenAndHangs,
+        5 => Send::TakenAndPanics,
+        6 => Send::Stale,
+        7 => Send::Slow(pick(chance, &[10, 900, 3_000])),
+        _ => Send::Fine,
+    }
+}
+
+fn course(chance: &mut Seeded) -> Course {
+    let courses = [
+        Course::Pays,
+        Course::Pays,
+        Course::Declines,
+        Course::Fails,
+        Course::Cancels,
+        Course::PaysAndReturns,
+        Course::ReturnsAtOnce,
+        Course::PaysThenFails,
+        Course::FailsThenPays { gone: false },
+        Course::FailsThenPays { gone: true },
+        Course::Unclaimed,
+    ];
+    pick(chance, &courses)
 }

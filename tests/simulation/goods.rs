@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use purser_actors::card::{self, Card};
 use purser_actors::gift_card::{self, GiftCard};
-use purser_actors::id::{CardId, PaymentId, Wallet};
+use purser_actors::id::{CardId, PaymentId, PayoutId, Wallet};
 use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, Kind, table};
+use purser_actors::payout::Payout;
 use purser_actors::product::Product;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, RowKey};
@@ -75,6 +76,18 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<Thing, Good> {
         };
         goods.insert((Kind::IntlOrder as u8, id), good);
     });
+    each(rows, Kind::Payout, |id, payout: Payout| {
+        let good = Good {
+            name: PayoutId(id).to_string(),
+            owner: payout.owner,
+            payment: payout.charge.payment,
+            status: payout.status(),
+            // Judged by where the money is.
+            says_made: false,
+            work: Work::SendPayout(PayoutId(id)),
+        };
+        goods.insert((Kind::Payout as u8, id), good);
+    });
     goods
 }
 
@@ -84,6 +97,7 @@ pub(crate) fn thing(product: &Product) -> Thing {
         Product::Card(id) => (Kind::Card as u8, id.0),
         Product::GiftCard(id) => (Kind::GiftCard as u8, id.0),
         Product::IntlOrder(id) => (Kind::IntlOrder as u8, id.0),
+        Product::Payout(id) => (Kind::Payout as u8, id.0),
         other => unreachable!("nobody buys {other} here"),
     }
 }

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use purser_actors::engine::{Engine, Parts, Ports};
+use purser_actors::kernel::{Effect, table};
 use purser_storage::fault::Faults;
-use purser_storage::{JournalStore, Store};
+use purser_storage::{JournalStore, Store, codec};
 
 use crate::birth::{boot, bury};
 use crate::chain::SimChain;
@@ -17,6 +18,7 @@ use crate::desk::SimShredder;
 use crate::makers::Makers;
 use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
+use crate::rails::SimRails;
 use crate::store::SimStore;
 use crate::watchers::{self, Stream};
 use crate::world::{Objection, World};
@@ -116,6 +118,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             shredder: Arc::new(SimShredder(world.clone())),
             identity_check: Arc::new(SimPeople(world.clone())),
             card_accounts: Arc::new(SimPeople(world.clone())),
+            rails: Arc::new(SimRails(world.clone())),
         },
         deposits: Vec::new(),
         settings: world.plan.settings,
@@ -128,6 +131,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         world: world.clone(),
         engine,
     };
+    clients.settle_in();
     while let Some(step) = world.plan.steps.get(*at) {
         *at += 1;
         world.trace(|| format!("step {at}: {step:?}"));
@@ -168,6 +172,8 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         Step::Identity { wallet } => clients.begin_identity(wallet),
         Step::Answer { wallet, passes, calls } => clients.answer_identity(wallet, passes, calls),
         Step::Issuer { wallet, linked } => clients.link_issuer(wallet, linked),
+        Step::Form { payment } => clients.form(payment),
+        Step::Keep { wallet, keeps } => clients.keep(wallet, keeps),
         Step::Wait { ms } => tokio::time::sleep(Duration::from_millis(ms)).await,
         Step::SetClock { by_ms } => world.set_clock(by_ms),
         Step::Panic { after, before } => world.trips.lock().panic = Some((after, before)),
@@ -207,7 +213,8 @@ async fn rest(clients: &Clients, store: &SimStore) {
         let effects = engine.open_effects(10_000).await.unwrap_or_default();
         let waiting = world.notes.lock().waiting;
         let asleep = engine.census().resident == 0;
-        if effects.iter().all(|e| e.stuck) && waiting == 0 && asleep && store.headroom().queued == 0 {
+        let heard = world.rails.lock().is_heard() && !rings_soon(world);
+        if effects.iter().all(|e| e.stuck) && waiting == 0 && asleep && heard && store.headroom().queued == 0 {
             return;
         }
         if world.true_ms() > begun + PATIENCE_MS {
@@ -216,6 +223,14 @@ async fn rest(clients: &Clients, store: &SimStore) {
             return world.object("rest.never", detail);
         }
     }
+}
+
+/// Whether a timer comes due before everything would be looked at.
+fn rings_soon(world: &World) -> bool {
+    let soon = world.machine_ms() + 120_000;
+    let shadow = world.shadow.lock();
+    let mut timers = shadow.rows.iter().filter(|(key, _)| key[0] == table::TIMER);
+    timers.any(|(_, row)| codec::decode::<Effect>(&row.value).is_ok_and(|effect| effect.next_at.0 < soon))
 }
 
 /// Whoever is connected has heard of everything; every subscriber comes back, takes what it has not seen, and goes; then

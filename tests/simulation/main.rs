@@ -17,11 +17,14 @@ mod goods;
 #[cfg(debug_assertions)]
 mod hunt;
 mod life;
+mod limits;
 mod makers;
 mod owners;
+mod payees;
 mod people;
 mod plan;
 mod planted;
+mod rails;
 mod results;
 mod seeds;
 mod shadow;

@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use purser_actors::engine::Settings;
-use purser_actors::kernel::delivery::Retry;
-use purser_actors::kernel::family::Limits;
-use purser_actors::money::Cents;
-use purser_actors::product::{Cap, Caps, Line};
+use purser_actors::product::{Cap, Line};
 use purser_storage::fault::Seeded;
 
 use crate::clients::intl;
 use crate::desk::Does;
 use crate::fate::Fate;
+use crate::limits::settings;
+use crate::payees::Keeps;
 
 /// One thing that happens. Steps follow each other at once unless one waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +85,15 @@ pub(crate) enum Step {
     Issuer {
         wallet: u8,
         linked: bool,
+    },
+    /// The recipient of the payout that a payment bought enters a card.
+    Form {
+        payment: u32,
+    },
+    /// An owner changes a saved recipient.
+    Keep {
+        wallet: u8,
+        keeps: Keeps,
     },
     /// Time goes by.
     Wait {
@@ -251,6 +259,13 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
             wallet,
             linked: !chance.one_in(3),
         },
+        66..69 => Step::Form {
+            payment: 3 + 6 * chance.below(u64::from(*payments / 6) + 1) as u32,
+        },
+        69 => Step::Keep {
+            wallet,
+            keeps: pick(chance, &[Keeps::Rename, Keeps::Archive, Keeps::Restore, Keeps::Delete]),
+        },
         _ => Step::Refresh {
             nth: chance.below(3) as u8,
             back: pick(chance, &[0, 0, 0, 1, 2]),
@@ -331,40 +346,6 @@ fn pay(chance: &mut Seeded, payment: u32) -> Step {
         payment,
         request: u8::from(chance.one_in(12)),
         patience_ms: chance.one_in(4).then(|| pick(chance, &[0, 1, 10, 500, 4_000])),
-    }
-}
-
-/// Small limits, so that they are met.
-fn settings(chance: &mut Seeded) -> Settings {
-    Settings {
-        limits: Limits {
-            resident_max: pick(chance, &[1, 3, 1_000]),
-            passivate_after_ms: pick(chance, &[20, 1_000, 10_000]),
-            restart_ms: 10,
-            restart_max_ms: 500,
-            quarantine_after: 6,
-        },
-        retry: Retry {
-            running_max: pick(chance, &[1, 4, 64]),
-            first_ms: pick(chance, &[2, 100]),
-            longest_ms: 3_000,
-            attempts_max: 24,
-        },
-        in_flight_max: pick(chance, &[2, 6, 64]),
-        in_flight_per_payer_max: pick(chance, &[1, 3, 16]),
-        caps: Caps::NONE.with(
-            Line::UsaCard,
-            Cap {
-                count: pick(chance, &[2, 5, 100]),
-                sum: Cents::new(pick(chance, &[2_000, 100_000])),
-            },
-        ),
-        settle_timeout_ms: 2_000,
-        prepare_attempts: 3,
-        watch_every_ms: pick(chance, &[300, 2_000]),
-        issuer_timeout_ms: 1_500,
-        sweep_every_ms: pick(chance, &[50, 1_000]),
-        timers_every_ms: 1_000,
     }
 }
 

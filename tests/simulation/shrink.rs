@@ -29,11 +29,13 @@ pub(crate) fn shrink(plan: &Plan, rule: &str) -> Plan {
         }
     }
     for payment in plan.fates.keys() {
-        let part: [fn(&mut Fate); 4] = [
+        let part: [fn(&mut Fate); 6] = [
             |f| f.prepare.clear(),
             |f| f.submit.clear(),
             |f| f.lookup.clear(),
             |f| f.issue.clear(),
+            |f| f.send.clear(),
+            |f| f.course = Default::default(),
         ];
         for clear in part {
             let mut trial = best.clone();

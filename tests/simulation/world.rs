@@ -19,6 +19,7 @@ use crate::desk::Desk;
 use crate::makers::Press;
 use crate::people::Bureau;
 use crate::plan::Plan;
+use crate::rails::Rails;
 use crate::shadow::Shadow;
 use crate::watchers::Watcher;
 
@@ -79,6 +80,7 @@ pub(crate) struct World {
     pub(crate) shadow: Mutex<Shadow>,
     pub(crate) chain: Mutex<Ledger>,
     pub(crate) press: Mutex<Press>,
+    pub(crate) rails: Mutex<Rails>,
     pub(crate) desk: Mutex<Desk>,
     pub(crate) bureau: Mutex<Bureau>,
     pub(crate) notes: Mutex<Notes>,
@@ -112,6 +114,7 @@ impl World {
             shadow: Mutex::default(),
             chain: Mutex::default(),
             press: Mutex::default(),
+            rails: Mutex::default(),
             desk: Mutex::default(),
             bureau: Mutex::default(),
             notes: Mutex::default(),

@@ -6,6 +6,7 @@ use ractor::{ActorCell, SpawnErr};
 use super::figures::KindFigures;
 use crate::account::Account;
 use crate::card::Card;
+use crate::destination::Destination;
 use crate::gift_card::GiftCard;
 use crate::identity::Identity;
 use crate::intl_order::IntlOrder;
@@ -13,6 +14,8 @@ use crate::kernel::family::Ground;
 use crate::kernel::{Entity, Family, Kind};
 use crate::link::Link;
 use crate::payment::Payment;
+use crate::payout::Payout;
+use crate::recipient::Recipient;
 use crate::session::Session;
 use crate::withdrawal::Withdrawal;
 
@@ -58,4 +61,7 @@ families! {
     identities: Identity,
     links: Link,
     withdrawals: Withdrawal,
+    payouts: Payout,
+    recipients: Recipient,
+    destinations: Destination,
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use purser_storage::Store;
 
+use super::PayoutSettings;
 use crate::account::Deposit;
 use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
+use crate::port::payout::PayoutRails;
 use crate::port::{CardAccounts, CardIssuer, Clock, Entropy, GiftCards, IdentityCheck, Settlement, Shredder};
 use crate::product::Caps;
 
@@ -42,6 +44,8 @@ pub struct Ports {
     pub identity_check: Arc<dyn IdentityCheck>,
     /// Keeps holders' own accounts at the card issuer.
     pub card_accounts: Arc<dyn CardAccounts>,
+    /// Pays out.
+    pub rails: Arc<dyn PayoutRails>,
 }
 
 /// The engine's limits and pauses.
@@ -65,6 +69,8 @@ pub struct Settings {
     pub watch_every_ms: u64,
     /// How long the issuer may take to answer before its answer counts as lost, in milliseconds.
     pub issuer_timeout_ms: u64,
+    /// How payouts go.
+    pub payouts: PayoutSettings,
     /// How often idle entities are looked for, in milliseconds.
     pub sweep_every_ms: u64,
     /// How often timers that are due are looked for, in milliseconds.

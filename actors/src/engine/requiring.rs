@@ -15,7 +15,7 @@ impl Engine {
     pub(super) async fn check(&self, payer: &Wallet, request: &PayRequest) -> Result<Found, PayError> {
         let required = request.purchase.requires();
         if required.is_empty() {
-            return Ok(Found::Nothing);
+            return self.found(payer, request, Found::Nothing).await;
         }
         let account = self.account(payer).await.map_err(|_| PayError::Unavailable)?;
         if let Some(message) = account.and_then(|account| account.frozen) {
@@ -24,7 +24,9 @@ impl Engine {
         let mut found = Found::Nothing;
         for requirement in required {
             let Some(key) = requirement.row(payer) else {
-                found = self.in_stock(request).await?;
+                if requirement == Requirement::InStock {
+                    found = self.in_stock(request).await?;
+                }
                 continue;
             };
             let row = self.0.store.read(&key).await.map_err(|_| PayError::Unavailable)?;
@@ -32,7 +34,13 @@ impl Engine {
                 return Err(PayError::Missing(requirement));
             }
         }
-        Ok(found)
+        self.found(payer, request, found).await
+    }
+
+    /// What the product is built on, besides the purchase.
+    async fn found(&self, payer: &Wallet, request: &PayRequest, found: Found) -> Result<Found, PayError> {
+        let plan = self.plan(payer, request).await?;
+        Ok(plan.map_or(found, |plan| Found::Payout(Box::new(plan))))
     }
 
     /// Whether the catalog has the gift card. At which rate, is no reason to refuse: what comes on top is ours, and the

@@ -3,6 +3,7 @@
 
 mod gift_cards;
 mod owner;
+mod payout;
 mod withdraw;
 
 use std::future::Future;
@@ -76,13 +77,7 @@ impl Worker for Desk {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
                 Work::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
-                Work::EndLease { order, lease } => {
-                    let command = intl_order::Command::EndLease {
-                        effect: effect.id,
-                        lease: *lease,
-                    };
-                    tell(&self.families.intl_orders, *order, command).await
-                }
+                Work::EndLease { order, lease } => self.end_lease(effect, *order, *lease).await,
                 Work::IntlOverdue(id) => {
                     let command = intl_order::Command::Overdue { effect: effect.id };
                     tell(&self.families.intl_orders, *id, command).await
@@ -103,12 +98,28 @@ impl Worker for Desk {
                 Work::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
                 Work::Withdraw(id) => self.withdraw(effect, *id).await,
                 Work::EndHold { account, .. } => self.end_hold(effect, *account).await,
+                Work::SendPayout(id) => self.send_payout(effect, *id).await,
+                Work::RecallPayout(id) => self.recall_payout(effect, *id).await,
+                Work::ExpirePayout(id) => self.expire_payout(effect, *id).await,
+                Work::CloseReturns(id) => self.close_returns(effect, *id).await,
+                Work::LateReturn(id) => Err(Self::late_return(*id)),
+                Work::SaveRecipient(id) => self.save_recipient(effect, *id).await,
             }
         })
     }
 }
 
 impl Desk {
+    async fn end_lease(&self, effect: &Effect, order: CardId, lease: u64) -> Done {
+        let effect = effect.id;
+        tell(
+            &self.families.intl_orders,
+            order,
+            intl_order::Command::EndLease { effect, lease },
+        )
+        .await
+    }
+
     async fn payment(&self, id: PaymentId) -> Result<Payment, Failure> {
         let read = self.families.payments.read(&id).await.map_err(unreadable)?;
         read.map(|(payment, _)| payment)

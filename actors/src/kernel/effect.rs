@@ -80,6 +80,18 @@ pub enum Work {
         /// Where it was paid out; `None` gives it back.
         paid: Option<Network>,
     },
+    /// Have a rail pay out, and ask until it has come to something.
+    SendPayout(PayoutId),
+    /// Have a rail give back what was paid too late, or what nobody has claimed.
+    RecallPayout(PayoutId),
+    /// Give up waiting for a payout's recipient.
+    ExpirePayout(PayoutId),
+    /// End a payout's return window.
+    CloseReturns(PayoutId),
+    /// Money came back after the return window: an operator decides.
+    LateReturn(PayoutId),
+    /// Save whom an app payment went to.
+    SaveRecipient(PayoutId),
 }
 
 /// Why an account is credited.
@@ -123,7 +135,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 17] = [
+    pub const NAMES: [&str; 23] = [
         "settle",
         "watch",
         "issue_card",
@@ -141,6 +153,12 @@ impl Work {
         "open_issuer_account",
         "withdraw",
         "end_hold",
+        "send_payout",
+        "recall_payout",
+        "expire_payout",
+        "close_returns",
+        "late_return",
+        "save_recipient",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -163,6 +181,12 @@ impl Work {
             Self::OpenIssuerAccount(_) => 14,
             Self::Withdraw(_) => 15,
             Self::EndHold { .. } => 16,
+            Self::SendPayout(_) => 17,
+            Self::RecallPayout(_) => 18,
+            Self::ExpirePayout(_) => 19,
+            Self::CloseReturns(_) => 20,
+            Self::LateReturn(_) => 21,
+            Self::SaveRecipient(_) => 22,
         }
     }
 
@@ -182,6 +206,12 @@ impl Work {
             Self::CheckIdentity(_) => Kind::Identity,
             Self::OpenIssuerAccount(_) => Kind::Link,
             Self::Withdraw(_) => Kind::Withdrawal,
+            Self::SendPayout(_)
+            | Self::RecallPayout(_)
+            | Self::ExpirePayout(_)
+            | Self::CloseReturns(_)
+            | Self::LateReturn(_) => Kind::Payout,
+            Self::SaveRecipient(_) => Kind::Recipient,
         }
     }
 
@@ -199,6 +229,12 @@ impl Work {
             | Self::ExpireIntl(id)
             | Self::ForgetCvv(id) => id.to_string(),
             Self::Withdraw(id) | Self::EndHold { withdrawal: id, .. } => id.to_string(),
+            Self::SendPayout(id)
+            | Self::RecallPayout(id)
+            | Self::ExpirePayout(id)
+            | Self::CloseReturns(id)
+            | Self::LateReturn(id)
+            | Self::SaveRecipient(id) => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),
         }

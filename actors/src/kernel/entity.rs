@@ -32,6 +32,12 @@ pub enum Kind {
     Link = 14,
     /// A withdrawal.
     Withdrawal = 10,
+    /// A payout to a debit card, a bank account or a payment app.
+    Payout = 7,
+    /// A saved recipient of app payments.
+    Recipient = 12,
+    /// A registered bank destination.
+    Destination = 13,
 }
 
 impl Kind {
@@ -47,6 +53,9 @@ impl Kind {
             Self::Identity => "identity",
             Self::Link => "link",
             Self::Withdrawal => "withdrawal",
+            Self::Payout => "payout",
+            Self::Recipient => "payment_recipient",
+            Self::Destination => "bank_destination",
         }
     }
 }
@@ -85,7 +94,8 @@ entity_id!(
     crate::id::PayoutId,
     crate::id::TopUpId,
     crate::id::DestinationId,
-    crate::id::WithdrawalId
+    crate::id::WithdrawalId,
+    crate::id::RecipientId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

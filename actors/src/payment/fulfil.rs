@@ -3,11 +3,12 @@
 use super::{Event, Found, Payment};
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
-use crate::id::{CardId, PaymentId};
+use crate::id::{CardId, EffectId, PaymentId, PayoutId};
 use crate::intl_order::{IntlOrder, OVERDUE_AFTER_MS};
 use crate::kernel::effect::Work;
 use crate::kernel::{Context, Decision, Kind, OutOfOrder, table};
 use crate::ledger::Transaction;
+use crate::payout::{self, Payout, Target};
 use crate::product::{Product, Purchase};
 use crate::session::{Amr, Session};
 
@@ -46,7 +47,7 @@ impl Payment {
                 let card = CardId(context.id());
                 let (fee_rate, quoted) = match &self.claim.found {
                     Found::Offer { fee_rate, quoted } => (fee_rate.clone(), quoted.clone()),
-                    Found::Nothing => Default::default(),
+                    Found::Nothing | Found::Payout(_) => Default::default(),
                 };
                 let order = gift_card::Order {
                     product: product.clone(),
@@ -72,8 +73,47 @@ impl Payment {
                     .put_new(table::queued(context.now, card), Vec::new())
                     .then_at(overdue, Work::IntlOverdue(card), context)
             }
+            Purchase::PushToCard { .. } | Purchase::BankPayment { .. } | Purchase::AppPayment { .. } => {
+                let payout = PayoutId(context.id());
+                let decision =
+                    decision
+                        .event(bought(Product::Payout(payout)))
+                        .owned(&owner, Kind::Payout, payout.0, context);
+                self.pay_out(*id, payout, decision, context)?
+            }
             other => return Err(OutOfOrder::new("settling", other)),
         };
         Ok(decision.post(&sold, context))
+    }
+
+    fn pay_out(
+        &self,
+        id: PaymentId,
+        payout: PayoutId,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Result<Decision<Self>, OutOfOrder> {
+        let Found::Payout(plan) = &self.claim.found else {
+            return Err(OutOfOrder::new("settling", &self.claim.found));
+        };
+        let (amount, currency) = self.claim.purchase.amount();
+        let ordered = payout::Ordered {
+            owner: self.payer(),
+            charge: self.charge(id),
+            amount,
+            currency,
+            plan: (**plan).clone(),
+            key: EffectId(context.id()),
+            at: context.now,
+        };
+        let (key, until) = (ordered.key, context.now.plus_ms(plan.terms.wait_ms));
+        let decision = decision.open(Payout::order(payout, ordered, context)?);
+        Ok(match plan.target {
+            Target::Card(_) => decision.then_at(until, Work::ExpirePayout(payout), context),
+            Target::Bank(..) => decision.then_as(key, Work::SendPayout(payout), context),
+            Target::App(..) => decision
+                .then_as(key, Work::SendPayout(payout), context)
+                .then(Work::SaveRecipient(payout), context),
+        })
     }
 }

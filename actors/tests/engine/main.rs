@@ -16,6 +16,7 @@ mod identity;
 mod intl_orders;
 mod operating;
 mod paid_call;
+mod payouts;
 mod people;
 mod remembered;
 mod shells;

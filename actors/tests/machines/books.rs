@@ -196,7 +196,13 @@ impl House {
             | Work::EndLease { .. }
             | Work::IntlOverdue(_)
             | Work::ExpireIntl(_)
-            | Work::ForgetCvv(_) => unreachable!("no timer comes due here, and only cards are bought"),
+            | Work::ForgetCvv(_)
+            | Work::SendPayout(_)
+            | Work::RecallPayout(_)
+            | Work::ExpirePayout(_)
+            | Work::CloseReturns(_)
+            | Work::LateReturn(_)
+            | Work::SaveRecipient(_) => unreachable!("no timer comes due here, and only cards are bought"),
             Work::CheckIdentity(_) | Work::OpenIssuerAccount(_) => unreachable!("nobody asks for it here"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
-use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, Ports, Settings};
+use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Settings};
 use purser_actors::id::{CardId, SessionId, Wallet};
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -14,6 +14,7 @@ use purser_actors::kernel::{Kind, table};
 use purser_actors::ledger::{Place, Provider, Transaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{NewSession, Outcome};
+use purser_actors::payout::Terms;
 use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
 use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
 use purser_storage::codec;
@@ -21,6 +22,7 @@ use purser_storage::codec;
 use super::catalog::Catalog;
 use super::people::People;
 use super::ports::{Chain, Issuer, Shreds};
+use super::rails::Rails;
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
 
@@ -47,6 +49,7 @@ pub(crate) const fn fast() -> Settings {
         prepare_attempts: 3,
         watch_every_ms: 2,
         issuer_timeout_ms: 120_000,
+        payouts: payouts(),
         sweep_every_ms: 3_600_000,
         timers_every_ms: 20,
     }
@@ -57,16 +60,34 @@ type Surroundings = (
     Arc<Chain>,
     Arc<Issuer>,
     Arc<Catalog>,
+    Arc<Rails>,
     Arc<Shreds>,
     Arc<People>,
     Arc<TestClock>,
 );
+
+/// A minute to come back, a quarter kept of a dollar, two minutes to wait.
+const fn payouts() -> PayoutSettings {
+    let terms = Terms {
+        returns_ms: 60_000,
+        return_fee: Usdc::from_atomic(250_000),
+        wait_ms: 120_000,
+    };
+    PayoutSettings {
+        push_to_card: terms,
+        bank_payment: terms,
+        app_payment: terms,
+        timeout_ms: 120_000,
+        told_every_ms: 2,
+    }
+}
 
 pub(crate) struct World {
     pub(crate) store: Arc<MemoryStore>,
     pub(crate) chain: Arc<Chain>,
     pub(crate) issuer: Arc<Issuer>,
     pub(crate) catalog: Arc<Catalog>,
+    pub(crate) rails: Arc<Rails>,
     pub(crate) shreds: Arc<Shreds>,
     pub(crate) people: Arc<People>,
     pub(crate) clock: Arc<TestClock>,
@@ -84,6 +105,7 @@ impl World {
             Arc::new(Chain::new()),
             Arc::new(Issuer::default()),
             Arc::new(Catalog::default()),
+            Arc::new(Rails::default()),
             Arc::new(Shreds::default()),
             Arc::default(),
             Arc::new(TestClock::new()),
@@ -93,7 +115,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, shreds, people, clock): Surroundings,
+        (chain, issuer, catalog, rails, shreds, people, clock): Surroundings,
         settings: Settings,
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -110,6 +132,7 @@ impl World {
                 shredder: shreds.clone(),
                 identity_check: people.clone(),
                 card_accounts: people.clone(),
+                rails: rails.clone(),
             },
             deposits: Vec::new(),
             settings,
@@ -120,6 +143,7 @@ impl World {
             chain,
             issuer,
             catalog,
+            rails,
             shreds,
             people,
             clock,
@@ -135,6 +159,7 @@ impl World {
             self.chain,
             self.issuer,
             self.catalog,
+            self.rails,
             self.shreds,
             self.people,
             self.clock,

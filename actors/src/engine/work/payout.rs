@@ -1,0 +1,137 @@
+//! What the effects of payouts do.
+
+use std::time::Duration;
+
+use super::{Desk, Done, tell, unreadable, within};
+use crate::id::{CardId, PayoutId};
+use crate::kernel::{Effect, Failure, table};
+use crate::payout::{Command, Payout, Target};
+use crate::port::ErrorKind;
+use crate::port::payout::{PayTo, PayoutOrder, RailState, Recall};
+use crate::recipient;
+
+/// A word that was older than what is known: the rail is asked again after this, in milliseconds.
+const STALE_MS: u64 = 1_000;
+
+impl Desk {
+    /// Sends an order, or asks after it, until the rail has decided. Reports that arrive otherwise may decide first.
+    pub(super) async fn send_payout(&self, effect: &Effect, id: PayoutId) -> Done {
+        let payout = self.payout(id).await?;
+        if !payout.is_under_way() {
+            return Ok(());
+        }
+        let order = PayoutOrder {
+            key: effect.id,
+            payout: id,
+            line: payout.plan.target.line(),
+            amount: payout.amount,
+            currency: payout.currency,
+            to: self.payee(id, &payout).await?,
+        };
+        let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
+        let report = within(timeout, self.ports.rails.send(&order), "pay out").await?;
+        let again = match report.state {
+            RailState::InProcess { retry_after_ms } => Some(retry_after_ms),
+            _ if report.sequence <= payout.seen => Some(STALE_MS),
+            _ => None,
+        };
+        tell(&self.families.payouts, id, Command::Reported(report)).await?;
+        match again {
+            Some(ms) => Err(Failure::not_yet(ms)),
+            None => Ok(()),
+        }
+    }
+
+    async fn payee(&self, id: PayoutId, payout: &Payout) -> Result<PayTo, Failure> {
+        Ok(match &payout.plan.target {
+            Target::Card(_) => PayTo::Card {
+                sealed: self.sealed(CardId(id.0)).await?,
+            },
+            Target::Bank(destination, details) => PayTo::Bank {
+                destination: *destination,
+                details: details.clone(),
+                sealed: self.sealed(CardId(destination.0)).await?,
+            },
+            Target::App(_, platform, payee) => PayTo::App {
+                platform: *platform,
+                payee: payee.clone(),
+            },
+        })
+    }
+
+    /// A sealed number. A destination that was removed after it was paid has none any more: an operator decides.
+    async fn sealed(&self, id: CardId) -> Result<Vec<u8>, Failure> {
+        let row = self.store.read(&table::vault(id)).await;
+        let row = row.map_err(|e| Failure::temporary(e.to_string()))?;
+        row.map(|row| row.value.to_vec()).ok_or_else(|| Failure {
+            kind: ErrorKind::Permanent,
+            ..Failure::temporary("the sealed number is not there")
+        })
+    }
+
+    /// Asks for money back. What is not to be asked for any more only ends the effect.
+    pub(super) async fn recall_payout(&self, effect: &Effect, id: PayoutId) -> Done {
+        let payout = self.payout(id).await?;
+        let mut done = false;
+        if payout.is_recallable() {
+            let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
+            done = match within(timeout, self.ports.rails.recall(payout.key, id), "recall").await? {
+                Recall::Done => true,
+                Recall::TooLate if payout.recalling => {
+                    return Err(Failure {
+                        kind: ErrorKind::Permanent,
+                        ..Failure::temporary("paid after the payer was credited, and it cannot be taken back")
+                    });
+                }
+                // Claimed at the last moment: the rail is about to say so, and until then it is asked again.
+                Recall::TooLate => return Err(Failure::not_yet(STALE_MS)),
+            };
+        }
+        let command = Command::Recalled {
+            effect: effect.id,
+            done,
+        };
+        tell(&self.families.payouts, id, command).await
+    }
+
+    /// The form's time is over.
+    pub(super) async fn expire_payout(&self, effect: &Effect, id: PayoutId) -> Done {
+        let effect = effect.id;
+        tell(&self.families.payouts, id, Command::Expire { effect }).await
+    }
+
+    /// The return window is over.
+    pub(super) async fn close_returns(&self, effect: &Effect, id: PayoutId) -> Done {
+        let effect = effect.id;
+        tell(&self.families.payouts, id, Command::CloseReturns { effect }).await
+    }
+
+    /// Stuck under its name by intent: the payer's return window is over, and nothing is credited without an operator.
+    pub(super) fn late_return(id: PayoutId) -> Failure {
+        Failure {
+            kind: ErrorKind::Permanent,
+            ..Failure::temporary(format!("{id} came back after its return window"))
+        }
+    }
+
+    pub(super) async fn save_recipient(&self, effect: &Effect, id: PayoutId) -> Done {
+        let payout = self.payout(id).await?;
+        let Target::App(recipient, platform, payee) = payout.plan.target else {
+            return Err(Failure::temporary("not a payment to an app"));
+        };
+        let command = recipient::Command::Paid {
+            effect: effect.id,
+            owner: payout.owner,
+            platform,
+            payee,
+            amount: payout.amount,
+        };
+        tell(&self.families.recipients, recipient, command).await
+    }
+
+    async fn payout(&self, id: PayoutId) -> Result<Payout, Failure> {
+        let read = self.families.payouts.read(&id).await.map_err(unreadable)?;
+        read.map(|(payout, _)| payout)
+            .ok_or_else(|| Failure::temporary("the payout is not there"))
+    }
+}

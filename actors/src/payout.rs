@@ -1,0 +1,275 @@
+//! A payout: money sent to a debit card, a bank account or the user of a payment app, once its payment has settled.
+//!
+//! ```text
+//! awaiting-details --recipient's form--> queued --rail accepts--> in-process --rail pays--> complete
+//!    `--30 days--> EXPIRED                 |                          |                         |
+//!                                          |-- rail says no --> FAILED                          |
+//!                                          |-- rail stops it --> CANCELLED                      |
+//!                                          in-process, unclaimed 30 days --> RETURNED <--comes back in time
+//! ```
+//!
+//! Only a push to card begins with the form. EXPIRED, FAILED and CANCELLED credit the whole charge, RETURNED the amount
+//! less the rail's return fee. `complete` is final once its return window has ended; what comes back later is stuck under
+//! its name and an operator's to decide.
+//!
+//! What a rail says carries a sequence: an older word, or the same one again, changes nothing. A rail that says yes
+//! after it said no, when the payer has been credited, is asked to take the money back; if it cannot, that is stuck too.
+
+mod machine;
+mod show;
+
+use purser_storage::codec::Stored;
+
+use crate::id::{DestinationId, EffectId, PayoutId, RecipientId, Wallet};
+use crate::kernel::{Context, Opening, OutOfOrder};
+use crate::ledger::Charge;
+use crate::money::{Cents, Usdc};
+use crate::port::Timestamp;
+use crate::port::payout::Report;
+use crate::product::{AppPayee, Currency, Line, Platform};
+use crate::quote::Quoted;
+
+/// What may be known of a bank account outside the vault.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct BankDetails {
+    /// What its owner calls it.
+    pub name: String,
+    /// The bank.
+    pub bank_name: String,
+    /// Whose account.
+    pub account_holder_name: String,
+    /// Last four characters of the account number.
+    pub last4: String,
+    /// ABA routing number, nine digits with their checksum right.
+    pub routing_number: String,
+}
+
+impl Stored for BankDetails {
+    const SCHEMA: u16 = 122;
+}
+
+/// The rail's rules as they were when the payout was claimed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Terms {
+    /// How long after completion money may come back, in milliseconds.
+    pub returns_ms: u64,
+    /// Kept of what comes back.
+    pub return_fee: Usdc,
+    /// How long the recipient's form stays open, or a payment to an app unclaimed, in milliseconds.
+    pub wait_ms: u64,
+}
+
+/// Who gets the money.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Target {
+    /// A debit card; its last four digits once the form is done.
+    Card(Option<String>),
+    /// A registered bank account.
+    Bank(DestinationId, BankDetails),
+    /// The user of a payment app.
+    App(RecipientId, Platform, AppPayee),
+}
+
+/// What is bought: everything that the claim knew.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Plan {
+    /// Who.
+    pub target: Target,
+    /// See [`Terms`].
+    pub terms: Terms,
+    /// What its price was made from.
+    pub quoted: Option<Quoted>,
+}
+
+/// A payout's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Payout {
+    /// Who paid for it.
+    pub owner: Wallet,
+    /// What it cost.
+    pub charge: Charge,
+    /// What the recipient gets.
+    pub amount: Cents,
+    /// In which currency.
+    pub currency: Currency,
+    /// To whom, and by which rules.
+    pub plan: Plan,
+    /// Towards the rail, the idempotency key: the id of the effect that sends it.
+    pub key: EffectId,
+    /// When it was bought.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The highest sequence that the rail has told of it.
+    pub seen: u64,
+    /// Whether money that was paid too late is being taken back.
+    pub recalling: bool,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a payout stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// The recipient has not given the card yet.
+    AwaitingDetails,
+    /// Ordered at the rail.
+    Queued,
+    /// The rail has it.
+    InProcess,
+    /// Paid.
+    Complete {
+        /// The rail's name of the payment.
+        reference: String,
+        /// Whether it can still come back.
+        returnable: bool,
+    },
+    /// Refused by the rail.
+    Failed {
+        /// The rail's word.
+        reason: String,
+    },
+    /// Stopped before it was paid.
+    Cancelled {
+        /// The rail's word.
+        reason: String,
+    },
+    /// The recipient never gave a card.
+    Expired,
+    /// The money came back.
+    Returned {
+        /// The rail's word.
+        reason: String,
+        /// Kept of it.
+        kept: Usdc,
+    },
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The recipient has given a card.
+    Detail {
+        /// Last four digits.
+        last4: String,
+        /// Number and expiry, sealed under the payout's id.
+        sealed: Vec<u8>,
+    },
+    /// The rail says where it stands.
+    Reported(Report),
+    /// The form's time is over, if nobody has filled it in.
+    Expire {
+        /// The timer that says so.
+        effect: EffectId,
+    },
+    /// The return window is over.
+    CloseReturns {
+        /// The timer that says so.
+        effect: EffectId,
+    },
+    /// The rail was asked for the money, or did not need to be.
+    Recalled {
+        /// The effect that asked.
+        effect: EffectId,
+        /// Whether it is ours again.
+        done: bool,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Bought.
+    Ordered(Box<Ordered>),
+    /// The form is done: the card's last four digits.
+    Detailed(String, Timestamp),
+    /// The rail has it.
+    Accepted(Timestamp),
+    /// Paid; the rail's name of it.
+    Completed(String, Timestamp),
+    /// Refused; the rail's word.
+    Failed(String, Timestamp),
+    /// Stopped; the rail's word.
+    Cancelled(String, Timestamp),
+    /// Nobody filled the form in.
+    Expired(Timestamp),
+    /// The money came back; the rail's word, and what it keeps.
+    Returned(String, Usdc, Timestamp),
+    /// The return window is over.
+    ReturnsClosed(Timestamp),
+    /// The rail's words up to this sequence are known.
+    Seen(u64),
+    /// Paid after the payer was credited: it is being taken back.
+    PaidTooLate(Timestamp),
+    /// It was taken back.
+    TakenBack(Timestamp),
+}
+
+/// What a payout begins with.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+#[allow(missing_docs, reason = "the fields are those of the payout")]
+pub struct Ordered {
+    pub owner: Wallet,
+    pub charge: Charge,
+    pub amount: Cents,
+    pub currency: Currency,
+    pub plan: Plan,
+    pub key: EffectId,
+    pub at: Timestamp,
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+impl Stored for Payout {
+    const SCHEMA: u16 = 120;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 121;
+}
+
+impl Target {
+    /// The rail.
+    pub const fn line(&self) -> Line {
+        match self {
+            Self::Card(_) => Line::PushToCard,
+            Self::Bank(..) => Line::BankPayment,
+            Self::App(..) => Line::AppPayment,
+        }
+    }
+}
+
+impl Payout {
+    /// The first snapshot, for the batch of the payment that bought it.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn order(id: PayoutId, ordered: Ordered, context: &Context) -> Result<Opening, OutOfOrder> {
+        Opening::of::<Self>(&id, &Event::Ordered(Box::new(ordered)), context)
+    }
+
+    /// When the recipient's form closes, whether anybody has noticed or not.
+    pub const fn open_until(&self) -> Timestamp {
+        self.created_at.plus_ms(self.plan.terms.wait_ms)
+    }
+
+    /// Whether its rail must still be asked to pay it.
+    pub const fn is_under_way(&self) -> bool {
+        matches!(self.status, Status::Queued | Status::InProcess)
+    }
+
+    /// Whether the payer's money has gone back, or is about to.
+    pub const fn is_credited(&self) -> bool {
+        matches!(
+            self.status,
+            Status::Failed { .. } | Status::Cancelled { .. } | Status::Expired | Status::Returned { .. }
+        )
+    }
+
+    /// Whether the rail is to be asked for the money: nobody has claimed it, or it was paid too late.
+    pub const fn is_recallable(&self) -> bool {
+        self.recalling || matches!((&self.plan.target, &self.status), (Target::App(..), Status::InProcess))
+    }
+}

@@ -1,0 +1,66 @@
+//! How a payout looks to its owner.
+
+use super::{Payout, Status, Target};
+use crate::id::PayoutId;
+use crate::kernel::{Entity as _, View};
+use crate::money::Usdc;
+
+impl Payout {
+    /// Why it came to nothing, in the rail's words.
+    pub fn reason(&self) -> Option<&str> {
+        match &self.status {
+            Status::Failed { reason } | Status::Cancelled { reason } | Status::Returned { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// What went back to the payer's balance.
+    pub fn credited(&self) -> Option<Usdc> {
+        match &self.status {
+            Status::Returned { kept, .. } => Some(self.charge.owed().minus(*kept).unwrap_or(Usdc::ZERO)),
+            _ if self.is_credited() => Some(self.charge.charged),
+            _ => None,
+        }
+    }
+
+    /// Without its number, whoever gets it.
+    pub(super) fn shown(&self, id: PayoutId) -> View {
+        let view = View::new()
+            .text("payout_id", id)
+            .text("product", self.plan.target.line().name())
+            .text("status", self.status())
+            .number("amount", self.amount.decimal())
+            .text("currency", self.currency)
+            .number("fee_amount", self.charge.fee().decimal())
+            .number("charged_amount", self.charge.charged.decimal());
+        let view = match &self.plan.target {
+            Target::Card(last4) => view.maybe("card_last4", last4.as_ref()),
+            Target::Bank(destination, _) => view.text("destination_id", destination),
+            Target::App(recipient, platform, _) => {
+                view.text("recipient_id", recipient).text("platform", platform.name())
+            }
+        };
+        let view = view.maybe("failure_reason", self.reason());
+        let view = match self.credited() {
+            Some(amount) => view.number("credited_amount", amount.decimal()),
+            None => view,
+        };
+        view.text("payment_id", self.charge.payment)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    /// A bank destination as its owner sees it with a payout.
+    pub fn destination(&self) -> Option<View> {
+        match &self.plan.target {
+            Target::Bank(_, bank) => Some(
+                View::new()
+                    .text("name", &bank.name)
+                    .text("bank_name", &bank.bank_name)
+                    .text("account_holder_name", &bank.account_holder_name)
+                    .text("account_number_last4", &bank.last4),
+            ),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Payouts through the whole engine: preconditions before settlement, one order under one key, words in any order, what
+//! comes back, what is taken back, and what waits for an operator.
+
+use purser_actors::destination::{BankRecipient, Destination, Scheme};
+use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::id::{BankRecipientId, DestinationId, PayoutId, Wallet};
+use purser_actors::kernel::{Entity, table};
+use purser_actors::ledger::{Place, Provider};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::Outcome;
+use purser_actors::payout::BankDetails;
+use purser_actors::port::ErrorKind;
+use purser_actors::port::payout::{PayTo, Recall};
+use purser_actors::product::{AppPayee, Currency, Platform, Product, Purchase, Requirement};
+use purser_storage::{Batch, Store as _, Write};
+
+use crate::support::eventually;
+use crate::support::ports::{Mood, error};
+use crate::support::rails::{came_back, complete, failed, in_process};
+use crate::support::world::{World, card_for, evm};
+
+const MINE: DestinationId = DestinationId(7);
+
+async fn register(world: &World, owner: Wallet, id: DestinationId) {
+    let details = BankDetails {
+        name: "Rent".into(),
+        bank_name: "First Bank".into(),
+        account_holder_name: "Ada Lovelace".into(),
+        last4: "6789".into(),
+        routing_number: "021000021".into(),
+    };
+    let destination = Destination {
+        owner,
+        recipient: BankRecipient {
+            id: BankRecipientId(1),
+            name: "Ada Lovelace".into(),
+            address: String::new(),
+        },
+        scheme: Scheme::FiatUs,
+        details,
+        created_at: Default::default(),
+        active: true,
+    };
+    let told = world
+        .engine
+        .register_destination(id, destination, vec![id.0 as u8; 40])
+        .await;
+    told.expect("a new destination");
+}
+
+/// 4.50 for the price of 5.00.
+fn asking(nonce: u8, purchase: Purchase) -> PayRequest {
+    PayRequest {
+        purchase,
+        worth: Cents::new(4_50),
+        ..card_for(evm(1), nonce)
+    }
+}
+
+fn to_bank(nonce: u8, destination: DestinationId) -> PayRequest {
+    let amount = Cents::new(4_50);
+    asking(nonce, Purchase::BankPayment { amount, destination })
+}
+
+fn to_card(nonce: u8) -> PayRequest {
+    let (amount, currency) = (Cents::new(4_50), Currency::USD);
+    asking(nonce, Purchase::PushToCard { amount, currency })
+}
+
+fn to_app(nonce: u8, recipient: &str) -> PayRequest {
+    let payee = AppPayee {
+        recipient: recipient.into(),
+        first_name: "Ada".into(),
+        last_name: "Lovelace".into(),
+        email: "ada@example.com".into(),
+    };
+    let purchase = Purchase::AppPayment {
+        amount: Cents::new(4_50),
+        platform: Platform::Paypal,
+        payee: Box::new(payee),
+    };
+    asking(nonce, purchase)
+}
+
+async fn bought(world: &World, request: &PayRequest) -> PayoutId {
+    match world.pay_until_told(request).await.outcome {
+        Outcome::Fulfilled {
+            product: Product::Payout(id),
+            ..
+        } => id,
+        other => panic!("no payout was bought: {other:?}"),
+    }
+}
+
+async fn becomes(world: &World, id: PayoutId, status: &str) {
+    let is = async || world.engine.payout(&id).await.unwrap().unwrap().status() == status;
+    eventually(status, is).await;
+}
+
+async fn balance(world: &World) -> Usdc {
+    world.engine.account(&evm(1)).await.unwrap().unwrap().balance
+}
+
+/// What the engine waits for with a person.
+async fn stuck(world: &World) -> Vec<&'static str> {
+    let open = world.engine.open_effects(100).await.unwrap();
+    open.iter().filter(|e| e.stuck).map(|e| e.work.name()).collect()
+}
+
+async fn verified(world: &World, wallet: Wallet) {
+    let (done, committed) = tokio::sync::oneshot::channel();
+    let batch = Batch {
+        writes: vec![Write::Put {
+            key: table::verified(&wallet),
+            revision: 0,
+            value: Vec::new(),
+        }],
+        ..Batch::default()
+    };
+    world
+        .store
+        .commit(batch, Box::new(move |result| drop(done.send(result))));
+    committed.await.unwrap().expect("committed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_rail_in_any_mood_but_no_pays_once_under_one_key() {
+    // Aim: silent, slow and panicking rails end in one payout each, and every order of one payout has the same key.
+    let world = World::new().await;
+    register(&world, evm(1), MINE).await;
+    for (n, mood) in [Mood::Busy, Mood::NotYet, Mood::Panics, Mood::Ready]
+        .into_iter()
+        .enumerate()
+    {
+        world.rails.moods(&[mood, Mood::Ready]);
+        let id = bought(&world, &to_bank(n as u8, MINE)).await;
+        becomes(&world, id, "complete").await;
+        world.quiet().await;
+    }
+    assert_eq!(world.rails.paid(), 4);
+    for call in world.rails.calls() {
+        let same = world.rails.calls().into_iter().filter(|c| c.payout == call.payout);
+        assert!(same.into_iter().all(|c| c == call), "one payout, one key, one content");
+        assert!(matches!(call.to, PayTo::Bank { destination: MINE, ref sealed, .. } if *sealed == vec![7; 40]));
+    }
+    assert_eq!(world.books()[&Place::Provider(Provider::Bank)], -4 * 4_500_000);
+    assert_eq!(world.announced("payout.complete"), 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn another_wallets_destination_is_refused_before_settlement() {
+    // Aim (case 48): another's, an unknown and a removed destination claim nothing and move nothing.
+    let world = World::new().await;
+    register(&world, evm(2), MINE).await;
+    let removed = DestinationId(8);
+    register(&world, evm(1), removed).await;
+    world.engine.remove_destination(removed).await.unwrap();
+    for (n, destination) in [MINE, DestinationId(9), removed].into_iter().enumerate() {
+        let refused = world.pay(&to_bank(n as u8, destination)).await.unwrap_err();
+        assert_eq!(refused, PayError::Missing(Requirement::Destination(destination)));
+    }
+    assert_eq!(world.chain.submissions(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_payout_that_the_rail_refuses_is_credited_once() {
+    // Aim: the whole charge is on the balance, nothing is owed to the rail, and a restart changes nothing.
+    let world = World::new().await;
+    register(&world, evm(1), MINE).await;
+    world.rails.moods(&[Mood::Busy, Mood::Declines]);
+    let id = bought(&world, &to_bank(1, MINE)).await;
+    becomes(&world, id, "failed").await;
+    world.rails.tell(id, 1, failed());
+    world.quiet().await;
+    let world = world.crash().await;
+    world.quiet().await;
+    assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
+    let books = world.books();
+    assert_eq!(books.get(&Place::Provider(Provider::Bank)), None);
+    assert_eq!(books.get(&Place::Fees), None);
+    assert_eq!(world.announced("payout.failed"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
+    // Aim: told twice and with a power cut between, the amount less the rail's fee is credited once; our fee stays.
+    let world = World::new().await;
+    register(&world, evm(1), MINE).await;
+    world.rails.moods(&[Mood::Ready]);
+    let id = bought(&world, &to_bank(1, MINE)).await;
+    becomes(&world, id, "complete").await;
+    world.quiet().await;
+    world.clock.advance(59_000);
+    world.rails.tell(id, 3, came_back());
+    becomes(&world, id, "returned").await;
+    let world = world.crash().await;
+    world.rails.tell(id, 3, came_back());
+    world.rails.tell(id, 4, came_back());
+    world.quiet().await;
+    let heard = async || world.engine.payout(&id).await.unwrap().unwrap().seen == 4;
+    eventually("the last word is known", heard).await;
+    assert_eq!(balance(&world).await, Usdc::from_atomic(4_250_000));
+    assert_eq!(world.books()[&Place::Provider(Provider::Bank)], -250_000);
+    assert_eq!(world.books()[&Place::Fees], -500_000);
+    assert_eq!(world.announced("payout.returned"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_comes_back_after_the_window_is_stuck_under_its_name() {
+    // Aim: nothing is credited by itself, and an operator sees it.
+    let world = World::new().await;
+    register(&world, evm(1), MINE).await;
+    world.rails.moods(&[Mood::Ready]);
+    let id = bought(&world, &to_bank(1, MINE)).await;
+    becomes(&world, id, "complete").await;
+    world.clock.advance(60_001);
+    let closed = async || {
+        let payout = world.engine.payout(&id).await.unwrap().unwrap();
+        matches!(payout.status, purser_actors::payout::Status::Complete { returnable, .. } if !returnable)
+    };
+    eventually("the window is closed", closed).await;
+    world.rails.tell(id, 3, came_back());
+    eventually("it is stuck", async || stuck(&world).await == ["late_return"]).await;
+    assert_eq!(balance(&world).await, Usdc::ZERO);
+    becomes(&world, id, "complete").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_33_success_after_a_credit_is_taken_back_or_stuck() {
+    // Aim: a rail that refuses and pays after all is asked for the money; if that cannot be, somebody must look. The credit
+    // stays what it was.
+    let world = World::new().await;
+    register(&world, evm(1), MINE).await;
+    for (n, recall) in [Recall::Done, Recall::TooLate].into_iter().enumerate() {
+        world
+            .rails
+            .recalls([Err(error(ErrorKind::Unknown, "recall")), Ok(recall)]);
+        world.rails.moods(&[Mood::Declines]);
+        let id = bought(&world, &to_bank(n as u8, MINE)).await;
+        becomes(&world, id, "failed").await;
+        world.rails.tell(id, 5, complete());
+        world.rails.tell(id, 4, in_process());
+        world.rails.tell(id, 5, complete());
+        let asked = async || world.rails.recalled().iter().filter(|asked| **asked == id).count() == 2;
+        eventually("the rail was asked twice", asked).await;
+        match recall {
+            Recall::Done => world.quiet().await,
+            Recall::TooLate => eventually("it is stuck", async || stuck(&world).await == ["recall_payout"]).await,
+        }
+        becomes(&world, id, "failed").await;
+        let paid = 5_000_000 * (n as u64 + 1);
+        assert_eq!(balance(&world).await, Usdc::from_atomic(paid));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_push_to_card_waits_for_its_form_and_expires() {
+    // Aim: nothing is sent before the form is done; done twice it is sent once; never done, the charge is credited.
+    let world = World::new().await;
+    let (done, never) = (bought(&world, &to_card(1)).await, bought(&world, &to_card(2)).await);
+    assert!(world.rails.calls().is_empty());
+    world.rails.moods(&[Mood::Ready]);
+    world
+        .engine
+        .detail_payout(done, "4242".into(), vec![9; 40])
+        .await
+        .unwrap();
+    assert!(
+        world
+            .engine
+            .detail_payout(done, "0000".into(), vec![8; 40])
+            .await
+            .is_err()
+    );
+    becomes(&world, done, "complete").await;
+    assert!(matches!(&world.rails.calls()[0].to, PayTo::Card { sealed } if *sealed == vec![9; 40]));
+    world.quiet().await;
+    let world = world.crash().await;
+    world.clock.advance(120_001);
+    becomes(&world, never, "expired").await;
+    world.quiet().await;
+    assert!(
+        world
+            .engine
+            .detail_payout(never, "4242".into(), vec![9; 40])
+            .await
+            .is_err()
+    );
+    assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
+    assert_eq!((world.announced("payout.expired"), world.rails.paid()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_32_an_app_payment_that_nobody_claims_is_taken_back_and_credited() {
+    // Aim: after its time the rail is asked for the money; only its word credits, once, also when the rail returns it too.
+    let world = World::new().await;
+    verified(&world, evm(1)).await;
+    let id = bought(&world, &to_app(1, "@ada")).await;
+    becomes(&world, id, "in-process").await;
+    world.rails.recalls([Err(error(ErrorKind::Unknown, "recall"))]);
+    world.clock.advance(120_001);
+    becomes(&world, id, "returned").await;
+    world.rails.tell(id, 2, came_back());
+    world.quiet().await;
+    let heard = async || world.engine.payout(&id).await.unwrap().unwrap().seen == 2;
+    eventually("the rail's own word is known", heard).await;
+    assert_eq!(balance(&world).await, Usdc::from_atomic(4_250_000));
+    assert_eq!(world.announced("payout.returned"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_recipient_is_saved_when_first_paid_and_known_again() {
+    // Aim: identity first; by handle in any case or by its id it is the same recipient; another wallet's id is none.
+    let world = World::new().await;
+    let refused = world.pay(&to_app(0, "@ada")).await.unwrap_err();
+    assert_eq!(refused, PayError::Missing(Requirement::Verified));
+    verified(&world, evm(1)).await;
+    world.rails.moods(&[Mood::Ready, Mood::Ready, Mood::Ready]);
+    bought(&world, &to_app(1, "@ada")).await;
+    bought(&world, &to_app(2, "@ADA")).await;
+    world.quiet().await;
+    let saved = async || world.engine.recipients_of(&evm(1), None, 10, |_| true).await.unwrap().0;
+    let (id, _) = saved().await[0].clone();
+    bought(&world, &to_app(3, &id.to_string())).await;
+    world.quiet().await;
+    let list = saved().await;
+    assert_eq!(list.len(), 1);
+    assert_eq!((list[0].1.payments, list[0].1.total), (3, Cents::new(13_50)));
+    let last = world.rails.calls().pop().unwrap();
+    assert!(matches!(last.to, PayTo::App { payee, .. } if payee.recipient == "@ADA"));
+
+    verified(&world, evm(2)).await;
+    let theirs = PayRequest {
+        authorization: card_for(evm(2), 9).authorization,
+        ..to_app(9, &id.to_string())
+    };
+    let refused = world.pay(&theirs).await.unwrap_err();
+    assert_eq!(refused, PayError::Missing(Requirement::Recipient(id)));
+    world.engine.delete_recipient(id).await.unwrap();
+    let refused = world.pay(&to_app(4, &id.to_string())).await.unwrap_err();
+    assert_eq!(refused, PayError::Missing(Requirement::Recipient(id)));
+}

@@ -1,0 +1,298 @@
+//! The payout's machine, every command and every word of a rail in every state.
+
+use purser_actors::id::{CardId, DestinationId, EffectId, PayoutId, RecipientId};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Entity, table};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payout::{BankDetails, Command, Event, Ordered, Payout, Plan, Rejection, Target, Terms};
+use purser_actors::port::payout::{RailState, Report};
+use purser_actors::product::{AppPayee, Currency, Platform};
+use purser_storage::{Condition, Write};
+
+use crate::charts::assert_chart;
+use crate::sample::{EFFECT, NOW, WALLET, at, charge, fold, happened, status, work};
+
+const PAYOUT: PayoutId = PayoutId(21);
+const KEY: EffectId = EffectId(22);
+
+// `closed` is `complete` after its return window.
+const TABLE: &str = "
+            -  awaiting-details  queued                              in-process        complete          closed           failed              cancelled           expired             returned
+detail      !  Detailed          !                                   !                 !                 !                !                   !                   !                   !
+in-process  !  !                 Seen+Accepted                       Seen              Seen              Seen             Seen                Seen                Seen                Seen
+complete    !  !                 Seen+Accepted+Completed             Seen+Completed    Seen              Seen             Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate
+failed      !  !                 Seen+Failed                         Seen+Failed       Seen+Returned     Seen             Seen                Seen                Seen                Seen
+cancelled   !  !                 Seen+Cancelled                      Seen+Cancelled    Seen+Returned     Seen             Seen                Seen                Seen                Seen
+returned    !  !                 Seen+Accepted+Returned              Seen+Returned     Seen+Returned     Seen             Seen                Seen                Seen                Seen
+old         !  =                 =                                   =                 =                 =                =                   =                   =                   =
+expire      !  Expired           =                                   =                 =                 =                =                   =                   =                   =
+close       !  =                 =                                   =                 ReturnsClosed     =                =                   =                   =                   =
+recalled    !  =                 =                                   Returned          =                 =                =                   =                   =                   =
+kept        !  =                 =                                   =                 =                 =                =                   =                   =                   =
+";
+
+fn word(sequence: u64, state: RailState) -> Command {
+    Command::Reported(Report { sequence, state })
+}
+
+fn reason() -> String {
+    "because".into()
+}
+
+fn complete() -> RailState {
+    RailState::Complete {
+        reference: "ref".into(),
+    }
+}
+
+fn commands() -> Vec<(&'static str, Command)> {
+    let (effect, sealed, last4) = (EFFECT, vec![9; 40], "4242".into());
+    vec![
+        ("detail", Command::Detail { last4, sealed }),
+        ("in-process", word(9, RailState::InProcess { retry_after_ms: 1 })),
+        ("complete", word(9, complete())),
+        ("failed", word(9, RailState::Failed { reason: reason() })),
+        ("cancelled", word(9, RailState::Cancelled { reason: reason() })),
+        ("returned", word(9, RailState::Returned { reason: reason() })),
+        ("old", word(0, complete())),
+        ("expire", Command::Expire { effect }),
+        ("close", Command::CloseReturns { effect }),
+        ("recalled", Command::Recalled { effect, done: true }),
+        ("kept", Command::Recalled { effect, done: false }),
+    ]
+}
+
+fn command(name: &str) -> Command {
+    let mut commands = commands().into_iter();
+    commands.find(|(known, _)| *known == name).unwrap().1
+}
+
+fn card() -> Target {
+    Target::Card(None)
+}
+
+fn bank() -> Target {
+    let details = BankDetails {
+        name: "Rent".into(),
+        bank_name: "First Bank".into(),
+        account_holder_name: "Ada Lovelace".into(),
+        last4: "6789".into(),
+        routing_number: "021000021".into(),
+    };
+    Target::Bank(DestinationId(23), details)
+}
+
+fn app() -> Target {
+    let payee = AppPayee {
+        recipient: "@ada".into(),
+        first_name: "Ada".into(),
+        last_name: "Lovelace".into(),
+        email: "ada@example.com".into(),
+    };
+    Target::App(RecipientId(24), Platform::Venmo, payee)
+}
+
+fn ordered(target: Target) -> Event {
+    let terms = Terms {
+        returns_ms: 60_000,
+        return_fee: Usdc::from_atomic(250_000),
+        wait_ms: 120_000,
+    };
+    Event::Ordered(Box::new(Ordered {
+        owner: WALLET,
+        charge: charge(),
+        amount: Cents::new(5_00),
+        currency: Currency::USD,
+        plan: Plan {
+            target,
+            terms,
+            quoted: None,
+        },
+        key: KEY,
+        at: NOW,
+    }))
+}
+
+fn begun(target: Target) -> Payout {
+    fold(None, &PAYOUT, &[ordered(target)])
+}
+
+fn after(payout: &Payout, events: &[Event]) -> Payout {
+    fold(Some(payout.clone()), &PAYOUT, events)
+}
+
+/// A payout to an app in every state that it can be in, after one to a card that awaits it.
+fn payouts() -> Vec<(&'static str, Payout)> {
+    let (waiting, queued) = (begun(card()), begun(app()));
+    let under_way = after(&queued, &[Event::Accepted(NOW)]);
+    let complete = after(&under_way, &[Event::Completed("ref".into(), NOW)]);
+    let kept = Usdc::from_atomic(250_000);
+    vec![
+        ("awaiting-details", waiting.clone()),
+        ("queued", queued),
+        ("in-process", under_way.clone()),
+        ("complete", complete.clone()),
+        ("closed", after(&complete, &[Event::ReturnsClosed(NOW)])),
+        ("failed", after(&under_way, &[Event::Failed(reason(), NOW)])),
+        ("cancelled", after(&under_way, &[Event::Cancelled(reason(), NOW)])),
+        ("expired", after(&waiting, &[Event::Expired(NOW)])),
+        ("returned", after(&complete, &[Event::Returned(reason(), kept, NOW)])),
+    ]
+}
+
+#[test]
+fn case_31_33_every_command_in_every_state_of_a_payout_does_what_the_table_says() {
+    // Aim: whatever a rail says in whatever state: final ones stay, old words change nothing, a yes after a credit is
+    // noticed, and nothing comes back after the window.
+    let states: Vec<_> = std::iter::once(("-", None))
+        .chain(payouts().into_iter().map(|(name, payout)| (name, Some(payout))))
+        .collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for ((met, state), expected) in states.iter().zip(&cells[1..]) {
+            match Payout::decide(state.as_ref(), &PAYOUT, command.clone(), &at(NOW)) {
+                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Err(rejection) => {
+                    let is = status(state.as_ref());
+                    assert_eq!((rejection, *expected), (Rejection(is), "!"), "{name} in {met}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_chart_of_payouts_is_what_apply_does() {
+    // Aim: state × event, exhaustively; and each state shows itself as JSON under its name.
+    let kept = Usdc::from_atomic(250_000);
+    let events = [
+        ordered(card()),
+        ordered(bank()),
+        Event::Detailed("4242".into(), NOW),
+        Event::Accepted(NOW),
+        Event::Completed("ref".into(), NOW),
+        Event::Failed(reason(), NOW),
+        Event::Cancelled(reason(), NOW),
+        Event::Expired(NOW),
+        Event::Returned(reason(), kept, NOW),
+        Event::ReturnsClosed(NOW),
+        Event::Seen(5),
+        Event::PaidTooLate(NOW),
+        Event::TakenBack(NOW),
+    ];
+    let states: Vec<_> = payouts().into_iter().map(|(_, payout)| payout).collect();
+    assert_chart(&PAYOUT, states.clone(), &events);
+    for payout in states.into_iter().chain([begun(bank())]) {
+        let json: serde_json::Value = serde_json::from_str(&payout.view(&PAYOUT).to_json()).unwrap();
+        assert_eq!(json["status"], payout.status());
+    }
+}
+
+#[test]
+fn a_refusal_credits_the_whole_charge_and_a_return_the_amount_less_the_rails_fee() {
+    // Aim (case 32): what goes back by how it ended, each once.
+    let whole = charge().charged;
+    let less = Usdc::from_atomic(4_750_000);
+    for (met, name, credited) in [
+        ("queued", "failed", Some(whole)),
+        ("in-process", "failed", Some(whole)),
+        ("in-process", "cancelled", Some(whole)),
+        ("awaiting-details", "expire", Some(whole)),
+        ("in-process", "returned", Some(less)),
+        ("in-process", "recalled", Some(less)),
+        ("complete", "returned", Some(less)),
+        ("complete", "failed", Some(less)),
+        ("failed", "failed", None),
+        ("failed", "returned", None),
+        ("returned", "returned", None),
+        ("closed", "returned", None),
+    ] {
+        let (_, payout) = payouts().into_iter().find(|(name, _)| *name == met).unwrap();
+        let decision = Payout::decide(Some(&payout), &PAYOUT, command(name), &at(NOW)).unwrap();
+        let credits: Vec<_> = decision
+            .effects()
+            .iter()
+            .filter_map(|effect| match effect.work {
+                Work::Credit { amount, account, .. } => Some((amount, account)),
+                _ => None,
+            })
+            .collect();
+        let expected: Vec<_> = credited.into_iter().map(|amount| (amount, WALLET)).collect();
+        assert_eq!(credits, expected, "{name} in {met}");
+    }
+}
+
+#[test]
+fn what_comes_back_too_late_waits_under_its_name() {
+    // Aim: after the return window nothing is credited by itself, and nothing is silent.
+    let (_, closed) = payouts().into_iter().find(|(name, _)| *name == "closed").unwrap();
+    for name in ["returned", "failed", "cancelled"] {
+        let decision = Payout::decide(Some(&closed), &PAYOUT, command(name), &at(NOW)).unwrap();
+        assert_eq!(work(&decision), ["late_return"], "{name}");
+    }
+}
+
+#[test]
+fn a_success_after_a_credit_is_taken_back_once() {
+    // Aim: the second yes while the first is being taken back asks for nothing; afterwards a new one does.
+    let (_, failed) = payouts().into_iter().find(|(name, _)| *name == "failed").unwrap();
+    let decision = Payout::decide(Some(&failed), &PAYOUT, word(5, complete()), &at(NOW)).unwrap();
+    assert_eq!(work(&decision), ["recall_payout"]);
+    let recalling = after(&failed, decision.events());
+    assert!(recalling.is_recallable() && recalling.is_credited());
+    let again = Payout::decide(Some(&recalling), &PAYOUT, word(6, complete()), &at(NOW)).unwrap();
+    assert!(again.effects().is_empty());
+    let recalled = Payout::decide(Some(&recalling), &PAYOUT, command("recalled"), &at(NOW)).unwrap();
+    assert_eq!(happened(&recalled), "TakenBack");
+    let taken_back = after(&recalling, recalled.events());
+    assert!(!taken_back.is_recallable());
+    let third = Payout::decide(Some(&taken_back), &PAYOUT, word(7, complete()), &at(NOW)).unwrap();
+    assert_eq!(work(&third), ["recall_payout"]);
+}
+
+#[test]
+fn case_33_the_order_of_a_rails_words_does_not_matter() {
+    // Aim: in every order, each word also twice, the payout ends as by the newest of them, credited at most once.
+    let words = [
+        word(1, RailState::InProcess { retry_after_ms: 1 }),
+        word(2, complete()),
+        word(3, RailState::Returned { reason: reason() }),
+    ];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        for target in [bank(), app()] {
+            let (mut payout, mut credits) = (begun(target), 0);
+            for n in order.into_iter().flat_map(|n| [n, n]) {
+                let decision = Payout::decide(Some(&payout), &PAYOUT, words[n].clone(), &at(NOW)).unwrap();
+                credits += work(&decision).iter().filter(|name| **name == "credit").count();
+                payout = after(&payout, decision.events());
+            }
+            assert_eq!((payout.status(), payout.seen, credits), ("returned", 3, 1), "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
+    // Aim: it goes to the vault once, with the order; it leaves with the rail's word; no snapshot or view knows it.
+    let vault = table::vault(CardId(PAYOUT.0));
+    let waiting = begun(card());
+    let given = Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(NOW)).unwrap();
+    assert!(given.conditions().contains(&Condition::Absent(vault.clone())));
+    assert_eq!(work(&given), ["send_payout"]);
+    assert_eq!(given.effects()[0].id, KEY, "the order's id is the rail's key");
+    let queued = after(&waiting, given.events());
+    assert!(queued.view(&PAYOUT).to_json().contains("\"card_last4\":\"4242\""));
+    for name in ["complete", "failed", "cancelled", "returned"] {
+        let decided = Payout::decide(Some(&queued), &PAYOUT, command(name), &at(NOW)).unwrap();
+        let gone = Write::Delete { key: vault.clone() };
+        assert!(decided.writes().contains(&gone), "{name}");
+        assert!(
+            decided.conditions().contains(&Condition::Present(table::effect(KEY))),
+            "{name}"
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! Who can be paid: saved recipients and bank destinations, every command in every state.
+
+use purser_actors::destination::{self, BankRecipient, Destination, Scheme};
+use purser_actors::id::{BankRecipientId, CardId, DestinationId, RecipientId};
+use purser_actors::kernel::{Entity, table};
+use purser_actors::money::Cents;
+use purser_actors::payout::BankDetails;
+use purser_actors::product::{AppPayee, Platform};
+use purser_actors::recipient::{self, Recipient};
+use purser_storage::{Condition, Write, codec};
+
+use crate::charts::assert_chart;
+use crate::sample::{EFFECT, NOW, WALLET, at, fold, happened, status};
+
+const RECIPIENT: RecipientId = RecipientId(31);
+const DESTINATION: DestinationId = DestinationId(32);
+
+const RECIPIENTS: &str = "
+         -           active    archived  deleted
+paid     Saved+Paid  Paid      Paid      Paid
+rename   !           Renamed   Renamed   !
+archive  !           Archived  =         !
+restore  !           =         Restored  !
+delete   !           Deleted   Deleted   !
+";
+
+const DESTINATIONS: &str = "
+          -           active   removed
+register  Registered  !        !
+remove    !           Removed  !
+";
+
+fn payee() -> AppPayee {
+    AppPayee {
+        recipient: "@ada".into(),
+        first_name: "Ada".into(),
+        last_name: "Lovelace".into(),
+        email: "ada@example.com".into(),
+    }
+}
+
+fn recipient_commands() -> Vec<(&'static str, recipient::Command)> {
+    use recipient::Command;
+    let change = |name: Option<&str>, archived| Command::Change {
+        display_name: name.map(str::to_owned),
+        archived,
+    };
+    let paid = Command::Paid {
+        effect: EFFECT,
+        owner: WALLET,
+        platform: Platform::Paypal,
+        payee: payee(),
+        amount: Cents::new(7_00),
+    };
+    vec![
+        ("paid", paid),
+        ("rename", change(Some("Ada at work"), None)),
+        ("archive", change(None, Some(true))),
+        ("restore", change(None, Some(false))),
+        ("delete", Command::Delete),
+    ]
+}
+
+fn recipient_events() -> Vec<recipient::Event> {
+    use recipient::Event;
+    vec![
+        Event::Saved {
+            owner: WALLET,
+            platform: Platform::Paypal,
+            payee: payee(),
+            at: NOW,
+        },
+        Event::Paid {
+            payee: payee(),
+            amount: Cents::new(7_00),
+            at: NOW,
+        },
+        Event::Renamed("x".into()),
+        Event::Archived,
+        Event::Restored,
+        Event::Deleted,
+    ]
+}
+
+fn recipients() -> Vec<Recipient> {
+    let active: Recipient = fold(None, &RECIPIENT, &recipient_events()[..2]);
+    let after = |event| fold(Some(active.clone()), &RECIPIENT, &[event]);
+    let (archived, deleted) = (after(recipient::Event::Archived), after(recipient::Event::Deleted));
+    vec![active, archived, deleted]
+}
+
+fn details() -> BankDetails {
+    BankDetails {
+        name: "Rent".into(),
+        bank_name: "First Bank".into(),
+        account_holder_name: "Ada Lovelace".into(),
+        last4: "6789".into(),
+        routing_number: "021000021".into(),
+    }
+}
+
+fn destination(scheme: Scheme) -> Destination {
+    Destination {
+        owner: WALLET,
+        recipient: BankRecipient {
+            id: BankRecipientId(33),
+            name: "Ada Lovelace".into(),
+            address: String::new(),
+        },
+        scheme,
+        details: details(),
+        created_at: NOW,
+        active: true,
+    }
+}
+
+fn destination_commands() -> Vec<(&'static str, destination::Command)> {
+    use destination::Command;
+    let register = Command::Register {
+        destination: Box::new(destination(Scheme::FiatUs)),
+        sealed: vec![9; 40],
+    };
+    vec![("register", register), ("remove", Command::Remove)]
+}
+
+fn destinations() -> Vec<Destination> {
+    let active = destination(Scheme::FiatUs);
+    let removed = fold(Some(active.clone()), &DESTINATION, &[destination::Event::Removed(NOW)]);
+    vec![active, removed]
+}
+
+/// Holds a table against what `decide` does.
+fn held<E: Entity>(text: &str, id: &E::Id, states: Vec<E>, commands: Vec<(&'static str, E::Command)>)
+where
+    E::Command: Clone,
+{
+    let states: Vec<_> = std::iter::once(None).chain(states.into_iter().map(Some)).collect();
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for ((name, command), line) in commands.into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let met = status(state.as_ref());
+            let did = match E::decide(state.as_ref(), id, command.clone(), &at(NOW)) {
+                Ok(decision) => happened(&decision),
+                Err(_) => "!".into(),
+            };
+            assert_eq!(did, *expected, "{name} in {met}");
+        }
+    }
+}
+
+#[test]
+fn every_command_in_every_state_of_recipients_and_destinations_does_what_the_tables_say() {
+    // Aim: what is deleted or removed stays so, but for a recipient that is paid again.
+    held(RECIPIENTS, &RECIPIENT, recipients(), recipient_commands());
+    held(DESTINATIONS, &DESTINATION, destinations(), destination_commands());
+}
+
+#[test]
+fn the_charts_of_recipients_and_destinations_are_what_apply_does() {
+    // Aim: state × event, exhaustively; and each state shows itself as JSON under its name.
+    assert_chart(&RECIPIENT, recipients(), &recipient_events());
+    let events = [
+        destination::Event::Registered(Box::new(destination(Scheme::FiatUs))),
+        destination::Event::Removed(NOW),
+    ];
+    assert_chart(&DESTINATION, destinations(), &events);
+    for saved in recipients() {
+        let json: serde_json::Value = serde_json::from_str(&saved.view(&RECIPIENT).to_json()).unwrap();
+        assert_eq!(json["status"], saved.status());
+    }
+    for saved in destinations() {
+        let json: serde_json::Value = serde_json::from_str(&saved.view(&DESTINATION).to_json()).unwrap();
+        assert_eq!(json["status"], saved.status());
+    }
+}
+
+#[test]
+fn totals_count_every_payment_and_survive_archive_and_deletion() {
+    // Aim: three payments through archive and deletion are three payments and their sum.
+    use recipient::Event;
+    let paid = recipient_events()[1].clone();
+    let events = [Event::Archived, paid.clone(), Event::Deleted, paid];
+    let after = fold(Some(recipients()[0].clone()), &RECIPIENT, &events);
+    assert_eq!(
+        (after.payments, after.total, after.status()),
+        (3, Cents::new(21_00), "active")
+    );
+    assert_eq!(after.display_name, "Ada Lovelace");
+}
+
+#[test]
+fn a_us_destination_has_a_row_exactly_while_it_can_be_paid() {
+    // Aim: row and sealed number come and go together; an IBAN is listed and never payable.
+    let row = table::destination(&WALLET, DESTINATION);
+    let register = |scheme| destination::Command::Register {
+        destination: Box::new(destination(scheme)),
+        sealed: vec![9; 40],
+    };
+    let made = Destination::decide(None, &DESTINATION, register(Scheme::FiatUs), &at(NOW)).unwrap();
+    let value = codec::encode(&details());
+    let put = Write::Put {
+        key: row.clone(),
+        revision: 0,
+        value,
+    };
+    assert!(made.writes().contains(&put));
+    let removed = Destination::decide(
+        Some(&destinations()[0]),
+        &DESTINATION,
+        destination::Command::Remove,
+        &at(NOW),
+    );
+    let removed = removed.unwrap();
+    for gone in [row.clone(), table::vault(CardId(DESTINATION.0))] {
+        assert!(removed.writes().contains(&Write::Delete { key: gone.clone() }));
+        assert!(removed.conditions().contains(&Condition::Present(gone)));
+    }
+    let listed = Destination::decide(None, &DESTINATION, register(Scheme::FiatIban), &at(NOW)).unwrap();
+    let touches = |write: &Write| matches!(write, Write::Put { key, .. } if *key == row);
+    assert!(!listed.writes().iter().any(touches));
+}

@@ -1,0 +1,351 @@
+//! Payouts: `GET /get-push-to-card`, `GET /send-bank-payment` and `GET /send-payment` (paid), and `GET /get-payment-status`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use http::{HeaderMap, Uri};
+use purser_actors::engine::Engine;
+use purser_actors::id::{DestinationId, PayoutId};
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::payout::{Payout, Status};
+use purser_actors::product::{AppPayee, Currency, Platform, Purchase};
+use utoipa::OpenApi;
+
+use super::account::{Holder, active};
+use super::caller::{Bearer, Claims, MaybeBearer};
+use super::error::ApiError;
+use super::query::Query;
+use super::{json, shapes};
+use crate::checkout::{Call, Checkout};
+use crate::config::Product;
+use crate::identity::form_link::FormLinks;
+
+/// What these routes need.
+pub struct Payouts {
+    /// Sells them.
+    pub checkout: Arc<Checkout>,
+    /// Range of amounts and currencies of a push to card.
+    pub push_to_card: Product,
+    /// Range of amounts of a bank payment.
+    pub bank_payment: Product,
+    /// Range of amounts and apps of an app payment.
+    pub app_payment: Product,
+    /// Reads them.
+    pub engine: Engine,
+    /// Makes the links that a push to card's recipient gets.
+    pub forms: FormLinks,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(get_push_to_card, send_bank_payment, send_payment, get_payment_status))]
+pub struct Api;
+
+/// The routes.
+pub fn router(payouts: Arc<Payouts>) -> Router {
+    Router::new()
+        .route("/get-push-to-card", get(get_push_to_card))
+        .route("/send-bank-payment", get(send_bank_payment))
+        .route("/send-payment", get(send_payment))
+        .route("/get-payment-status", get(get_payment_status))
+        .with_state(payouts)
+}
+
+/// Characters of a name or handle, at most.
+const NAME_MAX: usize = 100;
+/// Characters of an e-mail address, at most (RFC 5321).
+const EMAIL_MAX: usize = 254;
+
+/// The parts of a request that checkout looks at.
+struct Asked<'a> {
+    headers: &'a HeaderMap,
+    bearer: &'a Bearer,
+    uri: &'a Uri,
+}
+
+impl Payouts {
+    async fn sell(
+        &self,
+        asked: Asked<'_>,
+        route: &'static str,
+        purchase: Purchase,
+        description: String,
+    ) -> Result<Response, ApiError> {
+        let call = Call {
+            headers: asked.headers,
+            bearer: asked.bearer,
+            target: asked.uri.path_and_query().map_or(route, |p| p.as_str()),
+            route,
+            purchase,
+            fee_rate: None,
+            description,
+            html: false,
+        };
+        self.checkout.run(call).await
+    }
+}
+
+/// Pay out to a debit card
+///
+/// Paid. Give `redemption_url` to the recipient, who enters the card there; it must belong to a bank in a country of the
+/// currency (`GET /get-supported-countries`). Not entered within 30 days: the whole charge goes to the account's balance.
+/// The price of another currency is converted at the rate of the moment, and a quote holds for its life.
+#[utoipa::path(get, path = "/get-push-to-card", tag = "Payouts",
+    params(("amount" = String, Query, description = "What the recipient gets, in `currency`, at most 2 decimal places.", example = "25"),
+        ("currency" = String, Query, description = "`USD`, `EUR` or `GBP`.", example = "USD")),
+    responses((status = 200, description = "Bought: `auth` and `redemption_url` (for the call that paid first), `payout_id`, `status`. Or `status: credited`.",
+            body = shapes::PaidPushToCard),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+        (status = 400, description = "A parameter is missing, malformed or out of range."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
+        (status = 409, description = "The payment was made for another request."),
+        (status = 429, description = "Too many requests."),
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+async fn get_push_to_card(
+    State(payouts): State<Arc<Payouts>>,
+    MaybeBearer(bearer): MaybeBearer,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["amount", "currency"])?;
+    let amount = query.amount(&payouts.push_to_card)?;
+    let given = query.required("currency")?;
+    let sold = &payouts.push_to_card.currencies;
+    let currency: Currency = match sold.iter().find(|currency| *currency == given) {
+        Some(currency) => currency.parse().map_err(|_| ApiError::internal())?,
+        None => {
+            let error = format!("`currency` must be one of: {}.", sold.join(", "));
+            return Err(ApiError::parameter("parameter_invalid", "currency", error));
+        }
+    };
+    let asked = Asked {
+        headers: &headers,
+        bearer: &bearer,
+        uri: &uri,
+    };
+    let description = format!("Payout to a debit card, {amount} {currency}");
+    let purchase = Purchase::PushToCard { amount, currency };
+    payouts.sell(asked, "/get-push-to-card", purchase, description).await
+}
+
+/// Pay out to a bank
+///
+/// Paid. To one of the account's own destinations (`GET /bank-recipients`), in the U.S.
+#[utoipa::path(get, path = "/send-bank-payment", tag = "Payouts",
+    params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "2000"),
+        ("destination_id" = String, Query, description = "From `GET /bank-recipients`.", example = "dst_0123456789abcdef0123456789abcdef")),
+    responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `bank_payment`. Or `status: credited`.",
+            body = shapes::PaidBankPayment),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+        (status = 400, description = "A parameter is missing, malformed or out of range."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
+        (status = 404, description = "`destination_unknown`: the account has no such destination. Nothing was charged."),
+        (status = 409, description = "The payment was made for another request."),
+        (status = 429, description = "Too many requests."),
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+async fn send_bank_payment(
+    State(payouts): State<Arc<Payouts>>,
+    MaybeBearer(bearer): MaybeBearer,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["amount", "destination_id"])?;
+    let amount = query.amount(&payouts.bank_payment)?;
+    let destination: DestinationId = query.required("destination_id")?.parse().map_err(|_| {
+        let error = "`destination_id` is not the id of a bank destination.";
+        ApiError::parameter("parameter_invalid", "destination_id", error).hint("GET /bank-recipients lists them.")
+    })?;
+    let asked = Asked {
+        headers: &headers,
+        bearer: &bearer,
+        uri: &uri,
+    };
+    let description = format!("Bank payment, {amount} USD");
+    let purchase = Purchase::BankPayment { amount, destination };
+    payouts.sell(asked, "/send-bank-payment", purchase, description).await
+}
+
+/// Pay out to a payment app
+///
+/// Paid. Needs the account owner's verified identity. The recipient is saved when first paid (`GET /payment-recipients`).
+/// What nobody claims within 30 days comes back to the account's balance.
+#[utoipa::path(get, path = "/send-payment", tag = "Payouts",
+    params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "5"),
+        ("platform" = String, Query, description = "`venmo` or `paypal`.", example = "paypal"),
+        ("recipient_id" = String, Query, description = "From `GET /payment-recipients`, or what the app knows the recipient by.", example = "@ada"),
+        ("recipient_first_name" = String, Query, description = "At most 100 characters.", example = "Ada"),
+        ("recipient_last_name" = String, Query, description = "At most 100 characters.", example = "Lovelace"),
+        ("recipient_email" = String, Query, description = "The recipient's e-mail address.", example = "ada@example.com")),
+    responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `payment`, `status_url`. Or `status: credited`.",
+            body = shapes::PaidAppPayment),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+        (status = 400, description = "A parameter is missing, malformed or out of range."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
+        (status = 404, description = "`recipient_unknown`: a saved recipient that the account does not have. Nothing was charged."),
+        (status = 409, description = "The payment was made for another request."),
+        (status = 412, description = "`identity_required`: `GET /get-kyc-link`. Nothing was charged."),
+        (status = 429, description = "Too many requests."),
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+async fn send_payment(
+    State(payouts): State<Arc<Payouts>>,
+    MaybeBearer(bearer): MaybeBearer,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let known = [
+        "amount",
+        "platform",
+        "recipient_id",
+        "recipient_first_name",
+        "recipient_last_name",
+        "recipient_email",
+    ];
+    let query = Query::parse(query.as_deref(), &known)?;
+    let amount = query.amount(&payouts.app_payment)?;
+    let platform = payouts.platform(&query)?;
+    let payee = AppPayee {
+        recipient: named(&query, "recipient_id", EMAIL_MAX)?,
+        first_name: named(&query, "recipient_first_name", NAME_MAX)?,
+        last_name: named(&query, "recipient_last_name", NAME_MAX)?,
+        email: email(&query)?,
+    };
+    let asked = Asked {
+        headers: &headers,
+        bearer: &bearer,
+        uri: &uri,
+    };
+    let description = format!("Payment by {}, {amount} USD", platform.name());
+    let purchase = Purchase::AppPayment {
+        amount,
+        platform,
+        payee: Box::new(payee),
+    };
+    payouts.sell(asked, "/send-payment", purchase, description).await
+}
+
+impl Payouts {
+    /// An app that the published table has countries for.
+    fn platform(&self, query: &Query) -> Result<Platform, ApiError> {
+        query.required("platform")?;
+        let platform = platform(query)?.ok_or_else(ApiError::internal)?;
+        let countries = self.app_payment.countries_by_platform.get(platform.name());
+        if countries.is_some_and(|countries| countries.codes().is_none_or(|codes| !codes.is_empty())) {
+            return Ok(platform);
+        }
+        let error = "Nobody is paid through that app now.";
+        Err(ApiError::parameter("country_not_served", "platform", error)
+            .hint("GET /get-supported-countries lists where each app pays."))
+    }
+}
+
+/// The `platform` of a query, if it has one.
+///
+/// # Errors
+/// 400 `parameter_invalid` for any other word.
+pub(super) fn platform(query: &Query) -> Result<Option<Platform>, ApiError> {
+    if query.get("platform").is_none() {
+        return Ok(None);
+    }
+    let word = query.word("platform", &Platform::ALL.map(Platform::name))?;
+    Ok(Platform::ALL.into_iter().find(|platform| platform.name() == word))
+}
+
+fn named(query: &Query, name: &'static str, most: usize) -> Result<String, ApiError> {
+    query.required(name)?;
+    let text = query.text(name, most)?.unwrap_or_default().trim();
+    if text.is_empty() || text.chars().any(char::is_control) {
+        let error = format!("`{name}` must be readable text of at most {most} characters.");
+        return Err(ApiError::parameter("parameter_invalid", name, error));
+    }
+    Ok(text.to_owned())
+}
+
+/// Form only: whether anybody reads it, the app knows.
+fn email(query: &Query) -> Result<String, ApiError> {
+    let text = named(query, "recipient_email", EMAIL_MAX)?;
+    let fits = text.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.contains('@') && domain.contains('.') && !text.contains(char::is_whitespace)
+    });
+    if fits {
+        return Ok(text);
+    }
+    let error = "`recipient_email` is not an e-mail address.";
+    Err(ApiError::parameter("parameter_invalid", "recipient_email", error))
+}
+
+/// How payouts stand
+///
+/// With `payout_id`: that payout, and while its recipient has not given a card, the link to give. Without: all of the
+/// account's.
+#[utoipa::path(get, path = "/get-payment-status", tag = "Payouts", security(("bearer" = [])),
+    params(("payout_id" = Option<String>, Query, description = "One payout."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
+        ("starting_after" = Option<String>, Query, description = "The last `payout_id` of the page before.")),
+    responses((status = 200, description = "The payout; or `payouts`, `has_more`.", body = shapes::PaymentStatus),
+        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's payout, or a frozen account."),
+        (status = 404, description = "No such payout."), (status = 429, description = "Too many requests.")))]
+async fn get_payment_status(
+    State(payouts): State<Arc<Payouts>>,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["payout_id", "limit", "starting_after"])?;
+    active(&payouts.engine, &claims).await?;
+    if let Some(text) = query.get("payout_id") {
+        let id: PayoutId = text.parse().map_err(|_| unknown())?;
+        let payout = payouts.own(&claims, id).await?;
+        let view = payouts.one(id, &payout);
+        return Ok(json::private(json::bytes_as_json(view.to_json())));
+    }
+    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
+    // Another's place in time would tell when it was bought.
+    let after = match query.get("starting_after") {
+        None => None,
+        Some(text) => {
+            let id = text.parse().map_err(|_| unknown())?;
+            payouts.own(&claims, id).await.map(|_| Some(id))?
+        }
+    };
+    let found = payouts.engine.payouts_of(&claims.wallet, after, limit).await;
+    let (found, more) = found.map_err(|_| ApiError::internal())?;
+    let shown: Vec<_> = found.iter().map(|(id, payout)| payout.view(id).to_json()).collect();
+    let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+impl Payouts {
+    async fn own(&self, claims: &Claims, id: PayoutId) -> Result<Payout, ApiError> {
+        let payout = self.engine.payout(&id).await.map_err(|_| ApiError::internal())?;
+        let payout = payout.ok_or_else(unknown)?;
+        if payout.owner == claims.wallet {
+            return Ok(payout);
+        }
+        let error = "This payout belongs to another wallet.";
+        Err(ApiError::forbidden("payout_of_another", error))
+    }
+
+    fn one(&self, id: PayoutId, payout: &Payout) -> View {
+        let view = payout.view(&id);
+        match payout.status {
+            Status::AwaitingDetails => view.text("redemption_url", self.forms.url(id).expose()),
+            _ => match payout.destination() {
+                Some(destination) => view.object("destination", &destination),
+                None => view,
+            },
+        }
+    }
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("payout_unknown", "There is no such payout.")
+}

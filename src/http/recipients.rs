@@ -1,0 +1,308 @@
+//! Who can be paid: `/payment-recipients` of the payment apps, `/bank-recipients` of the banks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use purser_actors::destination::Destination;
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::{BankRecipientId, DestinationId, RecipientId};
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::product::Platform;
+use purser_actors::recipient::{Recipient, Rejection, Status};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use utoipa::{OpenApi, ToSchema};
+
+use super::account::{Holder, active};
+use super::caller::Claims;
+use super::error::ApiError;
+use super::payouts::platform;
+use super::query::Query;
+use super::{json, shapes};
+
+/// What these routes need.
+pub struct Recipients {
+    /// Reads and changes them.
+    pub engine: Engine,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(
+    get_payment_recipients,
+    post_payment_recipients,
+    delete_payment_recipients,
+    get_bank_recipients
+))]
+pub struct Api;
+
+/// The routes.
+pub fn router(recipients: Arc<Recipients>) -> Router {
+    let saved = get(get_payment_recipients)
+        .post(post_payment_recipients)
+        .delete(delete_payment_recipients);
+    Router::new()
+        .route("/payment-recipients", saved)
+        .route("/bank-recipients", get(get_bank_recipients))
+        .with_state(recipients)
+}
+
+/// Characters of a display name, at most.
+const NAME_MAX: usize = 100;
+
+/// Recipients of app payments
+///
+/// Saved when first paid, oldest first, with what they were paid so far. Archived ones only with `include_archived=true`.
+#[utoipa::path(get, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])),
+    params(("platform" = Option<String>, Query, description = "`venmo` or `paypal`; both if absent."),
+        ("include_archived" = Option<String>, Query, description = "`false` (default) or `true`."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
+        ("starting_after" = Option<String>, Query, description = "The last `recipient_id` of the page before.")),
+    responses((status = 200, description = "`recipients`, `has_more`.", body = shapes::SavedRecipients),
+        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
+        (status = 403, description = "Frozen, or `starting_after` is another wallet's."), (status = 404, description = "`starting_after` is no recipient.")))]
+async fn get_payment_recipients(
+    State(recipients): State<Arc<Recipients>>,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let known = ["platform", "include_archived", "limit", "starting_after"];
+    let query = Query::parse(query.as_deref(), &known)?;
+    active(&recipients.engine, &claims).await?;
+    let platform = platform(&query)?;
+    let archived = query.word("include_archived", &["false", "true"])? == "true";
+    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
+    // Another's place in time would tell when it was saved.
+    let after = match query.get("starting_after") {
+        None => None,
+        Some(text) => Some(recipients.place(&claims, text).await?.0),
+    };
+    let shown = |saved: &Recipient| {
+        let listed = saved.status == Status::Active || archived && saved.status == Status::Archived;
+        listed && platform.is_none_or(|platform| platform == saved.platform)
+    };
+    let found = recipients
+        .engine
+        .recipients_of(&claims.wallet, after, limit, shown)
+        .await;
+    let (found, more) = found.map_err(|_| ApiError::internal())?;
+    let texts: Vec<_> = found.iter().map(|(id, saved)| listed(*id, saved).to_json()).collect();
+    let body = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", texts.join(","));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+fn listed(id: RecipientId, saved: &Recipient) -> View {
+    saved
+        .view(&id)
+        .text("first_name", &saved.payee.first_name)
+        .text("last_name", &saved.payee.last_name)
+        .text("email", &saved.payee.email)
+}
+
+/// What `POST /payment-recipients` takes.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    /// From `GET /payment-recipients`.
+    recipient_id: String,
+    /// The recipient's app.
+    platform: String,
+    /// A new name of 1 to 100 characters.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<String>)]
+    display_name: Option<Value>,
+    /// Hidden from the list, or shown again.
+    #[serde(default, deserialize_with = "present")]
+    #[schema(value_type = Option<bool>)]
+    archived: Option<Value>,
+}
+
+/// A null is a value of the wrong type, not an absent one.
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+/// Rename or archive a recipient
+///
+/// At least one of `display_name` and `archived`. Archiving hides the recipient and keeps its history.
+#[utoipa::path(post, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])), request_body = inline(Change),
+    responses((status = 200, description = "The recipient after it.", body = shapes::SavedRecipient),
+        (status = 400, description = "`invalid_display_name`, `invalid_archived`, or a field that is missing."),
+        (status = 401, description = "No good token."), (status = 403, description = "Another wallet's recipient, or frozen."),
+        (status = 404, description = "No such recipient on that platform."), (status = 503, description = "Not now.")))]
+async fn post_payment_recipients(
+    State(recipients): State<Arc<Recipients>>,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let wanted: Change = json::read(body, recipients.max_body_bytes, recipients.body_timeout).await?;
+    let name = wanted.display_name.map(display_name).transpose()?;
+    let archived = wanted.archived.map(|value| match value {
+        Value::Bool(archived) => Ok(archived),
+        _ => Err(ApiError::parameter(
+            "invalid_archived",
+            "archived",
+            "`archived` must be true or false.",
+        )),
+    });
+    let archived = archived.transpose()?;
+    if name.is_none() && archived.is_none() {
+        let error = "Give `display_name`, `archived` or both.";
+        return Err(ApiError::parameter("parameter_missing", "display_name", error));
+    }
+    active(&recipients.engine, &claims).await?;
+    let (id, platform) = recipients.own(&claims, &wanted.recipient_id, &wanted.platform).await?;
+    settled(recipients.engine.change_recipient(id, name, archived).await)?;
+    let saved = recipients
+        .engine
+        .recipient(&id)
+        .await
+        .map_err(|_| ApiError::internal())?;
+    let saved = saved.ok_or_else(unknown)?;
+    let body = View::new()
+        .text("user_id", claims.wallet.user_id())
+        .text("platform", platform.name())
+        .text("recipient_id", id)
+        .text("display_name", &saved.display_name)
+        .flag("archived", saved.status == Status::Archived);
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+fn display_name(value: Value) -> Result<String, ApiError> {
+    let invalid = || {
+        let error = format!("`display_name` must be a string of 1 to {NAME_MAX} characters.");
+        ApiError::parameter("invalid_display_name", "display_name", error)
+    };
+    match value {
+        Value::String(name) if !name.trim().is_empty() && name.chars().count() <= NAME_MAX => Ok(name),
+        _ => Err(invalid()),
+    }
+}
+
+/// Delete a recipient
+///
+/// Prefer archiving: a deleted recipient is off every list, and comes back only when it is paid again.
+#[utoipa::path(delete, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])),
+    params(("platform" = String, Query, description = "The recipient's app."),
+        ("recipient_id" = String, Query, description = "From `GET /payment-recipients`.")),
+    responses((status = 200, description = "`recipient_id`, `deleted`.", body = shapes::DeletedRecipient),
+        (status = 400, description = "A parameter is missing or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's recipient, or frozen."),
+        (status = 404, description = "No such recipient on that platform."), (status = 503, description = "Not now.")))]
+async fn delete_payment_recipients(
+    State(recipients): State<Arc<Recipients>>,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["platform", "recipient_id"])?;
+    let (platform, id) = (query.required("platform")?, query.required("recipient_id")?);
+    active(&recipients.engine, &claims).await?;
+    let (id, _) = recipients.own(&claims, id, platform).await?;
+    settled(recipients.engine.delete_recipient(id).await)?;
+    let body = View::new().text("recipient_id", id).flag("deleted", true);
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+impl Recipients {
+    /// A recipient of the caller's, of that app, that is not deleted.
+    async fn own(&self, claims: &Claims, id: &str, platform: &str) -> Result<(RecipientId, Platform), ApiError> {
+        let (id, saved) = self.place(claims, id).await?;
+        if saved.status == Status::Deleted || saved.platform.name() != platform {
+            return Err(unknown());
+        }
+        Ok((id, saved.platform))
+    }
+
+    /// A recipient of the caller's, deleted or not.
+    async fn place(&self, claims: &Claims, id: &str) -> Result<(RecipientId, Recipient), ApiError> {
+        let id: RecipientId = id.parse().map_err(|_| unknown())?;
+        let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
+        let saved = saved.ok_or_else(unknown)?;
+        if saved.owner == claims.wallet {
+            return Ok((id, saved));
+        }
+        let error = "This recipient belongs to another wallet.";
+        Err(ApiError::forbidden("recipient_of_another", error))
+    }
+}
+
+fn settled(told: Result<(), Denied<Rejection>>) -> Result<(), ApiError> {
+    told.map_err(|denied| match denied {
+        Denied::Rejected(_) => unknown(),
+        _ => ApiError::unavailable("unavailable", "The recipient could not be changed. Try again.", 1),
+    })
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("recipient_unknown", "There is no such recipient.")
+}
+
+/// Bank recipients with their destinations
+///
+/// `destination_id` is for `GET /send-bank-payment`, which pays to those of type `fiat_us`.
+#[utoipa::path(get, path = "/bank-recipients", tag = "Payouts", security(("bearer" = [])),
+    params(("limit" = Option<u32>, Query, description = "Destinations, 1 to 100, 20 by default."),
+        ("starting_after" = Option<String>, Query, description = "The last `destination_id` of the page before.")),
+    responses((status = 200, description = "`recipients`, `has_more`.", body = shapes::BankRecipients),
+        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
+        (status = 403, description = "Frozen."), (status = 404, description = "`starting_after` is no destination.")))]
+async fn get_bank_recipients(
+    State(recipients): State<Arc<Recipients>>,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
+    active(&recipients.engine, &claims).await?;
+    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
+    let unknown = || ApiError::not_found("destination_unknown", "There is no such bank destination.");
+    let after = match query.get("starting_after") {
+        None => None,
+        Some(text) => {
+            let id: DestinationId = text.parse().map_err(|_| unknown())?;
+            let known = recipients
+                .engine
+                .destination(&id)
+                .await
+                .map_err(|_| ApiError::internal())?;
+            let own = known.filter(|known| known.owner == claims.wallet);
+            Some(own.map(|_| id).ok_or_else(unknown)?)
+        }
+    };
+    let found = recipients.engine.destinations_of(&claims.wallet, after, limit).await;
+    let (found, more) = found.map_err(|_| ApiError::internal())?;
+    let body = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", by_recipient(&found));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+/// Each recipient with its destinations, in the order in which the first of them was registered.
+fn by_recipient(found: &[(DestinationId, Destination)]) -> String {
+    let mut order: Vec<BankRecipientId> = Vec::new();
+    for (_, destination) in found.iter().filter(|(_, destination)| destination.active) {
+        if !order.contains(&destination.recipient.id) {
+            order.push(destination.recipient.id);
+        }
+    }
+    let shown = order.into_iter().filter_map(|id| {
+        let own = found.iter().filter(|(_, d)| d.active && d.recipient.id == id);
+        let first = &own.clone().next()?.1.recipient;
+        let destinations: Vec<_> = own.map(|(id, destination)| destination.view(id).to_json()).collect();
+        let mut text = View::new()
+            .text("recipient_id", id)
+            .text("name", &first.name)
+            .text("status", "active")
+            .text("address", &first.address)
+            .to_json();
+        text.truncate(text.len() - 1);
+        Some(format!("{text},\"destinations\":[{}]}}", destinations.join(",")))
+    });
+    shown.collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,287 @@
+//! `/redeem`: the form behind `redemption_url`, where the recipient of a push to card says which card is paid.
+//!
+//! The link's key is the only credential and no cookie is used, so a page elsewhere has nothing to forge a request with.
+//! What is entered goes sealed into the vault and is never shown again; the page works without a script and has none.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::{CardId, PayoutId};
+use purser_actors::payout::{Payout, Status};
+use purser_actors::port::Clock;
+use sha2::{Digest as _, Sha256};
+use utoipa::OpenApi;
+use zeroize::Zeroizing;
+
+use super::error::complete;
+use super::query::Query;
+use crate::config::Product;
+use crate::identity::form_link::FormLinks;
+use crate::provider::payouts::Rails;
+use crate::secret::Secret;
+use crate::vault::{CardNumber, Vault};
+
+const STYLE: &str = include_str!("pages/redeem.css");
+/// A number, an expiry and the key, percent-encoded.
+const MAX_FORM_BYTES: usize = 1_024;
+
+/// What the page needs.
+pub struct Redeem {
+    /// Reads payouts and takes cards.
+    pub engine: Engine,
+    /// Judges links.
+    pub forms: FormLinks,
+    /// Seals numbers.
+    pub vault: Arc<Vault>,
+    /// Knows whose bank a card is of.
+    pub rails: Arc<dyn Rails>,
+    /// Countries by currency.
+    pub product: Product,
+    /// For expiry dates.
+    pub clock: Arc<dyn Clock>,
+    /// A form must arrive within this.
+    pub body_timeout: Duration,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(get_redeem, post_redeem))]
+pub struct Api;
+
+/// The routes.
+pub fn router(redeem: Arc<Redeem>) -> Router {
+    Router::new()
+        .route("/redeem", get(get_redeem).post(post_redeem))
+        .with_state(redeem)
+}
+
+/// The recipient's form
+///
+/// Changes nothing, so a link preview uses nothing up.
+#[utoipa::path(get, path = "/redeem", tag = "Page",
+    params(("payout_id" = Option<String>, Query, description = "Of the link."), ("key" = Option<String>, Query, description = "Of the link.")),
+    responses((status = 200, description = "The form, or what became of the payout.", body = String, content_type = "text/html"),
+        (status = 404, description = "The link is not one.", body = String, content_type = "text/html")))]
+async fn get_redeem(State(redeem): State<Arc<Redeem>>, RawQuery(query): RawQuery) -> Response {
+    let Some((id, key)) = link(&redeem, query.as_deref()) else {
+        return wrong_link();
+    };
+    match redeem.engine.payout(&id).await {
+        Ok(Some(payout)) => standing(id, &key, &payout),
+        Ok(None) => wrong_link(),
+        Err(_) => page(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Not now",
+            "<p>Please try again in a moment.</p>",
+        ),
+    }
+}
+
+/// Say which card is paid
+///
+/// A form with `payout_id`, `key`, `card_number` and `expiry` (`MM/YY`). Good once.
+#[utoipa::path(post, path = "/redeem", tag = "Page",
+    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, description = "Taken: the money is on its way.", body = String, content_type = "text/html"),
+        (status = 403, description = "Sent from another site's page.", body = String, content_type = "text/html"),
+        (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
+        (status = 409, description = "The payout waits for no card any more.", body = String, content_type = "text/html"),
+        (status = 422, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
+        (status = 503, description = "Not now.", body = String, content_type = "text/html")))]
+async fn post_redeem(State(redeem): State<Arc<Redeem>>, headers: HeaderMap, body: Body) -> Response {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    if !matches!(site, None | Some(b"same-origin" | b"none")) {
+        let text = "<p>Open the link itself and fill the form in there.</p>";
+        return page(StatusCode::FORBIDDEN, "Not from here", text);
+    }
+    let read = Limited::new(body, MAX_FORM_BYTES).collect();
+    let Ok(Ok(form)) = tokio::time::timeout(redeem.body_timeout, read).await else {
+        return wrong_link();
+    };
+    let form = Zeroizing::new(form.to_bytes().to_vec());
+    let form = std::str::from_utf8(&form).ok();
+    let Some((id, key)) = link(&redeem, form) else {
+        return wrong_link();
+    };
+    let payout = match redeem.engine.payout(&id).await {
+        Ok(Some(payout)) => payout,
+        Ok(None) => return wrong_link(),
+        Err(_) => return not_now(),
+    };
+    if payout.status != Status::AwaitingDetails {
+        return standing(id, &key, &payout);
+    }
+    match redeem.card(&payout, form) {
+        Ok(card) => redeem.take(id, &card).await,
+        Err(wrong) => asking(StatusCode::UNPROCESSABLE_ENTITY, id, &key, &payout, wrong),
+    }
+}
+
+/// The payout that a link's parameters open. A form has further ones.
+fn link(redeem: &Redeem, pairs: Option<&str>) -> Option<(PayoutId, String)> {
+    let query = Query::parse(pairs, &["payout_id", "key", "card_number", "expiry"]).ok()?;
+    let id: PayoutId = query.get("payout_id")?.parse().ok()?;
+    let key = query.get("key")?;
+    redeem.forms.opens(id, key).then(|| (id, key.to_owned()))
+}
+
+impl Redeem {
+    /// The card of a form, or what is wrong with it, in words that repeat nothing of it.
+    fn card(&self, payout: &Payout, form: Option<&str>) -> Result<CardNumber, &'static str> {
+        let query =
+            Query::parse(form, &["payout_id", "key", "card_number", "expiry"]).map_err(|_| "Please try again.")?;
+        let number = query.get("card_number").unwrap_or_default();
+        let digits: Zeroizing<String> = Zeroizing::new(number.chars().filter(|c| !matches!(c, ' ' | '-')).collect());
+        let (month, year) =
+            expiry(query.get("expiry").unwrap_or_default()).ok_or("The expiry is MM/YY, as on the card.")?;
+        let number = Secret::new(digits.as_str().to_owned());
+        let wrong = "That is not a card number. Please check its digits.";
+        let card = CardNumber::new(number, month, year).map_err(|_| wrong)?;
+        if !card.has_check_digit() {
+            return Err(wrong);
+        }
+        if (year, month) < this_month(&*self.clock) {
+            return Err("That card has expired.");
+        }
+        let country = self.rails.card_country(card.number());
+        let served = self.product.countries_by_currency.get(payout.currency.as_str());
+        match (country, served) {
+            (Some(country), Some(served)) if served.serves(country.as_str()) => Ok(card),
+            _ => Err("That card cannot be paid in this currency. Please use a debit card of a bank where it is."),
+        }
+    }
+
+    async fn take(&self, id: PayoutId, card: &CardNumber) -> Response {
+        let Ok(sealed) = self.vault.seal(CardId(id.0), card) else {
+            return not_now();
+        };
+        match self.engine.detail_payout(id, card.last4(), sealed).await {
+            Ok(()) => page(
+                StatusCode::OK,
+                "Thank you",
+                &format!("<p>The money is on its way to the card ending in {}.</p>", card.last4()),
+            ),
+            Err(Denied::Rejected(_)) => closed(),
+            Err(_) => not_now(),
+        }
+    }
+}
+
+/// `MM/YY` or `MM/YYYY`.
+fn expiry(text: &str) -> Option<(u8, u16)> {
+    let (month, year) = text.trim().split_once('/')?;
+    let (month, year) = (month.trim(), year.trim());
+    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
+    if !digits(month) || !digits(year) || !matches!(year.len(), 2 | 4) {
+        return None;
+    }
+    let month: u8 = month.parse().ok().filter(|month| (1..=12).contains(month))?;
+    let year: u16 = year.parse().ok()?;
+    Some((month, if year < 100 { 2_000 + year } else { year }))
+}
+
+fn this_month(clock: &dyn Clock) -> (u16, u8) {
+    let now = purser_actors::kernel::record::rfc3339(clock.now());
+    let part = |from: usize, to: usize| now.get(from..to).and_then(|text| text.parse::<u16>().ok()).unwrap_or(0);
+    (part(0, 4), u8::try_from(part(5, 7)).unwrap_or(1))
+}
+
+/// The form, or that there is none any more.
+fn standing(id: PayoutId, key: &str, payout: &Payout) -> Response {
+    match payout.status {
+        Status::AwaitingDetails => asking(StatusCode::OK, id, key, payout, ""),
+        _ => closed(),
+    }
+}
+
+/// Everything in it is our own: ids and keys are of fixed alphabets, amounts are numbers.
+fn asking(status: StatusCode, id: PayoutId, key: &str, payout: &Payout, wrong: &str) -> Response {
+    let (amount, currency) = (payout.amount.decimal(), payout.currency);
+    let wrong = match wrong {
+        "" => String::new(),
+        wrong => format!("<p class=\"wrong\" role=\"alert\">{wrong}</p>"),
+    };
+    let form = format!(
+        "<p>Somebody sends you <strong>{amount:.2} {currency}</strong>. Enter the debit card that it goes to.</p>{wrong}\
+         <form method=\"post\" action=\"/redeem\" autocomplete=\"off\">\
+         <input type=\"hidden\" name=\"payout_id\" value=\"{id}\"><input type=\"hidden\" name=\"key\" value=\"{key}\">\
+         <label for=\"card_number\">Card number</label>\
+         <input id=\"card_number\" name=\"card_number\" inputmode=\"numeric\" maxlength=\"24\" required>\
+         <label for=\"expiry\">Expiry, MM/YY</label><input id=\"expiry\" name=\"expiry\" maxlength=\"7\" required>\
+         <button>Send it to this card</button></form>"
+    );
+    page(status, "You are being paid", &form)
+}
+
+fn closed() -> Response {
+    let text = "<p>This payment waits for no card any more.</p>";
+    page(StatusCode::CONFLICT, "Nothing to do", text)
+}
+
+fn wrong_link() -> Response {
+    let text = "<p>This link is not complete, or not ours. Please ask whoever sent it for the whole link.</p>";
+    page(StatusCode::NOT_FOUND, "No such link", text)
+}
+
+fn not_now() -> Response {
+    page(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "Not now",
+        "<p>Please try again in a moment.</p>",
+    )
+}
+
+fn page(status: StatusCode, title: &str, text: &str) -> Response {
+    let body = format!(
+        "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"><meta name=\"robots\" content=\"noindex\">\
+         <style>{STYLE}</style></head><body><h1>{title}</h1>{text}</body></html>"
+    );
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        STANDARD.encode(Sha256::digest(STYLE))
+    );
+    let policy = HeaderValue::from_str(&policy).unwrap_or(HeaderValue::from_static("default-src 'none'"));
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "private, no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    complete(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Aim: an expiry is what stands on a card, and nothing else is read as one.
+    #[test]
+    fn an_expiry_is_as_on_the_card() {
+        for (text, read) in [("12/31", (12, 2031)), (" 1 / 2031 ", (1, 2031)), ("01/00", (1, 2000))] {
+            assert_eq!(expiry(text), Some(read), "{text}");
+        }
+        for wrong in [
+            "", "1231", "13/31", "0/31", "12/3", "12/031", "+1/31", "12/-1", "12/31/1", "١/31",
+        ] {
+            assert_eq!(expiry(wrong), None, "{wrong}");
+        }
+    }
+}

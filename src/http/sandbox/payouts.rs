@@ -1,0 +1,69 @@
+//! The part of `/sandbox/*` for payouts: rails and bank destinations.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::{get, post};
+use utoipa::OpenApi;
+
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::sandbox::desk::payouts::{BankRecipientMade, BankRecipientRequest, PayoutDesk, RailRequest, RailsSeen};
+
+/// What these routes need.
+pub struct PayoutRoutes {
+    /// Rails and destinations.
+    pub desk: PayoutDesk,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+type Shared = State<Arc<PayoutRoutes>>;
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(get_payouts, post_payouts, post_bank_recipients))]
+pub struct Api;
+
+/// The routes.
+pub fn router(state: Arc<PayoutRoutes>) -> Router {
+    Router::new()
+        .route("/sandbox/payouts", get(get_payouts).post(post_payouts))
+        .route("/sandbox/bank-recipients", post(post_bank_recipients))
+        .with_state(state)
+}
+
+impl PayoutRoutes {
+    async fn body<T: serde::de::DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
+        json::read(body, self.max_body_bytes, self.body_timeout).await
+    }
+}
+
+/// The payout rails at a glance
+#[utoipa::path(get, path = "/sandbox/payouts", tag = "Sandbox",
+    responses((status = 200, description = "The pretended rails.", body = RailsSeen)))]
+async fn get_payouts(State(sandbox): Shared) -> Result<Response, ApiError> {
+    Ok(json::ok(&sandbox.desk.state().await?))
+}
+
+/// Make the payout rails misbehave, or say something of a payout
+#[utoipa::path(post, path = "/sandbox/payouts", tag = "Sandbox", request_body = inline(RailRequest),
+    responses((status = 200, description = "The rails after it.", body = RailsSeen)))]
+async fn post_payouts(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+    let request: RailRequest = sandbox.body(body).await?;
+    Ok(json::ok(&sandbox.desk.steer(&request).await?))
+}
+
+/// Register a bank recipient with its destinations
+#[utoipa::path(post, path = "/sandbox/bank-recipients", tag = "Sandbox", request_body = inline(BankRecipientRequest),
+    responses((status = 200, description = "Its ids.", body = BankRecipientMade)))]
+async fn post_bank_recipients(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+    let request: BankRecipientRequest = sandbox.body(body).await?;
+    Ok(json::ok(&sandbox.desk.register(request).await?))
+}

@@ -1,0 +1,322 @@
+//! Payouts and who they go to.
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::{Credentials, Credited, Exact};
+
+/// A paid call for a push to card that was settled.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaidPushToCard {
+    /// The recipient's card is awaited.
+    Bought(Box<BoughtPushToCard>),
+    /// It could not be sold: the charge is on the balance.
+    Credited(Credited),
+}
+
+/// A push to card bought.
+#[derive(Deserialize, ToSchema)]
+pub struct BoughtPushToCard {
+    /// For the call that paid first; a replay gets none.
+    pub auth: Option<Credentials>,
+    /// The payer's address in lower case.
+    pub user_id: String,
+    /// For `GET /get-payment-status`.
+    pub payout_id: String,
+    /// `awaiting-details`.
+    pub status: String,
+    /// For the recipient; only in the answer to the call that paid first.
+    pub redemption_url: Option<String>,
+    /// What the recipient gets.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// ISO 4217.
+    pub currency: String,
+    /// What to do next.
+    pub note: String,
+    /// For `GET /get-payment`.
+    pub payment_id: String,
+}
+
+/// A paid call for a bank payment that was settled.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaidBankPayment {
+    /// It is on its way.
+    Bought(Box<BoughtBankPayment>),
+    /// It could not be sold: the charge is on the balance.
+    Credited(Credited),
+}
+
+/// A bank payment bought.
+#[derive(Deserialize, ToSchema)]
+pub struct BoughtBankPayment {
+    /// For the call that paid first; a replay gets none.
+    pub auth: Option<Credentials>,
+    /// The payer's address in lower case.
+    pub user_id: String,
+    /// The payment as it was bought.
+    pub bank_payment: NewBankPayment,
+    /// For `GET /get-payment`.
+    pub payment_id: String,
+}
+
+/// A bank payment as it was bought.
+#[derive(Deserialize, ToSchema)]
+pub struct NewBankPayment {
+    /// For `GET /get-payment-status`.
+    pub payout_id: String,
+    /// Dollars that arrive.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// Our fee in dollars.
+    #[schema(value_type = Exact)]
+    pub fee_amount: Value,
+    /// Dollars paid.
+    #[schema(value_type = Exact)]
+    pub charged_amount: Value,
+    /// As in `GET /bank-recipients`.
+    pub destination_id: String,
+    /// `queued`.
+    pub state: String,
+    /// Where it goes.
+    pub destination: PaidDestination,
+}
+
+/// A bank destination with a payout.
+#[derive(Deserialize, ToSchema)]
+pub struct PaidDestination {
+    /// What its owner calls it.
+    pub name: String,
+    /// The bank.
+    pub bank_name: String,
+    /// Whose account.
+    pub account_holder_name: String,
+    /// Of the account number.
+    pub account_number_last4: String,
+}
+
+/// A paid call for an app payment that was settled.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaidAppPayment {
+    /// It is on its way.
+    Bought(Box<BoughtAppPayment>),
+    /// It could not be sold: the charge is on the balance.
+    Credited(Credited),
+}
+
+/// An app payment bought.
+#[derive(Deserialize, ToSchema)]
+pub struct BoughtAppPayment {
+    /// For the call that paid first; a replay gets none.
+    pub auth: Option<Credentials>,
+    /// The payer's address in lower case.
+    pub user_id: String,
+    /// The payment as it was bought.
+    pub payment: NewAppPayment,
+    /// Where to follow it.
+    pub status_url: String,
+    /// For `GET /get-payment`.
+    pub payment_id: String,
+}
+
+/// An app payment as it was bought.
+#[derive(Deserialize, ToSchema)]
+pub struct NewAppPayment {
+    /// For `GET /get-payment-status`.
+    pub payout_id: String,
+    /// `queued`.
+    pub state: String,
+    /// `venmo` or `paypal`.
+    pub platform: String,
+    /// Dollars that arrive.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// Our fee in dollars.
+    #[schema(value_type = Exact)]
+    pub fee_amount: Value,
+    /// Dollars paid.
+    #[schema(value_type = Exact)]
+    pub charged_amount: Value,
+    /// For `/payment-recipients`.
+    pub recipient_id: String,
+}
+
+/// One payout, or a page of them.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum PaymentStatus {
+    /// Of `payout_id`.
+    One(Box<OnePayout>),
+    /// All.
+    Page(PayoutPage),
+}
+
+/// A page of payouts, oldest first.
+#[derive(Deserialize, ToSchema)]
+pub struct PayoutPage {
+    /// The page.
+    pub payouts: Vec<OnePayout>,
+    /// Whether more follow.
+    pub has_more: bool,
+}
+
+/// A payout.
+#[derive(Deserialize, ToSchema)]
+pub struct OnePayout {
+    /// Its id.
+    pub payout_id: String,
+    /// `push_to_card`, `bank_payment` or `app_payment`.
+    pub product: String,
+    /// `awaiting-details`, `queued`, `in-process`, `complete`, `returned`, `failed`, `cancelled` or `expired`.
+    pub status: String,
+    /// What the recipient gets.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// ISO 4217.
+    pub currency: String,
+    /// Our fee in dollars.
+    #[schema(value_type = Exact)]
+    pub fee_amount: Value,
+    /// Dollars paid.
+    #[schema(value_type = Exact)]
+    pub charged_amount: Value,
+    /// Of a push to card, once the recipient has given it; null before.
+    pub card_last4: Option<String>,
+    /// Of a bank payment.
+    pub destination_id: Option<String>,
+    /// Of an app payment.
+    pub recipient_id: Option<String>,
+    /// Of an app payment.
+    pub platform: Option<String>,
+    /// Why it failed, was stopped or came back.
+    #[schema(required)]
+    pub failure_reason: Option<String>,
+    /// What went back to the account's balance.
+    #[schema(value_type = Option<Exact>)]
+    pub credited_amount: Option<Value>,
+    /// What paid for it.
+    pub payment_id: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+    /// For the recipient, while a card is awaited.
+    pub redemption_url: Option<String>,
+    /// Of a bank payment.
+    pub destination: Option<PaidDestination>,
+}
+
+/// Recipients of app payments.
+#[derive(Deserialize, ToSchema)]
+pub struct SavedRecipients {
+    /// The page, oldest first.
+    pub recipients: Vec<ListedRecipient>,
+    /// Whether more follow.
+    pub has_more: bool,
+}
+
+/// A recipient of app payments.
+#[derive(Deserialize, ToSchema)]
+pub struct ListedRecipient {
+    /// Its id.
+    pub recipient_id: String,
+    /// `venmo` or `paypal`.
+    pub platform: String,
+    /// What its owner calls it.
+    pub display_name: String,
+    /// `active` or `archived`.
+    pub status: String,
+    /// Whether it is hidden by default.
+    pub archived: bool,
+    /// Payments to it so far.
+    pub payments_count: u64,
+    /// Their sum in dollars, fees apart.
+    #[schema(value_type = Exact)]
+    pub total_amount: Value,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_paid_at: String,
+    /// As last paid.
+    pub first_name: String,
+    /// As last paid.
+    pub last_name: String,
+    /// As last paid.
+    pub email: String,
+}
+
+/// A recipient after a change.
+#[derive(Deserialize, ToSchema)]
+pub struct SavedRecipient {
+    /// The owner's address in lower case.
+    pub user_id: String,
+    /// `venmo` or `paypal`.
+    pub platform: String,
+    /// Its id.
+    pub recipient_id: String,
+    /// What its owner calls it.
+    pub display_name: String,
+    /// Whether it is hidden by default.
+    pub archived: bool,
+}
+
+/// A recipient that is off the list.
+#[derive(Deserialize, ToSchema)]
+pub struct DeletedRecipient {
+    /// Its id.
+    pub recipient_id: String,
+    /// Always true.
+    pub deleted: bool,
+}
+
+/// Bank recipients with their destinations.
+#[derive(Deserialize, ToSchema)]
+pub struct BankRecipients {
+    /// In the order in which they were registered.
+    pub recipients: Vec<ListedBankRecipient>,
+    /// Whether more destinations follow.
+    pub has_more: bool,
+}
+
+/// A person or company with accounts.
+#[derive(Deserialize, ToSchema)]
+pub struct ListedBankRecipient {
+    /// Its id.
+    pub recipient_id: String,
+    /// Who.
+    pub name: String,
+    /// `active`.
+    pub status: String,
+    /// One line; empty where none was given.
+    pub address: String,
+    /// Where they can be paid.
+    pub destinations: Vec<ListedDestination>,
+}
+
+/// A bank destination.
+#[derive(Deserialize, ToSchema)]
+pub struct ListedDestination {
+    /// For `GET /send-bank-payment`.
+    pub destination_id: String,
+    /// `fiat_us` or `fiat_iban`.
+    pub destination_type: String,
+    /// `active`.
+    pub status: String,
+    /// What its owner calls it.
+    pub nickname: String,
+    /// The bank.
+    pub bank_name: String,
+    /// Whose account.
+    pub account_holder_name: String,
+    /// Of the account number.
+    pub account_number_last4: String,
+    /// Of a U.S. account.
+    #[schema(required)]
+    pub routing_number: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+}

@@ -1,0 +1,234 @@
+//! The sandbox's payout rails: orders idempotent by key in a file of their own that is synced before they answer, words
+//! that come in their own time whether anybody asks or not, and amounts that force an outcome.
+//!
+//! No card or account number is in the file, nor a digest of one.
+
+mod bins;
+mod book;
+pub mod fault;
+mod orders;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::id::{EffectId, PayoutId};
+use purser_actors::port::payout::{Recall, Report, Told};
+use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError};
+use purser_actors::product::Country;
+
+use self::book::{RailBook, Record, Says};
+use self::fault::RailFault;
+use super::rules::{Rule, Rules};
+use crate::provider::payouts::{PlainPayout, Rails};
+use crate::sandbox::archive::{Archive, Book as _};
+use crate::sandbox::record_log::{Durable, LogError};
+use crate::secret::Secret;
+
+pub use self::book::Words;
+
+const KIND: [u8; 8] = *b"SBXPAY01";
+
+/// How the sandbox's rails behave.
+#[derive(Clone, Copy, Debug)]
+pub struct RailSettings {
+    /// From the order until the money is paid, in milliseconds.
+    pub paid_after_ms: u64,
+    /// The same for the slow magic amount.
+    pub slow_paid_after_ms: u64,
+    /// From payment until the magic amounts come back, in milliseconds.
+    pub returned_after_ms: u64,
+    /// How long a call takes that times out, in milliseconds.
+    pub timeout_after_ms: u64,
+}
+
+impl Default for RailSettings {
+    fn default() -> Self {
+        Self {
+            paid_after_ms: 1_500,
+            slow_paid_after_ms: 10_000,
+            returned_after_ms: 2_000,
+            timeout_after_ms: 1_000,
+        }
+    }
+}
+
+/// Simulated rails.
+pub struct SandboxRails {
+    settings: RailSettings,
+    clock: Arc<dyn Clock>,
+    book: Mutex<RailBook>,
+    archive: Archive,
+    faults: Rules<RailFault>,
+}
+
+/// The rails at a glance.
+#[derive(Clone, Debug)]
+pub struct RailsState {
+    /// Orders taken.
+    pub orders: usize,
+    /// Words told.
+    pub words: u64,
+    /// Of the orders, those whose money was taken back.
+    pub recalled: usize,
+    /// The faults waiting for a call.
+    pub rules: Vec<Rule<RailFault>>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+impl SandboxRails {
+    /// Opens or makes `payouts.rails` in the directory, which must exist.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open(directory: &Path, settings: RailSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
+        let mut book = RailBook::default();
+        let archive = Archive::open(&directory.join("payouts.rails"), KIND, &mut book)?;
+        Ok(Self {
+            settings,
+            clock,
+            book: Mutex::new(book),
+            archive,
+            faults: Rules::default(),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, fault: RailFault, remaining: Option<u32>) {
+        self.faults.add(Rule { fault, remaining });
+    }
+
+    /// Makes the rails well again.
+    pub fn clear_faults(&self) {
+        self.faults.clear();
+    }
+
+    /// Totals and faults, durably.
+    ///
+    /// # Errors
+    /// When the file has stopped.
+    pub async fn state(&self) -> Result<RailsState, LogError> {
+        let (state, durable) = {
+            let mut book = self.book.lock();
+            let durable = self.speak(&mut book);
+            let (orders, words, recalled) = book.totals();
+            let state = RailsState {
+                orders,
+                words,
+                recalled,
+                rules: self.faults.waiting(),
+                faults_injected: self.faults.injected(),
+            };
+            (state, durable)
+        };
+        durable.wait().await.map(|()| state)
+    }
+
+    /// Says something of a payout now, as its next word or with a sequence of its own. False for a payout that was not
+    /// ordered here.
+    ///
+    /// # Errors
+    /// When the file has stopped.
+    pub async fn say(&self, payout: PayoutId, says: Words, sequence: Option<u64>) -> Result<bool, LogError> {
+        let durable = {
+            let mut book = self.book.lock();
+            drop(self.speak(&mut book));
+            let Some(order) = book.order_of(payout) else {
+                return Ok(false);
+            };
+            let sequence = sequence.unwrap_or(book.latest(order.key).map_or(1, |word| word.sequence + 1));
+            let at = book.now;
+            self.keep(
+                &mut book,
+                &Record::Word(Says {
+                    at,
+                    key: order.key,
+                    payout,
+                    sequence,
+                    says,
+                }),
+            )
+        };
+        durable.wait().await.map(|()| true)
+    }
+
+    /// Says every word whose time has come, in the order of their times.
+    fn speak(&self, book: &mut RailBook) -> Durable {
+        book.now = book.now.max(self.clock.now());
+        let mut durable = self.archive.barrier();
+        while let Some(word) = book.due() {
+            durable = self.keep(book, &Record::Word(word));
+        }
+        durable
+    }
+
+    /// Takes a record into the book and the file.
+    fn keep(&self, book: &mut RailBook, record: &Record) -> Durable {
+        if self.archive.has_failed() || book.apply(record).is_err() {
+            return Durable::broken();
+        }
+        self.archive.append(book, record.encode())
+    }
+
+    /// What a fault does before the rails have understood the call.
+    async fn before(&self, operation: &'static str, fault: Option<RailFault>) -> Result<(), PortError> {
+        match fault {
+            Some(RailFault::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the rails are unreachable")),
+            // Nonsense says nothing about what happened behind it.
+            Some(RailFault::Garbage) => Err(failed(
+                operation,
+                ErrorKind::Unknown,
+                "the answer is not a rail's answer",
+            )),
+            Some(RailFault::Slow { ms }) => {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn read(&self, after: u64, limit: usize) -> Result<Vec<Told>, PortError> {
+        const CALL: &str = "told";
+        self.before(CALL, self.faults.take(RailFault::meets_listening)).await?;
+        let (told, durable) = {
+            let mut book = self.book.lock();
+            let durable = self.speak(&mut book);
+            (book.told(after, limit), durable)
+        };
+        let stopped = |e: LogError| failed(CALL, ErrorKind::Temporary, &e.to_string());
+        durable.wait().await.map_err(stopped)?;
+        Ok(told)
+    }
+}
+
+fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.to_owned(),
+    }
+}
+
+impl Rails for SandboxRails {
+    fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<Report, PortError>> {
+        Box::pin(self.take_order(order))
+    }
+
+    fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>> {
+        Box::pin(self.take_back(key, payout))
+    }
+
+    fn card_country(&self, number: &Secret<String>) -> Option<Country> {
+        bins::country(number.expose_secret().get(..9)?)
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Told>, PortError>> {
+        Box::pin(self.read(after, limit))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,290 @@
+#![allow(clippy::unwrap_used)]
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_actors::money::Cents;
+use purser_actors::port::Timestamp;
+use purser_actors::port::payout::RailState;
+use purser_actors::product::{AppPayee, Currency, Line, Platform};
+use tempfile::TempDir;
+
+use super::*;
+use crate::provider::payouts::Payee;
+use crate::vault::CardNumber;
+
+struct Hand(AtomicU64);
+
+impl Clock for Hand {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+struct World {
+    dir: TempDir,
+    clock: Arc<Hand>,
+    rails: SandboxRails,
+}
+
+fn open(dir: &TempDir, clock: &Arc<Hand>) -> SandboxRails {
+    let settings = RailSettings {
+        timeout_after_ms: 1,
+        ..RailSettings::default()
+    };
+    SandboxRails::open(dir.path(), settings, clock.clone()).unwrap()
+}
+
+fn world() -> World {
+    let (dir, clock) = (
+        tempfile::tempdir().unwrap(),
+        Arc::new(Hand(AtomicU64::new(1_768_473_000_000))),
+    );
+    let rails = open(&dir, &clock);
+    World { dir, clock, rails }
+}
+
+fn name(state: &RailState) -> &'static str {
+    match state {
+        RailState::InProcess { .. } => "in-process",
+        RailState::Complete { .. } => "complete",
+        RailState::Failed { .. } => "failed",
+        RailState::Cancelled { .. } => "cancelled",
+        RailState::Returned { .. } => "returned",
+    }
+}
+
+impl World {
+    fn wait(&self, ms: u64) {
+        self.clock.0.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    fn restarted(self) -> Self {
+        let Self { dir, clock, rails } = self;
+        drop(rails);
+        let rails = open(&dir, &clock);
+        Self { dir, clock, rails }
+    }
+
+    /// What an order's answer is called, or its error's kind.
+    async fn said(&self, order: &PlainPayout) -> String {
+        match self.rails.send(order.clone()).await {
+            Ok(report) => format!("{} {}", report.sequence, name(&report.state)),
+            Err(error) => format!("{:?}", error.kind),
+        }
+    }
+
+    /// Every word about a payout, in the order in which it was told.
+    async fn told(&self, payout: PayoutId) -> Vec<String> {
+        let told = self.rails.told(0, 1_000).await.unwrap();
+        let of_it = told.iter().filter(|word| word.payout == payout);
+        of_it
+            .map(|word| format!("{} {}", word.report.sequence, name(&word.report.state)))
+            .collect()
+    }
+}
+
+fn order(key: u128, cents: u64) -> PlainPayout {
+    PlainPayout {
+        key: EffectId(key),
+        payout: PayoutId(key + 1_000),
+        line: Line::BankPayment,
+        amount: Cents::new(cents),
+        currency: Currency::USD,
+        to: Payee::Bank {
+            routing_number: "021000021".into(),
+            account_number: Secret::new("000123456789".into()),
+            account_holder_name: "Ada Lovelace".into(),
+        },
+    }
+}
+
+// Aim: a key pays once, whatever is asked how often and after which restart; the same key for something else is refused.
+#[tokio::test]
+async fn a_key_pays_once() {
+    let world = world();
+    let one = order(1, 5_000);
+    for _ in 0..3 {
+        assert_eq!(world.said(&one).await, "1 in-process");
+    }
+    world.wait(1_500);
+    let world = world.restarted();
+    assert_eq!(world.said(&one).await, "2 complete");
+    assert_eq!(world.said(&order(1, 5_001)).await, "Permanent");
+    let app = PlainPayout {
+        line: Line::AppPayment,
+        to: Payee::App(
+            Platform::Venmo,
+            AppPayee {
+                recipient: "@ada".into(),
+                first_name: "Ada".into(),
+                last_name: "Lovelace".into(),
+                email: "ada@example.com".into(),
+            },
+        ),
+        ..one.clone()
+    };
+    assert_eq!(world.said(&app).await, "Permanent");
+    assert_eq!(world.rails.state().await.unwrap().orders, 1);
+    assert_eq!(world.told(one.payout).await, ["1 in-process", "2 complete"]);
+}
+
+// Aim: each magic amount does what its description says, and says the same after a restart.
+#[tokio::test]
+async fn magic_amounts_do_what_they_say() {
+    for (cents, first, words) in [
+        (1666, "1 failed", "1 failed"),
+        (1888, "Unknown", "1 in-process, 2 complete"),
+        (2111, "1 in-process", "1 in-process, 2 complete, 3 returned"),
+        (
+            2222,
+            "1 in-process",
+            "1 in-process, 3 complete, 2 in-process, 3 complete, 2 in-process",
+        ),
+        (2333, "1 in-process", "1 in-process, 2 complete, 3 failed"),
+        (2444, "1 in-process", "1 in-process, 2 failed, 3 complete"),
+        (2555, "1 in-process", "1 in-process, 2 failed, 3 complete"),
+        (2666, "1 in-process", "1 in-process, 2 cancelled"),
+        (2777, "1 in-process", "1 in-process"),
+    ] {
+        let world = world();
+        let order = order(u128::from(cents), cents);
+        assert_eq!(world.said(&order).await, first, "{cents}");
+        world.wait(1_500);
+        drop(world.rails.state().await.unwrap());
+        let world = world.restarted();
+        world.wait(60_000);
+        assert_eq!(world.told(order.payout).await.join(", "), words, "{cents}");
+        let world = world.restarted();
+        assert_eq!(world.told(order.payout).await.join(", "), words, "{cents} again");
+    }
+    let world = world();
+    let busy = order(1999, 1999);
+    assert_eq!(
+        [
+            world.said(&busy).await,
+            world.said(&busy).await,
+            world.said(&busy).await
+        ],
+        ["Temporary", "Temporary", "1 in-process"]
+    );
+    let slow = order(1777, 1777);
+    world.said(&slow).await;
+    world.wait(9_999);
+    assert_eq!(world.told(slow.payout).await, ["1 in-process"]);
+    world.wait(1);
+    assert_eq!(world.told(slow.payout).await, ["1 in-process", "2 complete"]);
+}
+
+// Aim: money that nobody has claimed, or that was paid after a no, is taken back once; what is paid or gone is not.
+#[tokio::test]
+async fn money_is_taken_back_once_and_only_while_it_can_be() {
+    for (cents, waited, recall, last) in [
+        (2777, 0, Recall::Done, "2 returned"),
+        (5000, 0, Recall::Done, "2 returned"),
+        (5000, 1_500, Recall::TooLate, "2 complete"),
+        (2444, 9_000, Recall::Done, "4 returned"),
+        (2555, 9_000, Recall::TooLate, "3 complete"),
+    ] {
+        let world = world();
+        let order = order(7, cents);
+        world.said(&order).await;
+        world.wait(waited);
+        let ask = async |world: &World| world.rails.recall(order.key, order.payout).await.unwrap();
+        assert_eq!(ask(&world).await, recall, "{cents} after {waited}");
+        let world = world.restarted();
+        assert_eq!(ask(&world).await, recall, "{cents} after {waited}, asked again");
+        world.wait(60_000);
+        assert_eq!(world.told(order.payout).await.last().unwrap(), last, "{cents}");
+        let recalled = usize::from(recall == Recall::Done);
+        assert_eq!(world.rails.state().await.unwrap().recalled, recalled);
+    }
+}
+
+// Aim: every fault meets its call once, and leaves behind it what its description says.
+#[tokio::test]
+async fn faults_do_what_they_say() {
+    let world = world();
+    let said = async |fault, key| {
+        world.rails.add_fault(fault, Some(1));
+        let order = order(key, 5_000);
+        let met = world.said(&order).await;
+        (met, world.said(&order).await)
+    };
+    let pair = |met: &str, then: &str| (met.to_owned(), then.to_owned());
+    assert_eq!(said(RailFault::Unreachable, 1).await, pair("Temporary", "1 in-process"));
+    assert_eq!(said(RailFault::Garbage, 2).await, pair("Unknown", "1 in-process"));
+    assert_eq!(said(RailFault::Timeout, 3).await, pair("Unknown", "1 in-process"));
+    assert_eq!(said(RailFault::Decline, 4).await, pair("1 failed", "1 failed"));
+    assert_eq!(
+        said(RailFault::Slow { ms: 1 }, 5).await,
+        pair("1 in-process", "1 in-process")
+    );
+    assert_eq!(said(RailFault::Twice, 6).await, pair("1 in-process", "1 in-process"));
+    assert_eq!(world.told(PayoutId(1_006)).await, ["1 in-process", "1 in-process"]);
+    let state = world.rails.state().await.unwrap();
+    assert_eq!((state.orders, state.faults_injected, state.rules.len()), (6, 6, 0));
+    world.rails.add_fault(RailFault::Unreachable, None);
+    assert!(world.rails.told(0, 10).await.is_err());
+    world.rails.clear_faults();
+    assert!(world.rails.told(0, 10).await.is_ok());
+}
+
+// Aim: words are read on from any number, each once, in the order in which they were said; the desk says what it likes.
+#[tokio::test]
+async fn words_are_read_on_from_where_one_was() {
+    let world = world();
+    for key in 1..=5 {
+        world.said(&order(key, 5_000)).await;
+    }
+    world.wait(1_500);
+    assert!(world.rails.say(PayoutId(1_002), Words::Returned, None).await.unwrap());
+    assert!(world.rails.say(PayoutId(1_003), Words::Failed, Some(1)).await.unwrap());
+    assert!(!world.rails.say(PayoutId(9), Words::Failed, None).await.unwrap());
+    let all = world.rails.told(0, 1_000).await.unwrap();
+    assert_eq!(all.len(), 12);
+    let mut read = Vec::new();
+    while let Some(next) = world
+        .rails
+        .told(read.last().map_or(0, |w: &Told| w.number), 5)
+        .await
+        .unwrap()
+        .first()
+        .cloned()
+    {
+        read.push(next);
+    }
+    assert_eq!(read, all);
+    assert_eq!(
+        world.told(PayoutId(1_002)).await,
+        ["1 in-process", "2 complete", "3 returned"]
+    );
+    assert_eq!(world.told(PayoutId(1_003)).await.last().unwrap(), "1 failed");
+}
+
+// Aim: no number of a card or an account is in the rails' file.
+#[tokio::test]
+async fn the_file_knows_no_number() {
+    let world = world();
+    let number = Secret::new("4000008400001234".to_owned());
+    assert_eq!(world.rails.card_country(&number).unwrap().as_str(), "US");
+    let card = PlainPayout {
+        line: Line::PushToCard,
+        to: Payee::Card(CardNumber::new(number, 12, 2031).unwrap()),
+        ..order(2, 5_000)
+    };
+    world.said(&order(1, 5_000)).await;
+    world.said(&card).await;
+    let file = std::fs::read(world.dir.path().join("payouts.rails")).unwrap();
+    let index = std::fs::read_dir(world.dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let index = index
+        .filter(|path| path.is_dir())
+        .flat_map(|path| std::fs::read_dir(path).unwrap());
+    let index = index.map(|entry| std::fs::read(entry.unwrap().path()).unwrap());
+    for bytes in index.chain([file]) {
+        for secret in ["4000008400001234", "000123456789"] {
+            assert!(!bytes.windows(secret.len()).any(|w| w == secret.as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Payout rails that do their worst, and processes that die meanwhile.
+
+use std::time::Duration;
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::host::Host;
+use super::payee::{balance_is, comes_to, register};
+use super::wire::{Site, until};
+
+fn quick() -> Host {
+    Host::new().with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
+}
+
+fn to_bank(amount: &str, destination: &str) -> String {
+    format!("/send-bank-payment?amount={amount}&destination_id={destination}")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_32_33_whatever_a_rail_does_the_money_arrives_once_or_goes_back_once() {
+    // Aim: every magic amount of the rails: where it ends, what is credited in all, and that the books say the same.
+    let host = quick().with("PURSER_PAYOUTS__BANK_RETURN_FEE", "0.25");
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let destination = register(&site, &agent).await;
+    let token = agent.token(&site).await;
+    for (amount, wanted, balance) in [
+        ("16.66", "failed", "18.16"),
+        ("18.88", "complete", "18.16"),
+        ("19.99", "complete", "18.16"),
+        ("21.11", "returned", "39.02"),
+        ("22.22", "complete", "39.02"),
+        ("23.33", "returned", "62.1"),
+        ("24.44", "failed", "88.04"),
+        ("26.66", "cancelled", "116.2"),
+        // Refused, and then paid: the money is gone, the credit stays, and somebody must look.
+        ("25.55", "failed", "143.25"),
+    ] {
+        let bought = agent.buy(&site, &to_bank(amount, &destination)).await;
+        assert_eq!(bought.status, 200, "{amount}: {}", bought.text);
+        let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
+        comes_to(&site, &token, payout, wanted).await;
+        balance_is(&site, &token, balance).await;
+    }
+    until("the rail's last words", async || {
+        let rails = site.get("/sandbox/payouts", &[]).await;
+        (rails.body["recalled"] == 1).then_some(())
+    })
+    .await;
+    // A power cut changes none of it.
+    service.kill();
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = agent.token(&site).await;
+    balance_is(&site, &token, "143.25").await;
+    let list = site.get_as(&token, "/get-payment-status?limit=100").await;
+    let states: Vec<_> = list.body["payouts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| p["status"].clone())
+        .collect();
+    assert_eq!(
+        states,
+        [
+            "failed",
+            "complete",
+            "complete",
+            "returned",
+            "complete",
+            "returned",
+            "failed",
+            "cancelled",
+            "failed"
+        ]
+    );
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rails_that_are_gone_slow_or_garbled_pay_once_and_are_asked_again() {
+    // Aim: each fault once, in the middle of a payout; each ends complete, no order is taken twice, nothing is credited.
+    let host = quick();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let destination = register(&site, &agent).await;
+    let token = agent.token(&site).await;
+    for fault in ["unreachable", "slow", "garbage", "timeout", "twice"] {
+        let ms = if fault == "slow" { json!(200) } else { json!(null) };
+        let set = site
+            .post("/sandbox/payouts", &json!({"fault": fault, "times": 2, "ms": ms}))
+            .await;
+        assert_eq!(set.status, 200, "{}", set.text);
+        let bought = agent.buy(&site, &to_bank("50", &destination)).await;
+        let payout = bought.body["bank_payment"]["payout_id"].as_str().unwrap();
+        comes_to(&site, &token, payout, "complete").await;
+        site.post("/sandbox/payouts", &json!({"fault": "clear"})).await;
+    }
+    let rails = site.get("/sandbox/payouts", &[]).await;
+    assert_eq!(rails.body["orders"], 5, "{}", rails.text);
+    balance_is(&site, &token, "0").await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_12_payouts_under_way_survive_kills() {
+    // Aim: killed again and again with orders at the rail and returns to come, each payout ends as it would have.
+    let host = quick();
+    let agent = Agent::new(Network::Base);
+    let mut payouts = Vec::new();
+    for (round, amount) in ["50", "21.11", "24.44", "19.99"].into_iter().enumerate() {
+        let service = host.start();
+        let site = Site::of(&service);
+        let destination = register(&site, &agent).await;
+        let bought = agent.buy(&site, &to_bank(amount, &destination)).await;
+        payouts.push(bought.body["bank_payment"]["payout_id"].as_str().unwrap().to_owned());
+        drop(site);
+        service.kill();
+        host.start_and_kill(Duration::from_millis(150 * (round as u64 + 1)));
+    }
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = agent.token(&site).await;
+    for (payout, wanted) in payouts.iter().zip(["complete", "returned", "failed", "complete"]) {
+        comes_to(&site, &token, payout, wanted).await;
+    }
+    // 21.11 came back, 25.94 was refused: fee included.
+    balance_is(&site, &token, "47.05").await;
+    let rails = site.get("/sandbox/payouts", &[]).await;
+    assert_eq!(rails.body["orders"], 4);
+    service.stop();
+    host.assert_books();
+}

@@ -1,0 +1,251 @@
+//! `docs/precedence.md` from top to bottom: payouts.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::host::Host;
+use super::ladder::Ladder;
+use super::owner::Owner;
+use super::payee::register;
+use super::request::Request;
+use super::wire::{Site, until};
+
+const WHY: &str = "Please write to us.";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_push_to_card_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: parameters, then payer, then chain; the last mended request is sold.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let other = Agent::new(Network::Solana).token(&site).await;
+    agent.token(&site).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /get-push-to-card", "get-push-to-card");
+    let mut ask = Request::new("GET", "/get-push-to-card").with("colour", "red");
+    ask.bearer(&other);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("amount", "9.99");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("amount", "25");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("currency", "usd");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("currency", "GBP");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("authorization", "");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    assert!(site.transfers().await.is_empty(), "nothing was charged so far");
+    site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bank_payment_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: parameters, then payer, then the destination, before anything is charged.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let stranger = Agent::new(Network::Base);
+    let (mine, theirs) = (register(&site, &agent).await, register(&site, &stranger).await);
+    let other = stranger.token(&site).await;
+    agent.token(&site).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /send-bank-payment", "send-bank-payment");
+    let mut ask = Request::new("GET", "/send-bank-payment")
+        .with("color", "red")
+        .with("amount", "1e3");
+    ask.bearer(&other);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("color");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("amount", "2000");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("destination_id", "rent");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("destination_id", &theirs);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("authorization", "");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    assert!(site.transfers().await.is_empty(), "nothing was charged so far");
+    ask.set("destination_id", &mine);
+    ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payouts_status_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: token, parameters, account, payout, owner.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let mut payouts = Vec::new();
+    for buyer in [&agent, &stranger] {
+        let bought = buyer.buy(&site, "/get-push-to-card?amount=25&currency=USD").await;
+        payouts.push(bought.str("payout_id").unwrap().to_owned());
+    }
+    let token = agent.token(&site).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /get-payment-status", "get-payment-status");
+    let mut ask = Request::new("GET", "/get-payment-status")
+        .with("id", "5")
+        .with("payout_id", "po_5");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("id");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("payout_id", &payouts[1]);
+    ladder.meets(&ask.send(&site).await);
+    ask.set("payout_id", &payouts[0]);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+/// A payment of five dollars through an app.
+const APP: &str = "/send-payment?amount=5&platform=paypal&recipient_id=ada&recipient_first_name=Ada\
+                   &recipient_last_name=Lovelace&recipient_email=ada@example.com";
+
+/// Two verified people with a saved recipient each, of which the first is frozen: agent, token, recipients.
+async fn two_payers(site: &Site<'_>) -> (Agent, String, Vec<String>) {
+    let (agent, stranger) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let mut saved = Vec::new();
+    for buyer in [&agent, &stranger] {
+        let token = buyer.token(site).await;
+        Owner::by_token(site, &token).await.verify(site, &token).await;
+        let bought = buyer.buy(site, APP).await;
+        saved.push(bought.body["payment"]["recipient_id"].as_str().unwrap().to_owned());
+    }
+    let token = agent.token(site).await;
+    for (buyer, id) in [(&agent, &saved[0]), (&stranger, &saved[1])] {
+        let token = buyer.token(site).await;
+        until("the recipient", async || {
+            let list = site.get_as(&token, "/payment-recipients").await;
+            list.text.contains(id.as_str()).then_some(())
+        })
+        .await;
+    }
+    site.freeze(&agent.address(), Some(WHY)).await;
+    (agent, token, saved)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: parameters, payer, identity, recipient, chain; nothing settles before the last rungs.
+    let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let other = Agent::new(Network::Solana).token(&site).await;
+    let token = agent.token(&site).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /send-payment", "send-payment");
+    let mut ask = Request::new("GET", "/send-payment")
+        .with("note", "rent")
+        .with("amount", "4.99");
+    ask.bearer(&other);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("note");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("amount", "5");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("platform", "cash");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("platform", "paypal");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("recipient_id", "rcp_00000000000000000000000000000001");
+    ask.set("recipient_first_name", "Ada");
+    ask.set("recipient_last_name", "Lovelace");
+    ask.set("recipient_email", "ada@example");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("recipient_email", "ada@example.com");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("authorization", "");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    Owner::by_token(&site, &token).await.verify(&site, &token).await;
+    ladder.meets(&ask.send(&site).await);
+    assert!(site.transfers().await.is_empty(), "nothing was charged so far");
+    ask.set("recipient_id", "ada");
+    ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: token, body, its members, account, recipient, owner.
+    let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
+    let site = Site::of(&service);
+    let (agent, token, saved) = two_payers(&site).await;
+    let mut ladder = Ladder::of("POST /payment-recipients", "post-payment-recipients");
+    let mut ask = Request::new("POST", "/payment-recipients");
+    ask.text("[");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": "rcp_5"}));
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": 5, "archived": null}));
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": "Ada", "archived": null}));
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal"}));
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": "Ada", "archived": true}));
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": saved[1], "platform": "paypal", "display_name": "Ada", "archived": true}));
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada", "archived": true}));
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: token, parameters, account, recipient, owner.
+    let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
+    let site = Site::of(&service);
+    let (agent, token, saved) = two_payers(&site).await;
+    let mut ladder = Ladder::of("DELETE /payment-recipients", "delete-payment-recipients");
+    let mut ask = Request::new("DELETE", "/payment-recipients").with("all", "true");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("all");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("platform", "venmo");
+    ask.set("recipient_id", &saved[0]);
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("platform", "paypal");
+    ask.set("recipient_id", &saved[1]);
+    ladder.meets(&ask.send(&site).await);
+    ask.set("recipient_id", &saved[0]);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}

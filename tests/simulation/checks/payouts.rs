@@ -1,0 +1,115 @@
+//! Payouts at rest: what a rail did with the money, held against what the payer was credited.
+
+use std::collections::BTreeMap;
+
+use purser_actors::id::{CardId, PayoutId, RecipientId};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Entity, Kind, table};
+use purser_actors::payout::{Payout, Target};
+use purser_actors::port::payout::RailState;
+
+use super::{Stock, Wrong, decode, number, rows, wrong};
+use crate::clients::wallet;
+use crate::payees::{destination, recipients};
+use crate::plan::WALLETS;
+use crate::world::World;
+
+const ATOMIC_PER_CENT: u64 = 10_000;
+
+/// Where the money is, by the rail's last word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Money {
+    /// Never sent.
+    Ours,
+    /// With the recipient.
+    Paid,
+    /// Sent, refused or returned: it is not with the recipient.
+    Back,
+    /// On its way.
+    Moving,
+}
+
+pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let shadow = world.shadow.lock();
+    let all = &shadow.rows;
+    let payouts: BTreeMap<PayoutId, Payout> = rows(all, &[table::ENTITY, Kind::Payout as u8])
+        .map(|(key, row)| (PayoutId(number(key)), decode(row)))
+        .collect();
+    let sealed: Vec<PayoutId> = payouts
+        .keys()
+        .copied()
+        .filter(|id| all.contains_key(&table::vault(CardId(id.0))))
+        .collect();
+    drop(shadow);
+    let mut saved: BTreeMap<RecipientId, (u64, u64)> = BTreeMap::new();
+    for (id, payout) in &payouts {
+        one(world, stock, *id, payout)?;
+        if sealed.contains(id) {
+            return wrong(
+                "payout.sealed",
+                format!("{id} is {}, its card is kept", payout.status()),
+            );
+        }
+        match &payout.plan.target {
+            Target::Bank(to, _) if !(0..WALLETS as u8).any(|n| destination(n) == *to && wallet(n) == payout.owner) => {
+                return wrong("destination.owner", format!("{id} went to {to}"));
+            }
+            Target::App(recipient, ..) => {
+                let (count, sum) = saved.entry(*recipient).or_default();
+                *count += 1;
+                *sum += payout.amount.get();
+            }
+            Target::Bank(..) | Target::Card(_) => {}
+        }
+    }
+    let known: BTreeMap<RecipientId, (u64, u64)> = recipients(world)
+        .into_iter()
+        .map(|(id, saved)| (id, (saved.payments, saved.total.get())))
+        .collect();
+    if known != saved {
+        return wrong("recipient.totals", format!("{known:?}, and paid were {saved:?}"));
+    }
+    let unknown = world.rails.lock();
+    match unknown.slips.values().find(|slip| !payouts.contains_key(&slip.payout)) {
+        Some(slip) => wrong("payout.lost", format!("{} was sent and is not there", slip.payout)),
+        None => Ok(()),
+    }
+}
+
+fn one(world: &World, stock: &Stock, id: PayoutId, payout: &Payout) -> Result<(), Wrong> {
+    let rails = world.rails.lock();
+    let money = match rails.slips.get(&payout.key).and_then(|slip| slip.said.last()) {
+        None => Money::Ours,
+        Some(RailState::Complete { .. }) => Money::Paid,
+        Some(RailState::InProcess { .. }) => Money::Moving,
+        Some(_) => Money::Back,
+    };
+    drop(rails);
+    let stuck = |work: Work| stock.effects.iter().any(|e| e.stuck && e.work == work);
+    let price = stock.payments[&payout.charge.payment].price().atomic();
+    let credited = stock.credits.get(&id.to_string()).copied().unwrap_or(0);
+    let credited = u64::try_from(credited).unwrap_or(u64::MAX);
+    let owed = payout.amount.get() * ATOMIC_PER_CENT;
+    let less = owed - payout.plan.terms.return_fee.atomic().min(owed);
+    let (whole, none) = (credited == price, credited == 0);
+    let good = match payout.status() {
+        "awaiting-details" => none && money == Money::Ours,
+        "expired" => whole && money == Money::Ours,
+        // What came back too late waits for a person.
+        "complete" => none && (money == Money::Paid || money == Money::Back && stuck(Work::LateReturn(id))),
+        // What was paid after all and is gone, too.
+        "failed" | "cancelled" => {
+            whole && (money == Money::Back || money == Money::Paid && stuck(Work::RecallPayout(id)))
+        }
+        "returned" => credited == less && money == Money::Back,
+        _ => false,
+    };
+    if good {
+        return Ok(());
+    }
+    let detail = format!(
+        "{id} is {}, the money is {money:?}, {credited} of {price} credited",
+        payout.status()
+    );
+    wrong("payout.money", detail)
+}

@@ -1,0 +1,62 @@
+//! The settings of a run: small limits, and windows that it sees the end of.
+
+use purser_actors::engine::{PayoutSettings, Settings};
+use purser_actors::kernel::delivery::Retry;
+use purser_actors::kernel::family::Limits;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payout::Terms;
+use purser_actors::product::{Cap, Caps, Line};
+use purser_storage::fault::Seeded;
+
+use crate::plan::pick;
+
+/// Small limits, so that they are met.
+pub(crate) fn settings(chance: &mut Seeded) -> Settings {
+    Settings {
+        limits: Limits {
+            resident_max: pick(chance, &[1, 3, 1_000]),
+            passivate_after_ms: pick(chance, &[20, 1_000, 10_000]),
+            restart_ms: 10,
+            restart_max_ms: 500,
+            quarantine_after: 6,
+        },
+        retry: Retry {
+            running_max: pick(chance, &[1, 4, 64]),
+            first_ms: pick(chance, &[2, 100]),
+            longest_ms: 3_000,
+            attempts_max: 24,
+        },
+        in_flight_max: pick(chance, &[2, 6, 64]),
+        in_flight_per_payer_max: pick(chance, &[1, 3, 16]),
+        caps: Caps::NONE.with(
+            Line::UsaCard,
+            Cap {
+                count: pick(chance, &[2, 5, 100]),
+                sum: Cents::new(pick(chance, &[2_000, 100_000])),
+            },
+        ),
+        settle_timeout_ms: 2_000,
+        prepare_attempts: 3,
+        watch_every_ms: pick(chance, &[300, 2_000]),
+        issuer_timeout_ms: 1_500,
+        payouts: payouts(chance),
+        sweep_every_ms: pick(chance, &[50, 1_000]),
+        timers_every_ms: 1_000,
+    }
+}
+
+/// Windows that a run sees the end of.
+fn payouts(chance: &mut Seeded) -> PayoutSettings {
+    let terms = Terms {
+        returns_ms: pick(chance, &[500, 30_000, 600_000]),
+        return_fee: Usdc::from_atomic(pick(chance, &[0, 250_000, 1_000_000_000])),
+        wait_ms: pick(chance, &[3_000, 60_000, 600_000]),
+    };
+    PayoutSettings {
+        push_to_card: terms,
+        bank_payment: terms,
+        app_payment: terms,
+        timeout_ms: 1_500,
+        told_every_ms: pick(chance, &[300, 2_000]),
+    }
+}
