@@ -37,6 +37,7 @@ pub mod sandbox;
 pub mod server;
 pub mod shapes;
 pub mod sign_in;
+pub mod top_ups;
 mod unparsed;
 pub mod version;
 pub mod withdrawals;

@@ -12,7 +12,7 @@ pub mod sandbox;
 use std::sync::Arc;
 
 use purser_actors::id::CardId;
-use purser_actors::money::Cents;
+use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{BoxFuture, CardIssuer, ErrorKind, Issuance, IssueCard, IssuedCard, PortError};
 
 use crate::secret::Secret;
@@ -76,6 +76,12 @@ pub trait Issuer: Send + Sync {
 
     /// The billing address of this issuer's cards.
     fn billing_address(&self) -> BillingAddress;
+}
+
+/// The balances that holders have at an issuer, for whoever shows them.
+pub trait Balances: Send + Sync {
+    /// What there is now behind a deposit address.
+    fn balance<'a>(&'a self, address: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>>;
 }
 
 /// An issuer as the engine may see it: what comes out is sealed.

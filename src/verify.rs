@@ -112,6 +112,8 @@ pub(crate) struct Contents {
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
     /// Recipients and destinations, by kind and id.
     pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
+    /// What left the treasury for products.
+    pub(crate) left: Vec<products::Left>,
     /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
     pub(crate) deposits: Vec<Deposit>,
@@ -214,6 +216,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
             let id = WithdrawalId(number);
             take(row, &id.to_string(), report).map(|read| contents.withdrawals.insert(id, read));
         } else if let Some((product, read)) = products::read(kind, number, row) {
+            contents.left.extend(products::left(kind, number, row));
             match read {
                 Ok(sold) => drop(contents.sold.insert((kind, number), sold)),
                 Err(error) => report.find("snapshot.damaged", product, error.to_string()),

@@ -17,6 +17,7 @@ use purser_actors::payment::Payment;
 use purser_actors::payout::Payout;
 use purser_actors::recipient::Recipient;
 use purser_actors::session::Session;
+use purser_actors::top_up::TopUp;
 use purser_actors::withdrawal::Withdrawal;
 
 /// The chart as a Markdown table. A state that nothing leaves is final and stands in bold.
@@ -57,6 +58,7 @@ fn the_documents_charts_are_the_codes() {
     check::<GiftCard>(document, &mut wrong);
     check::<Identity>(document, &mut wrong);
     check::<Link>(document, &mut wrong);
+    check::<TopUp>(document, &mut wrong);
     check::<Withdrawal>(document, &mut wrong);
     check::<Payout>(document, &mut wrong);
     check::<Recipient>(document, &mut wrong);

@@ -139,6 +139,7 @@ impl Engine {
             families: inner.families.clone(),
             store: store.clone(),
             ports,
+            clock: clock.clone(),
             settings,
             has_deposits,
         };

@@ -24,6 +24,8 @@ pub enum Place {
     Fees,
     /// Owed to an account holder and reserved for what is on its way out.
     Held(Wallet),
+    /// What bringing products about costs us: a bridge's fee, or what it lost.
+    Costs,
 }
 
 /// Who makes what is sold.

@@ -29,4 +29,5 @@ pub mod product;
 pub mod quote;
 pub mod recipient;
 pub mod session;
+pub mod top_up;
 pub mod withdrawal;

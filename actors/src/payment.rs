@@ -44,6 +44,18 @@ pub enum Found {
     },
     /// To whom a payout goes, and by which rules.
     Payout(Box<Plan>),
+    /// The deposit address of the payer's linked account at the card issuer, on Base.
+    Linked([u8; 20]),
+}
+
+impl Found {
+    /// Fee rate and quote of a gift card that was found.
+    fn offer(&self) -> (String, Box<Quoted>) {
+        match self {
+            Self::Offer { fee_rate, quoted } => (fee_rate.clone(), quoted.clone()),
+            Self::Nothing | Self::Linked(_) | Self::Payout(_) => Default::default(),
+        }
+    }
 }
 
 /// A session to be opened when the payment is fulfilled; the tokens are made by whoever holds the key.

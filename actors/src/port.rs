@@ -1,5 +1,7 @@
 //! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
 
+mod balances;
+mod bridge;
 mod gift_cards;
 mod owner;
 pub mod payout;
@@ -12,6 +14,8 @@ use sha2::{Digest, Sha256};
 use crate::id::{CardId, EffectId, Network, Wallet};
 use crate::money::{Cents, Usdc};
 
+pub use balances::{CardBalances, Deposited};
+pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 

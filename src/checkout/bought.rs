@@ -3,14 +3,18 @@
 use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::gift_card::GiftCard;
-use purser_actors::id::{CardId, PayoutId};
+use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::View;
 use purser_actors::payout::{Payout, Target};
 use purser_actors::product::Product;
+use purser_actors::top_up::TopUp;
 
 use super::answer::Answers;
 use crate::http::error::ApiError;
+
+const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minute. Follow it under `top_ups` in GET \
+    /list-card-transactions; when it is `credited`, POST /create-reloadable-card makes a card.";
 
 /// A product with its id.
 pub(super) enum Bought {
@@ -22,6 +26,8 @@ pub(super) enum Bought {
     Intl(CardId, IntlOrder),
     /// A payout.
     Payout(PayoutId, Box<Payout>),
+    /// A top-up of the balance at the card issuer.
+    TopUp(TopUpId, TopUp),
 }
 
 impl Bought {
@@ -49,7 +55,12 @@ impl Bought {
                     .map(|payout| Self::Payout(id, Box::new(payout)))
                     .ok_or_else(ApiError::internal)
             }
-            Product::TopUp(_) => Err(ApiError::internal()),
+            Product::TopUp(id) => {
+                let top_up = engine.top_up(&id).await.ok().flatten();
+                top_up
+                    .map(|top_up| Self::TopUp(id, top_up))
+                    .ok_or_else(ApiError::internal)
+            }
         }
     }
 
@@ -96,6 +107,15 @@ impl Bought {
                     .time("created_at", order.created_at);
                 body.object("intl_card_order", &bought)
             }
+            Self::TopUp(id, top_up) => body
+                .text("top_up_id", id)
+                .text("status", "paid")
+                .number("funded_usd", top_up.amount.decimal())
+                .text("deposit_address", Wallet::Evm(top_up.address).address())
+                .text("network", "base")
+                .text("asset", "USDC")
+                .text("payment_network", top_up.rail.name())
+                .text("note", TOP_UP_NOTE),
         }
     }
 
@@ -104,6 +124,7 @@ impl Bought {
         let id = match self {
             Self::Card(id, _) | Self::GiftCard(id, _) | Self::Intl(id, _) => id.to_string(),
             Self::Payout(id, _) => id.to_string(),
+            Self::TopUp(id, _) => id.to_string(),
         };
         format!(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Card bought</title>\

@@ -114,6 +114,7 @@ pub struct Engine {
     pub backoff_last_ms: u64,
     pub max_attempts: u32,
     pub watch_every_ms: u64,
+    pub card_credit_patience_seconds: u64,
 }
 
 /// The library that recovers the signer of a payment on Base.
@@ -279,6 +280,8 @@ pub struct Sandbox {
     pub identity_check_ms: u64,
     pub payout_paid_ms: u64,
     pub settle_ms: u64,
+    pub attest_ms: u64,
+    pub credit_ms: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -125,7 +125,7 @@ async fn get_card_data(
 }
 
 async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, ApiError> {
-    let held = own(cards, claims, id).await?;
+    let held = own(&cards.engine, claims, id).await?;
     let mut view = held.view(&id).text("state", held.status());
     if held.opens() {
         readable(cards, claims, &held.payment()).await?;
@@ -134,8 +134,14 @@ async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, Api
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-async fn own(cards: &Cards, claims: &Claims, id: CardId) -> Result<Held, ApiError> {
-    let held = Held::read(&cards.engine, id).await?.ok_or_else(unknown)?;
+/// Whether a card of whatever kind is the caller's.
+pub(super) async fn is_own(engine: &Engine, claims: &Claims, text: &str) -> Result<(), ApiError> {
+    let id: CardId = text.parse().map_err(|_| unknown())?;
+    own(engine, claims, id).await.map(drop)
+}
+
+async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiError> {
+    let held = Held::read(engine, id).await?.ok_or_else(unknown)?;
     if held.owner() == claims.wallet {
         Ok(held)
     } else {
@@ -167,7 +173,7 @@ async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response,
         // A place that is not in this list would tell when another's card was made, and begin the list anew without a word.
         Some(text) => {
             let id: CardId = text.parse().map_err(|_| unknown())?;
-            let held = own(cards, claims, id).await?;
+            let held = own(&cards.engine, claims, id).await?;
             (held.card_type() == card_type)
                 .then_some(Some(id))
                 .ok_or_else(unknown)?

@@ -4,6 +4,7 @@
 //! Clients tolerate new members, so the document leaves its objects open. The tests close them: an answer with a member
 //! that is not listed here fails there.
 
+mod card_balance;
 mod gift_cards;
 mod intl;
 mod money;
@@ -17,6 +18,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+pub use card_balance::{CardActivity, DepositAddress, NewTopUp, PaidTopUp, TopUp, TopUpLeg};
 pub use gift_cards::{BoughtGiftCard, GiftCardRecord, NewGiftCard, OneGiftCard, PaidGiftCard};
 pub use intl::{Cancelled, IntlCard, IntlCardDetails, NewOrder, OneIntlCard, Ordered, PaidOrder};
 pub use money::{

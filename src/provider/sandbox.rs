@@ -5,7 +5,9 @@
 //! bank has. (The key is not public; the cards are worth nothing all the same.)
 
 pub mod accounts;
+pub mod balances;
 mod book;
+pub mod bridge;
 mod card;
 pub mod fault;
 pub mod gift_cards;

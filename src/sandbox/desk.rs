@@ -14,6 +14,8 @@ pub use self::message::*;
 use super::keys;
 use super::record_log::LogError;
 use crate::provider::sandbox::SandboxIssuer;
+use crate::provider::sandbox::balances::NEVER_CREDITED;
+use crate::provider::sandbox::bridge::fault as bridge_fault;
 use crate::provider::sandbox::fault::{self as issuer_fault, IssuerFault, IssuerRule};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::fault::{self as chain_fault, ChainFault, FaultRule};
@@ -235,8 +237,20 @@ impl SandboxDesk {
         let payments = payments
             .iter()
             .map(|(amount, _, effect)| ("payment", format!("{:.2}", amount.decimal()), *effect));
+        let crossings = bridge_fault::magic_amounts();
+        let crossings = crossings
+            .iter()
+            .map(|(amount, _, _, effect)| ("top_up", format!("{:.2}", amount.decimal()), *effect));
+        let never = format!("{:.2}", NEVER_CREDITED.decimal());
+        let never = [(
+            "top_up",
+            never,
+            "delivered, and the card issuer never credits it: stuck with that name",
+        )];
         cards
             .chain(payments)
+            .chain(crossings)
+            .chain(never)
             .map(|(applies_to, amount, effect)| MagicSeen {
                 applies_to,
                 amount,

@@ -13,6 +13,8 @@ use crate::wallet::{TestWallet, WalletError};
 const SANDBOX_BASE_TREASURY: &[u8] = b"purser SANDBOX treasury on base: public, never for real money";
 const SANDBOX_SOLANA_TREASURY: &[u8] = b"purser SANDBOX treasury on solana: public, never for real money";
 const SANDBOX_SOLANA_FEE_PAYER: &[u8] = b"purser SANDBOX fee payer on solana: public, never for real money";
+const SANDBOX_BRIDGE_BASE: &[u8] = b"purser SANDBOX bridge on base: public, never for real money";
+const SANDBOX_BRIDGE_SOLANA: &[u8] = b"purser SANDBOX bridge on solana: public, never for real money";
 
 const SANDBOX_IDENTITY_CALLBACK: &[u8] =
     b"purser SANDBOX callbacks of the identity check: public, never for real people";
@@ -42,6 +44,16 @@ pub fn treasury(network: Network) -> Wallet {
 pub fn treasury_wallet() -> Result<TestWallet, WalletError> {
     let key = |sentence| Sha256::digest(sentence).into();
     TestWallet::from_bytes(&key(SANDBOX_BASE_TREASURY), &key(SANDBOX_SOLANA_TREASURY))
+}
+
+/// The bridge's keys: what is burned goes to its address on Solana, what is minted comes from its address on Base, and its
+/// word is signed with the latter.
+///
+/// # Errors
+/// Never: the sentences are fixed.
+pub fn bridge_wallet() -> Result<TestWallet, WalletError> {
+    let key = |sentence| Sha256::digest(sentence).into();
+    TestWallet::from_bytes(&key(SANDBOX_BRIDGE_BASE), &key(SANDBOX_BRIDGE_SOLANA))
 }
 
 /// The address that co-signs and pays fees on the sandbox's Solana: `extra.feePayer` of the challenge.

@@ -21,6 +21,8 @@ use crate::provider::VaultedIssuer;
 use crate::provider::payouts::VaultedRails;
 use crate::provider::redemption::VaultedCatalog;
 use crate::provider::sandbox::accounts::SandboxAccounts;
+use crate::provider::sandbox::balances::SandboxBalances;
+use crate::provider::sandbox::bridge::SandboxBridge;
 use crate::provider::sandbox::gift_cards::{GiftSettings, SandboxGiftCards};
 use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
 use crate::provider::sandbox::merchants::SandboxMerchants;
@@ -90,7 +92,11 @@ pub struct World {
     pub accounts: Arc<SandboxAccounts>,
     /// Knows who people are.
     pub identity_check: Arc<SandboxIdentityCheck>,
-    /// Seals their numbers.
+    /// Carries USDC from Solana to Base.
+    pub bridge: Arc<SandboxBridge>,
+    /// Keeps holders' balances.
+    pub balances: Arc<SandboxBalances>,
+    /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs that operators enter.
     pub cvvs: CvvVault,
@@ -135,10 +141,16 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let decides_after_ms = config.sandbox.identity_check_ms;
     let identity_check = SandboxIdentityCheck::open(&sandbox, decides_after_ms, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's identity check", e.to_string()))?;
+    let settlement = Arc::new(settlement);
+    let times = &config.sandbox;
+    let bridge = SandboxBridge::open(&sandbox, settlement.clone(), clock.clone(), times.attest_ms)
+        .map_err(|e| ServiceError::Part("the sandbox's bridge", e.to_string()))?;
+    let balances = SandboxBalances::open(&sandbox, settlement.clone(), clock.clone(), times.credit_ms)
+        .map_err(|e| ServiceError::Part("the sandbox's card balances", e.to_string()))?;
     let vault = open_vault(config, data, store, entropy.clone()).await?;
     let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
-        settlement: Arc::new(settlement),
+        settlement,
         issuer: Arc::new(issuer),
         merchants: Arc::new(merchants),
         gift_cards: Arc::new(gift_cards),
@@ -146,6 +158,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
         accounts: Arc::new(accounts),
         identity_check: Arc::new(identity_check),
+        bridge: Arc::new(bridge),
+        balances: Arc::new(balances),
         vault: Arc::new(vault),
         cvvs,
         clock,
@@ -212,6 +226,8 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
             identity_check: world.identity_check.clone(),
             card_accounts: world.accounts.clone(),
             rails: Arc::new(VaultedRails::new(world.rails.clone(), world.vault.clone())),
+            card_balances: world.balances.clone(),
+            bridge: world.bridge.clone(),
         },
         deposits,
         settings: engine_settings(config),
@@ -243,6 +259,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         watch_every_ms: engine.watch_every_ms,
         issuer_timeout_ms: engine.settle_timeout_ms,
         payouts: config.payouts.in_force(engine.settle_timeout_ms, TOLD_EVERY_MS),
+        card_credit_patience_ms: engine.card_credit_patience_seconds.saturating_mul(1_000),
         sweep_every_ms: SWEEP_EVERY_MS,
         timers_every_ms: TIMERS_EVERY_MS,
     }

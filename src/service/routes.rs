@@ -109,14 +109,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         mode: if config.is_sandbox() { "sandbox" } else { "production" },
     };
     let shop = shop::open(&house, &checkout);
-    let mut rooms = shop.documents;
-    rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
-    rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
-    rooms.extend([kyc::Api::openapi(), owner::Api::openapi()]);
-    if config.is_sandbox() {
-        rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
-        rooms.extend([sandbox::people::Api::openapi(), sandbox::payouts::Api::openapi()]);
-    }
+    let rooms = documents(config, shop.documents);
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
     let docs_version = openapi::docs_version(&document, &[]);
@@ -152,6 +145,19 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         operator: operators::front(&house, &inside, metrics),
         public: Front::new(config, inside),
     })
+}
+
+/// Every room's part of the document.
+fn documents(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
+    rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
+    rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
+    rooms.extend([kyc::Api::openapi(), owner::Api::openapi()]);
+    if config.is_sandbox() {
+        rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
+        rooms.extend([sandbox::people::Api::openapi(), sandbox::payouts::Api::openapi()]);
+        rooms.push(sandbox::crossing::Api::openapi());
+    }
+    rooms
 }
 
 fn rates(house: &House, prices: Arc<PriceBook>) -> pricing::Rates {
@@ -302,14 +308,20 @@ fn sandbox_routes(house: &House) -> Router {
         engine: house.engine.clone(),
         body_timeout: house.config.server.body_timeout(),
     };
-    sandbox::router(Arc::new(sandbox::SandboxRoutes {
+    let crossing = sandbox::crossing::router(Arc::new(sandbox::crossing::Crossings {
+        bridge: world.bridge.clone(),
+        balances: world.balances.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let steered = sandbox::router(Arc::new(sandbox::SandboxRoutes {
         desk: SandboxDesk::new(world.settlement.clone(), world.issuer.clone()),
         settlement: world.settlement.clone(),
         engine: house.engine.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
-    }))
-    .merge(sandbox::people::router(Arc::new(people)))
+    }));
+    steered.merge(crossing).merge(sandbox::people::router(Arc::new(people)))
 }
 
 fn payout_desk(house: &House) -> Router {

@@ -8,7 +8,7 @@ use utoipa::openapi::OpenApi as Document;
 
 use super::routes::House;
 use crate::checkout::Checkout;
-use crate::http::{cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem};
+use crate::http::{cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, top_ups};
 
 /// The rooms together.
 pub(super) struct Shop {
@@ -84,6 +84,12 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),
     };
+    let top_ups = top_ups::TopUps {
+        checkout: checkout.clone(),
+        product: config.products.card_balance.clone(),
+        engine: house.engine.clone(),
+        balances: world.balances.clone(),
+    };
     let gifts = gift_cards::GiftCards {
         catalog: world.gift_cards.clone(),
         countries: config.products.gift_card.countries.clone(),
@@ -113,6 +119,11 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             gift_orders::router(Arc::new(gift_orders)),
             gift_orders::Api::openapi(),
             &["/order-gift-card"],
+        )
+        .room(
+            top_ups::router(Arc::new(top_ups)),
+            top_ups::Api::openapi(),
+            &["/fund-card-balance"],
         )
         .room(gift_cards::router(Arc::new(gifts)), gift_cards::Api::openapi(), &[])
         .room(

@@ -26,6 +26,8 @@ pub(super) struct Books {
     pub(super) held: BTreeMap<Wallet, i128>,
     /// Reserved, by cause.
     pub(super) held_for: BTreeMap<String, i128>,
+    /// What it cost us, by cause.
+    pub(super) costs: BTreeMap<String, i128>,
     /// Everything that ever was a cause.
     pub(super) causes: BTreeSet<String>,
 }
@@ -50,6 +52,7 @@ impl Books {
                 *owed.entry(provider).or_default() -= posting.atomic;
             }
             Place::Fees => *self.earned.entry(cause.to_owned()).or_default() -= posting.atomic,
+            Place::Costs => *self.costs.entry(cause.to_owned()).or_default() += posting.atomic,
             // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
             Place::Suspense => {}
         }
@@ -125,5 +128,6 @@ fn place_name(place: &Place) -> String {
         Place::Provider(provider) => format!("provider.{}", provider.name()),
         Place::Fees => "fees".into(),
         Place::Held(_) => "held".into(),
+        Place::Costs => "costs".into(),
     }
 }

@@ -126,7 +126,10 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
                 let kept = i128::from(kept).min(worth);
                 (worth - kept, kept, all - worth)
             }
+            Money::Delivered { .. } => (0, 0, all - worth),
+            Money::Lost { .. } => (all, 0, 0),
         };
+        left(&name, sold, books, report);
         if let Some(price) = sold.price
             && price != all
         {
@@ -174,6 +177,21 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
     }
 }
 
+/// What left the treasury for a product, and what of that was our cost.
+fn left(name: &str, sold: &Sold, books: &Books, report: &mut Report) {
+    let (left, cost) = match sold.money {
+        Money::Delivered { cost } => (sold.worth + i128::from(cost), i128::from(cost)),
+        Money::Lost { cost } => (sold.worth + i128::from(cost), sold.worth + i128::from(cost)),
+        Money::Spent | Money::Undone | Money::Returned { .. } => (0, 0),
+    };
+    let has_left = -books.received.get(name).copied().unwrap_or(0);
+    let has_cost = books.costs.get(name).copied().unwrap_or(0);
+    if (has_left, has_cost) != (left, cost) {
+        let detail = format!("{has_left} left the treasury at a cost of {has_cost}, expected {left} and {cost}");
+        report.find("product.left", name, detail);
+    }
+}
+
 /// Money moves for payments, products, deposits and withdrawals only, and only those move what is theirs.
 fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let products: BTreeSet<String> = contents.sold.values().map(|s| s.product.to_string()).collect();
@@ -192,15 +210,14 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     }
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
-    let owing = books.owed.keys().chain(books.earned.keys());
+    let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
     for cause in owing.filter(|c| !products.contains(*c) && !bought.contains(*c)) {
         report.find("ledger.cause", cause, "only a product owes a provider and earns a fee");
     }
-    for cause in books
-        .received
-        .keys()
-        .filter(|c| !payments.contains(*c) && !deposits.contains(*c) && !withdrawals.contains(*c))
-    {
+    // What left for a product is held there.
+    let moves =
+        |c: &String| payments.contains(c) || deposits.contains(c) || withdrawals.contains(c) || products.contains(c);
+    for cause in books.received.keys().filter(|c| !moves(c)) {
         report.find("ledger.cause", cause, "only a payment or a deposit is received");
     }
 }

@@ -5,6 +5,7 @@ mod card;
 mod gift_card;
 mod intl_order;
 mod payout;
+mod top_up;
 
 use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
 use purser_actors::kernel::Kind;
@@ -30,6 +31,17 @@ pub(crate) enum Money {
     Returned {
         /// Kept by the provider.
         kept: u64,
+    },
+    /// It was delivered out of our treasury: the provider is owed nothing, and bringing it there cost so much more, in
+    /// atomic USDC.
+    Delivered {
+        /// Ours to bear.
+        cost: u64,
+    },
+    /// It left our treasury, is lost, and went back to the payer's balance out of ours.
+    Lost {
+        /// What left beyond its worth, in atomic USDC.
+        cost: u64,
     },
 }
 
@@ -109,6 +121,17 @@ fn priced(amount: Cents, currency: Currency, quoted: &Quoted) -> Option<(i128, i
     Some((atomic(amount)?, atomic(amount + on_top)?))
 }
 
+/// A transfer out of the treasury for a product.
+#[derive(Clone, Debug)]
+pub(crate) struct Left {
+    /// The product.
+    pub(crate) name: String,
+    /// Once it is known to be on the chain.
+    pub(crate) transaction: Option<String>,
+    /// In atomic USDC.
+    pub(crate) atomic: u64,
+}
+
 /// Reads a snapshot, with its name; `None` for a kind that is no product.
 pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(Product, Result<Sold, DecodeError>)> {
     if kind == Kind::Card as u8 {
@@ -125,7 +148,15 @@ pub(crate) fn read(kind: u8, id: u128, row: &Row) -> Option<(Product, Result<Sol
         let id = PayoutId(id);
         return Some((Product::Payout(id), payout::read(id, row)));
     }
+    if kind == Kind::TopUp as u8 {
+        return Some((Product::TopUp(TopUpId(id)), top_up::read(TopUpId(id), row)));
+    }
     None
+}
+
+/// What left the treasury for a product, as far as its snapshot knows; nothing for a kind that sends nothing.
+pub(crate) fn left(kind: u8, id: u128, row: &Row) -> Option<Left> {
+    (kind == Kind::TopUp as u8).then(|| top_up::left(TopUpId(id), row))?
 }
 
 /// The status after an event, `None` in it where it stays as it is; `None` for a kind that is no product.
@@ -142,6 +173,9 @@ pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
     if kind == Kind::Payout as u8 {
         return Some(payout::fold(event));
     }
+    if kind == Kind::TopUp as u8 {
+        return Some(top_up::fold(event).map(Some));
+    }
     None
 }
 
@@ -157,6 +191,7 @@ pub(crate) fn moved_by(work: &Work) -> Option<String> {
         Work::SendPayout(id) | Work::RecallPayout(id) | Work::ExpirePayout(id) | Work::CloseReturns(id) => {
             Some(id.to_string())
         }
+        Work::SendTopUp(id) | Work::CrossBridge(id) | Work::AwaitCardCredit(id) => Some(id.to_string()),
         _ => None,
     }
 }

@@ -83,6 +83,18 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
             Some(_) => {}
         }
     }
+    for sent in &contents.left {
+        let Some(transaction) = &sent.transaction else { continue };
+        match left.remove(transaction.as_str()) {
+            Some(t) if t.atomic == sent.atomic => {}
+            Some(t) => report.find("chain.differs", &sent.name, format!("{transaction} moved {}", t.atomic)),
+            None => report.find(
+                "chain.not_sent",
+                &sent.name,
+                format!("{transaction} did not leave the treasury"),
+            ),
+        }
+    }
     // One that the engine has not heard of yet is on its way through an open withdrawal.
     for (id, (withdrawal, _)) in &contents.withdrawals {
         if matches!(withdrawal.status, Status::Sent(_)) {
@@ -95,9 +107,15 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
             }
         }
     }
+    for sent in contents.left.iter().filter(|sent| sent.transaction.is_none()) {
+        let own = left.iter().find(|(_, t)| t.atomic == sent.atomic);
+        if let Some(transaction) = own.map(|(transaction, _)| *transaction) {
+            left.remove(transaction);
+        }
+    }
     for (transaction, transfer) in left {
         let detail = format!(
-            "{} left the treasury for {} without a withdrawal",
+            "{} left the treasury for {} without a withdrawal or a top-up",
             transfer.atomic, transfer.to
         );
         report.find("chain.left", transaction, detail);

@@ -47,6 +47,7 @@ const VOLATILE: &[&str] = &[
     "retry_after_seconds",
     "seq",
     "status_url",
+    "top_up_id",
     "transaction",
     "tx_hash",
     "user_id",

@@ -9,7 +9,8 @@ use super::cases_two_users::takes_token;
 use super::host::Host;
 use super::mpp;
 use super::owner::Owner;
-use super::two_users::{ASKS, Person};
+use super::person::Person;
+use super::two_users::ASKS;
 use super::wire::{Answer, Site, send};
 
 /// With what no page may be broken, nor any answer.

@@ -8,10 +8,8 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, required};
 use super::cases_replay::landed;
-use super::cases_withdraw::{credited, ended, id_of, withdraw};
-use super::owner::Owner;
-use super::payee::{comes_to, register};
-use super::wire::{Answer, Site, send, until};
+use super::person::Person;
+use super::wire::{Answer, Site, send};
 
 /// A status and the code that goes with it; no code with what is no refusal.
 pub(crate) type Told = (u16, &'static str);
@@ -40,6 +38,7 @@ pub(crate) struct Ask {
 
 const NO_TOKEN: Told = (401, "token_missing");
 const OK: Told = (200, "");
+const TOP_UP: (Told, Told) = ((403, "top_up_of_another"), (404, "top_up_unknown"));
 const WITHDRAWAL: (Told, Told) = ((403, "withdrawal_of_another"), (404, "withdrawal_unknown"));
 const PAYOUT: (Told, Told) = ((403, "payout_of_another"), (404, "payout_unknown"));
 const RECIPIENT: (Told, Told) = ((403, "recipient_of_another"), (404, "recipient_unknown"));
@@ -115,6 +114,8 @@ pub(crate) const ASKS: &[Ask] = &[
     },
     reads("/get-withdrawal-status", "withdrawal_id", "withdrawal", WITHDRAWAL),
     lists("/get-withdrawal-status", "withdrawal", &[], WITHDRAWAL),
+    reads("/list-card-transactions", "card_id", "card", CARD),
+    lists("/list-card-transactions", "top_up", &[], TOP_UP),
     Ask {
         method: "POST",
         ..reads("/cancel-intl-order", "card_id", "intl_order", CARD)
@@ -248,153 +249,4 @@ impl Ask {
         );
         answer
     }
-}
-
-/// Somebody with one of everything.
-pub(crate) struct Person {
-    pub(crate) agent: Agent,
-    pub(crate) token: String,
-    /// What they have, by the word for it.
-    pub(crate) things: BTreeMap<&'static str, String>,
-    /// What they paid: the request, and the payment that bought it.
-    pub(crate) paid: Vec<(String, String)>,
-}
-
-/// Nobody has it.
-const NOTHING: &str = "00000000000000000000000000000001";
-
-impl Person {
-    /// Somebody who buys one of everything. Amounts of two people differ by `cents`.
-    pub(crate) async fn furnished(site: &Site<'_>, network: Network, cents: u32) -> Self {
-        let agent = Agent::new(network);
-        let token = agent.token(site).await;
-        let mut person = Self {
-            agent,
-            token,
-            things: BTreeMap::new(),
-            paid: Vec::new(),
-        };
-        let card = person.buys(site, &format!("/get-card?amount=37.{cents}")).await;
-        person.has("card", &card["card_id"]);
-        person.has("payment", &card["payment_id"]);
-        let gift = "/order-gift-card?product_id=gift_fernhill_grocers_gb&country=GB";
-        let gift = person.buys(site, &format!("{gift}&amount=1{cents}")).await;
-        person.has("gift_card", &gift["card_id"]);
-        let order = person.buys(site, &format!("/order-intl-card?amount=1{cents}")).await;
-        person.has("intl_order", &order["intl_card_order"]["card_id"]);
-        person.withdraws(site, cents).await;
-        person.pays_out(site, cents).await;
-        person.waits(site).await;
-        person
-    }
-
-    /// Out of what a refused card left on the balance.
-    async fn withdraws(&mut self, site: &Site<'_>, cents: u32) {
-        self.buys(site, "/get-card?amount=6.66").await;
-        credited(site, &self.token).await;
-        let out = withdraw(site, &self.token, None, &json!({"amount": format!("1.{cents}")})).await;
-        self.has("withdrawal", &id_of(&out).into());
-        ended(site, &self.token, self.thing("withdrawal")).await;
-    }
-
-    async fn pays_out(&mut self, site: &Site<'_>, cents: u32) {
-        Owner::by_token(site, &self.token).await.verify(site, &self.token).await;
-        let destination = register(site, &self.agent).await;
-        let path = format!("/send-bank-payment?amount=5{cents}.{cents}&destination_id={destination}");
-        self.has("destination", &destination.into());
-        let bank = self.buys(site, &path).await;
-        self.has("payout", &bank["bank_payment"]["payout_id"]);
-        let push = format!("/get-push-to-card?amount=6{cents}.{cents}&currency=USD");
-        let push = self.buys(site, &push).await;
-        self.has("push", &push["payout_id"]);
-        let app = format!(
-            "/send-payment?amount=7{cents}.{cents}&platform=paypal&recipient_id=user-number-{cents}\
-             &recipient_first_name=Ada&recipient_last_name=Lovelace&recipient_email=user{cents}@example.com"
-        );
-        let app = self.buys(site, &app).await;
-        self.has("recipient", &app["payment"]["recipient_id"]);
-        self.has("app", &app["payment"]["payout_id"]);
-    }
-
-    async fn buys(&mut self, site: &Site<'_>, path: &str) -> Value {
-        let payment = self.agent.payment(site, path).await;
-        let bought = Agent::pay(site, path, &payment).await;
-        assert_eq!(bought.status, 200, "{path}: {}", bought.text);
-        self.paid.push((path.to_owned(), payment));
-        bought.body
-    }
-
-    fn has(&mut self, what: &'static str, id: &Value) {
-        let id = id.as_str().unwrap_or_else(|| panic!("no {what}: {id}"));
-        assert!(self.things.insert(what, id.to_owned()).is_none(), "{what} twice");
-    }
-
-    /// Until nothing of it changes by itself any more.
-    async fn waits(&self, site: &Site<'_>) {
-        for (what, status) in [("card", "ready"), ("gift_card", "completed")] {
-            until(what, async || {
-                let path = format!("/get-card-data?card_id={}", self.thing(what));
-                (site.get_as(&self.token, &path).await.str("status") == Some(status)).then_some(())
-            })
-            .await;
-        }
-        comes_to(site, &self.token, self.thing("payout"), "complete").await;
-        comes_to(site, &self.token, self.thing("app"), "complete").await;
-    }
-
-    pub(crate) fn thing(&self, what: &str) -> &str {
-        self.things.get(what).unwrap_or_else(|| panic!("nobody has a {what}"))
-    }
-
-    /// An id of the same kind that nothing has.
-    pub(crate) fn nothing_like(&self, what: &str) -> String {
-        let (kind, _) = self.thing(what).split_once('_').unwrap();
-        format!("{kind}_{NOTHING}")
-    }
-
-    /// Everything that they read of themselves.
-    pub(crate) async fn reads(&self, site: &Site<'_>) -> BTreeSet<String> {
-        let mut seen = BTreeSet::from([self.agent.address(), self.token.clone()]);
-        seen.extend(self.things.values().cloned());
-        for ask in ASKS.iter().filter(|ask| ask.method == "GET" && !ask.paid) {
-            let answer = ask.of(site, Some(self), self.thing(ask.of)).await;
-            assert_eq!(answer.status, 200, "{}: {}", ask.route, answer.text);
-            leaves("", &answer.body, &mut seen);
-        }
-        for path in ["/get-account-balance", "/get-kyc-status"] {
-            leaves("", &site.get_as(&self.token, path).await.body, &mut seen);
-        }
-        for event in site.events(&self.token, 0).await {
-            leaves("", &event, &mut seen);
-        }
-        seen
-    }
-}
-
-/// Texts and amounts that say whose an answer is: not times, nor what is too short to be anybody's.
-fn leaves(name: &str, value: &Value, into: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(members) => members.iter().for_each(|(name, value)| leaves(name, value, into)),
-        Value::Array(items) => items.iter().for_each(|value| leaves(name, value, into)),
-        Value::String(text) if text.len() >= 12 && !name.ends_with("_at") => {
-            into.insert(text.clone());
-        }
-        Value::Number(number) if number.to_string().contains('.') => {
-            into.insert(number.to_string());
-        }
-        _ => {}
-    }
-}
-
-/// Whether a text is in an answer, an amount as a number of its own.
-pub(crate) fn tells(answer: &str, secret: &str) -> bool {
-    let part = |c: char| c.is_ascii_digit() || c == '.';
-    if !secret.chars().all(part) {
-        return answer.contains(secret);
-    }
-    answer.match_indices(secret).any(|(at, _)| {
-        let before = answer[..at].chars().next_back();
-        let after = answer[at + secret.len()..].chars().next();
-        !before.is_some_and(part) && !after.is_some_and(part)
-    })
 }

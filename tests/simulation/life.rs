@@ -11,6 +11,7 @@ use purser_storage::fault::Faults;
 use purser_storage::{JournalStore, Store, codec};
 
 use crate::birth::{boot, bury};
+use crate::bridge::NoBridge;
 use crate::chain::SimChain;
 use crate::checks;
 use crate::clients::Clients;
@@ -119,6 +120,8 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             identity_check: Arc::new(SimPeople(world.clone())),
             card_accounts: Arc::new(SimPeople(world.clone())),
             rails: Arc::new(SimRails(world.clone())),
+            card_balances: Arc::new(NoBridge(world.clone())),
+            bridge: Arc::new(NoBridge(world.clone())),
         },
         deposits: Vec::new(),
         settings: world.plan.settings,

@@ -7,6 +7,7 @@
 
 mod answers;
 mod birth;
+mod bridge;
 mod chain;
 mod checks;
 mod clients;

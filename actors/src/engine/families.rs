@@ -17,6 +17,7 @@ use crate::payment::Payment;
 use crate::payout::Payout;
 use crate::recipient::Recipient;
 use crate::session::Session;
+use crate::top_up::TopUp;
 use crate::withdrawal::Withdrawal;
 
 macro_rules! families {
@@ -60,6 +61,7 @@ families! {
     intl_orders: IntlOrder,
     identities: Identity,
     links: Link,
+    top_ups: TopUp,
     withdrawals: Withdrawal,
     payouts: Payout,
     recipients: Recipient,

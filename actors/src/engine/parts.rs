@@ -9,7 +9,9 @@ use crate::account::Deposit;
 use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
 use crate::port::payout::PayoutRails;
-use crate::port::{CardAccounts, CardIssuer, Clock, Entropy, GiftCards, IdentityCheck, Settlement, Shredder};
+use crate::port::{
+    Bridge, CardAccounts, CardBalances, CardIssuer, Clock, Entropy, GiftCards, IdentityCheck, Settlement, Shredder,
+};
 use crate::product::Caps;
 
 /// What the engine is built from.
@@ -46,6 +48,10 @@ pub struct Ports {
     pub card_accounts: Arc<dyn CardAccounts>,
     /// Pays out.
     pub rails: Arc<dyn PayoutRails>,
+    /// Keeps the balances of those accounts.
+    pub card_balances: Arc<dyn CardBalances>,
+    /// Carries USDC from Solana to Base.
+    pub bridge: Arc<dyn Bridge>,
 }
 
 /// The engine's limits and pauses.
@@ -71,6 +77,8 @@ pub struct Settings {
     pub issuer_timeout_ms: u64,
     /// How payouts go.
     pub payouts: PayoutSettings,
+    /// How long the issuer may take to credit what was delivered to it before somebody must look, in milliseconds.
+    pub card_credit_patience_ms: u64,
     /// How often idle entities are looked for, in milliseconds.
     pub sweep_every_ms: u64,
     /// How often timers that are due are looked for, in milliseconds.

@@ -8,13 +8,14 @@ use super::Engine;
 use crate::account::Account;
 use crate::card::Card;
 use crate::gift_card::GiftCard;
-use crate::id::{CardId, PaymentId, SessionId, Wallet};
+use crate::id::{CardId, PaymentId, SessionId, TopUpId, Wallet};
 use crate::intl_order::IntlOrder;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Family, View, table};
 use crate::payment::Payment;
 use crate::port::Timestamp;
 use crate::session::Session;
+use crate::top_up::TopUp;
 
 /// What the engine is doing now, for the operator.
 #[derive(Clone, Copy, Debug)]
@@ -183,6 +184,34 @@ impl Engine {
             }
         }
         Ok(found)
+    }
+
+    /// A top-up.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn top_up(&self, id: &TopUpId) -> Result<Option<TopUp>, LoadError> {
+        Ok(self.0.families.top_ups.read(id).await?.map(|(top_up, _)| top_up))
+    }
+
+    /// A wallet's top-ups, newest first, after the given one, at most `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn top_ups_of(
+        &self,
+        owner: &Wallet,
+        after: Option<TopUpId>,
+        limit: usize,
+    ) -> Result<(Vec<(TopUpId, TopUp)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self
+                .top_up(&id)
+                .await?
+                .map(|t| (Timestamp(u64::MAX - t.created_at.0), id.0)),
+        };
+        self.owned(&self.0.families.top_ups, owner, TopUpId, after, limit).await
     }
 
     /// What a wallet has of one kind, oldest first, at most `limit`, after what was made at that time under that id; and

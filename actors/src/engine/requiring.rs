@@ -30,8 +30,10 @@ impl Engine {
                 continue;
             };
             let row = self.0.store.read(&key).await.map_err(|_| PayError::Unavailable)?;
-            if row.is_none() {
-                return Err(PayError::Missing(requirement));
+            let row = row.ok_or(PayError::Missing(requirement))?;
+            if requirement == Requirement::Linked {
+                let address = <[u8; 20]>::try_from(&*row.value).map_err(|_| PayError::Unavailable)?;
+                found = Found::Linked(address);
             }
         }
         self.found(payer, request, found).await

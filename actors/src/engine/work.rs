@@ -4,6 +4,7 @@
 mod gift_cards;
 mod owner;
 mod payout;
+mod top_up;
 mod withdraw;
 
 use std::future::Future;
@@ -25,13 +26,14 @@ use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
-use crate::port::{BoxFuture, Decline, ErrorKind, Issuance, IssueCard, Lookup, PortError, Submitted};
+use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Issuance, IssueCard, Lookup, PortError, Submitted};
 
 /// Everything that effects need.
 pub(super) struct Desk {
     pub(super) families: Families,
     pub(super) store: Arc<dyn Store>,
     pub(super) ports: Ports,
+    pub(super) clock: Arc<dyn Clock>,
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
@@ -94,6 +96,9 @@ impl Worker for Desk {
                     };
                     tell(&self.families.payments, *payment, command).await
                 }
+                Work::SendTopUp(id) => self.send_top_up(effect, *id).await,
+                Work::CrossBridge(id) => self.cross_bridge(effect, *id).await,
+                Work::AwaitCardCredit(id) => self.await_card_credit(effect, *id).await,
                 Work::CheckIdentity(wallet) => self.check_identity(effect, *wallet).await,
                 Work::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
                 Work::Withdraw(id) => self.withdraw(effect, *id).await,

@@ -92,6 +92,12 @@ pub enum Work {
     LateReturn(PayoutId),
     /// Save whom an app payment went to.
     SaveRecipient(PayoutId),
+    /// Send a top-up on its first leg: the burn, or the transfer on Base.
+    SendTopUp(TopUpId),
+    /// Bring a burned top-up over the bridge: attestation and mint.
+    CrossBridge(TopUpId),
+    /// Ask the card issuer until it has credited a delivered top-up.
+    AwaitCardCredit(TopUpId),
 }
 
 /// Why an account is credited.
@@ -135,7 +141,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 23] = [
+    pub const NAMES: [&str; 26] = [
         "settle",
         "watch",
         "issue_card",
@@ -159,6 +165,9 @@ impl Work {
         "close_returns",
         "late_return",
         "save_recipient",
+        "send_top_up",
+        "cross_bridge",
+        "await_card_credit",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -187,6 +196,9 @@ impl Work {
             Self::CloseReturns(_) => 20,
             Self::LateReturn(_) => 21,
             Self::SaveRecipient(_) => 22,
+            Self::SendTopUp(_) => 23,
+            Self::CrossBridge(_) => 24,
+            Self::AwaitCardCredit(_) => 25,
         }
     }
 
@@ -212,6 +224,7 @@ impl Work {
             | Self::CloseReturns(_)
             | Self::LateReturn(_) => Kind::Payout,
             Self::SaveRecipient(_) => Kind::Recipient,
+            Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
         }
     }
 
@@ -235,6 +248,7 @@ impl Work {
             | Self::CloseReturns(id)
             | Self::LateReturn(id)
             | Self::SaveRecipient(id) => id.to_string(),
+            Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),
         }

@@ -30,6 +30,8 @@ pub enum Kind {
     Identity = 11,
     /// A holder's own account at the card issuer.
     Link = 14,
+    /// A top-up of a card balance.
+    TopUp = 8,
     /// A withdrawal.
     Withdrawal = 10,
     /// A payout to a debit card, a bank account or a payment app.
@@ -52,6 +54,7 @@ impl Kind {
             Self::IntlOrder => "intl_order",
             Self::Identity => "identity",
             Self::Link => "link",
+            Self::TopUp => "top_up",
             Self::Withdrawal => "withdrawal",
             Self::Payout => "payout",
             Self::Recipient => "payment_recipient",

@@ -70,6 +70,13 @@ impl View {
         self.with(name, json)
     }
 
+    /// A list of objects.
+    #[must_use]
+    pub fn list(self, name: &'static str, values: impl IntoIterator<Item = Self>) -> Self {
+        let values: Vec<String> = values.into_iter().map(|value| value.to_json()).collect();
+        self.with(name, format!("[{}]", values.join(",")))
+    }
+
     /// The object as JSON text.
     pub fn to_json(&self) -> String {
         let mut out = String::with_capacity(32 * self.0.len() + 2);

@@ -3,14 +3,16 @@
 use super::{Event, Found, Payment};
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
-use crate::id::{CardId, EffectId, PaymentId, PayoutId};
+use crate::id::{CardId, EffectId, PaymentId, PayoutId, TopUpId};
 use crate::intl_order::{IntlOrder, OVERDUE_AFTER_MS};
 use crate::kernel::effect::Work;
 use crate::kernel::{Context, Decision, Kind, OutOfOrder, table};
-use crate::ledger::Transaction;
+use crate::ledger::{Charge, Transaction};
+use crate::money::Cents;
 use crate::payout::{self, Payout, Target};
 use crate::product::{Product, Purchase};
 use crate::session::{Amr, Session};
+use crate::top_up::TopUp;
 
 impl Payment {
     /// Adds the product and the payer's session to a decision. What was received and what is owed for it are one ledger
@@ -45,10 +47,7 @@ impl Payment {
                 country,
             } => {
                 let card = CardId(context.id());
-                let (fee_rate, quoted) = match &self.claim.found {
-                    Found::Offer { fee_rate, quoted } => (fee_rate.clone(), quoted.clone()),
-                    Found::Nothing | Found::Payout(_) => Default::default(),
-                };
+                let (fee_rate, quoted) = self.claim.found.offer();
                 let order = gift_card::Order {
                     product: product.clone(),
                     amount: *amount,
@@ -81,9 +80,28 @@ impl Payment {
                         .owned(&owner, Kind::Payout, payout.0, context);
                 self.pay_out(*id, payout, decision, context)?
             }
-            other => return Err(OutOfOrder::new("settling", other)),
+            Purchase::CardBalance { amount } => self.top_up(charge, *amount, decision, context)?,
         };
         Ok(decision.post(&sold, context))
+    }
+
+    fn top_up(
+        &self,
+        charge: Charge,
+        amount: Cents,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Result<Decision<Self>, OutOfOrder> {
+        let Found::Linked(address) = self.claim.found else {
+            return Err(OutOfOrder::new("settling", &self.claim.found));
+        };
+        let (owner, rail) = (self.payer(), self.claim.authorization.network());
+        let top_up = TopUpId(context.id());
+        Ok(decision
+            .event(Event::Fulfilled(Product::TopUp(top_up), context.now))
+            .open(TopUp::pay(top_up, owner, charge, (amount, rail, address), context)?)
+            .put(TopUp::listed(&owner, context.now, top_up), Vec::new())
+            .then(Work::SendTopUp(top_up), context))
     }
 
     fn pay_out(

@@ -21,4 +21,5 @@ mod people;
 mod remembered;
 mod shells;
 mod timers;
+mod top_ups;
 mod withdrawals;

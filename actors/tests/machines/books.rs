@@ -208,6 +208,7 @@ impl House {
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),
             Work::Readmit { payment, share } => self.payment(payment, payment::Command::Readmitted { effect, share }),
+            Work::SendTopUp(_) | Work::CrossBridge(_) | Work::AwaitCardCredit(_) => unreachable!("nobody tops up here"),
             Work::Withdraw(id) => self.send(id, effect),
             Work::EndHold {
                 withdrawal,

@@ -14,13 +14,14 @@ use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment};
 use purser_actors::product::Product;
 use purser_actors::session::{self, Amr, Revoked, Session};
+use purser_actors::top_up::TopUp;
 use purser_actors::withdrawal::{self, Withdrawal};
 
 use crate::intl_orders::{self, orders};
 use crate::people::{identities, identity_commands, identity_events, link_commands, link_events, links};
 use crate::sample::{
-    CARD, NOW, PAYMENT, SHARE, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details, fold, outgoing,
-    payments, prepared, status, transaction, withdrawals,
+    CARD, NOW, PAYMENT, SHARE, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details, fold,
+    outgoing, payments, prepared, status, transaction, withdrawals,
 };
 
 type Moves = BTreeSet<(&'static str, &'static str)>;
@@ -165,6 +166,11 @@ fn every_move_that_apply_accepts_is_listed_and_every_listed_move_is_accepted() {
         accepted::<Withdrawal>(&WITHDRAWAL, withdrawals(), &withdrawal_events()),
         listed::<Withdrawal>()
     );
+    let states = crate::top_ups::top_ups().into_iter().chain(crate::top_ups::forwarded());
+    assert_eq!(
+        accepted::<TopUp>(&TOP_UP, states.collect(), &crate::top_ups::events()),
+        listed::<TopUp>()
+    );
     assert_eq!(
         accepted::<Session>(&SessionId(1), sessions(), &session_events()),
         listed::<Session>()
@@ -203,47 +209,41 @@ fn every_listed_move_is_reached_by_a_command() {
     }
     assert_eq!(moves, listed::<Payment>());
 
-    let mut moves = Moves::from([("-", "pending")]);
-    for state in cards() {
-        for (_, command) in crate::cards::commands() {
-            if let Ok(decision) = Card::decide(Some(&state), &CARD, command, &at(NOW)) {
-                moves.insert((
-                    state.status(),
-                    fold(Some(state.clone()), &CARD, decision.events()).status(),
-                ));
-            }
-        }
-    }
-    moves.retain(|(from, to)| from != to);
-    assert_eq!(moves, listed::<Card>());
-
-    let mut moves = Moves::from([("-", "queued")]);
-    for state in orders() {
-        for (_, command) in intl_orders::commands() {
-            if let Ok(decision) = IntlOrder::decide(Some(&state), &CARD, command, &at(NOW))
-                && !decision.events().is_empty()
-            {
-                let after = fold(Some(state.clone()), &CARD, decision.events());
-                moves.insert((state.status(), after.status()));
-            }
-        }
-    }
-    moves.retain(|(from, to)| from != to);
-    assert_eq!(moves, listed::<IntlOrder>());
+    let card = ordered("pending", &CARD, cards(), crate::cards::commands);
+    assert_eq!(card, listed::<Card>());
+    let order = ordered("queued", &CARD, orders(), intl_orders::commands);
+    assert_eq!(order, listed::<IntlOrder>());
     let identity = commanded(&WALLET, identities(), identity_commands());
     assert_eq!(identity, listed::<Identity>());
     assert_eq!(commanded(&WALLET, links(), link_commands()), listed::<Link>());
+    let withdrawal = ordered("pending", &WITHDRAWAL, withdrawals(), crate::withdrawals::commands);
+    assert_eq!(withdrawal, listed::<Withdrawal>());
+    let top_ups = [crate::top_ups::top_ups(), crate::top_ups::forwarded()].concat();
+    let top_up = ordered("paid", &TOP_UP, top_ups, crate::top_ups::commands);
+    assert_eq!(top_up, listed::<TopUp>());
+}
 
-    let mut moves = Moves::from([("-", "pending")]);
-    for state in withdrawals() {
-        for (_, command) in crate::withdrawals::commands() {
-            if let Ok(decision) = Withdrawal::decide(Some(&state), &WITHDRAWAL, command, &at(NOW)) {
-                let after: Withdrawal = fold(Some(state.clone()), &WITHDRAWAL, decision.events());
+/// The moves of what another entity opens in its first state, and commands move on.
+fn ordered<E: Entity + Clone, N>(
+    first: &'static str,
+    id: &E::Id,
+    states: Vec<E>,
+    commands: impl Fn() -> Vec<(N, E::Command)>,
+) -> Moves {
+    let mut moves = Moves::from([("-", first)]);
+    for state in states {
+        for (_, command) in commands() {
+            let Ok(decision) = E::decide(Some(&state), id, command, &at(NOW)) else {
+                continue;
+            };
+            if !decision.events().is_empty() {
+                let after: E = fold(Some(state.clone()), id, decision.events());
                 moves.insert((state.status(), after.status()));
             }
         }
     }
-    assert_eq!(moves, listed::<Withdrawal>());
+    moves.retain(|(from, to)| from != to);
+    moves
 }
 
 /// The moves that commands bring about.
@@ -285,4 +285,5 @@ fn views_of_every_state_are_json_with_the_states_name() {
     shown(&WALLET, identities());
     shown(&WALLET, links());
     shown(&WITHDRAWAL, withdrawals());
+    shown(&TOP_UP, crate::top_ups::top_ups());
 }

@@ -15,4 +15,5 @@ mod people;
 mod recipients;
 mod sample;
 mod sessions;
+mod top_ups;
 mod withdrawals;

@@ -3,7 +3,7 @@
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
-use purser_actors::id::{CardId, EffectId, EventId, Network, PaymentId, SessionId, Wallet};
+use purser_actors::id::{CardId, EffectId, EventId, Network, PaymentId, SessionId, TopUpId, Wallet};
 use purser_actors::kernel::record::rfc3339;
 use purser_actors::kernel::{Context, View};
 use purser_actors::port::Timestamp;
@@ -40,6 +40,7 @@ fn ids_come_back_from_their_text_and_no_other_text_is_an_id() {
     round_trip("ses_", SessionId);
     round_trip("evt_", EventId);
     round_trip("eff_", EffectId);
+    round_trip("top_", TopUpId);
 }
 
 #[test]

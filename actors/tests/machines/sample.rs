@@ -2,7 +2,7 @@
 
 use purser_actors::account::{Account, Admission};
 use purser_actors::card::{Card, Details};
-use purser_actors::id::{CardId, EffectId, PaymentId, SessionId, Wallet, WithdrawalId};
+use purser_actors::id::{CardId, EffectId, PaymentId, SessionId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::effect::Share;
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
@@ -16,6 +16,7 @@ pub(crate) const WALLET: Wallet = Wallet::Evm([1; 20]);
 pub(crate) const PAYMENT: PaymentId = PaymentId(11);
 pub(crate) const CARD: CardId = CardId(12);
 pub(crate) const WITHDRAWAL: WithdrawalId = WithdrawalId(15);
+pub(crate) const TOP_UP: TopUpId = TopUpId(16);
 pub(crate) const EFFECT: EffectId = EffectId(13);
 pub(crate) const DAY: u32 = 20_000;
 pub(crate) const DAY_MS: u64 = 86_400_000;

@@ -19,6 +19,7 @@ use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
 use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
 use purser_storage::codec;
 
+use super::bridge::Bridge;
 use super::catalog::Catalog;
 use super::people::People;
 use super::ports::{Chain, Issuer, Shreds};
@@ -50,6 +51,7 @@ pub(crate) const fn fast() -> Settings {
         watch_every_ms: 2,
         issuer_timeout_ms: 120_000,
         payouts: payouts(),
+        card_credit_patience_ms: 120_000,
         sweep_every_ms: 3_600_000,
         timers_every_ms: 20,
     }
@@ -63,6 +65,7 @@ type Surroundings = (
     Arc<Rails>,
     Arc<Shreds>,
     Arc<People>,
+    Arc<Bridge>,
     Arc<TestClock>,
 );
 
@@ -90,6 +93,7 @@ pub(crate) struct World {
     pub(crate) rails: Arc<Rails>,
     pub(crate) shreds: Arc<Shreds>,
     pub(crate) people: Arc<People>,
+    pub(crate) bridge: Arc<Bridge>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -108,6 +112,7 @@ impl World {
             Arc::new(Rails::default()),
             Arc::new(Shreds::default()),
             Arc::default(),
+            Arc::new(Bridge::default()),
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, settings).await
@@ -115,7 +120,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, rails, shreds, people, clock): Surroundings,
+        (chain, issuer, catalog, rails, shreds, people, bridge, clock): Surroundings,
         settings: Settings,
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -133,6 +138,8 @@ impl World {
                 identity_check: people.clone(),
                 card_accounts: people.clone(),
                 rails: rails.clone(),
+                bridge: bridge.clone(),
+                card_balances: bridge.clone(),
             },
             deposits: Vec::new(),
             settings,
@@ -146,6 +153,7 @@ impl World {
             rails,
             shreds,
             people,
+            bridge,
             clock,
             settings,
         }
@@ -162,6 +170,7 @@ impl World {
             self.rails,
             self.shreds,
             self.people,
+            self.bridge,
             self.clock,
         );
         Self::on(survivor, outside, self.settings).await

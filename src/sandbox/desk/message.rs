@@ -219,7 +219,7 @@ pub struct DeskState {
 /// An amount that forces an outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct MagicSeen {
-    /// `card`: the card's amount in dollars. `payment`: the amount paid in USDC.
+    /// `card`: the card's amount in dollars. `payment`: the amount paid in USDC. `top_up`: the amount loaded.
     pub applies_to: &'static str,
     /// Decimal text.
     pub amount: String,

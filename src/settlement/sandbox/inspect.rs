@@ -2,10 +2,12 @@
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Decline, Timestamp};
+use purser_actors::port::{Decline, SolanaTransfer, Timestamp};
 use serde::Serialize;
 
 use super::fault::FaultRule;
+use super::svm;
+use super::wire::Transaction;
 use super::{LogError, SandboxSettlement};
 use crate::sandbox::keys::treasury;
 
@@ -127,6 +129,19 @@ impl SandboxSettlement {
             Ok(()) => self.balance(&wallet).await.map(Ok),
             Err(decline) => Ok(Err(decline)),
         }
+    }
+
+    /// The payment that a signed Solana transaction makes; `None` for what is none.
+    pub fn read_signed(wire: &[u8]) -> Option<SolanaTransfer> {
+        let transaction = Transaction::parse(wire).ok()?;
+        let transfer = svm::read_transfer(&transaction).ok()?;
+        Some(SolanaTransfer {
+            message_hash: svm::message_hash(&transaction),
+            payer: transfer.authority,
+            value: transfer.amount,
+            blockhash: transaction.blockhash,
+            transaction: wire.to_vec(),
+        })
     }
 
     /// Adds a fault to a chain.

@@ -1,0 +1,263 @@
+//! A top-up's way to the card issuer, leg by leg. Before anything is sent it is durable; what may have been sent is read
+//! from the chain before anything else is done.
+
+use super::{Desk, Done, tell, unreadable, within};
+use crate::id::{Network, TopUpId, Wallet};
+use crate::kernel::{Effect, Failure, table};
+use crate::port::{
+    Attestation, Attested, Crossing, Deposited, ErrorKind, Lookup, Minting, PortError, SignedBurn, Submitted, Transfer,
+};
+use crate::top_up::{Burned, Command, First, LegName, REFUSED, Status, TopUp, UNAVAILABLE, UNLINKED, UNMINTABLE};
+use crate::withdrawal::Outgoing;
+
+/// Tries to sign a first leg before the charge is given back: nothing has left yet.
+const SIGN_TRIES: u32 = 8;
+/// Readings of the chain that a refused mint waits: each one signed anew is written down.
+const MINT_AGAIN_AFTER: u64 = 10;
+
+impl Desk {
+    async fn top_up(&self, id: TopUpId) -> Result<TopUp, Failure> {
+        let read = self.families.top_ups.read(&id).await.map_err(unreadable)?;
+        read.map(|(top_up, _)| top_up)
+            .ok_or_else(|| Failure::temporary("the top-up is not there"))
+    }
+
+    async fn tell_top_up(&self, id: TopUpId, command: Command) -> Done {
+        tell(&self.families.top_ups, id, command).await
+    }
+
+    async fn fail_top_up(&self, effect: &Effect, id: TopUpId, reason: &str) -> Done {
+        let request = effect.origin;
+        tracing::warn!(top_up = %id, %request, reason, "a top-up cannot be delivered and is credited");
+        let (effect, reason) = (effect.id, reason.into());
+        self.tell_top_up(id, Command::Fail { effect, reason }).await
+    }
+
+    /// The burn, or the transfer on Base: sign, make durable, send, and send the same again until the chain shows it or
+    /// proves that it never will.
+    pub(super) async fn send_top_up(&self, effect: &Effect, id: TopUpId) -> Done {
+        let top_up = self.top_up(id).await?;
+        let Status::Paid(first) = &top_up.status else {
+            return Ok(());
+        };
+        let first = match first {
+            Some(first) => (**first).clone(),
+            None => {
+                if !self.is_linked(&top_up).await? {
+                    return self.fail_top_up(effect, id, UNLINKED).await;
+                }
+                match self.sign_first(id, &top_up).await {
+                    Ok(first) => {
+                        self.tell_top_up(id, Command::Signed(first.clone())).await?;
+                        first
+                    }
+                    Err(error) if error.kind == ErrorKind::Permanent || effect.attempts + 1 >= SIGN_TRIES => {
+                        tracing::warn!(top_up = %id, %error, "the first leg of a top-up could not be signed");
+                        return self.fail_top_up(effect, id, UNAVAILABLE).await;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
+        let refused = match self.in_time(self.submit_first(&first), "submit").await {
+            Ok(Submitted::Settled { transaction }) => return self.first_landed(effect, id, transaction).await,
+            Ok(Submitted::Declined(_)) => false,
+            Err(error) => error.kind == ErrorKind::Permanent,
+        };
+        self.look_for_first(effect, id, (&first, refused)).await
+    }
+
+    /// Neither a refusal nor silence proves anything: the chain is read. What it says can never land is signed anew,
+    /// unless it was `refused` for good.
+    async fn look_for_first(&self, effect: &Effect, id: TopUpId, (first, refused): (&First, bool)) -> Done {
+        let every_ms = self.settings.watch_every_ms;
+        let lookup = match first {
+            First::Burn(burn) => self.in_time(self.ports.bridge.find_burn(burn), "find burn").await,
+            First::Transfer(out) => {
+                self.in_time(self.ports.settlement.lookup(&out.authorization), "lookup")
+                    .await
+            }
+        };
+        match lookup {
+            Ok(Lookup::Landed { transaction }) => self.first_landed(effect, id, transaction).await,
+            Ok(Lookup::Impossible) if refused => self.fail_top_up(effect, id, REFUSED).await,
+            Ok(Lookup::Impossible) => {
+                self.tell_top_up(id, Command::Lapse { effect: effect.id }).await?;
+                match self.top_up(id).await?.status {
+                    Status::Paid(_) => Err(Failure::not_yet(every_ms)),
+                    _ => Ok(()),
+                }
+            }
+            Ok(Lookup::Pending) => Err(Failure::not_yet(every_ms)),
+            Err(error) => Err(Failure::from(error).every_ms(every_ms)),
+        }
+    }
+
+    async fn first_landed(&self, effect: &Effect, id: TopUpId, transaction: String) -> Done {
+        let effect = effect.id;
+        self.tell_top_up(id, Command::Landed { effect, transaction }).await
+    }
+
+    /// Whether the account that the top-up was bought for is still the linked one.
+    async fn is_linked(&self, top_up: &TopUp) -> Result<bool, Failure> {
+        let row = self.store.read(&table::linked(&top_up.owner)).await;
+        let row = row.map_err(|e| Failure::temporary(e.to_string()))?;
+        Ok(row.is_some_and(|row| *row.value == top_up.address))
+    }
+
+    async fn sign_first(&self, id: TopUpId, top_up: &TopUp) -> Result<First, PortError> {
+        match top_up.rail {
+            Network::Solana => {
+                let crossing = Crossing {
+                    key: id.0,
+                    to: top_up.address,
+                    arrives: top_up.arrives(),
+                };
+                let signed = self
+                    .in_time(self.ports.bridge.sign_burn(&crossing), "sign burn")
+                    .await?;
+                Ok(First::Burn(signed))
+            }
+            Network::Base => {
+                let transfer = Transfer {
+                    key: id.0,
+                    to: Wallet::Evm(top_up.address),
+                    amount: top_up.arrives(),
+                };
+                let authorization = self.in_time(self.ports.settlement.sign(&transfer), "sign").await?;
+                let prepared = self
+                    .in_time(self.ports.settlement.prepare(&authorization), "prepare")
+                    .await?;
+                Ok(First::Transfer(Outgoing {
+                    authorization,
+                    prepared,
+                }))
+            }
+        }
+    }
+
+    async fn submit_first(&self, first: &First) -> Result<Submitted, PortError> {
+        match first {
+            First::Burn(burn) => self.ports.bridge.burn(burn).await,
+            First::Transfer(out) => self.ports.settlement.submit(&out.authorization, &out.prepared).await,
+        }
+    }
+
+    /// Attestation, then mint. It only goes forward: whatever a port answers, it is asked again at a steady pace.
+    pub(super) async fn cross_bridge(&self, effect: &Effect, id: TopUpId) -> Done {
+        let top_up = self.top_up(id).await?;
+        let Status::Bridging(burned) = top_up.status else {
+            return Ok(());
+        };
+        let Burned { burn, attested, mint } = *burned;
+        let steady = |error: PortError| Failure::from(error).every_ms(self.settings.watch_every_ms);
+        let attested = match attested {
+            Some(attested) => attested,
+            None => {
+                let attested = self.attested(&burn).await?;
+                if attested.arrives != top_up.charge.owed() {
+                    return Err(Failure {
+                        kind: ErrorKind::Permanent,
+                        ..Failure::temporary("the attested amount is not the top-up's")
+                    });
+                }
+                self.tell_top_up(id, Command::Attested(attested.clone())).await?;
+                attested
+            }
+        };
+        let mint = match mint {
+            Some(mint) => mint,
+            None => self
+                .sign_mint(id, &attested)
+                .await
+                .map_err(|e| e.every_ms(self.settings.watch_every_ms))?,
+        };
+        let minting = self.in_time(self.ports.bridge.mint(&mint), "mint").await;
+        if let Ok(Minting::Minted { transaction }) = minting {
+            let effect = effect.id;
+            return self.tell_top_up(id, Command::Minted { effect, transaction }).await;
+        }
+        // A used nonce, a refusal and silence are all the same question: what does Base show?
+        let found = self.in_time(self.ports.bridge.find_mint(&attested), "find mint").await;
+        match (found.map_err(steady)?, minting) {
+            (Lookup::Landed { transaction }, _) => {
+                let effect = effect.id;
+                self.tell_top_up(id, Command::Minted { effect, transaction }).await
+            }
+            (Lookup::Impossible, _) => self.fail_top_up(effect, id, UNMINTABLE).await,
+            // As it was signed it was refused: another may be taken.
+            (Lookup::Pending, Ok(Minting::Declined(decline))) => {
+                tracing::warn!(top_up = %id, reason = decline.reason, "a mint was refused and is signed anew");
+                self.sign_mint(id, &attested)
+                    .await
+                    .map_err(|e| e.every_ms(self.settings.watch_every_ms))?;
+                let pause_ms = self.settings.watch_every_ms.saturating_mul(MINT_AGAIN_AFTER);
+                Err(Failure::temporary(decline.reason).every_ms(pause_ms))
+            }
+            (Lookup::Pending, _) => Err(Failure::not_yet(self.settings.watch_every_ms)),
+        }
+    }
+
+    /// The attesters' word, for as long as it takes them.
+    async fn attested(&self, burn: &SignedBurn) -> Result<Attested, Failure> {
+        let every_ms = self.settings.watch_every_ms;
+        let steady = |error: PortError| Failure::from(error).every_ms(every_ms);
+        let told = self.in_time(self.ports.bridge.attestation(burn), "attestation").await;
+        match told.map_err(steady)? {
+            Attestation::Complete(attested) => Ok(attested),
+            Attestation::Pending { retry_after_ms } => Err(Failure::not_yet(retry_after_ms)),
+            Attestation::Lapsed { nonce } => {
+                let asked = self
+                    .in_time(self.ports.bridge.attest_again(&nonce), "attest again")
+                    .await;
+                asked.map_err(steady)?;
+                Err(Failure::not_yet(every_ms))
+            }
+        }
+    }
+
+    async fn sign_mint(&self, id: TopUpId, attested: &Attested) -> Result<crate::port::SignedMint, Failure> {
+        let signed = self.in_time(self.ports.bridge.sign_mint(attested), "sign mint").await?;
+        self.tell_top_up(id, Command::MintSigned(signed.clone())).await?;
+        Ok(signed)
+    }
+
+    /// Asks the issuer until it counts what was delivered. What it does not count in time waits for a person, by that
+    /// name: nothing is given back, since the issuer holds the money.
+    pub(super) async fn await_card_credit(&self, effect: &Effect, id: TopUpId) -> Done {
+        let top_up = self.top_up(id).await?;
+        if top_up.status != Status::Delivered {
+            return Ok(());
+        }
+        let delivered = top_up
+            .transaction(LegName::Transfer)
+            .or(top_up.transaction(LegName::Mint));
+        let deposit = Deposited {
+            address: top_up.address,
+            transaction: delivered.unwrap_or_default().to_owned(),
+            amount: top_up.arrives(),
+        };
+        let patience = std::time::Duration::from_millis(self.settings.issuer_timeout_ms);
+        let told = within(patience, self.ports.card_balances.is_credited(&deposit), "credited").await;
+        match told {
+            Ok(true) => {
+                self.tell_top_up(id, Command::IssuerCredited { effect: effect.id })
+                    .await
+            }
+            told => {
+                let waited_ms = self.clock.now().0.saturating_sub(effect.created_at.0);
+                if waited_ms >= self.settings.card_credit_patience_ms {
+                    return Err(Failure {
+                        kind: ErrorKind::Permanent,
+                        ..Failure::temporary("issuer_has_not_credited: the deposit is on Base and not in the balance")
+                    });
+                }
+                let every_ms = self.settings.watch_every_ms;
+                match told {
+                    Err(error) => Err(Failure::from(error).every_ms(every_ms)),
+                    Ok(_) => Err(Failure::not_yet(every_ms)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The bridge that carries USDC from Solana to Base: burned there, attested, minted here. Each step is a call of its own
+//! that can be repeated, so that the engine can write down what it is about to do before it is done.
+
+use super::{BoxFuture, Decline, Lookup, PortError, Submitted};
+use crate::money::Usdc;
+
+/// A crossing to be begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// What it is for: at the bridge, the name of the crossing.
+    pub key: u128,
+    /// Who receives it on Base.
+    pub to: [u8; 20],
+    /// What must arrive. More is burned where the bridge takes a fee.
+    pub arrives: Usdc,
+}
+
+/// A burn, signed: what is sent on every try.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct SignedBurn {
+    /// The whole transaction, at most 1,232 bytes.
+    pub bytes: Vec<u8>,
+    /// Its id, known before it is sent: what finds it again on the chain.
+    pub transaction: String,
+    /// The key of the account that will hold the bridge's message.
+    pub event_key: [u8; 32],
+    /// What leaves our treasury: what must arrive, and the bridge's fee.
+    pub burned: Usdc,
+}
+
+/// What the bridge's attesters say of a burn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Attestation {
+    /// Not yet; ask again after this time. Not having seen the burn is no more than this.
+    Pending {
+        /// In milliseconds.
+        retry_after_ms: u64,
+    },
+    /// Their word has lapsed before it was used; [`Bridge::attest_again`] asks for a new one.
+    Lapsed {
+        /// Names the message.
+        nonce: [u8; 32],
+    },
+    /// Signed.
+    Complete(Attested),
+}
+
+/// A message that may be minted on.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Attested {
+    /// Used once on Base, by whoever mints.
+    pub nonce: [u8; 32],
+    /// The attesters' own bytes.
+    pub message: Vec<u8>,
+    /// Their signatures.
+    pub attestation: Vec<u8>,
+    /// What the mint will bring.
+    pub arrives: Usdc,
+}
+
+/// A mint, signed.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct SignedMint {
+    /// The whole transaction.
+    pub bytes: Vec<u8>,
+    /// Its id, if it is known before it is sent, else empty.
+    pub transaction: String,
+}
+
+/// Base's answer to a mint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Minting {
+    /// Minted by this transaction.
+    Minted {
+        /// Its id.
+        transaction: String,
+    },
+    /// The nonce was used before: by an earlier try, or by somebody else who minted to the same recipient.
+    NonceUsed,
+    /// Refused for now, for want of gas for example.
+    Declined(Decline),
+}
+
+/// Carries USDC from Solana to Base.
+pub trait Bridge: Send + Sync {
+    /// Signs a burn out of our treasury. Sends nothing. `Permanent` means that the bridge will not carry it.
+    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> BoxFuture<'a, Result<SignedBurn, PortError>>;
+
+    /// Sends a burn and waits for its outcome. The same burn sent again burns nothing more.
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Submitted, PortError>>;
+
+    /// Reads the chain for a burn. [`Lookup::Impossible`] is proof that it never burned and never will.
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Lookup, PortError>>;
+
+    /// Asks for the attestation of a burn by its transaction.
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Attestation, PortError>>;
+
+    /// Has a lapsed message attested again.
+    fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>>;
+
+    /// Signs a mint. Sends nothing. Signing again is harmless: the nonce mints once.
+    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<SignedMint, PortError>>;
+
+    /// Sends a mint and waits for its outcome.
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<Minting, PortError>>;
+
+    /// Reads Base for the nonce, whoever minted. [`Lookup::Impossible`] is proof that it never will be.
+    fn find_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<Lookup, PortError>>;
+}

@@ -1,0 +1,247 @@
+//! A top-up: USDC paid to us, brought to the holder's deposit address at the card issuer.
+//!
+//! ```text
+//! paid --burn (paid on Solana)--> bridging --mint--> delivered --issuer--> CREDITED
+//!   | `---transfer (paid on Base)--------------------^
+//!   |                                `--proof that it can never be minted--> FAILED, the whole charge credited
+//!   `--proof that nothing left, or that it never can-----------------------> FAILED, the whole charge credited
+//! ```
+//!
+//! Each step is durable before it is sent, with the bytes that are sent and the name by which the chain shows them: a
+//! burn or transfer that may have landed is looked up, never made again; one that provably cannot land is signed anew, a
+//! few times. Once the burn is confirmed the only way is forward. Once it is delivered nothing is given back: what the
+//! issuer does not credit is stuck with that name.
+
+mod machine;
+
+use purser_storage::RowKey;
+use purser_storage::codec::Stored;
+
+use crate::id::{EffectId, Network, TopUpId, Wallet};
+use crate::kernel::{Kind, table};
+use crate::ledger::Charge;
+use crate::money::{Cents, Usdc};
+use crate::port::{Attested, SignedBurn, SignedMint, Timestamp};
+use crate::withdrawal::Outgoing;
+
+/// How often a first leg is signed before it is given up.
+pub const ROUNDS: u8 = 3;
+
+/// The account at the issuer was unlinked before anything was sent.
+pub const UNLINKED: &str = "issuer_unlinked";
+/// The first leg lapsed on the way to the chain, as often as it was signed.
+pub const LAPSED: &str = "delivery_lapsed";
+/// The first leg could not be signed, as often as it was tried.
+pub const UNAVAILABLE: &str = "delivery_unavailable";
+/// The first leg was refused for good.
+pub const REFUSED: &str = "delivery_refused";
+/// The burn can never be minted.
+pub const UNMINTABLE: &str = "mint_impossible";
+
+/// A top-up's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct TopUp {
+    /// Who paid for it, and whose card balance it loads.
+    pub owner: Wallet,
+    /// What it cost; credited if it fails.
+    pub charge: Charge,
+    /// What arrives, to the atomic unit.
+    pub amount: Cents,
+    /// Where it was paid: over the bridge from Solana, forwarded on Base.
+    pub rail: Network,
+    /// The holder's deposit address on Base, as it was when the purchase was admitted.
+    pub address: [u8; 20],
+    /// What is on a chain, oldest first; at most two.
+    pub legs: Vec<Leg>,
+    /// What left our treasury for it, once something did.
+    pub spent: Usdc,
+    /// How often its first leg lapsed.
+    pub lapsed: u8,
+    /// When it was bought.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// One transfer on a chain.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Leg {
+    /// `burn`, `mint` or `transfer`.
+    pub leg: LegName,
+    /// The transaction.
+    pub transaction: String,
+    /// When it was seen.
+    pub at: Timestamp,
+}
+
+/// Which leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum LegName {
+    /// Out of our treasury on Solana.
+    Burn,
+    /// To the deposit address, by the bridge.
+    Mint,
+    /// To the deposit address, out of our treasury on Base.
+    Transfer,
+}
+
+impl LegName {
+    /// In answers and events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Burn => "burn",
+            Self::Mint => "mint",
+            Self::Transfer => "transfer",
+        }
+    }
+}
+
+/// Where a top-up stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Nothing has arrived anywhere; with what was signed for the first leg, once something was.
+    Paid(Option<Box<First>>),
+    /// Burned, not minted yet.
+    Bridging(Box<Burned>),
+    /// At the deposit address.
+    Delivered,
+    /// In the card balance.
+    Credited,
+    /// Not delivered; the charge is credited.
+    Failed {
+        /// A code.
+        reason: String,
+    },
+}
+
+/// A first leg that is signed and may be on its way.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum First {
+    /// Into the bridge.
+    Burn(SignedBurn),
+    /// Straight to the deposit address.
+    Transfer(Outgoing),
+}
+
+/// What is known of a burned top-up.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Burned {
+    /// The burn.
+    pub burn: SignedBurn,
+    /// The attesters' word.
+    pub attested: Option<Attested>,
+    /// The mint that was last sent, or is about to be.
+    pub mint: Option<SignedMint>,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The first leg is about to be sent.
+    Signed(First),
+    /// The first leg, as signed, is not on chain and never will be.
+    Lapse {
+        /// The effect that proved it.
+        effect: EffectId,
+    },
+    /// The first leg is on chain.
+    Landed {
+        /// The effect that saw it.
+        effect: EffectId,
+        /// The transaction.
+        transaction: String,
+    },
+    /// The burn is attested.
+    Attested(Attested),
+    /// A mint is about to be sent.
+    MintSigned(SignedMint),
+    /// The mint is on chain, whoever sent it.
+    Minted {
+        /// The effect that saw it.
+        effect: EffectId,
+        /// The transaction.
+        transaction: String,
+    },
+    /// The issuer counts it.
+    IssuerCredited {
+        /// The effect that was told.
+        effect: EffectId,
+    },
+    /// Nothing left and nothing will; or, once it is attested, nothing can ever be minted. A proof, never a guess.
+    Fail {
+        /// The effect that proved it.
+        effect: EffectId,
+        /// A code.
+        reason: String,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Bought.
+    Paid {
+        /// By whom.
+        owner: Wallet,
+        /// For what.
+        charge: Charge,
+        /// To arrive.
+        amount: Cents,
+        /// Where it was paid.
+        rail: Network,
+        /// Where it goes.
+        address: [u8; 20],
+        /// When.
+        at: Timestamp,
+    },
+    /// The first leg is signed.
+    Signed(Box<First>, Timestamp),
+    /// It never landed and is to be signed anew.
+    Lapsed(Timestamp),
+    /// Burned.
+    Burned(String, Timestamp),
+    /// Forwarded.
+    Forwarded(String, Timestamp),
+    /// Attested.
+    Attested(Box<Attested>, Timestamp),
+    /// A mint is signed.
+    MintSigned(Box<SignedMint>, Timestamp),
+    /// Minted.
+    Minted(String, Timestamp),
+    /// In the card balance.
+    Credited(Timestamp),
+    /// Not delivered.
+    Failed(String, Timestamp),
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+impl Stored for TopUp {
+    const SCHEMA: u16 = 80;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 81;
+}
+
+impl TopUp {
+    /// What arrives, in USDC.
+    pub const fn arrives(&self) -> Usdc {
+        self.charge.owed()
+    }
+
+    /// Where a top-up is listed among what its owner has: the newest comes first.
+    pub fn listed(owner: &Wallet, bought: Timestamp, id: TopUpId) -> RowKey {
+        table::owned_one(owner, Kind::TopUp, Timestamp(u64::MAX - bought.0), id.0)
+    }
+
+    /// The transaction of a leg, once it is on chain.
+    pub fn transaction(&self, leg: LegName) -> Option<&str> {
+        let found = self.legs.iter().find(|known| known.leg == leg);
+        found.map(|known| known.transaction.as_str())
+    }
+}

@@ -1,0 +1,328 @@
+//! Top-ups of the card balance, leg by leg: whatever the bridge answers and whenever the power goes, one burn, one mint
+//! and one card balance; or one credit.
+
+use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::id::{Network, TopUpId, Wallet};
+use purser_actors::kernel::table;
+use purser_actors::ledger::{Place, Provider};
+use purser_actors::money::Cents;
+use purser_actors::payment::Outcome;
+use purser_actors::product::{Product, Purchase, Requirement};
+use purser_actors::top_up::{LegName, Status, TopUp};
+use purser_storage::{Batch, Store, Write};
+
+use crate::support::bridge::{At, FEE, Met};
+use crate::support::eventually;
+use crate::support::ports::Fate;
+use crate::support::world::{World, card_for, evm, fast};
+
+const ADDRESS: [u8; 20] = [0xdd; 20];
+const FIVE: i128 = 5_000_000;
+
+fn solana(n: u8) -> Wallet {
+    Wallet::Solana([n; 32])
+}
+
+/// 5 dollars onto the payer's card balance.
+fn top_up_for(payer: Wallet, nonce: u8) -> PayRequest {
+    PayRequest {
+        purchase: Purchase::CardBalance {
+            amount: Cents::new(500),
+        },
+        ..card_for(payer, nonce)
+    }
+}
+
+fn link(world: &World, wallet: Wallet) {
+    world.store.scribble(table::linked(&wallet), &ADDRESS);
+}
+
+fn unlink(world: &World, wallet: Wallet) {
+    let key = table::linked(&wallet);
+    let batch = Batch {
+        writes: vec![Write::Delete { key }],
+        ..Batch::default()
+    };
+    world.store.commit(batch, Box::new(|_| {}));
+}
+
+async fn bought(world: &World, request: &PayRequest) -> TopUpId {
+    match world.pay_until_told(request).await.outcome {
+        Outcome::Fulfilled {
+            product: Product::TopUp(id),
+            ..
+        } => id,
+        other => panic!("nothing was bought: {other:?}"),
+    }
+}
+
+async fn read(world: &World, id: TopUpId) -> TopUp {
+    world.engine.top_up(&id).await.unwrap().unwrap()
+}
+
+/// Everything about a top-up that arrived: its legs, its story, the books, and what is true outside.
+async fn assert_arrived(world: &World, id: TopUpId) {
+    world.quiet().await;
+    let top_up = read(world, id).await;
+    assert_eq!(top_up.status, Status::Credited);
+    let (rail, price) = (top_up.rail, Place::Treasury(top_up.rail));
+    let legs: Vec<_> = top_up.legs.iter().map(|leg| leg.leg).collect();
+    let (wanted, left, cost) = match rail {
+        Network::Solana => (
+            vec![LegName::Burn, LegName::Mint],
+            FIVE + i128::from(FEE),
+            i128::from(FEE),
+        ),
+        Network::Base => (vec![LegName::Transfer], FIVE, 0),
+    };
+    assert_eq!(legs, wanted);
+    let mut books = vec![(price, FIVE - left), (Place::Costs, cost)];
+    books.retain(|(_, atomic)| *atomic != 0);
+    assert_eq!(world.books().into_iter().collect::<Vec<_>>(), books);
+    let told = ["paid", "bridging", "delivered", "credited", "failed"]
+        .map(|state| world.announced(&format!("top_up.{state}")));
+    assert_eq!(told, [1, usize::from(rail == Network::Solana), 1, 1, 0]);
+    let counted = world.bridge.credits();
+    assert_eq!(
+        (counted.len(), counted[0].address, counted[0].amount.atomic()),
+        (1, ADDRESS, 5_000_000)
+    );
+    assert_eq!(
+        world.bridge.burns(),
+        if rail == Network::Solana {
+            vec![5_000_000 + FEE]
+        } else {
+            vec![]
+        }
+    );
+    assert_eq!(
+        world.bridge.mints(),
+        if rail == Network::Solana {
+            vec![5_000_000]
+        } else {
+            vec![]
+        }
+    );
+}
+
+/// The whole charge is on the balance, once, under this code.
+async fn assert_credited(world: &World, id: TopUpId, owner: Wallet, code: &str) {
+    world.quiet().await;
+    assert_eq!(read(world, id).await.status, Status::Failed { reason: code.into() });
+    let account = world.engine.account(&owner).await.unwrap().unwrap();
+    assert_eq!(account.balance.atomic(), 5_000_000);
+    assert_eq!(
+        (world.announced("top_up.failed"), world.announced("balance.credited")),
+        (1, 1)
+    );
+    assert!(world.bridge.mints().is_empty() && world.bridge.credits().is_empty());
+    assert!(!world.books().contains_key(&Place::Provider(Provider::CardBalances)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_39_40_exactly_what_was_asked_arrives_over_either_rail() {
+    // Aim: on Base it is forwarded and never bridging; on Solana more is burned than arrives, and the fee is our cost.
+    for payer in [evm(1), solana(1)] {
+        let world = World::new().await;
+        link(&world, payer);
+        let id = bought(&world, &top_up_for(payer, 1)).await;
+        assert_arrived(&world, id).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn without_a_link_nothing_is_charged() {
+    // Aim: never paid and then refused.
+    let world = World::new().await;
+    let refused = world.pay(&top_up_for(solana(1), 1)).await;
+    assert_eq!(refused.unwrap_err(), PayError::Missing(Requirement::Linked));
+    assert_eq!((world.chain.submissions(), world.bridge.calls(At::Sign)), (0, 0));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_mint() {
+    // Aim: lost answers, silence, 404 and 429, lapses, refusals for want of gas and deaths of the delivery, in every place;
+    // the burn is found by its transaction, the mint by its nonce.
+    let faults: [(At, &[Met]); 12] = [
+        (At::Sign, &[Met::Busy, Met::Lost, Met::Panics]),
+        (At::Burn, &[Met::Silent]),
+        (At::Burn, &[Met::Lost, Met::Busy, Met::Refused, Met::Panics]),
+        (At::Burn, &[Met::Lapses, Met::Lapses]),
+        (At::Attest, &[Met::NotYet; 200]),
+        (At::Attest, &[Met::Busy, Met::Lost, Met::Panics, Met::Lapses]),
+        (At::Mint, &[Met::Silent]),
+        (At::Mint, &[Met::Refused, Met::Busy, Met::Lost, Met::Panics]),
+        (At::Credit, &[Met::NotYet; 50]),
+        (At::Credit, &[Met::Busy, Met::Lost, Met::Panics]),
+        (At::Mint, &[Met::Lost, Met::Refused, Met::Silent]),
+        (At::Attest, &[Met::Lapses, Met::NotYet, Met::Lapses]),
+    ];
+    for (at, met) in faults {
+        let world = World::new().await;
+        link(&world, solana(1));
+        world.bridge.meets(at, met);
+        let id = bought(&world, &top_up_for(solana(1), 1)).await;
+        assert_arrived(&world, id).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_35_without_an_attestation_it_stays_bridging() {
+    // Aim: a burn that is not attested for ever so long is neither failed nor credited, and unlinking changes nothing.
+    let world = World::new().await;
+    link(&world, solana(1));
+    world.bridge.meets(At::Attest, &[Met::NotYet; 400]);
+    let id = bought(&world, &top_up_for(solana(1), 1)).await;
+    eventually("it is asked and asked", async || world.bridge.calls(At::Attest) > 20).await;
+    unlink(&world, solana(1));
+    world.clock.advance(3_600_000);
+    eventually("and asked", async || world.bridge.calls(At::Attest) > 40).await;
+    assert!(matches!(read(&world, id).await.status, Status::Bridging(_)));
+    assert_arrived(&world, id).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_36_a_nonce_that_somebody_else_used_is_success() {
+    // Aim: anyone may mint; what Base shows is what happened.
+    let world = World::new().await;
+    link(&world, solana(1));
+    world.bridge.meets(At::Mint, &[Met::Lost; 5]);
+    let id = bought(&world, &top_up_for(solana(1), 1)).await;
+    eventually("the mint is tried", async || world.bridge.calls(At::Mint) > 0).await;
+    world.bridge.others_mint();
+    assert_arrived(&world, id).await;
+    let top_up = read(&world, id).await;
+    assert!(
+        top_up
+            .transaction(LegName::Mint)
+            .is_some_and(|t| t.starts_with("0xother")),
+        "{:?}",
+        top_up.legs
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_38_it_fails_only_before_the_burn_or_when_the_mint_is_impossible() {
+    // Aim: one credit of the whole charge, its code, and never a mint besides; what was burned and lost is our cost.
+    for (at, met, code, burns) in [
+        (At::Sign, &[Met::Never][..], "delivery_unavailable", 0),
+        (At::Sign, &[Met::Busy; 20], "delivery_unavailable", 0),
+        (At::Burn, &[Met::Never], "delivery_refused", 0),
+        (At::Burn, &[Met::Lapses; 3], "delivery_lapsed", 0),
+        (At::Mint, &[Met::Never], "mint_impossible", 1),
+    ] {
+        let world = World::new().await;
+        link(&world, solana(1));
+        world.bridge.meets(at, met);
+        let id = bought(&world, &top_up_for(solana(1), 1)).await;
+        assert_credited(&world, id, solana(1), code).await;
+        assert_eq!(world.bridge.burns().len(), burns);
+        let cost = world.books().get(&Place::Costs).copied().unwrap_or(0);
+        assert_eq!(cost, if burns == 1 { FIVE + i128::from(FEE) } else { 0 });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_41_an_account_unlinked_before_delivery_is_credited_with_a_clear_code() {
+    // Aim: unlinked while the payment settles, on either rail: nothing is sent, one credit. What is burned already goes on.
+    for payer in [evm(1), solana(1)] {
+        let world = World::new().await;
+        link(&world, payer);
+        let request = top_up_for(payer, 1);
+        world.chain.fate(&request.authorization, Fate::Waits);
+        let call = tokio::spawn({
+            let (engine, request) = (world.engine.clone(), request.clone());
+            async move { engine.pay(request).await }
+        });
+        eventually("it is on its way", async || world.chain.at_gate() == 1).await;
+        unlink(&world, payer);
+        world.chain.open_gate();
+        call.await.unwrap().unwrap();
+        let id = bought(&world, &request).await;
+        assert_credited(&world, id, payer, "issuer_unlinked").await;
+        assert!(world.bridge.burns().is_empty());
+        assert_eq!(world.chain.transfers(), 1, "the payment's own");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_the_issuer_never_credits_is_stuck_with_that_name_and_not_given_back() {
+    // Aim: after `delivered` the issuer holds the money: somebody must look, and the balance stays as it is.
+    let mut settings = fast();
+    settings.card_credit_patience_ms = 50;
+    let world = World::with(settings).await;
+    link(&world, evm(1));
+    world.bridge.never_credits();
+    let id = bought(&world, &top_up_for(evm(1), 1)).await;
+    eventually("it is stuck", async || {
+        let open = world.engine.open_effects(10).await.unwrap();
+        open.iter().any(|e| {
+            e.stuck
+                && e.last_error
+                    .as_ref()
+                    .is_some_and(|e| e.contains("issuer_has_not_credited"))
+        })
+    })
+    .await;
+    assert_eq!(read(&world, id).await.status, Status::Delivered);
+    assert_eq!(
+        world.engine.account(&evm(1)).await.unwrap().unwrap().balance.atomic(),
+        0
+    );
+}
+
+/// Cuts the power after each batch on the way, starts anew, and lets it come to its end.
+async fn one_end_after_a_cut(payer: Wallet, (at, met): (At, &[Met]), last_is_answered: bool) {
+    let mut cuts = 0;
+    for after in 0.. {
+        assert!(after < 60, "it never gets through");
+        let world = World::new().await;
+        link(&world, payer);
+        let request = top_up_for(payer, 1);
+        world.bridge.meets(at, met);
+        let from = world.store.committed();
+        world.store.hold_after(after, last_is_answered);
+        let call = tokio::spawn({
+            let (engine, request) = (world.engine.clone(), request.clone());
+            async move { engine.pay(request).await }
+        });
+        let mut through = false;
+        eventually("the cut or the end", async || {
+            through =
+                call.is_finished() && !world.bridge.credits().is_empty() && world.announced("top_up.credited") == 1;
+            through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + from)
+        })
+        .await;
+        let world = world.crash().await;
+        call.abort();
+        let id = bought(&world, &request).await;
+        assert_arrived(&world, id).await;
+        if through {
+            break;
+        }
+        cuts += 1;
+    }
+    assert!(cuts >= 5, "every leg is a batch of its own: {cuts}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_37_a_cut_at_any_batch_leaves_one_burn_and_one_mint() {
+    // Aim: before each batch and after it, with the burn's and the mint's answers heard and unheard.
+    for (at, met) in [
+        (At::Burn, &[][..]),
+        (At::Burn, &[Met::Silent]),
+        (At::Mint, &[Met::Silent]),
+    ] {
+        for last_is_answered in [true, false] {
+            one_end_after_a_cut(solana(1), (at, met), last_is_answered).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_37_39_a_cut_at_any_batch_on_base_forwards_once() {
+    // Aim: the same where nothing is bridged.
+    for last_is_answered in [true, false] {
+        one_end_after_a_cut(evm(1), (At::Credit, &[]), last_is_answered).await;
+    }
+}

@@ -1,0 +1,236 @@
+//! The top-up's machine, every command in every state and step.
+
+use purser_actors::id::Network;
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Entity, table};
+use purser_actors::ledger::{Place, Provider, Transaction};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{Attested, SignedBurn, SignedMint};
+use purser_actors::top_up::{Command, Event, First, LAPSED, ROUNDS, Rejection, Status, TopUp};
+use purser_storage::{Condition, Write, codec};
+
+use crate::sample::{EFFECT, NOW, TOP_UP, WALLET, at, charge, fold, happened, outgoing, status, transaction, work};
+
+const TABLE: &str = "
+          -  paid    sending   lapsing   bridging  attested    minting     delivered  credited  failed
+signed    !  Signed  !         !         !         !           !           !          !         !
+lapse     !  !       Lapsed    Failed    !         !           !           !          !         !
+landed    !  !       Burned    Burned    !         !           !           !          !         !
+attested  !  !       !         !         Attested  !           !           !          !         !
+mintable  !  !       !         !         !         MintSigned  MintSigned  !          !         !
+minted    !  !       !         !         !         Minted      Minted      !          !         !
+counted   !  !       !         !         !         !           !           Credited   !         !
+fail      !  Failed  Failed    Failed    !         Failed      Failed      !          !         !
+";
+
+fn burn() -> SignedBurn {
+    SignedBurn {
+        bytes: vec![1; 300],
+        transaction: "burn".into(),
+        event_key: [2; 32],
+        burned: Usdc::from_atomic(5_000_500),
+    }
+}
+
+fn attested() -> Attested {
+    Attested {
+        nonce: [3; 32],
+        message: vec![4; 376],
+        attestation: vec![5; 65],
+        arrives: Usdc::from_atomic(5_000_000),
+    }
+}
+
+fn mint() -> SignedMint {
+    SignedMint {
+        bytes: vec![6; 441],
+        transaction: String::new(),
+    }
+}
+
+/// Everything that may happen, in an order that leads through the chart on Solana.
+pub(crate) fn events() -> Vec<Event> {
+    let paid = |rail| Event::Paid {
+        owner: WALLET,
+        charge: charge(),
+        amount: Cents::new(5_00),
+        rail,
+        address: [7; 20],
+        at: NOW,
+    };
+    vec![
+        paid(Network::Solana),
+        Event::Signed(Box::new(First::Burn(burn())), NOW),
+        Event::Burned(transaction(), NOW),
+        Event::Attested(Box::new(attested()), NOW),
+        Event::MintSigned(Box::new(mint()), NOW),
+        Event::Minted(transaction(), NOW),
+        Event::Credited(NOW),
+        Event::Lapsed(NOW),
+        Event::Failed("no".into(), NOW),
+        paid(Network::Base),
+        Event::Signed(Box::new(First::Transfer(outgoing())), NOW),
+        Event::Forwarded(transaction(), NOW),
+    ]
+}
+
+/// A top-up in every state, and in every step of `paid` and `bridging`: `paid`, sending, lapsing, `bridging`, attested,
+/// minting, `delivered`, `credited`, `failed`.
+pub(crate) fn top_ups() -> Vec<TopUp> {
+    let events = events();
+    let upto = |n: usize| fold::<TopUp>(None, &TOP_UP, &events[..n]);
+    let mut lapsing = vec![events[0].clone(), events[1].clone()];
+    for _ in 1..ROUNDS {
+        lapsing.extend([events[7].clone(), events[1].clone()]);
+    }
+    let failed = fold(Some(upto(2)), &TOP_UP, &events[8..9]);
+    vec![
+        upto(1),
+        upto(2),
+        fold(None, &TOP_UP, &lapsing),
+        upto(3),
+        upto(4),
+        upto(5),
+        upto(6),
+        upto(7),
+        failed,
+    ]
+}
+
+/// Paid on Base: signed, and forwarded.
+pub(crate) fn forwarded() -> Vec<TopUp> {
+    let events = &events()[9..];
+    vec![fold(None, &TOP_UP, &events[..2]), fold(None, &TOP_UP, events)]
+}
+
+pub(crate) fn commands() -> Vec<(&'static str, Command)> {
+    let (effect, transaction) = (EFFECT, transaction());
+    let reason = "no".to_owned();
+    vec![
+        ("signed", Command::Signed(First::Burn(burn()))),
+        ("lapse", Command::Lapse { effect }),
+        (
+            "landed",
+            Command::Landed {
+                effect,
+                transaction: transaction.clone(),
+            },
+        ),
+        ("attested", Command::Attested(attested())),
+        ("mintable", Command::MintSigned(mint())),
+        ("minted", Command::Minted { effect, transaction }),
+        ("counted", Command::IssuerCredited { effect }),
+        ("fail", Command::Fail { effect, reason }),
+    ]
+}
+
+fn command(name: &str) -> Command {
+    commands().into_iter().find(|(n, _)| *n == name).unwrap().1
+}
+
+#[test]
+fn case_31_38_every_command_in_every_state_does_what_the_table_says() {
+    // Aim: eight commands in ten states and steps. Between the burn and its attestation nothing fails; behind `delivered`
+    // nothing is given back; an end refuses everything, late answers of the bridge and the issuer included.
+    let states: Vec<_> = std::iter::once(None).chain(top_ups().into_iter().map(Some)).collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let decided = TopUp::decide(state.as_ref(), &TOP_UP, command.clone(), &at(NOW));
+            let met = status(state.as_ref());
+            match decided {
+                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn each_step_begins_the_next_work_and_ends_its_own() {
+    // Aim: whatever completes an effect leaves exactly one behind, but for the two ends; signing leaves its effect open.
+    for (name, state, next) in [
+        ("signed", 0, &[][..]),
+        ("lapse", 1, &[]),
+        ("lapse", 2, &["credit"]),
+        ("landed", 1, &["cross_bridge"]),
+        ("attested", 3, &[]),
+        ("mintable", 4, &[]),
+        ("minted", 5, &["await_card_credit"]),
+        ("counted", 6, &[]),
+        ("fail", 0, &["credit"]),
+        ("fail", 5, &["credit"]),
+    ] {
+        let decision = TopUp::decide(Some(&top_ups()[state]), &TOP_UP, command(name), &at(NOW)).unwrap();
+        assert_eq!(work(&decision), next, "{name}");
+        let ended = decision.writes().contains(&Write::Delete {
+            key: table::effect(EFFECT),
+        });
+        let ends = !matches!((name, state), ("signed" | "attested" | "mintable", _) | ("lapse", 1));
+        assert_eq!(ended, ends, "{name}");
+        for effect in decision.effects() {
+            if let Work::Credit { amount, .. } = effect.work {
+                assert_eq!(amount, charge().charged, "{name} gives the whole charge back");
+            }
+        }
+    }
+    let lapsed = TopUp::decide(Some(&top_ups()[2]), &TOP_UP, command("lapse"), &at(NOW)).unwrap();
+    let failed: TopUp = fold(Some(top_ups().remove(2)), &TOP_UP, lapsed.events());
+    assert_eq!(failed.status, Status::Failed { reason: LAPSED.into() });
+}
+
+#[test]
+fn nothing_is_signed_for_an_account_that_is_not_linked() {
+    // Aim: the batch that makes the first leg durable holds only while the link does.
+    let decision = TopUp::decide(Some(&top_ups()[0]), &TOP_UP, command("signed"), &at(NOW)).unwrap();
+    assert!(
+        decision
+            .conditions()
+            .contains(&Condition::Present(table::linked(&WALLET)))
+    );
+}
+
+#[test]
+fn case_40_what_left_is_booked_out_and_the_bridges_fee_is_a_cost() {
+    // Aim: the provider is owed nothing any more, the treasury is short of amount and fee, and a loss behind the burn is ours.
+    let booked = |state: &TopUp, name| {
+        let decision = TopUp::decide(Some(state), &TOP_UP, command(name), &at(NOW)).unwrap();
+        let mut sums = std::collections::BTreeMap::new();
+        for write in decision.writes() {
+            if let Write::Put { key, value, .. } = write
+                && key.first() == Some(&table::LEDGER)
+            {
+                let transaction: Transaction = codec::decode(value).unwrap();
+                assert_eq!(transaction.cause, TOP_UP.to_string());
+                for posting in transaction.postings {
+                    *sums.entry(posting.place).or_insert(0) += posting.atomic;
+                }
+            }
+        }
+        sums.into_iter().collect::<Vec<_>>()
+    };
+    let by = Place::Provider(Provider::CardBalances);
+    let (solana, base) = (Place::Treasury(Network::Solana), Place::Treasury(Network::Base));
+    let states = top_ups();
+    assert_eq!(
+        booked(&states[1], "landed"),
+        [(solana, -5_000_500), (by, 5_000_000), (Place::Costs, 500)]
+    );
+    assert_eq!(booked(&forwarded()[0], "landed"), [(base, -5_000_000), (by, 5_000_000)]);
+    assert_eq!(
+        booked(&states[0], "fail"),
+        [(Place::Suspense, -5_100_000), (by, 5_000_000), (Place::Fees, 100_000)]
+    );
+    assert_eq!(
+        booked(&states[5], "fail"),
+        [
+            (Place::Suspense, -5_100_000),
+            (Place::Fees, 100_000),
+            (Place::Costs, 5_000_000)
+        ]
+    );
+    assert!(booked(&states[5], "minted").is_empty() && booked(&states[6], "counted").is_empty());
+}

@@ -1,0 +1,312 @@
+//! The bridge and the issuer's balances, scripted: what each call meets, and what is true of the two chains whatever the
+//! answers were. Both outlive a crash of the engine.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use parking_lot::Mutex;
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Attestation, Attested, BoxFuture, Bridge as Port, CardBalances, Crossing, Decline, Deposited, ErrorKind, Lookup,
+    Minting, PortError, SignedBurn, SignedMint, Submitted,
+};
+
+/// What a call meets; afterwards all is well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Met {
+    /// It happens and nobody hears of it.
+    Silent,
+    /// Nothing happens and nobody hears of it.
+    Lost,
+    /// Not now.
+    Busy,
+    /// The actor dies before it.
+    Panics,
+    /// A refusal that proves nothing.
+    Refused,
+    /// It never can happen: with proof.
+    Never,
+    /// What was signed lapsed: it is to be signed or attested again.
+    Lapses,
+    /// Not seen yet (404), or too many questions (429).
+    NotYet,
+}
+
+/// Which calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum At {
+    Sign,
+    Burn,
+    Attest,
+    Mint,
+    Credit,
+}
+
+#[derive(Default)]
+struct Truth {
+    meets: BTreeMap<At, VecDeque<Met>>,
+    calls: BTreeMap<At, u64>,
+    signed: u64,
+    burned: BTreeMap<String, SignedBurn>,
+    dead: BTreeSet<String>,
+    lapsed: BTreeSet<[u8; 32]>,
+    minted: BTreeMap<[u8; 32], (String, Usdc)>,
+    blocked: BTreeSet<[u8; 32]>,
+    to: BTreeMap<String, Crossing>,
+    /// The amounts that the issuer was asked about and counts.
+    credited: Vec<Deposited>,
+    never_credits: bool,
+}
+
+/// What the bridge keeps.
+pub(crate) const FEE: u64 = 123;
+
+#[derive(Default)]
+pub(crate) struct Bridge(Mutex<Truth>);
+
+fn error(kind: ErrorKind) -> PortError {
+    PortError {
+        kind,
+        operation: "bridge",
+        message: "as the script says".into(),
+    }
+}
+
+fn no() -> Decline {
+    Decline {
+        reason: "insufficient_gas".into(),
+        message: "as the script says".into(),
+    }
+}
+
+fn nonce(burn: &str) -> [u8; 32] {
+    let mut nonce = [0; 32];
+    let text = burn.as_bytes();
+    nonce[..text.len()].copy_from_slice(text);
+    nonce
+}
+
+impl Bridge {
+    /// What the next calls meet, in order.
+    pub(crate) fn meets(&self, at: At, met: &[Met]) {
+        self.0.lock().meets.entry(at).or_default().extend(met);
+    }
+
+    /// The issuer counts nothing any more.
+    pub(crate) fn never_credits(&self) {
+        self.0.lock().never_credits = true;
+    }
+
+    pub(crate) fn calls(&self, at: At) -> u64 {
+        self.0.lock().calls.get(&at).copied().unwrap_or(0)
+    }
+
+    /// What each burn took out of the treasury.
+    pub(crate) fn burns(&self) -> Vec<u64> {
+        self.0.lock().burned.values().map(|burn| burn.burned.atomic()).collect()
+    }
+
+    /// What each mint brought.
+    pub(crate) fn mints(&self) -> Vec<u64> {
+        self.0
+            .lock()
+            .minted
+            .values()
+            .map(|(_, arrived)| arrived.atomic())
+            .collect()
+    }
+
+    /// What the issuer counts.
+    pub(crate) fn credits(&self) -> Vec<Deposited> {
+        self.0.lock().credited.clone()
+    }
+
+    /// Somebody else mints everything that is burned.
+    pub(crate) fn others_mint(&self) {
+        let mut truth = self.0.lock();
+        let burned: Vec<_> = truth.burned.keys().cloned().collect();
+        for burn in burned {
+            truth.mint(nonce(&burn), "0xother");
+        }
+    }
+
+    /// The next call's fate; busy ones and panics are answered here.
+    fn meet(&self, at: At) -> Result<Option<Met>, PortError> {
+        let met = {
+            let mut truth = self.0.lock();
+            *truth.calls.entry(at).or_default() += 1;
+            truth.meets.get_mut(&at).and_then(VecDeque::pop_front)
+        };
+        match met {
+            Some(Met::Busy) => Err(error(ErrorKind::Temporary)),
+            Some(Met::Lost) => Err(error(ErrorKind::Unknown)),
+            Some(Met::Panics) => panic!("{}", super::EXPECTED_PANIC),
+            met => Ok(met),
+        }
+    }
+
+    fn sign(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
+        if self.meet(At::Sign)? == Some(Met::Never) {
+            return Err(error(ErrorKind::Permanent));
+        }
+        let mut truth = self.0.lock();
+        truth.signed += 1;
+        let transaction = format!("burn{}", truth.signed);
+        truth.to.insert(transaction.clone(), *crossing);
+        Ok(SignedBurn {
+            bytes: transaction.clone().into_bytes(),
+            event_key: nonce(&transaction),
+            transaction,
+            burned: crossing.arrives.plus(Usdc::from_atomic(FEE)).unwrap(),
+        })
+    }
+
+    fn send(&self, burn: &SignedBurn) -> Result<Submitted, PortError> {
+        let met = self.meet(At::Burn)?;
+        let mut truth = self.0.lock();
+        let known = truth.burned.contains_key(&burn.transaction);
+        match met {
+            Some(Met::Refused) => return Ok(Submitted::Declined(no())),
+            Some(Met::Never | Met::Lapses) if !known => {
+                truth.dead.insert(burn.transaction.clone());
+                let kind = if met == Some(Met::Never) {
+                    ErrorKind::Permanent
+                } else {
+                    ErrorKind::Unknown
+                };
+                return Err(error(kind));
+            }
+            _ => {}
+        }
+        assert!(!truth.dead.contains(&burn.transaction), "a dead burn is not sent again");
+        truth.burned.insert(burn.transaction.clone(), burn.clone());
+        let transaction = burn.transaction.clone();
+        match met {
+            Some(Met::Silent) => Err(error(ErrorKind::Unknown)),
+            _ => Ok(Submitted::Settled { transaction }),
+        }
+    }
+
+    fn attest(&self, burn: &SignedBurn) -> Result<Attestation, PortError> {
+        let met = self.meet(At::Attest)?;
+        let mut truth = self.0.lock();
+        let nonce = nonce(&burn.transaction);
+        if met == Some(Met::Lapses) {
+            truth.lapsed.insert(nonce);
+        }
+        if met == Some(Met::NotYet) || !truth.burned.contains_key(&burn.transaction) {
+            return Ok(Attestation::Pending { retry_after_ms: 1 });
+        }
+        if truth.lapsed.contains(&nonce) {
+            return Ok(Attestation::Lapsed { nonce });
+        }
+        Ok(Attestation::Complete(Attested {
+            nonce,
+            message: burn.bytes.clone(),
+            attestation: vec![1; 65],
+            arrives: truth.to[&burn.transaction].arrives,
+        }))
+    }
+
+    fn minting(&self, mint: &SignedMint) -> Result<Minting, PortError> {
+        let met = self.meet(At::Mint)?;
+        let nonce: [u8; 32] = mint.bytes[..32].try_into().unwrap();
+        let mut truth = self.0.lock();
+        match met {
+            Some(Met::Refused) => return Ok(Minting::Declined(no())),
+            Some(Met::Never) => drop(truth.blocked.insert(nonce)),
+            _ => {}
+        }
+        if truth.blocked.contains(&nonce) {
+            return Ok(Minting::Declined(no()));
+        }
+        if truth.minted.contains_key(&nonce) {
+            return Ok(Minting::NonceUsed);
+        }
+        let transaction = truth.mint(nonce, "0xours");
+        match met {
+            Some(Met::Silent) => Err(error(ErrorKind::Unknown)),
+            _ => Ok(Minting::Minted { transaction }),
+        }
+    }
+}
+
+impl Truth {
+    fn mint(&mut self, minted: [u8; 32], by: &str) -> String {
+        let burn = self
+            .burned
+            .keys()
+            .find(|burn| nonce(burn) == minted)
+            .expect("only what burned is minted");
+        let (transaction, arrives) = (format!("{by}-{burn}"), self.to[burn].arrives);
+        self.minted.entry(minted).or_insert((transaction, arrives)).0.clone()
+    }
+}
+
+type Told<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+
+impl Port for Bridge {
+    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> Told<'a, SignedBurn> {
+        Box::pin(async move { self.sign(crossing) })
+    }
+
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Submitted> {
+        Box::pin(async move { self.send(burn) })
+    }
+
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Lookup> {
+        let truth = self.0.lock();
+        let transaction = burn.transaction.clone();
+        let found = match truth.burned.contains_key(&transaction) {
+            true => Lookup::Landed { transaction },
+            false if truth.dead.contains(&transaction) => Lookup::Impossible,
+            false => Lookup::Pending,
+        };
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Attestation> {
+        Box::pin(async move { self.attest(burn) })
+    }
+
+    fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> Told<'a, ()> {
+        self.0.lock().lapsed.remove(nonce);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, SignedMint> {
+        let bytes = attested.nonce.to_vec();
+        let transaction = String::new();
+        Box::pin(std::future::ready(Ok(SignedMint { bytes, transaction })))
+    }
+
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> Told<'a, Minting> {
+        Box::pin(async move { self.minting(mint) })
+    }
+
+    fn find_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, Lookup> {
+        let truth = self.0.lock();
+        let found = match truth.minted.get(&attested.nonce) {
+            Some((transaction, _)) => Lookup::Landed {
+                transaction: transaction.clone(),
+            },
+            None if truth.blocked.contains(&attested.nonce) => Lookup::Impossible,
+            None => Lookup::Pending,
+        };
+        Box::pin(std::future::ready(Ok(found)))
+    }
+}
+
+impl CardBalances for Bridge {
+    fn is_credited<'a>(&'a self, deposit: &'a Deposited) -> Told<'a, bool> {
+        Box::pin(async move {
+            if self.meet(At::Credit)? == Some(Met::NotYet) || self.0.lock().never_credits {
+                return Ok(false);
+            }
+            let mut truth = self.0.lock();
+            if !truth.credited.contains(deposit) {
+                truth.credited.push(deposit.clone());
+            }
+            Ok(true)
+        })
+    }
+}

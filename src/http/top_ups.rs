@@ -1,0 +1,216 @@
+//! The balance at the card issuer: `GET /fund-card-balance` (paid), `GET /list-card-transactions` and
+//! `GET /get-card-deposit-address`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::get;
+use http::{HeaderMap, StatusCode, Uri};
+use purser_actors::engine::Engine;
+use purser_actors::id::{TopUpId, Wallet};
+use purser_actors::kernel::{Entity, View};
+use purser_actors::product::Purchase;
+use purser_actors::top_up::TopUp;
+use utoipa::OpenApi;
+
+use super::account::{Holder, active};
+use super::caller::MaybeBearer;
+use super::error::ApiError;
+use super::query::Query;
+use super::{cards, json, shapes};
+use crate::checkout::{Call, Checkout};
+use crate::config::Product;
+use crate::provider::Balances;
+
+/// What these routes need.
+pub struct TopUps {
+    /// Sells them.
+    pub checkout: Arc<Checkout>,
+    /// Range of amounts.
+    pub product: Product,
+    /// Reads them.
+    pub engine: Engine,
+    /// Knows what holders have at the issuer.
+    pub balances: Arc<dyn Balances>,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(fund_card_balance, list_card_transactions, get_card_deposit_address))]
+pub struct Api;
+
+/// The routes.
+pub fn router(top_ups: Arc<TopUps>) -> Router {
+    Router::new()
+        .route("/fund-card-balance", get(fund_card_balance))
+        .route("/list-card-transactions", get(list_card_transactions))
+        .route("/get-card-deposit-address", get(get_card_deposit_address))
+        .with_state(top_ups)
+}
+
+type Shared = State<Arc<TopUps>>;
+
+const FUND: &str = "/fund-card-balance";
+const STATUSES: [&str; 5] = ["paid", "bridging", "delivered", "credited", "failed"];
+
+/// Load the balance at the card issuer
+///
+/// Paid. Exactly `amount` arrives at the holder's deposit address on Base, whichever network paid; the bridge from Solana
+/// costs the payer nothing. Needs an account at the card issuer, linked by the account owner.
+#[utoipa::path(get, path = "/fund-card-balance", tag = "Card balance",
+    params(("amount" = String, Query, description = "US dollars to load, at most 2 decimal places.", example = "5")),
+    responses((status = 200, description = "Paid: `auth` (for the call that paid first), `user_id` and the top-up. Or `status: credited`.", body = shapes::PaidTopUp),
+        (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
+        (status = 400, description = "A parameter is missing, malformed or out of range."),
+        (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
+        (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
+        (status = 409, description = "The payment was made for another request."),
+        (status = 412, description = "No account at the card issuer is linked. Nothing was charged."),
+        (status = 429, description = "Too many requests."),
+        (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
+async fn fund_card_balance(
+    State(top_ups): Shared,
+    MaybeBearer(bearer): MaybeBearer,
+    uri: Uri,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["amount"])?;
+    let amount = query.amount(&top_ups.product)?;
+    let call = Call {
+        headers: &headers,
+        bearer: &bearer,
+        target: uri.path_and_query().map_or(FUND, |p| p.as_str()),
+        route: FUND,
+        purchase: Purchase::CardBalance { amount },
+        fee_rate: None,
+        description: format!("Card balance top-up, {amount} USD"),
+        html: false,
+    };
+    top_ups.checkout.run(call).await
+}
+
+/// What moved on the card balance
+///
+/// Top-ups with every leg on its chain, newest first.
+#[utoipa::path(get, path = "/list-card-transactions", tag = "Card balance", security(("bearer" = [])),
+    params(("card_id" = Option<String>, Query, description = "Only what happened to this card."),
+        ("status" = Option<String>, Query, description = "Only top-ups in this state: `paid`, `bridging`, `delivered`, `credited` or `failed`."),
+        ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default; of each list."),
+        ("starting_after" = Option<String>, Query, description = "The last `top_up_id` of the page before.")),
+    responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`; all empty without a linked account.", body = shapes::CardActivity),
+        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's card or top-up, or a frozen account."),
+        (status = 404, description = "No such card or top-up.")))]
+async fn list_card_transactions(
+    State(top_ups): Shared,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["card_id", "status", "limit", "starting_after"])?;
+    active(&top_ups.engine, &claims).await?;
+    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
+    let status = match query.get("status") {
+        None => "",
+        Some(_) => query.word("status", &STATUSES)?,
+    };
+    if let Some(text) = query.get("card_id") {
+        cards::is_own(&top_ups.engine, &claims, text).await?;
+    }
+    let after = match query.get("starting_after") {
+        None => None,
+        Some(text) => Some(own_top_up(&top_ups, &claims.wallet, text).await?),
+    };
+    let found = match query.get("card_id") {
+        Some(_) => (Vec::new(), false),
+        None => matching(&top_ups.engine, &claims.wallet, after, (status, limit)).await?,
+    };
+    let linked = top_ups.engine.deposit_address(&claims.wallet).await;
+    let note = match linked.map_err(|_| ApiError::internal())? {
+        Some(_) => "Top-ups usually reach the balance within a minute.",
+        None => {
+            "No account at the card issuer is linked. The account owner links one on the page behind GET /get-auth-link."
+        }
+    };
+    let body = View::new()
+        .list("transactions", [])
+        .list("top_ups", found.0.iter().map(|(id, top_up)| top_up.view(id)))
+        .list("card_events", [])
+        .flag("has_more", found.1)
+        .text("note", note);
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+/// Top-ups in a state, or in any, and whether there are more.
+async fn matching(
+    engine: &Engine,
+    wallet: &Wallet,
+    mut after: Option<TopUpId>,
+    (status, limit): (&str, usize),
+) -> Result<(Vec<(TopUpId, TopUp)>, bool), ApiError> {
+    let mut found = Vec::new();
+    loop {
+        let page = engine.top_ups_of(wallet, after, limit).await;
+        let (page, more) = page.map_err(|_| ApiError::internal())?;
+        after = page.last().map(|(id, _)| *id).or(after);
+        let fits = |top_up: &TopUp| status.is_empty() || top_up.status() == status;
+        found.extend(page.into_iter().filter(|(_, top_up)| fits(top_up)));
+        if found.len() > limit || !more {
+            let more = found.len() > limit || more;
+            found.truncate(limit);
+            return Ok((found, more));
+        }
+        if found.len() == limit && status.is_empty() {
+            return Ok((found, more));
+        }
+    }
+}
+
+/// Where the card balance is loaded
+#[utoipa::path(get, path = "/get-card-deposit-address", tag = "Card balance", security(("bearer" = [])),
+    responses((status = 200, description = "The holder's own deposit address on Base, and what the balance is now.", body = shapes::DepositAddress),
+        (status = 401, description = "No good token."), (status = 403, description = "Frozen."),
+        (status = 412, description = "No account at the card issuer is linked."),
+        (status = 503, description = "The card issuer does not answer.")))]
+async fn get_card_deposit_address(
+    State(top_ups): Shared,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    Query::parse(query.as_deref(), &[])?;
+    active(&top_ups.engine, &claims).await?;
+    let address = linked(&top_ups.engine, &claims.wallet).await?;
+    let balance = top_ups.balances.balance(&address).await.map_err(|_| issuer_silent())?;
+    let body = View::new()
+        .text("address", Wallet::Evm(address).address())
+        .text("network", "base")
+        .number("balance", balance.decimal());
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+/// The deposit address, or 412.
+async fn linked(engine: &Engine, wallet: &Wallet) -> Result<[u8; 20], ApiError> {
+    let address = engine.deposit_address(wallet).await.map_err(|_| ApiError::internal())?;
+    address.ok_or_else(|| {
+        let error = "No account at the card issuer is linked.";
+        ApiError::new(StatusCode::PRECONDITION_FAILED, "issuer_not_linked", error)
+            .hint("GET /get-auth-link gives a link for the owner, who links the account on the page behind it.")
+    })
+}
+
+fn issuer_silent() -> ApiError {
+    ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2)
+}
+
+async fn own_top_up(top_ups: &TopUps, wallet: &Wallet, text: &str) -> Result<TopUpId, ApiError> {
+    let unknown = || ApiError::not_found("top_up_unknown", "There is no such top-up.");
+    let id: TopUpId = text.parse().map_err(|_| unknown())?;
+    let known = top_ups.engine.top_up(&id).await.map_err(|_| ApiError::internal())?;
+    if known.ok_or_else(unknown)?.owner != *wallet {
+        let error = "This top-up belongs to another wallet.";
+        return Err(ApiError::forbidden("top_up_of_another", error));
+    }
+    Ok(id)
+}

@@ -1,0 +1,189 @@
+//! The balances that holders have at the sandbox's card issuer. What the sandbox's Base shows as sent to a deposit address
+//! counts in that address's balance; the issuer watches the chain as it is asked, and keeps what it saw in a file of its
+//! own, synced before it answers.
+
+mod book;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use purser_actors::id::Network;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{BoxFuture, CardBalances, Clock, Deposited, ErrorKind, PortError, Timestamp};
+
+use self::book::{BalanceBook, Entry};
+use crate::provider::Balances;
+use crate::sandbox::archive::{Archive, Book as _};
+use crate::sandbox::keys::treasury;
+use crate::sandbox::record_log::{Durable, LogError};
+use crate::settlement::sandbox::{SandboxSettlement, TransferSeen};
+
+const KIND: [u8; 8] = *b"SBXBAL01";
+/// Transfers read from the chain in one go.
+const PAGE: usize = 1_000;
+/// A deposit of exactly this is never credited.
+pub const NEVER_CREDITED: Cents = Cents::new(2_109);
+
+/// A simulated keeper of balances.
+pub struct SandboxBalances {
+    chains: Arc<SandboxSettlement>,
+    clock: Arc<dyn Clock>,
+    credit_after_ms: u64,
+    book: Mutex<BalanceBook>,
+    archive: Archive,
+    desk: Mutex<Desk>,
+    /// One look at the chain at a time.
+    looking: tokio::sync::Mutex<()>,
+}
+
+/// What the desk has ordered. Held in memory: a restart makes the issuer well again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Desk {
+    holds_credits: bool,
+    unreachable: u32,
+}
+
+impl SandboxBalances {
+    /// Opens or makes `issuer.balances` in the directory, which must exist. A deposit counts `credit_after_ms` after it
+    /// reached the chain.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open(
+        directory: &Path,
+        chains: Arc<SandboxSettlement>,
+        clock: Arc<dyn Clock>,
+        credit_after_ms: u64,
+    ) -> Result<Self, LogError> {
+        let mut book = BalanceBook::default();
+        let archive = Archive::open(&directory.join("issuer.balances"), KIND, &mut book)?;
+        Ok(Self {
+            chains,
+            clock,
+            credit_after_ms,
+            book: Mutex::new(book),
+            archive,
+            desk: Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Credits nothing more, or goes on.
+    pub fn hold_credits(&self, held: bool) {
+        self.desk.lock().holds_credits = held;
+    }
+
+    /// The next so many calls find nobody.
+    pub fn be_unreachable(&self, times: u32) {
+        self.desk.lock().unreachable = times;
+    }
+
+    fn reach(&self) -> Result<(), PortError> {
+        let mut desk = self.desk.lock();
+        if desk.unreachable == 0 {
+            return Ok(());
+        }
+        desk.unreachable -= 1;
+        Err(failed(ErrorKind::Temporary, "the sandbox issuer is unreachable"))
+    }
+
+    /// Takes over what reached Base since the last look.
+    async fn look(&self) -> Result<(), PortError> {
+        let _one = self.looking.lock().await;
+        let stopped = |e: LogError| failed(ErrorKind::Temporary, &e.to_string());
+        let ours = treasury(Network::Base).address();
+        loop {
+            let from = self.book.lock().position;
+            let page = self
+                .chains
+                .transfers(Network::Base, from, PAGE)
+                .await
+                .map_err(stopped)?;
+            let Some(last) = page.last().map(|seen| seen.position) else {
+                return Ok(());
+            };
+            let arrived = page.iter().filter(|seen| seen.to != ours).filter_map(arrival);
+            let durable = {
+                let mut book = self.book.lock();
+                let entries = arrived.chain([Entry::Looked(last)]).collect::<Vec<_>>();
+                self.keep(&mut book, &entries)
+            };
+            durable.wait().await.map_err(stopped)?;
+        }
+    }
+
+    fn keep(&self, book: &mut BalanceBook, entries: &[Entry]) -> Durable {
+        if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
+            return Durable::broken();
+        }
+        // Encoding plain data into memory has no failing case.
+        let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
+        self.archive.append(book, record)
+    }
+
+    /// Whether a deposit counts now.
+    fn counts(&self, atomic: u64, at: Timestamp) -> bool {
+        Usdc::from_cents(NEVER_CREDITED) != Ok(Usdc::from_atomic(atomic))
+            && !self.desk.lock().holds_credits
+            && self.clock.now() >= at.plus_ms(self.credit_after_ms)
+    }
+
+    async fn counted(&self, address: &[u8; 20]) -> Result<Usdc, PortError> {
+        self.reach()?;
+        self.look().await?;
+        let found = self.book.lock().of(address);
+        let counted = found.into_iter().filter_map(|entry| match entry {
+            Entry::Arrived { atomic, at, .. } if self.counts(atomic, at) => Some(atomic),
+            _ => None,
+        });
+        Ok(Usdc::from_atomic(counted.fold(0, u64::saturating_add)))
+    }
+
+    async fn credited(&self, deposit: &Deposited) -> Result<bool, PortError> {
+        self.reach()?;
+        self.look().await?;
+        let found = self.book.lock().of(&deposit.address);
+        Ok(found.into_iter().any(|entry| match entry {
+            Entry::Arrived {
+                transaction,
+                atomic,
+                at,
+                ..
+            } => transaction == deposit.transaction && atomic == deposit.amount.atomic() && self.counts(atomic, at),
+            Entry::Looked(_) => false,
+        }))
+    }
+}
+
+impl CardBalances for SandboxBalances {
+    fn is_credited<'a>(&'a self, deposit: &'a Deposited) -> BoxFuture<'a, Result<bool, PortError>> {
+        Box::pin(self.credited(deposit))
+    }
+}
+
+impl Balances for SandboxBalances {
+    fn balance<'a>(&'a self, address: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        Box::pin(self.counted(address))
+    }
+}
+
+fn arrival(seen: &TransferSeen) -> Option<Entry> {
+    let purser_actors::id::Wallet::Evm(address) = seen.to.parse().ok()? else {
+        return None;
+    };
+    Some(Entry::Arrived {
+        address,
+        transaction: seen.id.clone(),
+        atomic: seen.amount,
+        at: Timestamp(seen.at),
+    })
+}
+
+fn failed(kind: ErrorKind, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation: "card balance",
+        message: message.into(),
+    }
+}

@@ -1,0 +1,252 @@
+//! The sandbox's bridge. Burns and mints are transfers on the sandbox's own chains, to and from the bridge's address, so
+//! what crosses can be seen there; what the attesters saw is in a file of its own, synced before it answers.
+//!
+//! Messages have the real layout and are signed; a mint checks the signature, and its nonce makes it once.
+
+mod base;
+mod book;
+pub mod fault;
+mod message;
+mod solana;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Attestation, Attested, BoxFuture, Bridge, Clock, Crossing, Decline, ErrorKind, Lookup, Minting, PortError,
+    SignedBurn, SignedMint, Submitted, Timestamp,
+};
+
+use self::book::{BridgeBook, Noted, Signed, What};
+use self::fault::{BridgeFault, BridgeFaults, BridgeLeg, BridgeRule, magic_amounts};
+use crate::sandbox::archive::{Archive, Book as _};
+use crate::sandbox::keys::bridge_wallet;
+use crate::sandbox::record_log::{Durable, LogError};
+use crate::settlement::sandbox::SandboxSettlement;
+use crate::wallet::TestWallet;
+
+const KIND: [u8; 8] = *b"SBXBRI01";
+
+/// A simulated bridge.
+pub struct SandboxBridge {
+    chains: Arc<SandboxSettlement>,
+    wallet: TestWallet,
+    clock: Arc<dyn Clock>,
+    attest_after_ms: u64,
+    book: Mutex<BridgeBook>,
+    archive: Archive,
+    faults: BridgeFaults,
+    /// Whether Solana knows the bridge's token account.
+    is_open: AtomicBool,
+}
+
+/// The bridge at a glance.
+#[derive(Clone, Debug)]
+pub struct BridgeState {
+    /// Burns that the attesters have seen.
+    pub seen: u64,
+    /// The faults waiting for a call.
+    pub rules: Vec<BridgeRule>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+impl SandboxBridge {
+    /// Opens or makes `bridge.messages` in the directory, which must exist. The attesters take `attest_after_ms`.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open(
+        directory: &Path,
+        chains: Arc<SandboxSettlement>,
+        clock: Arc<dyn Clock>,
+        attest_after_ms: u64,
+    ) -> Result<Self, LogError> {
+        let mut book = BridgeBook::default();
+        let archive = Archive::open(&directory.join("bridge.messages"), KIND, &mut book)?;
+        Ok(Self {
+            chains,
+            // The sentences of the sandbox's keys are fixed and give keys.
+            wallet: bridge_wallet().map_err(|_| LogError::Stopped)?,
+            clock,
+            attest_after_ms,
+            book: Mutex::new(book),
+            archive,
+            faults: BridgeFaults::default(),
+            is_open: AtomicBool::new(false),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, rule: BridgeRule) {
+        self.faults.add(rule);
+    }
+
+    /// Makes the bridge well again.
+    pub fn clear_faults(&self) {
+        self.faults.clear();
+    }
+
+    /// Totals and faults.
+    pub fn state(&self) -> BridgeState {
+        BridgeState {
+            seen: self.book.lock().seen,
+            rules: self.faults.rules(),
+            faults_injected: self.faults.injected(),
+        }
+    }
+
+    /// Looks at what is known of a burn and notes what follows; the result may be told once it is durable.
+    async fn note<R>(
+        &self,
+        transaction: &str,
+        decide: impl FnOnce(&[Noted], Timestamp) -> (Option<What>, R) + Send,
+    ) -> Result<R, PortError> {
+        let (result, durable) = {
+            let mut book = self.book.lock();
+            book.now = book.now.max(self.clock.now());
+            let now = book.now;
+            let known = book.of(transaction);
+            let (what, result) = decide(&known, now);
+            let noted = what.map(|what| Noted {
+                transaction: transaction.to_owned(),
+                at: now,
+                what,
+            });
+            let durable = match noted {
+                None => self.archive.barrier(),
+                Some(noted) => self.keep(&mut book, &noted),
+            };
+            (result, durable)
+        };
+        durable
+            .wait()
+            .await
+            .map_err(|e| failed(ErrorKind::Unknown, e.to_string()))?;
+        Ok(result)
+    }
+
+    fn keep(&self, book: &mut BridgeBook, noted: &Noted) -> Durable {
+        if self.archive.has_failed() || book.apply(noted).is_err() {
+            return Durable::broken();
+        }
+        // Encoding plain data into memory has no failing case.
+        let record = bincode::encode_to_vec(noted, bincode::config::standard()).unwrap_or_default();
+        self.archive.append(book, record)
+    }
+
+    /// The fault that a call meets: of the desk, or of its amount, which is met once unless it is for good.
+    fn fault(&self, leg: BridgeLeg, known: &[Noted]) -> Option<BridgeFault> {
+        if let Some(fault) = self.faults.take(leg) {
+            return Some(fault);
+        }
+        let signed = signed_of(known)?;
+        let arrives = Usdc::from_atomic(signed.burned.saturating_sub(signed.fee));
+        let (_, _, fault, _) = magic_amounts()
+            .into_iter()
+            .find(|(cents, at, ..)| *at == leg && Usdc::from_cents(*cents) == Ok(arrives))?;
+        let met = match (leg, fault) {
+            (BridgeLeg::Burn, BridgeFault::LoseAnswer) => has(known, &What::Sent),
+            (BridgeLeg::Burn, BridgeFault::Expire) => self.book.lock().rounds(signed.key) > 1,
+            (BridgeLeg::Attestation, BridgeFault::Expire) => has(known, &What::Lapsed),
+            (BridgeLeg::Attestation, BridgeFault::Slow { .. }) => has(known, &What::Seen),
+            (BridgeLeg::Mint, BridgeFault::Refuse) => has(known, &What::Refused),
+            _ => false,
+        };
+        (!met).then_some(fault)
+    }
+
+    /// All that is known of a burn, durably.
+    async fn known(&self, transaction: &str) -> Result<Vec<Noted>, PortError> {
+        self.note(transaction, |known, _| (None, known.to_vec())).await
+    }
+}
+
+impl Bridge for SandboxBridge {
+    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> BoxFuture<'a, Result<SignedBurn, PortError>> {
+        Box::pin(self.signed_burn(crossing))
+    }
+
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Submitted, PortError>> {
+        Box::pin(self.sent_burn(burn))
+    }
+
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.found_burn(burn))
+    }
+
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> BoxFuture<'a, Result<Attestation, PortError>> {
+        Box::pin(self.attested(burn))
+    }
+
+    fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> BoxFuture<'a, Result<(), PortError>> {
+        Box::pin(async move {
+            let burned = self.book.lock().with_nonce(nonce);
+            let transaction = burned.ok_or_else(|| failed(ErrorKind::Temporary, "no such message"))?;
+            self.note(&transaction, |_, _| (Some(What::AskedAgain), ())).await
+        })
+    }
+
+    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<SignedMint, PortError>> {
+        Box::pin(async move {
+            Ok(SignedMint {
+                bytes: [&attested.message[..], &attested.attestation].concat(),
+                // Base gives it.
+                transaction: String::new(),
+            })
+        })
+    }
+
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> BoxFuture<'a, Result<Minting, PortError>> {
+        Box::pin(self.minted(mint))
+    }
+
+    fn find_mint<'a>(&'a self, attested: &'a Attested) -> BoxFuture<'a, Result<Lookup, PortError>> {
+        Box::pin(self.found_mint(attested))
+    }
+}
+
+fn has(known: &[Noted], what: &What) -> bool {
+    known.iter().any(|noted| noted.what == *what)
+}
+
+fn signed_of(known: &[Noted]) -> Option<Signed> {
+    known.iter().find_map(|noted| match noted.what {
+        What::Signed(signed) => Some(signed),
+        _ => None,
+    })
+}
+
+/// What a fault does before the bridge has understood the call.
+async fn before(fault: Option<BridgeFault>) -> Result<(), PortError> {
+    match fault {
+        Some(BridgeFault::Unreachable) => Err(failed(ErrorKind::Temporary, "the sandbox bridge is unreachable")),
+        Some(BridgeFault::RateLimited) => Err(failed(ErrorKind::Temporary, "too many requests")),
+        // Nonsense says nothing about what happened behind it.
+        Some(BridgeFault::Garbage) => Err(failed(ErrorKind::Unknown, "the answer is not a bridge's answer")),
+        Some(BridgeFault::Slow { ms }) => {
+            tokio::time::sleep(Duration::from_millis(ms)).await;
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refusal(reason: &str) -> Decline {
+    Decline {
+        reason: reason.into(),
+        message: "the sandbox was told to refuse it".into(),
+    }
+}
+
+fn failed(kind: ErrorKind, message: impl Into<String>) -> PortError {
+    PortError {
+        kind,
+        operation: "bridge",
+        message: message.into(),
+    }
+}

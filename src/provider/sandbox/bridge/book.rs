@@ -1,0 +1,151 @@
+//! What the sandbox bridge has seen, kept in an archive: the rest is on the two chains.
+
+use purser_actors::port::Timestamp;
+use sha2::{Digest as _, Sha256};
+
+use crate::sandbox::archive::{Book, Item, Shelf, name};
+
+/// What the file holds. Everything is about one burn, which its transaction names.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Noted {
+    pub(super) transaction: String,
+    pub(super) at: Timestamp,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) enum What {
+    /// Signed: what the message account will say once it is burned.
+    Signed(Signed),
+    /// It was given to Solana: it may burn at any time.
+    Sent,
+    /// Its block hash is taken to be dead: it never burns. Only of what was not sent.
+    Dead,
+    /// The attesters saw it.
+    Seen,
+    /// Their word lapsed.
+    Lapsed,
+    /// They were asked for another.
+    AskedAgain,
+    /// Its mint was given to Base: it may land at any time.
+    MintSent,
+    /// It can never be minted. Only of what was not sent.
+    Blocked,
+    /// Its mint was refused for now.
+    Refused,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Signed {
+    /// Of the crossing, which may be signed more than once.
+    pub(super) key: u128,
+    pub(super) to: [u8; 20],
+    pub(super) burned: u64,
+    pub(super) fee: u64,
+}
+
+impl Item for Noted {
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
+        let (noted, used) =
+            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
+        if used == record.len() {
+            Ok(vec![noted])
+        } else {
+            Err("trailing bytes".into())
+        }
+    }
+
+    fn names(&self) -> Vec<u64> {
+        let mut names = vec![by_transaction(&self.transaction)];
+        if let What::Signed(signed) = &self.what {
+            names.push(by_nonce(&nonce_of(&self.transaction)));
+            names.push(by_key(signed.key));
+        }
+        names
+    }
+
+    fn counts(&self) -> bool {
+        matches!(self.what, What::Signed(_))
+    }
+}
+
+/// The nonce that the attesters give a message: the same burn always has the same.
+pub(super) fn nonce_of(transaction: &str) -> [u8; 32] {
+    Sha256::digest(format!("sandbox bridge {transaction}")).into()
+}
+
+fn by_transaction(transaction: &str) -> u64 {
+    name(&[b"transaction", transaction.as_bytes()])
+}
+
+fn by_nonce(nonce: &[u8; 32]) -> u64 {
+    name(&[b"nonce", nonce])
+}
+
+fn by_key(key: u128) -> u64 {
+    name(&[b"key", &key.to_be_bytes()])
+}
+
+#[derive(Default)]
+pub(super) struct BridgeBook {
+    shelf: Shelf<Noted>,
+    /// Burns that were seen.
+    pub(super) seen: u64,
+    /// The bridge's time never runs backwards.
+    pub(super) now: Timestamp,
+}
+
+impl BridgeBook {
+    /// All that is known of a burn, oldest first.
+    pub(super) fn of(&self, transaction: &str) -> Vec<Noted> {
+        let mut found = self.shelf.find(by_transaction(transaction));
+        found.retain(|noted| noted.transaction == transaction);
+        found
+    }
+
+    /// The burn with this nonce.
+    pub(super) fn with_nonce(&self, nonce: &[u8; 32]) -> Option<String> {
+        let found = self.shelf.find(by_nonce(nonce)).into_iter();
+        found
+            .map(|noted| noted.transaction)
+            .find(|transaction| nonce_of(transaction) == *nonce)
+    }
+
+    /// How often a crossing was signed.
+    pub(super) fn rounds(&self, key: u128) -> usize {
+        let found = self.shelf.find(by_key(key)).into_iter();
+        found
+            .filter(|noted| matches!(noted.what, What::Signed(signed) if signed.key == key))
+            .count()
+    }
+}
+
+impl Book for BridgeBook {
+    type Item = Noted;
+
+    fn apply(&mut self, noted: &Noted) -> Result<(), String> {
+        self.seen += u64::from(noted.what == What::Seen);
+        self.now = self.now.max(noted.at);
+        self.shelf.add(noted.clone());
+        Ok(())
+    }
+
+    fn shelf(&mut self) -> &mut Shelf<Noted> {
+        &mut self.shelf
+    }
+
+    fn save(&self) -> Vec<u8> {
+        // Encoding plain data into memory has no failing case.
+        bincode::encode_to_vec((self.seen, self.now), bincode::config::standard()).unwrap_or_default()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
+        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
+        (self.seen, self.now) = saved;
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        0
+    }
+}

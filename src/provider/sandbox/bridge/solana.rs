@@ -1,0 +1,189 @@
+//! Out of Solana: the burn, and what the attesters say of it.
+
+use std::sync::atomic::Ordering;
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Attestation, Attested, Authorization, Crossing, ErrorKind, Lookup, PortError, Prepared, Settlement as _,
+    SignedBurn, Submitted, Transfer,
+};
+
+use super::book::{Noted, Signed, What, nonce_of};
+use super::fault::{BridgeFault, BridgeLeg};
+use super::message::{Message, attest};
+use super::{SandboxBridge, before, failed, has, refusal, signed_of};
+use crate::sandbox::keys::treasury;
+use crate::sandbox::record_log::LogError;
+use crate::settlement::sandbox::SandboxSettlement;
+
+/// What the bridge keeps, in ten-thousandths of what arrives, rounded up.
+const FEE_PER_10_000: u64 = 1;
+/// What the sandbox's treasury has on Solana beyond the burn to come, for the fees of others: a hundred USDC.
+const FLOAT: Usdc = Usdc::from_atomic(100_000_000);
+/// When the attesters say to ask again.
+const ASK_AGAIN_MS: u64 = 500;
+/// The same after too many questions.
+const TOO_MANY_MS: u64 = 2_000;
+
+impl SandboxBridge {
+    pub(super) async fn signed_burn(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
+        let arrives = crossing.arrives.atomic();
+        let fee = arrives.saturating_mul(FEE_PER_10_000).div_ceil(10_000);
+        let burned = Usdc::from_atomic(arrives.saturating_add(fee));
+        let vault = Wallet::Solana(self.wallet.solana_address());
+        self.prepare_chain(vault, burned).await?;
+        let transfer = Transfer {
+            key: crossing.key,
+            to: vault,
+            amount: burned,
+        };
+        let authorization = self.chains.sign(&transfer).await?;
+        let Prepared { bytes, transaction } = self.chains.prepare(&authorization).await?;
+        let signed = Signed {
+            key: crossing.key,
+            to: crossing.to,
+            burned: burned.atomic(),
+            fee,
+        };
+        let event_key = authorization.claim_key();
+        self.note(&transaction, |known, _| {
+            let new = signed_of(known).is_none().then_some(What::Signed(signed));
+            (new, ())
+        })
+        .await?;
+        Ok(SignedBurn {
+            bytes,
+            transaction,
+            event_key,
+            burned,
+        })
+    }
+
+    /// Solana knows the bridge's token account, and the treasury can bear the fee: what was paid in does not cover it, and
+    /// the sandbox's treasury begins with nothing.
+    async fn prepare_chain(&self, vault: Wallet, burned: Usdc) -> Result<(), PortError> {
+        let stopped = |e: LogError| failed(ErrorKind::Temporary, e.to_string());
+        if !self.is_open.swap(true, Ordering::Relaxed) {
+            let opened = self.chains.fund(vault, Usdc::from_atomic(1)).await;
+            opened.map(drop).map_err(stopped)?;
+        }
+        let ours = treasury(Network::Solana);
+        if self.chains.balance(&ours).await.map_err(stopped)? < burned.plus(FLOAT).unwrap_or(burned) {
+            let funded = self.chains.fund(ours, FLOAT.plus(FLOAT).unwrap_or(FLOAT)).await;
+            funded.map(drop).map_err(stopped)?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn sent_burn(&self, burn: &SignedBurn) -> Result<Submitted, PortError> {
+        let known = self.known(&burn.transaction).await?;
+        let fault = self.fault(BridgeLeg::Burn, &known);
+        before(fault).await?;
+        match fault {
+            Some(BridgeFault::Stall) => return Err(failed(ErrorKind::Unknown, "nothing is heard of the burn")),
+            Some(BridgeFault::Refuse) => return Ok(Submitted::Declined(refusal("bridge_busy"))),
+            Some(BridgeFault::Expire | BridgeFault::Fail) => {
+                let unsent = |known: &[Noted], _| {
+                    let dead = !has(known, &What::Sent);
+                    (dead.then_some(What::Dead), dead)
+                };
+                if self.note(&burn.transaction, unsent).await? {
+                    let kind = match fault {
+                        Some(BridgeFault::Fail) => ErrorKind::Permanent,
+                        _ => ErrorKind::Unknown,
+                    };
+                    return Err(failed(kind, "the burn was not taken"));
+                }
+            }
+            _ => {}
+        }
+        let send = |known: &[Noted], _| {
+            let dead = has(known, &What::Dead) || signed_of(known).is_none();
+            ((!dead && !has(known, &What::Sent)).then_some(What::Sent), !dead)
+        };
+        if !self.note(&burn.transaction, send).await? {
+            return Ok(Submitted::Declined(refusal("blockhash_not_found")));
+        }
+        let (authorization, prepared) = on_solana(burn)?;
+        let submitted = self.chains.submit(&authorization, &prepared).await;
+        match fault {
+            Some(BridgeFault::LoseAnswer) => Err(failed(ErrorKind::Unknown, "no answer in time")),
+            _ => submitted,
+        }
+    }
+
+    pub(super) async fn found_burn(&self, burn: &SignedBurn) -> Result<Lookup, PortError> {
+        let known = self.known(&burn.transaction).await?;
+        if has(&known, &What::Dead) {
+            return Ok(Lookup::Impossible);
+        }
+        self.chains.lookup(&on_solana(burn)?.0).await
+    }
+
+    pub(super) async fn attested(&self, burn: &SignedBurn) -> Result<Attestation, PortError> {
+        let landed = self.chains.lookup(&on_solana(burn)?.0).await;
+        let not_yet = |retry_after_ms| Ok(Attestation::Pending { retry_after_ms });
+        if !matches!(landed, Ok(Lookup::Landed { .. })) {
+            return not_yet(ASK_AGAIN_MS);
+        }
+        let known = self.known(&burn.transaction).await?;
+        let fault = self.fault(BridgeLeg::Attestation, &known);
+        let seen = |known: &[Noted], _| ((!has(known, &What::Seen)).then_some(What::Seen), ());
+        self.note(&burn.transaction, seen).await?;
+        match fault {
+            Some(BridgeFault::RateLimited) => return not_yet(TOO_MANY_MS),
+            Some(BridgeFault::Stall) => return not_yet(ASK_AGAIN_MS),
+            Some(BridgeFault::LoseAnswer) => return Err(failed(ErrorKind::Unknown, "no answer in time")),
+            fault => before(fault).await?,
+        }
+        if fault == Some(BridgeFault::Expire) {
+            self.note(&burn.transaction, |_, _| (Some(What::Lapsed), ())).await?;
+        }
+        let after = self.attest_after_ms;
+        let wait = self
+            .note(&burn.transaction, move |known, now| {
+                let last = known
+                    .iter()
+                    .rev()
+                    .find(|n| matches!(n.what, What::Seen | What::Lapsed | What::AskedAgain));
+                let lapsed = last.is_some_and(|n| n.what == What::Lapsed);
+                let due = last.map_or(now, |n| n.at.plus_ms(after));
+                (None, (!lapsed).then(|| due.0.saturating_sub(now.0)))
+            })
+            .await?;
+        let nonce = nonce_of(&burn.transaction);
+        match (wait, signed_of(&known)) {
+            (None, _) => Ok(Attestation::Lapsed { nonce }),
+            (Some(0), Some(signed)) => Ok(Attestation::Complete(self.word_on(nonce, signed))),
+            (Some(wait), _) => not_yet(wait.clamp(1, ASK_AGAIN_MS)),
+        }
+    }
+
+    fn word_on(&self, nonce: [u8; 32], signed: Signed) -> Attested {
+        let message = Message {
+            nonce,
+            to: signed.to,
+            amount: signed.burned,
+            fee: signed.fee,
+        };
+        let bytes = message.bytes(&self.wallet.solana_address());
+        Attested {
+            nonce,
+            attestation: attest(&self.wallet, &bytes).to_vec(),
+            arrives: message.arrives(),
+            message: bytes,
+        }
+    }
+}
+
+/// The payment that a burn is on the sandbox's Solana.
+fn on_solana(burn: &SignedBurn) -> Result<(Authorization, Prepared), PortError> {
+    let transfer = SandboxSettlement::read_signed(&burn.bytes)
+        .ok_or_else(|| failed(ErrorKind::Permanent, "not a burn that can be read"))?;
+    let prepared = Prepared {
+        bytes: burn.bytes.clone(),
+        transaction: burn.transaction.clone(),
+    };
+    Ok((Authorization::Solana(transfer), prepared))
+}

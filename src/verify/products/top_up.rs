@@ -1,0 +1,71 @@
+//! Top-ups of the balance at the card issuer.
+
+use purser_actors::id::TopUpId;
+use purser_actors::ledger::Provider;
+use purser_actors::product::Product;
+use purser_actors::top_up::{Event, First, LegName, Status, TopUp};
+use purser_storage::Row;
+use purser_storage::codec::{self, DecodeError};
+
+use super::{Keeps, Left, Money, Sold};
+
+/// USDC has six decimals, what is bought two.
+const ATOMIC_PER_CENT: u64 = 10_000;
+
+pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
+    let top_up: TopUp = codec::decode(&row.value)?;
+    let worth = top_up.amount.get().saturating_mul(ATOMIC_PER_CENT);
+    let burned = top_up.legs.iter().any(|leg| leg.leg == LegName::Burn);
+    let cost = top_up.spent.atomic().saturating_sub(worth);
+    let (status, money) = match top_up.status {
+        Status::Paid(_) => ("paid", Money::Spent),
+        Status::Bridging(_) => ("bridging", Money::Delivered { cost }),
+        Status::Delivered => ("delivered", Money::Delivered { cost }),
+        Status::Credited => ("credited", Money::Delivered { cost }),
+        Status::Failed { .. } if burned => ("failed", Money::Lost { cost }),
+        Status::Failed { .. } => ("failed", Money::Undone),
+    };
+    Ok(Sold {
+        product: Product::TopUp(id),
+        plural: "top_ups",
+        revision: row.revision,
+        status,
+        owner: top_up.owner,
+        charge: top_up.charge,
+        worth: i128::from(worth),
+        provider: Provider::CardBalances,
+        money,
+        price: None,
+        keeps: Keeps::default(),
+        moving: !matches!(top_up.status, Status::Credited | Status::Failed { .. }),
+    })
+}
+
+/// What left for it: known by its leg, or signed and maybe on its way.
+pub(super) fn left(id: TopUpId, row: &Row) -> Option<Left> {
+    let top_up: TopUp = codec::decode(&row.value).ok()?;
+    let leg = top_up.legs.iter().find(|leg| leg.leg != LegName::Mint);
+    let atomic = match &top_up.status {
+        Status::Paid(Some(first)) => match &**first {
+            First::Burn(burn) => burn.burned.atomic(),
+            First::Transfer(out) => out.authorization.value().atomic(),
+        },
+        _ if leg.is_some() => top_up.spent.atomic(),
+        _ => return None,
+    };
+    Some(Left {
+        name: id.to_string(),
+        transaction: leg.map(|leg| leg.transaction.clone()),
+        atomic,
+    })
+}
+
+pub(super) fn fold(event: &[u8]) -> Result<&'static str, DecodeError> {
+    Ok(match codec::decode(event)? {
+        Event::Paid { .. } | Event::Signed(..) | Event::Lapsed(_) => "paid",
+        Event::Burned(..) | Event::Attested(..) | Event::MintSigned(..) => "bridging",
+        Event::Forwarded(..) | Event::Minted(..) => "delivered",
+        Event::Credited(_) => "credited",
+        Event::Failed(..) => "failed",
+    })
+}

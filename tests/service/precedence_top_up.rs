@@ -1,0 +1,110 @@
+//! `docs/precedence.md` where the balance at the card issuer is loaded and read.
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::{Agent, required};
+use super::cases_top_up::{id_of, link, once, start};
+use super::ladder::{Ladder, snapshot};
+use super::request::{Request, seen};
+use super::wire::Site;
+
+const WHY: &str = "Please write to us.";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_top_up_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: `docs/precedence.md` from top to bottom; nothing settles before the last rung.
+    let (_host, service) = start();
+    let site = Site::of(&service);
+    let agent = Agent::seeded(Network::Base, 8, 1);
+    let other = Agent::new(Network::Solana).token(&site).await;
+    let token = agent.token(&site).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /fund-card-balance", "fund-card-balance");
+    let mut ask = Request::new("GET", "/fund-card-balance").with("colour", "red");
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    for amount in ["five", "1000.01"] {
+        ask.set("amount", amount);
+        ladder.meets(&ask.send(&site).await);
+    }
+    ask.set("amount", "5");
+    let challenge = ask.answer(&site).await;
+    ladder.meets(&seen(&challenge));
+    ask.header("payment-signature", "bm8=");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("payment-signature", &agent.sign(&required(&challenge)));
+    ask.bearer(&other);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("authorization", "");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    assert!(site.transfers().await.is_empty(), "nothing was charged so far");
+    link(&site, &agent, true).await;
+    site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;
+    ladder.meets(&ask.send(&site).await);
+    let bought = ask.answer(&site).await;
+    ladder.meets(&seen(&bought));
+    ladder.ends();
+    once(&site, &token, &id_of(&bought), "credited").await;
+
+    let mut read = Request::new("GET", "/list-card-transactions");
+    read.bearer(&token);
+    snapshot("list-card-transactions.200-credited", &read.send(&site).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_of_the_card_balance_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: the list, and the deposit address.
+    let (_host, service) = start();
+    let site = Site::of(&service);
+    let [agent, another] = [1, 2].map(|n| Agent::seeded(Network::Base, 9, n));
+    let token = agent.token(&site).await;
+    link(&site, &another, true).await;
+    let theirs = id_of(&another.buy(&site, "/fund-card-balance?amount=5").await);
+    site.freeze(&agent.address(), Some(WHY)).await;
+
+    let mut ladder = Ladder::of("GET /list-card-transactions", "list-card-transactions");
+    let mut ask = Request::new("GET", "/list-card-transactions")
+        .with("colour", "red")
+        .with("limit", "0")
+        .with("status", "lost")
+        .with("card_id", "none")
+        .with("starting_after", "none");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("limit", "5");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("status", "paid");
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("card_id");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("starting_after", &theirs);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("starting_after");
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /get-card-deposit-address", "get-card-deposit-address");
+    let mut ask = Request::new("GET", "/get-card-deposit-address").with("colour", "red");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    link(&site, &agent, true).await;
+    site.post("/sandbox/card-balances", &json!({"unreachable": 1})).await;
+    ladder.meets(&ask.send(&site).await);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
