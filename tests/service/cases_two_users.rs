@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::crash_books::Subscriber;
 use super::host::Host;
 use super::owner::Owner;
-use super::person::Person;
-use super::two_users::{ASKS, Ask, NAMES_NOTHING, Told, WITHOUT_MEMBERS, tells};
+use super::person::{Person, tells};
+use super::two_users::{ASKS, Ask, NAMES_NOTHING, Told, WITHOUT_MEMBERS};
 use super::wire::{Answer, Site, client, send, send_to_operator, until};
 
 /// Whether an answer is the one that the matrix has, and tells nothing.

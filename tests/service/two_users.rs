@@ -1,10 +1,7 @@
 //! Every call that names something of somebody's, and what it says to whom. Two people have the same kinds of things, and
 //! each asks for those of the other.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use purser_actors::id::Network;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::agent::{Agent, required};
 use super::cases_replay::landed;
