@@ -1,8 +1,11 @@
 //! Where products are served: what `/get-supported-countries` publishes is what is enforced, whatever the settings say.
 
+use purser_actors::id::Network;
 use serde_json::{Value, json};
 
+use super::agent::Agent;
 use super::host::Host;
+use super::payee::{debit_card, enter};
 use super::wire::Site;
 
 /// Redeemed everywhere, so that nothing but our own table can refuse a country.
@@ -54,5 +57,47 @@ async fn the_countries_that_are_published_are_those_that_are_served() {
                 answer.text
             );
         }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_app_that_pays_nowhere_is_not_sold() {
+    // Aim: an app without a country in the published table is refused before there is a price; the other is sold.
+    let host = Host::new().with("PURSER_PRODUCTS__APP_PAYMENT__COUNTRIES_BY_PLATFORM__VENMO", "[]");
+    let service = host.start();
+    let site = Site::of(&service);
+    let countries = published(&site, "app_payment").await["countries_by_platform"].clone();
+    assert_eq!(countries["venmo"], json!([]));
+    assert!(countries["paypal"].as_array().unwrap().len() > 1, "{countries}");
+    for (platform, told) in [
+        ("venmo", (400, "country_not_served")),
+        ("paypal", (402, "payment_required")),
+    ] {
+        let path = format!(
+            "/send-payment?amount=5&platform={platform}&recipient_id=@ada&recipient_first_name=Ada\
+             &recipient_last_name=Lovelace&recipient_email=ada@example.com"
+        );
+        let answer = site.get(&path, &[]).await;
+        assert_eq!((answer.status, answer.code()), told, "{platform}: {}", answer.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_debit_card_is_paid_where_the_published_table_says() {
+    // Aim: another table for dollars than the default: it is published, and the recipient's form takes the cards that are in it
+    // and no others.
+    let table = r#"{ USD = ["GB"], EUR = ["US"], GBP = ["DE"] }"#;
+    let host = Host::new().with("PURSER_PRODUCTS__PUSH_TO_CARD__COUNTRIES_BY_CURRENCY", table);
+    let service = host.start();
+    let site = Site::of(&service);
+    let countries = published(&site, "push_to_card").await["countries_by_currency"].clone();
+    assert_eq!(countries["USD"], json!(["GB"]));
+    let bought = Agent::new(Network::Base)
+        .buy(&site, "/get-push-to-card?amount=10&currency=USD")
+        .await;
+    let link = bought.str("redemption_url").unwrap();
+    for (country, status) in [("840", 422), ("276", 422), ("826", 200)] {
+        let answer = enter(&site, link, &debit_card(country), "12/31").await;
+        assert_eq!(answer.status, status, "{country}: {}", answer.text);
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::crash_books::Subscriber;
 use super::host::Host;
 use super::owner::Owner;
+use super::payee::debit_card;
 use super::person::{Person, tells};
 use super::two_users::{ASKS, Ask, NAMES_NOTHING, Told, WITHOUT_MEMBERS};
 use super::wire::{Answer, Site, client, send, send_to_operator, until};
@@ -99,6 +100,27 @@ async fn replays(site: &Site<'_>, who: &Person, owner: &Person, secrets: &BTreeS
     }
 }
 
+/// The recipient's form has no token: the payout's id alone opens it for nobody, nor does the key of one's own link.
+async fn guesses(site: &Site<'_>, who: &Person, owner: &Person, secrets: &BTreeSet<String>) {
+    let status = format!("/get-payment-status?payout_id={}", who.thing("push"));
+    let own = site.get_as(&who.token, &status).await;
+    let (_, key) = own.str("redemption_url").unwrap().split_once("key=").unwrap();
+    let id = owner.thing("push");
+    for query in [
+        format!("payout_id={id}"),
+        format!("payout_id={id}&key={key}"),
+        format!("payout_id={}&key={key}", who.nothing_like("push")),
+    ] {
+        let form = format!("{query}&card_number={}&expiry=12%2F31", debit_card("840"));
+        let posted = site.request("POST", "/redeem").body(form);
+        let opened = site.get(&format!("/redeem?{query}"), &[]).await;
+        for answer in [opened, send(posted).await.unwrap()] {
+            assert_eq!(answer.status, 404, "{query}: {}", answer.text);
+            assert_silent(&answer, secrets, &query);
+        }
+    }
+}
+
 /// What needs no id, and what has one's own: nobody gets in without a token, and who is in sees themselves alone.
 async fn sweeps(site: &Site<'_>, document: &Value, who: &Person, secrets: &BTreeSet<String>) {
     for (path, methods) in document["paths"].as_object().unwrap() {
@@ -166,6 +188,7 @@ async fn case_48_no_id_of_another_user_opens_anything() {
             asks(&site, ask, who, owner, &secrets).await;
         }
         replays(&site, who, owner, &secrets).await;
+        guesses(&site, who, owner, &secrets).await;
         sweeps(&site, &document, who, &secrets).await;
         for route in ROUTES.iter().filter(|route| route.starts_with("/admin")) {
             let request = client().get(service.watched(route)).bearer_auth(&who.token);
