@@ -10,7 +10,8 @@ use axum::response::Response;
 use axum::routing::get;
 use purser_actors::destination::Destination;
 use purser_actors::engine::{Denied, Engine};
-use purser_actors::id::{BankRecipientId, DestinationId, RecipientId};
+use purser_actors::id::{BankRecipientId, DestinationId, RecipientId, Wallet};
+use purser_actors::kernel::memo::Told;
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::product::Platform;
 use purser_actors::recipient::{Recipient, Rejection, Status};
@@ -21,6 +22,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{Holder, active};
 use super::caller::Claims;
 use super::error::ApiError;
+use super::idempotency::{Key, Reply, memo, undecided};
 use super::payouts::platform;
 use super::query::Query;
 use super::{json, shapes};
@@ -108,8 +110,10 @@ fn listed(id: RecipientId, saved: &Recipient) -> View {
         .text("email", &saved.payee.email)
 }
 
+const CHANGE: &str = "/payment-recipients";
+
 /// What `POST /payment-recipients` takes.
-#[derive(Deserialize, Serialize, ToSchema)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Change {
     /// From `GET /payment-recipients`.
@@ -135,13 +139,17 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
 ///
 /// At least one of `display_name` and `archived`. Archiving hides the recipient and keeps its history.
 #[utoipa::path(post, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])), request_body = inline(Change),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The recipient after it.", body = shapes::SavedRecipient),
-        (status = 400, description = "`invalid_display_name`, `invalid_archived`, or a field that is missing."),
+        (status = 400, description = "`invalid_display_name`, `invalid_archived`, a field that is missing, or a malformed key."),
         (status = 401, description = "No good token."), (status = 403, description = "Another wallet's recipient, or frozen."),
-        (status = 404, description = "No such recipient on that platform."), (status = 503, description = "Not now.")))]
+        (status = 404, description = "No such recipient on that platform."),
+        (status = 409, description = "The first request with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 async fn post_payment_recipients(
     State(recipients): State<Arc<Recipients>>,
     Holder(claims): Holder,
+    key: Key,
     body: Body,
 ) -> Result<Response, ApiError> {
     let wanted: Change = json::read(body, recipients.max_body_bytes, recipients.body_timeout).await?;
@@ -161,20 +169,50 @@ async fn post_payment_recipients(
     }
     active(&recipients.engine, &claims).await?;
     let (id, platform) = recipients.own(&claims, &wanted.recipient_id, &wanted.platform).await?;
-    settled(recipients.engine.change_recipient(id, name, archived).await)?;
-    let saved = recipients
-        .engine
-        .recipient(&id)
-        .await
-        .map_err(|_| ApiError::internal())?;
-    let saved = saved.ok_or_else(unknown)?;
-    let body = View::new()
-        .text("user_id", claims.wallet.user_id())
-        .text("platform", platform.name())
-        .text("recipient_id", id)
-        .text("display_name", &saved.display_name)
-        .flag("archived", saved.status == Status::Archived);
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    let asked = Asked {
+        recipient_id: id.to_string(),
+        platform: platform.name(),
+        display_name: name.clone(),
+        archived,
+    };
+    let (engine, owner) = (recipients.engine.clone(), claims.wallet);
+    key.once(&recipients.engine, &claims, CHANGE, &asked, move |place| async move {
+        let memo = place.map(|place| {
+            memo::<Recipient>(place, move |told: Told<'_, Recipient>| match told {
+                Ok((_, Some(saved))) => Ok(changed(&owner, id, saved)),
+                Ok((_, None)) | Err(_) => Err(unknown()),
+            })
+        });
+        match engine.change_recipient(id, name, archived, memo).await {
+            Ok(()) => {}
+            Err(Denied::Rejected(_)) => return Err(unknown()),
+            Err(denied) => return Err(undecided(&denied)),
+        }
+        let saved = engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
+        Ok(changed(&owner, id, &saved.ok_or_else(unknown)?))
+    })
+    .await
+}
+
+/// What was understood of a change: what an idempotency key stands for.
+#[derive(Serialize)]
+struct Asked {
+    recipient_id: String,
+    platform: &'static str,
+    display_name: Option<String>,
+    archived: Option<bool>,
+}
+
+/// The answer to a change, as it is sent and remembered.
+fn changed(owner: &Wallet, id: RecipientId, saved: &Recipient) -> Reply {
+    Reply::ok(
+        &View::new()
+            .text("user_id", owner.user_id())
+            .text("platform", saved.platform.name())
+            .text("recipient_id", id)
+            .text("display_name", &saved.display_name)
+            .flag("archived", saved.status == Status::Archived),
+    )
 }
 
 fn display_name(value: Value) -> Result<String, ApiError> {

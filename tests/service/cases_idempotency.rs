@@ -1,9 +1,10 @@
 //! Idempotency keys, on withdrawals and on orders that are taken back.
 
 use purser_actors::id::Network;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::cases_two_users::takes_token;
 use super::cases_withdraw::{balance, ended, holder, id_of, received, start, withdraw};
 use super::desk::Desk;
 use super::host::Host;
@@ -65,6 +66,31 @@ async fn case_53_a_key_is_for_one_body_and_one_account() {
     let refused = site.get_as(&other, &seen).await;
     assert_eq!((refused.status, refused.code()), (403, "withdrawal_of_another"));
     assert!(!refused.text.contains("amount"), "{}", refused.text);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_that_changes_something_takes_a_key() {
+    // Aim: by the service's own document, so that a route that comes later is held to it too.
+    let (_host, service) = start();
+    let document = Site::of(&service).get("/openapi.json", &[]).await.body;
+    let mut met = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        let operation = &methods["post"];
+        if !takes_token(operation) {
+            continue;
+        }
+        met += 1;
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let key = |parameter: &Value| parameter["name"] == "Idempotency-Key" && parameter["in"] == "header";
+        assert!(parameters.into_iter().any(key), "POST {path} takes no key");
+        for status in ["409", "422"] {
+            assert!(
+                operation["responses"].get(status).is_some(),
+                "POST {path} does not know {status}"
+            );
+        }
+    }
+    assert!(met >= 3, "only {met} routes change something");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::host::Host;
-use super::ladder::Ladder;
+use super::ladder::{Ladder, snapshot};
 use super::owner::Owner;
 use super::payee::register;
 use super::request::Request;
@@ -195,15 +195,18 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, body, its members, account, recipient, owner.
+    // Aim: token, key, body, its members, account, recipient, owner, the key's past.
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
     let site = Site::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
     let mut ladder = Ladder::of("POST /payment-recipients", "post-payment-recipients");
     let mut ask = Request::new("POST", "/payment-recipients");
+    ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
     ladder.meets(&ask.send(&site).await);
     ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "used");
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": "rcp_5"}));
     ladder.meets(&ask.send(&site).await);
@@ -219,9 +222,18 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"recipient_id": saved[1], "platform": "paypal", "display_name": "Ada", "archived": true}));
     ladder.meets(&ask.send(&site).await);
+    let mut used = ask.clone();
+    used.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
+    assert_eq!(used.answer(&site).await.status, 200);
     ask.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada", "archived": true}));
     ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "new");
+    ladder.meets(&ask.send(&site).await);
     ladder.ends();
+    used.body(&json!({"display_name": "Ada", "platform": "paypal", "recipient_id": saved[0]}));
+    snapshot("post-payment-recipients.200-replayed", &used.send(&site).await);
+    let now = site.get_as(&token, "/payment-recipients").await;
+    assert_eq!(now.body["recipients"], json!([]), "the recipient stays hidden");
 }
 
 #[tokio::test(flavor = "multi_thread")]

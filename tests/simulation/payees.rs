@@ -161,9 +161,9 @@ impl Clients {
         self.go(async move {
             let engine = &this.engine;
             let told = match keeps {
-                Keeps::Rename => engine.change_recipient(id, Some("Somebody".into()), None).await,
-                Keeps::Archive => engine.change_recipient(id, None, Some(true)).await,
-                Keeps::Restore => engine.change_recipient(id, None, Some(false)).await,
+                Keeps::Rename => engine.change_recipient(id, Some("Somebody".into()), None, None).await,
+                Keeps::Archive => engine.change_recipient(id, None, Some(true), None).await,
+                Keeps::Restore => engine.change_recipient(id, None, Some(false), None).await,
                 Keeps::Delete => engine.delete_recipient(id).await,
             };
             this.world.trace(|| format!("{keeps:?} of {id}: {told:?}"));

@@ -12,7 +12,7 @@ use super::{Denied, Engine, PayError, PayRequest};
 use crate::destination::{self, Destination};
 use crate::id::{DestinationId, PayoutId, RecipientId, Wallet};
 use crate::kernel::family::LoadError;
-use crate::kernel::{Refusal, table};
+use crate::kernel::{Memo, Refusal, table};
 use crate::payout::{self, Payout, Plan, Target, Terms};
 use crate::port::payout::{PayoutRails, Told};
 use crate::product::{AppPayee, Platform, Purchase, Requirement};
@@ -169,18 +169,19 @@ impl Engine {
         }
     }
 
-    /// Renames, hides or shows a recipient; what is `None` stays as it is.
+    /// Renames, hides or shows a recipient; what is `None` stays as it is. The answer is remembered if there is a memo.
     ///
     /// # Errors
-    /// When it is deleted or the engine cannot answer.
+    /// When it is deleted or the engine cannot answer; [`Denied::Used`] when the memo's key was used in between.
     pub async fn change_recipient(
         &self,
         id: RecipientId,
         display_name: Option<String>,
         archived: Option<bool>,
+        memo: Option<Memo<Recipient>>,
     ) -> Result<(), Denied<recipient::Rejection>> {
         let command = recipient::Command::Change { display_name, archived };
-        Ok(self.0.families.recipients.ask(id, command).await?)
+        self.ask_once(&self.0.families.recipients, id, command, memo).await
     }
 
     /// Takes a recipient off every list.
