@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod caller;
+pub mod card_refresh;
 pub mod cards;
 pub mod deprecation;
 pub mod error;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use purser_actors::id::CardId;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{BoxFuture, CardIssuer, ErrorKind, Issuance, IssueCard, IssuedCard, PortError};
+use purser_actors::port::{BoxFuture, CardActivity, CardIssuer, ErrorKind, Issuance, IssueCard, IssuedCard, PortError};
 
 use crate::secret::Secret;
 use crate::vault::{CardNumber, Vault};
@@ -74,6 +74,9 @@ pub trait Issuer: Send + Sync {
     /// What can still be spent with the card. `Permanent` for a card that is not this issuer's.
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
 
+    /// The same, with what was spent. `Permanent` for a card that is not this issuer's.
+    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>>;
+
     /// The billing address of this issuer's cards.
     fn billing_address(&self) -> BillingAddress;
 }
@@ -123,6 +126,10 @@ impl<I: Issuer> VaultedIssuer<I> {
 }
 
 impl<I: Issuer> CardIssuer for VaultedIssuer<I> {
+    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
+        self.issuer.activity(issuer_ref)
+    }
+
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
         Box::pin(async move {
             Ok(match self.issuer.issue(order).await? {

@@ -9,6 +9,8 @@
 //! A time-out of the issuer is never a refusal: the order stands, under the same idempotency key, until the issuer says
 //! yes or no.
 
+mod refresh;
+
 use purser_storage::codec::Stored;
 use purser_storage::planted::{self, Bug};
 
@@ -18,10 +20,12 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Provider, Transaction};
 use crate::money::Cents;
-use crate::port::{IssuedCard, Timestamp, months_later};
+use crate::port::{CardActivity, CardTransaction, IssuedCard, Timestamp, months_later};
 
 /// From issue to expiry.
 const LIFE_MONTHS: u64 = 6;
+
+pub use refresh::{REFRESH_SPACING_MS, REFRESHES_A_DAY};
 
 /// A card's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -38,6 +42,12 @@ pub struct Card {
     pub updated_at: Timestamp,
     /// Where it stands.
     pub status: Status,
+    /// When its holder asked for news of it, oldest first: those that still count, at most [`REFRESHES_A_DAY`].
+    pub refreshes: Vec<Timestamp>,
+    /// Whether such a question is under way.
+    pub refreshing: bool,
+    /// The newest answer, and when it came.
+    pub activity: Option<(CardActivity, Timestamp)>,
 }
 
 /// Where a card stands.
@@ -90,6 +100,15 @@ pub enum Command {
     },
     /// The owner reads the number: kept as a fact, for the audit.
     Reveal,
+    /// Its holder wants news of it.
+    Refresh,
+    /// The issuer's news.
+    Refreshed {
+        /// The question this answers.
+        effect: EffectId,
+        /// The news.
+        activity: CardActivity,
+    },
     /// Close it.
     Close,
     /// Its life is over, if it has not ended otherwise.
@@ -119,25 +138,46 @@ pub enum Event {
     Refused(String, Timestamp),
     /// The number was shown to its owner.
     Revealed(Timestamp),
+    /// News were asked for.
+    RefreshAsked(Timestamp),
+    /// News came.
+    Refreshed(CardActivity, Timestamp),
     /// Closed.
     Closed(Timestamp),
     /// Expired.
     Expired(Timestamp),
 }
 
-/// Why a command was refused: the state it met.
+/// Why a command was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rejection(pub &'static str);
+pub enum Rejection {
+    /// The state it met.
+    State(&'static str),
+    /// News are being asked for already.
+    Refreshing,
+    /// News were asked for too often.
+    TooOften {
+        /// Until another question is free, in milliseconds; above zero.
+        wait_ms: u64,
+    },
+}
 
 impl Stored for Card {
-    const SCHEMA: u16 = 32;
+    const SCHEMA: u16 = 34;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 33;
+    const SCHEMA: u16 = 35;
 }
 
 impl Card {
+    /// What it was spent on, newest first, as of the last refresh.
+    pub fn spent(&self) -> &[CardTransaction] {
+        self.activity
+            .as_ref()
+            .map_or(&[], |(activity, _)| &activity.transactions)
+    }
+
     /// The first snapshot of a card, for the batch of the payment that bought it.
     ///
     /// # Errors
@@ -210,7 +250,9 @@ impl Entity for Card {
         command: Command,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
-        let Some(card) = this else { return Err(Rejection("-")) };
+        let Some(card) = this else {
+            return Err(Rejection::State("-"));
+        };
         let decided = Decision::answer(());
         match (&card.status, command) {
             (Status::Pending, Command::Issued { effect, card: issued }) => Ok(decided
@@ -239,12 +281,23 @@ impl Entity for Card {
                     context,
                 )),
             (Status::Ready(_), Command::Reveal) => Ok(decided.event(Event::Revealed(context.now))),
+            (Status::Ready(_), Command::Refresh) => {
+                let asked = card.may_refresh(context.now)?;
+                Ok(decided
+                    .event(Event::RefreshAsked(asked))
+                    .then(Work::RefreshCard(*id), context))
+            }
+            // What was spent last is news of a card that has ended meanwhile, too.
+            (_, Command::Refreshed { effect, activity }) if card.refreshing => {
+                let activity = activity.bounded();
+                Ok(decided.completes(effect).event(Event::Refreshed(activity, context.now)))
+            }
             (Status::Ready(_), Command::Close) => Ok(decided.event(Event::Closed(context.now))),
             (Status::Ready(_), Command::Expire { effect }) => {
                 Ok(decided.completes(effect).event(Event::Expired(context.now)))
             }
             (_, Command::Expire { effect }) => Ok(decided.completes(effect)),
-            (_, _) => Err(Rejection(card.status())),
+            (_, _) => Err(Rejection::State(card.status())),
         }
     }
 
@@ -266,6 +319,9 @@ impl Entity for Card {
                 created_at: *at,
                 updated_at: *at,
                 status: Status::Pending,
+                refreshes: Vec::new(),
+                refreshing: false,
+                activity: None,
             }),
             (Some(card), Event::Issued(details, at)) if card.status == Status::Pending => {
                 Ok(card.at(Status::Ready(details.clone()), *at))
@@ -275,6 +331,13 @@ impl Entity for Card {
             }
             (Some(card), event) => match (card.status.clone(), event) {
                 (Status::Ready(_), Event::Revealed(_)) => Ok(card),
+                (Status::Ready(_), Event::RefreshAsked(at)) => Ok(card.asked(*at)),
+                (_, Event::Refreshed(activity, at)) if card.refreshing => Ok(Self {
+                    refreshing: false,
+                    activity: Some((activity.clone(), *at)),
+                    updated_at: *at,
+                    ..card
+                }),
                 (Status::Ready(d), Event::Closed(at)) => Ok(card.at(Status::Closed(d), *at)),
                 (Status::Ready(d), Event::Expired(at)) => Ok(card.at(Status::Expired(d), *at)),
                 (_, event) => Err(OutOfOrder::new(status, event)),
@@ -303,6 +366,8 @@ impl Entity for Card {
             Event::Issued(..) => "ready",
             Event::Refused(..) => "failed",
             Event::Revealed(_) => "details_viewed",
+            Event::RefreshAsked(_) => "refresh_requested",
+            Event::Refreshed(..) => "refreshed",
             Event::Closed(_) => "closed",
             Event::Expired(_) => "expired",
         })
@@ -323,6 +388,7 @@ impl Entity for Card {
             .maybe("last4", self.details().map(|d| d.last4.as_str()))
             .maybe("failure_reason", reason)
             .text("payment_id", self.charge.payment)
+            .flag("refreshing", self.refreshing)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

@@ -318,8 +318,51 @@ pub trait Shredder: Send + Sync {
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>>;
 }
 
+/// A purchase made with a card, as the issuer tells it.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct CardTransaction {
+    /// The issuer's name of it.
+    pub id: String,
+    /// Where, in the merchant's own words: text, never markup.
+    pub merchant: String,
+    /// In US dollars.
+    pub amount: Cents,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What became of a card's money.
+#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct CardActivity {
+    /// Left to spend.
+    pub available: Cents,
+    /// Newest first, at most [`CardActivity::LONGEST`].
+    pub transactions: Vec<CardTransaction>,
+}
+
+impl CardActivity {
+    /// Transactions that a card's snapshot keeps: it is bounded.
+    pub const LONGEST: usize = 20;
+    /// Characters of a merchant's name that are kept.
+    pub const MERCHANT: usize = 60;
+
+    /// No more than a snapshot takes.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        self.transactions.truncate(Self::LONGEST);
+        for one in &mut self.transactions {
+            one.merchant = one.merchant.chars().take(Self::MERCHANT).collect();
+            one.id = one.id.chars().take(Self::MERCHANT).collect();
+        }
+        self
+    }
+}
+
 /// Issues cards.
 pub trait CardIssuer: Send + Sync {
+    /// What became of a card's money, by the issuer's name of the card. `Permanent` for a card that is not this issuer's.
+    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>>;
+
     /// Orders a card or asks after an order; the key makes them the same call.
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>>;
 }

@@ -140,6 +140,15 @@ pub(super) async fn is_own(engine: &Engine, claims: &Claims, text: &str) -> Resu
     own(engine, claims, id).await.map(drop)
 }
 
+/// The id of a U.S. card of the caller's. Cards of other kinds have no news.
+pub(super) async fn own_usa_card(engine: &Engine, claims: &Claims, text: &str) -> Result<CardId, ApiError> {
+    let id: CardId = text.parse().map_err(|_| unknown())?;
+    match own(engine, claims, id).await? {
+        Held::Usa(_) => Ok(id),
+        Held::Gift(_) | Held::Intl(_) => Err(unknown()),
+    }
+}
+
 async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiError> {
     let held = Held::read(engine, id).await?.ok_or_else(unknown)?;
     if held.owner() == claims.wallet {

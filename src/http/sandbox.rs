@@ -1,6 +1,7 @@
 //! `/sandbox/*`: steer and inspect the pretended world. Only there in sandbox mode, never limited by an account.
 
 pub mod catalogs;
+pub mod charging;
 pub mod crossing;
 pub mod payouts;
 pub mod people;

@@ -26,8 +26,8 @@ pub use money::{
     WithdrawalStatus,
 };
 pub use owned::{
-    AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, Cards, Credited, Event,
-    EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress,
+    AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, CardTransaction, Cards,
+    Credited, Event, EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress, Refreshing,
 };
 pub use people::{KycLink, KycStatus, OwnCap, OwnCaps, Received};
 

@@ -9,6 +9,7 @@ pub mod balances;
 mod book;
 pub mod bridge;
 mod card;
+mod charges;
 pub mod fault;
 pub mod gift_cards;
 pub mod identity_check;
@@ -23,9 +24,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, Clock, ErrorKind, IssueCard, PortError, Timestamp};
+use purser_actors::port::{
+    BoxFuture, CardActivity, CardTransaction, Clock, ErrorKind, IssueCard, PortError, Timestamp,
+};
 
 use self::book::{IssuerBook, Ordered};
+use self::charges::Charges;
 use self::fault::{IssuerFault, IssuerFaults, IssuerRule, Magic, magic_of};
 use super::{BillingAddress, Issuer, PlainCard, PlainIssuance};
 use crate::sandbox::archive::{Archive, Book as _};
@@ -33,6 +37,7 @@ use crate::sandbox::record_log::{Durable, LogError};
 use crate::secret::Secret;
 
 const KIND: [u8; 8] = *b"SBXISS01";
+const CHARGES_KIND: [u8; 8] = *b"SBXCHG01";
 /// What the engine is told to wait at most before it asks again.
 const RETRY_AT_MOST_MS: u64 = 5_000;
 
@@ -63,6 +68,8 @@ pub struct SandboxIssuer {
     clock: Arc<dyn Clock>,
     book: Mutex<IssuerBook>,
     archive: Archive,
+    charges: Mutex<Charges>,
+    charged: Archive,
     faults: IssuerFaults,
 }
 
@@ -97,11 +104,15 @@ impl SandboxIssuer {
     pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = IssuerBook::default();
         let archive = Archive::open(&directory.join("issuer.cards"), KIND, &mut book)?;
+        let mut charges = Charges::default();
+        let charged = Archive::open(&directory.join("issuer.charges"), CHARGES_KIND, &mut charges)?;
         Ok(Self {
             settings,
             clock,
             book: Mutex::new(book),
             archive,
+            charges: Mutex::new(charges),
+            charged,
             faults: IssuerFaults::default(),
         })
     }
@@ -133,6 +144,34 @@ impl SandboxIssuer {
             (state, self.archive.barrier())
         };
         durable.wait().await.map(|()| state)
+    }
+
+    /// A merchant charges a card. `Permanent` for a card that is not there, and for more than is left on it.
+    ///
+    /// # Errors
+    /// As a call of the port.
+    pub async fn charge(&self, issuer_ref: &str, merchant: &str, amount: Cents) -> Result<CardTransaction, PortError> {
+        let known = self.find("charge", issuer_ref).await?;
+        let refused = |message: &str| PortError {
+            kind: ErrorKind::Permanent,
+            operation: "charge",
+            message: message.into(),
+        };
+        let (transaction, durable) = {
+            let mut charges = self.charges.lock();
+            let left = known.amount.get().saturating_sub(charges.spent(issuer_ref));
+            if amount == Cents::ZERO || amount.get() > left {
+                return Err(refused("more than is left on the card"));
+            }
+            let charge = charges.next(issuer_ref, merchant, amount, self.clock.now());
+            charges.apply(&charge).map_err(|e| refused(&e))?;
+            // Encoding plain data into memory has no failing case.
+            let record = bincode::encode_to_vec(&charge, bincode::config::standard()).unwrap_or_default();
+            (charge.transaction, self.charged.append(&mut *charges, record))
+        };
+        let kept = durable.wait().await;
+        kept.map(|()| transaction)
+            .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))
     }
 
     async fn take_order(&self, order: &IssueCard) -> Result<PlainIssuance, PortError> {
@@ -279,9 +318,21 @@ impl Issuer for SandboxIssuer {
 
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
         Box::pin(async move {
-            self.find("available_balance", issuer_ref)
-                .await
-                .map(|known| known.amount)
+            let known = self.find("available_balance", issuer_ref).await?;
+            let spent = self.charges.lock().spent(issuer_ref);
+            Ok(Cents::new(known.amount.get().saturating_sub(spent)))
+        })
+    }
+
+    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
+        Box::pin(async move {
+            let available = self.available_balance(issuer_ref).await?;
+            let mut transactions = self.charges.lock().of(issuer_ref);
+            transactions.reverse();
+            Ok(CardActivity {
+                available,
+                transactions,
+            })
         })
     }
 }

@@ -155,7 +155,7 @@ fn documents(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<u
     if config.is_sandbox() {
         rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
         rooms.extend([sandbox::people::Api::openapi(), sandbox::payouts::Api::openapi()]);
-        rooms.push(sandbox::crossing::Api::openapi());
+        rooms.extend([sandbox::crossing::Api::openapi(), sandbox::charging::Api::openapi()]);
     }
     rooms
 }
@@ -321,7 +321,16 @@ fn sandbox_routes(house: &House) -> Router {
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
-    steered.merge(crossing).merge(sandbox::people::router(Arc::new(people)))
+    let charging = sandbox::charging::router(Arc::new(sandbox::charging::Charging {
+        engine: house.engine.clone(),
+        issuer: world.issuer.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    steered
+        .merge(crossing)
+        .merge(charging)
+        .merge(sandbox::people::router(Arc::new(people)))
 }
 
 fn payout_desk(house: &House) -> Router {

@@ -8,7 +8,9 @@ use utoipa::openapi::OpenApi as Document;
 
 use super::routes::House;
 use crate::checkout::Checkout;
-use crate::http::{cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, top_ups};
+use crate::http::{
+    card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, top_ups,
+};
 
 /// The rooms together.
 pub(super) struct Shop {
@@ -84,6 +86,11 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),
     };
+    let refresh = card_refresh::CardRefresh {
+        engine: house.engine.clone(),
+        max_body_bytes: config.server.max_body_bytes,
+        body_timeout: config.server.body_timeout(),
+    };
     let top_ups = top_ups::TopUps {
         checkout: checkout.clone(),
         product: config.products.card_balance.clone(),
@@ -109,6 +116,11 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             cards::router(Arc::new(usa)),
             cards::Api::openapi(),
             &["/get-card", "/get-card-data"],
+        )
+        .room(
+            card_refresh::router(Arc::new(refresh)),
+            card_refresh::Api::openapi(),
+            &[],
         )
         .room(
             intl_cards::router(Arc::new(international)),

@@ -162,7 +162,7 @@ pub(crate) fn left(kind: u8, id: u128, row: &Row) -> Option<Left> {
 /// The status after an event, `None` in it where it stays as it is; `None` for a kind that is no product.
 pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
     if kind == Kind::Card as u8 {
-        return Some(card::fold(event).map(Some));
+        return Some(card::fold(event));
     }
     if kind == Kind::GiftCard as u8 {
         return Some(gift_card::fold(event).map(Some));

@@ -27,6 +27,7 @@ mod cases_payment;
 mod cases_payouts;
 mod cases_people;
 mod cases_rails;
+mod cases_refresh;
 mod cases_replay;
 mod cases_sandbox;
 mod cases_secrets;

@@ -115,6 +115,10 @@ pub(crate) const ASKS: &[Ask] = &[
     lists("/list-card-transactions", "top_up", &[], TOP_UP),
     Ask {
         method: "POST",
+        ..reads("/refresh-card-data", "card_id", "card", CARD)
+    },
+    Ask {
+        method: "POST",
         ..reads("/cancel-intl-order", "card_id", "intl_order", CARD)
     },
     reads("/get-payment-status", "payout_id", "payout", PAYOUT),

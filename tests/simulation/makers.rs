@@ -10,8 +10,8 @@ use purser_actors::id::EffectId;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardIssuer, ErrorKind, GiftCards, GiftOffer, GiftOrdered, Issuance, IssueCard, IssuedCard, OrderGift,
-    PortError,
+    BoxFuture, CardActivity, CardIssuer, ErrorKind, GiftCards, GiftOffer, GiftOrdered, Issuance, IssueCard, IssuedCard,
+    OrderGift, PortError,
 };
 use purser_actors::product::{Country, Currency};
 use purser_storage::codec::{self, Stored};
@@ -198,6 +198,21 @@ fn card(order: &IssueCard) -> IssuedCard {
 }
 
 impl CardIssuer for Makers {
+    /// Of a card that was made; busy, or panicking, as it happens.
+    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let weather = if self.0.is_calm() { 9 } else { self.0.below(10) };
+            self.0
+                .trace(|| format!("issuer: news of {issuer_ref} in weather {weather}"));
+            match weather {
+                0 | 1 => Err(error(ErrorKind::Temporary)),
+                2 => panic!("{ORDERED_PANIC}"),
+                _ => Ok(CardActivity::default()),
+            }
+        })
+    }
+
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
         Box::pin(async move {
             let id = order.card.0;

@@ -4,10 +4,10 @@ use purser_storage::{StoreError, codec};
 
 use super::{Engine, RACES};
 use crate::account::{self, LinkCode, LinkGrant};
-use crate::card;
+use crate::card::{self, Card};
 use crate::gift_card;
 use crate::id::{CardId, SessionId, Wallet};
-use crate::kernel::{Refusal, table};
+use crate::kernel::{Memo, Refusal, table};
 use crate::operator::Act;
 use crate::payment::NewSession;
 use crate::session::{self, Amr};
@@ -169,6 +169,16 @@ impl Engine {
     /// When the card is not ready.
     pub async fn reveal(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
         Ok(self.0.families.cards.ask(card, card::Command::Reveal).await?)
+    }
+
+    /// Asks the issuer for news of a card, which come by themselves; the answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When the card is not ready, is being asked after already, or was asked after too often; [`Denied::Used`] when the
+    /// memo's place was taken in between.
+    pub async fn refresh_card(&self, card: CardId, memo: Option<Memo<Card>>) -> Result<(), Denied<card::Rejection>> {
+        let cards = &self.0.families.cards;
+        self.ask_once(cards, card, card::Command::Refresh, memo).await
     }
 
     /// Closes a card.

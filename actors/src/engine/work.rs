@@ -1,6 +1,7 @@
 //! What each effect does: it asks the outside and tells the entity. Every way through ends in the batch that deletes
 //! the effect, in a failure that its supervisor writes down, or in waiting.
 
+mod cards;
 mod gift_cards;
 mod owner;
 mod payout;
@@ -19,14 +20,14 @@ use super::families::Families;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
-use crate::id::{CardId, DepositId, EffectId, PaymentId};
+use crate::id::{CardId, DepositId, PaymentId};
 use crate::intl_order;
 use crate::kernel::delivery::Worker;
 use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
-use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Issuance, IssueCard, Lookup, PortError, Submitted};
+use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
 
 /// Everything that effects need.
 pub(super) struct Desk {
@@ -78,6 +79,7 @@ impl Worker for Desk {
                 Work::ExpireCard(id) => {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
+                Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
                 Work::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
                 Work::EndLease { order, lease } => self.end_lease(effect, *order, *lease).await,
                 Work::IntlOverdue(id) => {
@@ -281,39 +283,6 @@ impl Desk {
         )
         .await?;
         Ok(())
-    }
-
-    async fn issue(&self, effect: &Effect, id: CardId) -> Done {
-        let read = self.families.cards.read(&id).await.map_err(unreadable)?;
-        let Some((card, _)) = read else {
-            return Err(Failure::temporary("the card is not there"));
-        };
-        if card.status != card::Status::Pending {
-            return Ok(());
-        }
-        let key = if planted::is(Bug::KeyOfTry) {
-            EffectId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
-        } else {
-            effect.id
-        };
-        let order = IssueCard {
-            key,
-            card: id,
-            amount: card.amount,
-        };
-        let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let command = match within(timeout, self.ports.issuer.issue(&order), "issue").await? {
-            Issuance::Ready(card) => card::Command::Issued {
-                effect: effect.id,
-                card,
-            },
-            Issuance::Declined { reason } => card::Command::Refused {
-                effect: effect.id,
-                reason,
-            },
-            Issuance::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
-        };
-        tell(&self.families.cards, id, command).await
     }
 
     /// The key first, the record afterwards: what is left of the record without its key is noise.

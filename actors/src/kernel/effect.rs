@@ -98,6 +98,8 @@ pub enum Work {
     CrossBridge(TopUpId),
     /// Ask the card issuer until it has credited a delivered top-up.
     AwaitCardCredit(TopUpId),
+    /// Ask the issuer for news of a card.
+    RefreshCard(CardId),
 }
 
 /// Why an account is credited.
@@ -141,7 +143,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 26] = [
+    pub const NAMES: [&str; 27] = [
         "settle",
         "watch",
         "issue_card",
@@ -168,6 +170,7 @@ impl Work {
         "send_top_up",
         "cross_bridge",
         "await_card_credit",
+        "refresh_card",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -199,6 +202,7 @@ impl Work {
             Self::SendTopUp(_) => 23,
             Self::CrossBridge(_) => 24,
             Self::AwaitCardCredit(_) => 25,
+            Self::RefreshCard(_) => 26,
         }
     }
 
@@ -211,7 +215,7 @@ impl Work {
     pub const fn family(&self) -> Kind {
         match self {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
-            Self::IssueCard(_) | Self::ExpireCard(_) => Kind::Card,
+            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
             Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } => Kind::Account,
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
@@ -236,6 +240,7 @@ impl Work {
             }
             Self::IssueCard(id)
             | Self::ExpireCard(id)
+            | Self::RefreshCard(id)
             | Self::OrderGiftCard(id)
             | Self::EndLease { order: id, .. }
             | Self::IntlOverdue(id)

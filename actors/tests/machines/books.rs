@@ -192,6 +192,7 @@ impl House {
                 _ => self.card(id, card::Command::Issued { effect, card: issued() }),
             },
             Work::ExpireCard(_)
+            | Work::RefreshCard(_)
             | Work::OrderGiftCard(_)
             | Work::EndLease { .. }
             | Work::IntlOverdue(_)

@@ -2,8 +2,9 @@
 
 use purser_actors::card::{Card, Command, Rejection};
 use purser_actors::kernel::{Entity, table};
+use purser_actors::port::{CardActivity, Timestamp};
 
-use crate::sample::{CARD, EFFECT, NOW, at, cards, happened, issued, status, work};
+use crate::sample::{CARD, EFFECT, NOW, at, cards, fold, happened, issued, status, work};
 
 const TABLE: &str = "
           -  pending  ready     failed  closed  expired
@@ -11,6 +12,8 @@ issued    !  Issued   !         !       !       !
 refused   !  Refused  !         !       !       !
 reveal    !  !        Revealed  !       !       !
 close     !  !        Closed    !       !       !
+refresh   !  !        RefreshAsked  !   !       !
+refreshed !  !        !         !       !       !
 expire    !  =        Expired   =       =       =
 ";
 
@@ -32,13 +35,15 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
         ),
         ("reveal", Command::Reveal),
         ("close", Command::Close),
+        ("refresh", Command::Refresh),
+        ("refreshed", refreshed()),
         ("expire", Command::Expire { effect: EFFECT }),
     ]
 }
 
 #[test]
 fn case_31_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: five commands in six states; the last three states refuse everything, late answers of the
+    // Aim: seven commands in six states; the last three states refuse everything, late answers of the
     // issuer included; a timer that comes due in any state but `ready` just ends.
     let states: Vec<_> = std::iter::once(None).chain(cards().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
@@ -52,10 +57,67 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
             let met = status(state.as_ref());
             match decided {
                 Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
-                Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
+                Err(rejection) => assert_eq!((rejection, *expected), (Rejection::State(met), "!"), "{name} in {met}"),
             }
         }
     }
+}
+
+fn refreshed() -> Command {
+    Command::Refreshed {
+        effect: EFFECT,
+        activity: CardActivity::default(),
+    }
+}
+
+fn refresh(card: &Card, now: u64) -> Result<Card, Rejection> {
+    let context = at(Timestamp(now));
+    let asked = Card::decide(Some(card), &CARD, Command::Refresh, &context)?;
+    let asked = fold(Some(card.clone()), &CARD, asked.events());
+    let again = Card::decide(Some(&asked), &CARD, Command::Refresh, &context);
+    assert_eq!(again.unwrap_err(), Rejection::Refreshing, "one at a time");
+    let answered = Card::decide(Some(&asked), &CARD, refreshed(), &context)?;
+    Ok(fold(Some(asked), &CARD, answered.events()))
+}
+
+#[test]
+fn case_57_a_card_is_refreshed_every_five_minutes_and_twelve_times_a_day() {
+    // Aim: 4:59 and 5:00; the thirteenth in 24 hours; the window slides; a clock that jumps back gives no new budget.
+    let (minute, day) = (60_000, 86_400_000);
+    let wait = |wait_ms| Err(Rejection::TooOften { wait_ms });
+    let first = refresh(&cards()[1], NOW.0).unwrap();
+    assert_eq!(refresh(&first, NOW.0 + 5 * minute - 1).map(drop), wait(1));
+    assert!(refresh(&first, NOW.0 + 5 * minute).is_ok());
+    assert_eq!(
+        refresh(&first, NOW.0 - day).map(drop),
+        wait(5 * minute),
+        "the clock jumped back"
+    );
+    let mut card = cards().remove(1);
+    for n in 0..12 {
+        card = refresh(&card, NOW.0 + n * 10 * minute).unwrap();
+    }
+    let thirteenth = NOW.0 + 120 * minute;
+    assert_eq!(refresh(&card, thirteenth).map(drop), wait(day - 120 * minute));
+    assert_eq!(refresh(&card, NOW.0 + day - 1).map(drop), wait(1));
+    let card = refresh(&card, NOW.0 + day).unwrap();
+    // The second of the first twelve is the next to leave the window.
+    assert_eq!(refresh(&card, NOW.0 + day + 5 * minute).map(drop), wait(5 * minute));
+    assert!(refresh(&card, NOW.0 + day + 10 * minute).is_ok());
+    assert_eq!(card.refreshes.len(), 12, "no more is remembered than counts");
+}
+
+#[test]
+fn news_of_a_card_that_has_ended_are_kept() {
+    // Aim: a card that is closed while the issuer is asked still learns what was spent, once.
+    let asked = Card::decide(Some(&cards()[1]), &CARD, Command::Refresh, &at(NOW)).unwrap();
+    let asked = fold(Some(cards().remove(1)), &CARD, asked.events());
+    let closed = Card::decide(Some(&asked), &CARD, Command::Close, &at(NOW)).unwrap();
+    let closed = fold(Some(asked), &CARD, closed.events());
+    let news = Card::decide(Some(&closed), &CARD, refreshed(), &at(NOW)).unwrap();
+    let kept = fold(Some(closed), &CARD, news.events());
+    assert_eq!((kept.status(), kept.activity.is_some()), ("closed", true));
+    assert!(Card::decide(Some(&kept), &CARD, refreshed(), &at(NOW)).is_err());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use purser_actors::kernel::effect::CreditCause;
 use purser_actors::link::Link;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment};
+use purser_actors::port::CardActivity;
 use purser_actors::product::Product;
 use purser_actors::session::{self, Amr, Revoked, Session};
 use purser_actors::top_up::TopUp;
@@ -85,6 +86,8 @@ fn card_events() -> Vec<card::Event> {
         Event::Issued(details(), NOW),
         Event::Refused("no".into(), NOW),
         Event::Revealed(NOW),
+        Event::RefreshAsked(NOW),
+        Event::Refreshed(CardActivity::default(), NOW),
         Event::Closed(NOW),
         Event::Expired(NOW),
     ]

@@ -166,6 +166,9 @@ pub(crate) fn cards() -> Vec<Card> {
         created_at: NOW,
         updated_at: NOW,
         status,
+        refreshes: Vec::new(),
+        refreshing: false,
+        activity: None,
     };
     vec![
         card(Status::Pending),

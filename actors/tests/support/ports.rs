@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::id::{EffectId, Wallet};
-use purser_actors::money::Usdc;
+use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    Authorization, BoxFuture, CardIssuer, Decline, ErrorKind, EvmAuthorization, Issuance, IssueCard, IssuedCard,
-    Lookup, PortError, Prepared, Settlement, Shredder, Submitted, Transfer,
+    Authorization, BoxFuture, CardActivity, CardIssuer, CardTransaction, Decline, ErrorKind, EvmAuthorization,
+    Issuance, IssueCard, IssuedCard, Lookup, PortError, Prepared, Settlement, Shredder, Submitted, Timestamp, Transfer,
 };
 use tokio::sync::Semaphore;
 
@@ -295,6 +295,25 @@ impl Issuer {
 }
 
 impl CardIssuer for Issuer {
+    /// Nothing was spent.
+    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
+        Box::pin(async move {
+            match self.moods.lock().pop_front().unwrap_or(Mood::Ready) {
+                Mood::Busy => Err(self.busy()),
+                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
+                _ => Ok(CardActivity {
+                    available: Cents::new(500),
+                    transactions: vec![CardTransaction {
+                        id: issuer_ref.to_owned(),
+                        merchant: "Bookshop".into(),
+                        amount: Cents::new(1),
+                        at: Timestamp(1),
+                    }],
+                }),
+            }
+        })
+    }
+
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
         Box::pin(async move {
             self.calls.lock().push(order.key);

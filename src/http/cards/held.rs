@@ -7,6 +7,7 @@ use purser_actors::id::{CardId, PaymentId, Wallet};
 use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::family::LoadError;
 use purser_actors::kernel::{Entity, View};
+use purser_actors::port::CardTransaction;
 
 use super::{Cards, unknown};
 use crate::http::error::ApiError;
@@ -91,7 +92,7 @@ impl Held {
 
     pub(super) fn view(&self, id: &CardId) -> View {
         match self {
-            Self::Usa(card) => card.view(id),
+            Self::Usa(card) => card.view(id).list("transactions", card.spent().iter().map(spent)),
             Self::Gift(gift) => gift.view(id),
             Self::Intl(order) => order.view(id),
         }
@@ -114,6 +115,15 @@ impl Held {
             Self::Intl(_) => Ok(view.object("card_details", &entered(cards, id).await?)),
         }
     }
+}
+
+/// A purchase made with a card, as its owner is shown it.
+fn spent(one: &CardTransaction) -> View {
+    View::new()
+        .text("transaction_id", &one.id)
+        .text("merchant", &one.merchant)
+        .number("usd_amount", one.amount.decimal())
+        .time("at", one.at)
 }
 
 fn texts<E: Entity>((found, more): (Vec<(E::Id, E)>, bool)) -> (Vec<String>, bool) {

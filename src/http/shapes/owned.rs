@@ -90,6 +90,8 @@ pub struct Card {
     pub failure_reason: Option<String>,
     /// What paid for it.
     pub payment_id: String,
+    /// Whether the issuer is being asked for news of it.
+    pub refreshing: bool,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.
@@ -121,14 +123,41 @@ pub struct OneCard {
     pub failure_reason: Option<String>,
     /// What paid for it.
     pub payment_id: String,
+    /// Whether the issuer is being asked for news of it.
+    pub refreshing: bool,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.
     pub last_updated_at: String,
+    /// What it was spent on, newest first, as of the last refresh: at most 20.
+    pub transactions: Vec<CardTransaction>,
     /// As `status`.
     pub state: String,
     /// When it is ready.
     pub card_details: Option<CardDetails>,
+}
+
+/// A purchase made with a card.
+#[derive(Deserialize, ToSchema)]
+pub struct CardTransaction {
+    /// The issuer's name of it.
+    pub transaction_id: String,
+    /// In the merchant's own words: text, never markup.
+    pub merchant: String,
+    /// Dollars.
+    #[schema(value_type = Exact)]
+    pub usd_amount: Value,
+    /// RFC 3339.
+    pub at: String,
+}
+
+/// The issuer is being asked.
+#[derive(Deserialize, ToSchema)]
+pub struct Refreshing {
+    /// Always true.
+    pub success: bool,
+    /// For people.
+    pub message: String,
 }
 
 /// What is needed to use a card.

@@ -48,12 +48,14 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
     })
 }
 
-pub(super) fn fold(event: &[u8]) -> Result<&'static str, DecodeError> {
-    Ok(match codec::decode(event)? {
+pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
+    Ok(Some(match codec::decode(event)? {
         Event::Ordered { .. } => "pending",
-        Event::Issued(..) | Event::Revealed(_) => "ready",
+        Event::Issued(..) | Event::Revealed(_) | Event::RefreshAsked(_) => "ready",
+        // News of a card may come after its end: they change no state.
+        Event::Refreshed(..) => return Ok(None),
         Event::Refused(..) => "failed",
         Event::Closed(_) => "closed",
         Event::Expired(_) => "expired",
-    })
+    }))
 }

@@ -1,0 +1,62 @@
+//! Cards: made by the issuer, and asked after.
+
+use std::time::Duration;
+
+use purser_storage::planted::{self, Bug};
+
+use super::{Desk, Done, tell, unreadable, within};
+use crate::card;
+use crate::id::{CardId, EffectId};
+use crate::kernel::{Effect, Failure};
+use crate::port::{Issuance, IssueCard};
+
+impl Desk {
+    /// Orders the card until the issuer says yes or no.
+    pub(super) async fn issue(&self, effect: &Effect, id: CardId) -> Done {
+        let read = self.families.cards.read(&id).await.map_err(unreadable)?;
+        let Some((card, _)) = read else {
+            return Err(Failure::temporary("the card is not there"));
+        };
+        if card.status != card::Status::Pending {
+            return Ok(());
+        }
+        let key = if planted::is(Bug::KeyOfTry) {
+            EffectId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
+        let order = IssueCard {
+            key,
+            card: id,
+            amount: card.amount,
+        };
+        let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+        let command = match within(timeout, self.ports.issuer.issue(&order), "issue").await? {
+            Issuance::Ready(card) => card::Command::Issued {
+                effect: effect.id,
+                card,
+            },
+            Issuance::Declined { reason } => card::Command::Refused {
+                effect: effect.id,
+                reason,
+            },
+            Issuance::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
+        };
+        tell(&self.families.cards, id, command).await
+    }
+
+    /// Asks what became of the card's money. Whatever fails is tried again: the holder's budget is spent only once.
+    pub(super) async fn refresh_card(&self, effect: &Effect, id: CardId) -> Done {
+        let cards = &self.families.cards;
+        let Some((card, _)) = cards.read(&id).await.map_err(unreadable)? else {
+            return Err(Failure::temporary("the card is not there"));
+        };
+        let Some(details) = card.details().filter(|_| card.refreshing) else {
+            return Ok(());
+        };
+        let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+        let activity = within(timeout, self.ports.issuer.activity(&details.issuer_ref), "activity").await?;
+        let effect = effect.id;
+        tell(cards, id, card::Command::Refreshed { effect, activity }).await
+    }
+}

@@ -1,0 +1,93 @@
+//! `POST /sandbox/charge`: a merchant charges a card of the sandbox's issuer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use purser_actors::engine::Engine;
+use purser_actors::id::CardId;
+use purser_actors::money::Cents;
+use purser_actors::port::ErrorKind;
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::provider::sandbox::SandboxIssuer;
+
+/// What the route needs.
+pub struct Charging {
+    /// Knows which card the issuer made.
+    pub engine: Engine,
+    /// Keeps what is spent.
+    pub issuer: Arc<SandboxIssuer>,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+/// The operation of this room.
+#[derive(OpenApi)]
+#[openapi(paths(post_charge))]
+pub struct Api;
+
+/// The route.
+pub fn router(state: Arc<Charging>) -> Router {
+    Router::new()
+        .route("/sandbox/charge", post(post_charge))
+        .with_state(state)
+}
+
+/// What is bought.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct ChargeRequest {
+    /// From `GET /get-card`.
+    card_id: String,
+    /// In the merchant's own words, 1 to 60 characters.
+    merchant: String,
+    /// Decimal US dollars with at most 2 places, at most what is left on the card.
+    amount: String,
+}
+
+/// What the issuer wrote down.
+#[derive(Serialize, ToSchema)]
+struct Charged {
+    /// The issuer's name of it.
+    transaction_id: String,
+}
+
+/// Spend with a card, as a merchant would have it charged
+#[utoipa::path(post, path = "/sandbox/charge", tag = "Sandbox", request_body = inline(ChargeRequest),
+    responses((status = 200, description = "What the issuer wrote down.", body = inline(Charged))))]
+async fn post_charge(State(state): State<Arc<Charging>>, body: Body) -> Result<Response, ApiError> {
+    let request: ChargeRequest = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let wrong = |param: &'static str, why: &str| {
+        let error = format!("`{param}`: {why}.");
+        ApiError::parameter("parameter_invalid", param, error)
+    };
+    let id: Option<CardId> = request.card_id.parse().ok();
+    let card = match id {
+        Some(id) => state.engine.card(&id).await.map_err(|_| ApiError::internal())?,
+        None => None,
+    };
+    let issued = card.as_ref().and_then(|card| card.details());
+    let issuer_ref = issued.map(|details| details.issuer_ref.clone());
+    let issuer_ref = issuer_ref.ok_or_else(|| wrong("card_id", "not a card that the issuer has made"))?;
+    if !(1..=60).contains(&request.merchant.chars().count()) {
+        return Err(wrong("merchant", "1 to 60 characters"));
+    }
+    let amount = Cents::parse(&request.amount).map_err(|e| wrong("amount", &e.to_string()))?;
+    match state.issuer.charge(&issuer_ref, &request.merchant, amount).await {
+        Ok(transaction) => Ok(json::ok(&Charged {
+            transaction_id: transaction.id,
+        })),
+        Err(error) if error.kind == ErrorKind::Permanent => Err(wrong("amount", &error.message)),
+        Err(_) => Err(ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1)),
+    }
+}
