@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use axum::routing::get;
+use purser_actors::port::{ErrorKind, PortError};
+use rust_decimal::Decimal;
 use serde::Serialize;
 use utoipa::{OpenApi, ToSchema};
 
@@ -26,6 +29,34 @@ pub struct GiftCards {
     pub catalog: Arc<dyn GiftCatalog>,
     /// Where gift cards are sold at all.
     pub countries: Countries,
+    /// The most that comes on top, whatever the catalog says.
+    pub most: Decimal,
+    /// How long the catalog may take.
+    pub patience: Duration,
+}
+
+/// What the catalog says of a product, if it says so in time.
+///
+/// # Errors
+/// 503 when it does not.
+pub(super) async fn told<T>(
+    patience: Duration,
+    asked: impl Future<Output = Result<T, PortError>>,
+) -> Result<T, ApiError> {
+    let late = || PortError {
+        kind: ErrorKind::Temporary,
+        operation: "gift_cards",
+        message: "no answer in time".into(),
+    };
+    let answered = tokio::time::timeout(patience, asked).await;
+    answered
+        .unwrap_or_else(|_| Err(late()))
+        .map_err(|error| unavailable(&error))
+}
+
+/// What comes on top of a product: ours, and so never below nothing nor above what we publish.
+pub(super) fn on_top(product: &GiftProduct, most: Decimal) -> Decimal {
+    product.fee_rate.clamp(Decimal::ZERO, most.max(Decimal::ZERO))
 }
 
 /// The operations of this room.
@@ -128,8 +159,9 @@ struct Choice {
     count: usize,
 }
 
-impl From<GiftProduct> for FoundGiftCard {
-    fn from(product: GiftProduct) -> Self {
+impl FoundGiftCard {
+    fn of(product: GiftProduct, most: Decimal) -> Self {
+        let fee_rate = on_top(&product, most);
         let (least, most) = product.values.ends();
         let (amounts, step) = match product.values {
             Values::Fixed(amounts) => (Some(amounts.into_iter().map(Number::from).collect()), None),
@@ -151,7 +183,7 @@ impl From<GiftProduct> for FoundGiftCard {
             min_amount: least.into(),
             max_amount: most.into(),
             amount_step: step,
-            fee_rate: Number(product.fee_rate),
+            fee_rate: Number(fee_rate),
             in_stock: product.in_stock,
             description: product.description,
             terms: product.terms,
@@ -211,15 +243,15 @@ async fn search_gift_cards(State(state): State<Arc<GiftCards>>, RawQuery(raw): R
         starting_after: owned(query.get("starting_after")),
         limit: usize::try_from(limit).unwrap_or(20),
     };
-    let page = state
-        .catalog
-        .search(&wanted)
-        .await
-        .map_err(|error| unavailable(&error))?;
+    let page = told(state.patience, state.catalog.search(&wanted)).await?;
     let page =
         page.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card in this list."))?;
     Ok(json::inert(&FoundGiftCards {
-        gift_cards: page.products.into_iter().map(FoundGiftCard::from).collect(),
+        gift_cards: page
+            .products
+            .into_iter()
+            .map(|product| FoundGiftCard::of(product, state.most))
+            .collect(),
         count: page.count,
         has_more: page.has_more,
         filters: Filters {

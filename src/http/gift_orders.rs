@@ -1,6 +1,7 @@
 //! `GET /order-gift-card` (paid).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{RawQuery, State};
@@ -13,7 +14,7 @@ use utoipa::OpenApi;
 
 use super::caller::MaybeBearer;
 use super::error::ApiError;
-use super::merchants::unavailable;
+use super::gift_cards::{on_top, told};
 use super::query::Query;
 use super::shapes;
 use crate::checkout::{Call, Checkout, rate_unavailable};
@@ -29,6 +30,8 @@ pub struct GiftOrders {
     pub product: Product,
     /// Says what each gift card comes in.
     pub catalog: Arc<dyn GiftCatalog>,
+    /// How long the catalog may take.
+    pub patience: Duration,
 }
 
 /// The operations of this room.
@@ -90,7 +93,7 @@ async fn order_gift_card(
         };
         return orders.checkout.run(call).await;
     }
-    let found = orders.catalog.product(id).await.map_err(|error| unavailable(&error))?;
+    let found = told(orders.patience, orders.catalog.product(id)).await?;
     let product = found.ok_or_else(|| ApiError::not_found("product_unknown", "There is no such gift card."))?;
     let currency = orders.check(&product, country, amount)?;
     let rates = orders.show(&product).await?;
@@ -122,11 +125,8 @@ impl GiftOrders {
     /// Shows the product's fee rate; with those that were shown before and still hold.
     async fn show(&self, product: &GiftProduct) -> Result<Vec<OwnRate>, ApiError> {
         let now = self.checkout.clock.now();
-        let shown = self
-            .checkout
-            .prices
-            .show(&product.product_id, product.fee_rate, now)
-            .await;
+        let rate = on_top(product, self.product.fee_rate);
+        let shown = self.checkout.prices.show(&product.product_id, rate, now).await;
         shown.map_err(|error| {
             tracing::error!(%error, "a fee rate could not be stored");
             ApiError::unavailable("unavailable", "The price could not be written down.", 2)

@@ -1,6 +1,7 @@
 //! What is sold, and what is looked up before buying: one line a room.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use utoipa::OpenApi;
@@ -100,11 +101,14 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
     let gifts = gift_cards::GiftCards {
         catalog: world.gift_cards.clone(),
         countries: config.products.gift_card.countries.clone(),
+        most: config.products.gift_card.fee_rate,
+        patience: Duration::from_millis(config.engine.settle_timeout_ms),
     };
     let gift_orders = gift_orders::GiftOrders {
         checkout: checkout.clone(),
         product: config.products.gift_card.clone(),
         catalog: world.gift_cards.clone(),
+        patience: Duration::from_millis(config.engine.settle_timeout_ms),
     };
     let empty = Shop {
         routes: Router::new(),

@@ -70,6 +70,17 @@ async fn case_22_a_gift_cards_quote_survives_its_products_new_rate() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_catalog_makes_a_gift_card_dearer_than_we_publish() {
+    // Aim: a rate above ours is not what is shown nor asked.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    set_rate(&site, "0.5").await;
+    let found = site.get("/search-gift-cards?q=Marche%20Lumiere&country=FR", &[]).await;
+    assert_eq!(found.body["gift_cards"][0]["fee_rate"], json!(0.048), "{}", found.text);
+    assert_eq!(price(&site.get(EURO, &[]).await), 56_820_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_has_paid_is_answered_whatever_the_catalog_does() {
     // Aim: the same payment again, by both protocols, while the catalog is down, after the rate has moved and while there
     // is no exchange rate: the same gift card, nothing paid twice, and nobody says that nothing was charged.

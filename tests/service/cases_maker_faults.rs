@@ -152,7 +152,11 @@ async fn what_a_catalog_cannot_promise_is_refused_before_settlement() {
     for (fault, status, code) in [
         (json!({"fault": "unreachable"}), 503, "catalog_unavailable"),
         (json!({"fault": "garbage"}), 503, "catalog_unavailable"),
-        (json!({"fault": "slow", "ms": 1_000, "times": 2}), 503, "unavailable"),
+        (
+            json!({"fault": "slow", "ms": 1_000, "times": 2}),
+            503,
+            "catalog_unavailable",
+        ),
         (json!({"fault": "out_of_stock"}), 409, "out_of_stock"),
     ] {
         catalog(&site, fault.clone()).await;
