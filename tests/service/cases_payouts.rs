@@ -270,6 +270,8 @@ async fn bank_destinations_are_checked_listed_and_inert() {
         .await;
     assert_eq!(refused.code(), "parameter_invalid");
     let first = register(&site, &agent).await;
+    // The list is in the order of time, to the millisecond.
+    tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     let german = site
         .post("/sandbox/bank-recipients", &iban("DE89370400440532013000"))
         .await;
