@@ -50,8 +50,10 @@ fn paid() -> RailState {
     }
 }
 
+/// In more words than a row takes.
 fn failed() -> RailState {
-    RailState::Failed { reason: "no".into() }
+    let reason = "no".repeat(20_000);
+    RailState::Failed { reason }
 }
 
 fn returned() -> RailState {

@@ -67,6 +67,7 @@ impl Payout {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let decision = Decision::answer(()).event(Event::Seen(sequence));
+        let state = state.shortened();
         match &self.status {
             Status::AwaitingDetails => Err(Rejection(self.status())),
             Status::Queued | Status::InProcess => Ok(self.moved(id, decision, state, context)),

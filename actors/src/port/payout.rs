@@ -89,6 +89,27 @@ pub enum RailState {
     },
 }
 
+/// What is kept of a rail's own text, in characters: a row's size is bounded, and one that cannot be written would leave
+/// the payout where it was.
+const TEXT_MAX: usize = 200;
+
+impl RailState {
+    /// With no more of the rail's text than is kept.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        let short = |text: String| text.chars().take(TEXT_MAX).collect();
+        match self {
+            Self::InProcess { retry_after_ms } => Self::InProcess { retry_after_ms },
+            Self::Complete { reference } => Self::Complete {
+                reference: short(reference),
+            },
+            Self::Failed { reason } => Self::Failed { reason: short(reason) },
+            Self::Cancelled { reason } => Self::Cancelled { reason: short(reason) },
+            Self::Returned { reason } => Self::Returned { reason: short(reason) },
+        }
+    }
+}
+
 /// A word in the order in which the rails told it, over all payouts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {

@@ -227,6 +227,30 @@ fn a_refusal_credits_the_whole_charge_and_a_return_the_amount_less_the_rails_fee
 }
 
 #[test]
+fn a_form_is_open_until_its_time_is_over_to_the_millisecond() {
+    // Aim: at the last millisecond a card is taken, at the next it is not, whether the timer has rung or not.
+    let waiting = begun(card());
+    let end = waiting.open_until();
+    assert_eq!(end, NOW.plus_ms(120_000));
+    let before = purser_actors::port::Timestamp(end.0 - 1);
+    assert!(Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(before)).is_ok());
+    let refused = Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(end));
+    assert_eq!(refused.unwrap_err(), Rejection("awaiting-details"));
+}
+
+#[test]
+fn a_rail_that_talks_too_much_is_cut_short() {
+    // Aim: no text of a rail makes a row too large to be written, or cuts a character in two.
+    let queued = begun(bank());
+    let said = RailState::Failed {
+        reason: "ü".repeat(50_000),
+    };
+    let decision = Payout::decide(Some(&queued), &PAYOUT, word(1, said), &at(NOW)).unwrap();
+    let failed = after(&queued, decision.events());
+    assert_eq!(failed.reason().unwrap(), "ü".repeat(200));
+}
+
+#[test]
 fn what_comes_back_too_late_waits_under_its_name() {
     // Aim: after the return window nothing is credited by itself, and nothing is silent.
     let (_, closed) = payouts().into_iter().find(|(name, _)| *name == "closed").unwrap();
