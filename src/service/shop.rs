@@ -30,6 +30,32 @@ impl Shop {
     }
 
     /// Payouts, whom they go to, and the page of who gets one.
+    /// What goes on with cards after they are made: their news, and the balance that reloadable ones spend.
+    fn card_news_and_balances(self, house: &House, checkout: &Arc<Checkout>) -> Self {
+        let (config, world) = (&house.config, &house.world);
+        let refresh = card_refresh::CardRefresh {
+            engine: house.engine.clone(),
+            max_body_bytes: config.server.max_body_bytes,
+            body_timeout: config.server.body_timeout(),
+        };
+        let top_ups = top_ups::TopUps {
+            checkout: checkout.clone(),
+            product: config.products.card_balance.clone(),
+            engine: house.engine.clone(),
+            balances: world.balances.clone(),
+        };
+        self.room(
+            card_refresh::router(Arc::new(refresh)),
+            card_refresh::Api::openapi(),
+            &[],
+        )
+        .room(
+            top_ups::router(Arc::new(top_ups)),
+            top_ups::Api::openapi(),
+            &["/fund-card-balance"],
+        )
+    }
+
     fn paying_out(self, house: &House, checkout: &Arc<Checkout>) -> Self {
         let (config, world) = (&house.config, &house.world);
         let payouts = payouts::Payouts {
@@ -87,17 +113,6 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),
     };
-    let refresh = card_refresh::CardRefresh {
-        engine: house.engine.clone(),
-        max_body_bytes: config.server.max_body_bytes,
-        body_timeout: config.server.body_timeout(),
-    };
-    let top_ups = top_ups::TopUps {
-        checkout: checkout.clone(),
-        product: config.products.card_balance.clone(),
-        engine: house.engine.clone(),
-        balances: world.balances.clone(),
-    };
     let gifts = gift_cards::GiftCards {
         catalog: world.gift_cards.clone(),
         countries: config.products.gift_card.countries.clone(),
@@ -122,11 +137,6 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             &["/get-card", "/get-card-data"],
         )
         .room(
-            card_refresh::router(Arc::new(refresh)),
-            card_refresh::Api::openapi(),
-            &[],
-        )
-        .room(
             intl_cards::router(Arc::new(international)),
             intl_cards::Api::openapi(),
             &["/order-intl-card"],
@@ -136,16 +146,12 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             gift_orders::Api::openapi(),
             &["/order-gift-card"],
         )
-        .room(
-            top_ups::router(Arc::new(top_ups)),
-            top_ups::Api::openapi(),
-            &["/fund-card-balance"],
-        )
         .room(gift_cards::router(Arc::new(gifts)), gift_cards::Api::openapi(), &[])
         .room(
             merchants::router(world.merchants.clone()),
             merchants::Api::openapi(),
             &[],
         )
+        .card_news_and_balances(house, checkout)
         .paying_out(house, checkout)
 }

@@ -37,7 +37,7 @@ async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
     // Aim: what a merchant charged shows after a refresh and not before; the next refresh within five minutes is 429 with
     // the wait, also after a restart; a key that was answered is answered again; no more can be spent than is left.
     let host = Host::new();
-    let mut service = host.start();
+    let service = host.start();
     let (token, card) = {
         let site = Site::of(&service);
         let agent = Agent::new(Network::Base);

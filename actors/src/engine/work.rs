@@ -20,12 +20,13 @@ use super::families::Families;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
-use crate::id::{CardId, DepositId, PaymentId};
+use crate::id::{CardId, DepositId, PaymentId, Wallet};
 use crate::intl_order;
 use crate::kernel::delivery::Worker;
-use crate::kernel::effect::Work;
+use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
+use crate::money::Usdc;
 use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
 
@@ -49,18 +50,7 @@ impl Worker for Desk {
                 Work::Settle(id) => self.settle(effect, *id).await,
                 Work::Watch(id) => self.watch(effect, *id).await,
                 Work::IssueCard(id) => self.issue(effect, *id).await,
-                Work::Credit { account, amount, cause } => {
-                    let command = account::Command::Credit {
-                        effect: effect.id,
-                        amount: *amount,
-                        cause: *cause,
-                    };
-                    tell(&self.families.accounts, *account, command).await?;
-                    if planted::is(Bug::CreditThenDelete) {
-                        self.strike_off(effect).await?;
-                    }
-                    Ok(())
-                }
+                Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
                 Work::ConfirmCredit(id) => {
                     tell(
                         &self.families.payments,
@@ -117,6 +107,19 @@ impl Worker for Desk {
 }
 
 impl Desk {
+    async fn credit(&self, effect: &Effect, account: Wallet, amount: Usdc, cause: CreditCause) -> Done {
+        let command = account::Command::Credit {
+            effect: effect.id,
+            amount,
+            cause,
+        };
+        tell(&self.families.accounts, account, command).await?;
+        if planted::is(Bug::CreditThenDelete) {
+            self.strike_off(effect).await?;
+        }
+        Ok(())
+    }
+
     async fn end_lease(&self, effect: &Effect, order: CardId, lease: u64) -> Done {
         let effect = effect.id;
         tell(
