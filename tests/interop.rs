@@ -16,6 +16,8 @@ mod differential;
 mod drafts;
 #[path = "interop/node.rs"]
 mod node;
+#[path = "interop/products.rs"]
+mod products;
 #[path = "interop/running.rs"]
 mod running;
 #[path = "payment_rules/seller.rs"]
