@@ -125,21 +125,26 @@ impl End {
         let card = body.get("card_data").and_then(status);
         match (status(body).as_deref(), card.as_deref()) {
             (Some("credited"), _) | (_, Some("failed")) => Self::Undelivered,
-            (_, Some("ready")) => Self::Ready,
+            (_, Some("ready" | "completed")) => Self::Ready,
             _ => Self::Pending,
         }
     }
 
     /// One sentence for the person who paid.
     fn sentence(self, body: &Value) -> String {
-        let card = body.get("card_id").and_then(Value::as_str).unwrap_or("the card");
-        match self {
-            Self::Ready => format!("{card} is ready to use."),
-            Self::Pending => format!("{card} is bought; it is being made."),
-            Self::Undelivered if body.get("card_id").is_some() => {
+        let id = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
+        let order = body.get("intl_card_order").and_then(|order| id(order, "card_id"));
+        let card = id(body, "card_id").or(order);
+        let sent = id(body, "payout_id").or_else(|| id(body, "top_up_id"));
+        match (self, card, sent) {
+            (Self::Ready, Some(card), _) => format!("{card} is ready to use."),
+            (Self::Undelivered, Some(card), _) => {
                 format!("{card} could not be made; what it cost is on the account's balance")
             }
-            Self::Undelivered => "nothing was bought; what was paid is on the account's balance".to_owned(),
+            (Self::Undelivered, None, _) => "nothing was bought; what was paid is on the account's balance".to_owned(),
+            (_, Some(card), _) => format!("{card} is bought; it is being made."),
+            (_, None, Some(sent)) => format!("{sent} is paid and on its way."),
+            (_, None, None) => "It is bought.".to_owned(),
         }
     }
 }
@@ -270,10 +275,9 @@ async fn wait_for_card(
         let token = session.id_token(remote, url).await?;
         let bearer = zeroize::Zeroizing::new(format!("Bearer {}", token.as_str()));
         let answer = remote.get(&card_url, &[("authorization", &bearer)]).await?;
+        let status = answer.body.get("status").and_then(Value::as_str);
         let pause = match answer.status {
-            200 if answer.body.get("status").and_then(Value::as_str) != Some("pending") => {
-                return Ok(Some(answer.body));
-            }
+            200 if !matches!(status, Some("pending" | "processing")) => return Ok(Some(answer.body)),
             200 => CARD_POLL,
             401 => {
                 session.expire(url)?;
@@ -292,8 +296,15 @@ async fn wait_for_card(
 
 /// The last four digits of the number, and no CVV, unless asked for.
 fn masked(mut card: Value, show: bool) -> Value {
-    let details = card.get_mut("card_details").and_then(Value::as_object_mut);
-    let Some(details) = details.filter(|_| !show) else {
+    if show {
+        return card;
+    }
+    for secret in ["redemption_url", "redemption_code", "pin_code"] {
+        if let Some(shown) = card.get_mut(secret).filter(|value| !value.is_null()) {
+            *shown = json!("***");
+        }
+    }
+    let Some(details) = card.get_mut("card_details").and_then(Value::as_object_mut) else {
         return card;
     };
     if let Some(number) = details.get_mut("card_number") {

@@ -4,7 +4,7 @@
 //! one without the other, whoever dies. A route takes it in two lines: the [`Key`] among its arguments, and
 //! [`Key::once`] around its command. One function renders the answer, for the caller and for the record:
 //!
-//! ```ignore
+//! ```text
 //! async fn cancel(State(orders): Shared, Holder(claims), key: Key, body: Body) -> Result<Response, ApiError> {
 //!     let wanted: Cancel = orders.body(body).await?;       // 400: not recorded
 //!     active(&orders.engine, &claims).await?;              // 403 frozen: not recorded
