@@ -145,6 +145,8 @@ pub enum Command {
     Lapse {
         /// The effect that proved it.
         effect: EffectId,
+        /// How many had lapsed before this one: the proof is about no other.
+        round: u8,
     },
     /// The first leg is on chain.
     Landed {

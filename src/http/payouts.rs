@@ -304,7 +304,7 @@ async fn get_payment_status(
     if let Some(text) = query.get("payout_id") {
         let id: PayoutId = text.parse().map_err(|_| unknown())?;
         let payout = payouts.own(&claims, id).await?;
-        let view = payouts.one(id, &payout);
+        let view = payouts.one(&claims, id, &payout).await?;
         return Ok(json::private(json::bytes_as_json(view.to_json())));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
@@ -334,15 +334,29 @@ impl Payouts {
         Err(ApiError::forbidden("payout_of_another", error))
     }
 
-    fn one(&self, id: PayoutId, payout: &Payout) -> View {
+    async fn one(&self, claims: &Claims, id: PayoutId, payout: &Payout) -> Result<View, ApiError> {
         let view = payout.view(&id);
-        match payout.status {
-            Status::AwaitingDetails => view.text("redemption_url", self.forms.url(id).expose()),
+        Ok(match payout.status {
+            Status::AwaitingDetails if self.may_redeem(claims, payout).await? => {
+                view.text("redemption_url", self.forms.url(id).expose())
+            }
+            Status::AwaitingDetails => view,
             _ => match payout.destination() {
                 Some(destination) => view.object("destination", &destination),
                 None => view,
             },
+        })
+    }
+
+    /// Whoever opens the form is paid. A token that was born of a payment may have been relayed: it is shown what that payment
+    /// bought and no other.
+    async fn may_redeem(&self, claims: &Claims, payout: &Payout) -> Result<bool, ApiError> {
+        if !claims.by_payment {
+            return Ok(true);
         }
+        let payment = self.engine.payment(&payout.charge.payment).await;
+        let payment = payment.map_err(|_| ApiError::internal())?;
+        Ok(payment.is_some_and(|payment| payment.claim.session.id == claims.session))
     }
 }
 

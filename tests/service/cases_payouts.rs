@@ -31,6 +31,28 @@ fn wrong_cards(card: &str) -> [(String, &'static str); 6] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_token_of_another_payment_does_not_open_the_recipients_form() {
+    // Aim: whoever opens the form is paid, and a payment may have been relayed by a hostile seller: its token is shown what that
+    // payment bought and no other payout's link; a wallet that signs in sees its own.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let bought = agent.buy(&site, "/get-push-to-card?amount=25&currency=USD").await;
+        let (payout, link) = (bought.str("payout_id").unwrap(), bought.str("redemption_url"));
+        let later = agent.buy(&site, "/get-card?amount=5").await;
+        for (bought, shown) in [(&bought, link), (&later, None)] {
+            let token = bought.body["auth"]["id_token"].as_str().unwrap();
+            let seen = status(&site, token, payout).await;
+            assert_eq!((seen.status, seen.str("redemption_url")), (200, shown), "{}", seen.text);
+        }
+        let own = status(&site, &agent.token(&site).await, payout).await;
+        assert!(link.is_some() && own.str("redemption_url") == link, "{}", own.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_push_to_card_is_paid_to_the_card_that_its_recipient_enters() {
     // Aim: on both chains: the link goes to the call that paid and to nobody else, the form takes one good card, the payer
     // sees every state, and no number is in answers, events or logs.

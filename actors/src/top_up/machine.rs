@@ -119,11 +119,13 @@ impl Entity for TopUp {
             (Status::Paid(None), Command::Signed(first)) => Ok(decided
                 .requires_present(table::linked(&top_up.owner))
                 .event(Event::Signed(Box::new(first), now))),
-            (Status::Paid(Some(_)), Command::Lapse { effect }) if top_up.lapsed + 1 >= ROUNDS => {
+            (Status::Paid(Some(_)), Command::Lapse { effect, round })
+                if round == top_up.lapsed && top_up.lapsed + 1 >= ROUNDS =>
+            {
                 Ok(top_up.failed(id, effect, LAPSED.into(), context))
             }
             // The effect goes on: it signs anew.
-            (Status::Paid(Some(_)), Command::Lapse { effect }) => Ok(decided
+            (Status::Paid(Some(_)), Command::Lapse { effect, round }) if round == top_up.lapsed => Ok(decided
                 .requires_present(table::effect(effect))
                 .event(Event::Lapsed(now))),
             (Status::Paid(Some(first)), Command::Landed { effect, transaction }) => {

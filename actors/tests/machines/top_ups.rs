@@ -14,7 +14,8 @@ use crate::sample::{EFFECT, NOW, TOP_UP, WALLET, at, charge, fold, happened, out
 const TABLE: &str = "
           -  paid    sending   lapsing   bridging  attested    minting     delivered  credited  failed
 signed    !  Signed  !         !         !         !           !           !          !         !
-lapse     !  !       Lapsed    Failed    !         !           !           !          !         !
+lapse     !  !       Lapsed    !         !         !           !           !          !         !
+lapse_3   !  !       !         Failed    !         !           !           !          !         !
 landed    !  !       Burned    Burned    !         !           !           !          !         !
 attested  !  !       !         !         Attested  !           !           !          !         !
 mintable  !  !       !         !         !         MintSigned  MintSigned  !          !         !
@@ -108,7 +109,14 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let reason = "no".to_owned();
     vec![
         ("signed", Command::Signed(First::Burn(burn()))),
-        ("lapse", Command::Lapse { effect }),
+        ("lapse", Command::Lapse { effect, round: 0 }),
+        (
+            "lapse_3",
+            Command::Lapse {
+                effect,
+                round: ROUNDS - 1,
+            },
+        ),
         (
             "landed",
             Command::Landed {
@@ -155,7 +163,7 @@ fn each_step_begins_the_next_work_and_ends_its_own() {
     for (name, state, next) in [
         ("signed", 0, &[][..]),
         ("lapse", 1, &[]),
-        ("lapse", 2, &["credit"]),
+        ("lapse_3", 2, &["credit"]),
         ("landed", 1, &["cross_bridge"]),
         ("attested", 3, &[]),
         ("mintable", 4, &[]),
@@ -177,7 +185,7 @@ fn each_step_begins_the_next_work_and_ends_its_own() {
             }
         }
     }
-    let lapsed = TopUp::decide(Some(&top_ups()[2]), &TOP_UP, command("lapse"), &at(NOW)).unwrap();
+    let lapsed = TopUp::decide(Some(&top_ups()[2]), &TOP_UP, command("lapse_3"), &at(NOW)).unwrap();
     let failed: TopUp = fold(Some(top_ups().remove(2)), &TOP_UP, lapsed.events());
     assert_eq!(failed.status, Status::Failed { reason: LAPSED.into() });
 }

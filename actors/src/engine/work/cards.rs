@@ -8,7 +8,7 @@ use super::{Desk, Done, tell, unreadable, within};
 use crate::card;
 use crate::id::{CardId, EffectId};
 use crate::kernel::{Effect, Failure};
-use crate::port::{Issuance, IssueCard};
+use crate::port::{ErrorKind, Issuance, IssueCard};
 
 impl Desk {
     /// Orders the card until the issuer says yes or no.
@@ -55,7 +55,15 @@ impl Desk {
             return Ok(());
         };
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        let activity = within(timeout, self.ports.issuer.activity(&details.issuer_ref), "activity").await?;
+        // Never given up: a card whose question is stuck could not be asked after any more.
+        let activity = within(timeout, self.ports.issuer.activity(&details.issuer_ref), "activity").await;
+        let activity = activity.map_err(|error| {
+            let pause = match error.kind {
+                ErrorKind::Permanent => self.settings.retry.longest_ms,
+                ErrorKind::Temporary | ErrorKind::Unknown => self.settings.watch_every_ms,
+            };
+            Failure::temporary(error.to_string()).every_ms(pause)
+        })?;
         let effect = effect.id;
         tell(cards, id, card::Command::Refreshed { effect, activity }).await
     }

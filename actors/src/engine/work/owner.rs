@@ -65,7 +65,8 @@ impl Desk {
                 let (effect, reason) = (effect.id, "check_refused".into());
                 (identity::Command::Refused { effect, reason }, None)
             }
-            Err(error) => return Err(error.into()),
+            // Never given up: nobody can begin another check meanwhile.
+            Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
         };
         tell(&self.families.identities, wallet, command).await?;
         Ok(reference)

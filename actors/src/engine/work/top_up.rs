@@ -64,12 +64,12 @@ impl Desk {
             Ok(Submitted::Declined(_)) => false,
             Err(error) => error.kind == ErrorKind::Permanent,
         };
-        self.look_for_first(effect, id, (&first, refused)).await
+        self.look_for_first(effect, id, (&first, refused, top_up.lapsed)).await
     }
 
     /// Neither a refusal nor silence proves anything: the chain is read. What it says can never land is signed anew,
     /// unless it was `refused` for good.
-    async fn look_for_first(&self, effect: &Effect, id: TopUpId, (first, refused): (&First, bool)) -> Done {
+    async fn look_for_first(&self, effect: &Effect, id: TopUpId, (first, refused, round): (&First, bool, u8)) -> Done {
         let every_ms = self.settings.watch_every_ms;
         let lookup = match first {
             First::Burn(burn) => self.in_time(self.ports.bridge.find_burn(burn), "find burn").await,
@@ -82,7 +82,8 @@ impl Desk {
             Ok(Lookup::Landed { transaction }) => self.first_landed(effect, id, transaction).await,
             Ok(Lookup::Impossible) if refused => self.fail_top_up(effect, id, REFUSED).await,
             Ok(Lookup::Impossible) => {
-                self.tell_top_up(id, Command::Lapse { effect: effect.id }).await?;
+                let effect = effect.id;
+                self.tell_top_up(id, Command::Lapse { effect, round }).await?;
                 match self.top_up(id).await?.status {
                     Status::Paid(_) => Err(Failure::not_yet(every_ms)),
                     _ => Ok(()),

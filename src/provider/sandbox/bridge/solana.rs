@@ -64,9 +64,10 @@ impl SandboxBridge {
     /// the sandbox's treasury begins with nothing.
     async fn prepare_chain(&self, vault: Wallet, burned: Usdc) -> Result<(), PortError> {
         let stopped = |e: LogError| failed(ErrorKind::Temporary, e.to_string());
-        if !self.is_open.swap(true, Ordering::Relaxed) {
+        if !self.is_open.load(Ordering::Relaxed) {
             let opened = self.chains.fund(vault, Usdc::from_atomic(1)).await;
             opened.map(drop).map_err(stopped)?;
+            self.is_open.store(true, Ordering::Relaxed);
         }
         let ours = treasury(Network::Solana);
         if self.chains.balance(&ours).await.map_err(stopped)? < burned.plus(FLOAT).unwrap_or(burned) {
