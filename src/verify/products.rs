@@ -5,6 +5,8 @@ mod card;
 mod gift_card;
 mod intl_order;
 mod payout;
+#[cfg(test)]
+mod tests;
 mod top_up;
 
 use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
@@ -18,7 +20,7 @@ use purser_storage::Row;
 use purser_storage::codec::DecodeError;
 use rust_decimal::Decimal;
 
-use super::{Contents, Report};
+use super::{ChainTransfer, Contents, Report};
 
 /// What a product's state says of the money that was paid for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,8 +130,30 @@ pub(crate) struct Left {
     pub(crate) name: String,
     /// Once it is known to be on the chain.
     pub(crate) transaction: Option<String>,
+    /// What is known before that: the transaction's id where it was signed as one, else who receives it.
+    pub(crate) signed: Signed,
     /// In atomic USDC.
     pub(crate) atomic: u64,
+}
+
+/// How a transfer that was signed is recognized on the chain.
+#[derive(Clone, Debug)]
+pub(crate) enum Signed {
+    /// By its id.
+    As(String),
+    /// By its receiver.
+    For(Wallet),
+}
+
+impl Left {
+    /// Whether a transfer that nothing else explains can be this one.
+    pub(crate) fn may_be(&self, transaction: &str, transfer: &ChainTransfer) -> bool {
+        let signed = match &self.signed {
+            Signed::As(id) => id == transaction,
+            Signed::For(wallet) => *wallet == transfer.to,
+        };
+        signed && transfer.atomic == self.atomic
+    }
 }
 
 /// Reads a snapshot, with its name; `None` for a kind that is no product.

@@ -108,7 +108,7 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
         }
     }
     for sent in contents.left.iter().filter(|sent| sent.transaction.is_none()) {
-        let own = left.iter().find(|(_, t)| t.atomic == sent.atomic);
+        let own = left.iter().find(|(transaction, t)| sent.may_be(transaction, t));
         if let Some(transaction) = own.map(|(transaction, _)| *transaction) {
             left.remove(transaction);
         }

@@ -1,13 +1,13 @@
 //! Top-ups of the balance at the card issuer.
 
-use purser_actors::id::TopUpId;
+use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::ledger::Provider;
 use purser_actors::product::Product;
 use purser_actors::top_up::{Event, First, LegName, Status, TopUp};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Keeps, Left, Money, Sold};
+use super::{Keeps, Left, Money, Signed, Sold};
 
 /// USDC has six decimals, what is bought two.
 const ATOMIC_PER_CENT: u64 = 10_000;
@@ -45,17 +45,19 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
 pub(super) fn left(id: TopUpId, row: &Row) -> Option<Left> {
     let top_up: TopUp = codec::decode(&row.value).ok()?;
     let leg = top_up.legs.iter().find(|leg| leg.leg != LegName::Mint);
-    let atomic = match &top_up.status {
-        Status::Paid(Some(first)) => match &**first {
-            First::Burn(burn) => burn.burned.atomic(),
-            First::Transfer(out) => out.authorization.value().atomic(),
+    let to_the_holder = Signed::For(Wallet::Evm(top_up.address));
+    let (atomic, signed) = match (&top_up.status, leg) {
+        (Status::Paid(Some(first)), _) => match &**first {
+            First::Burn(burn) => (burn.burned.atomic(), Signed::As(burn.transaction.clone())),
+            First::Transfer(out) => (out.authorization.value().atomic(), to_the_holder),
         },
-        _ if leg.is_some() => top_up.spent.atomic(),
-        _ => return None,
+        (_, Some(leg)) => (top_up.spent.atomic(), Signed::As(leg.transaction.clone())),
+        (_, None) => return None,
     };
     Some(Left {
         name: id.to_string(),
         transaction: leg.map(|leg| leg.transaction.clone()),
+        signed,
         atomic,
     })
 }

@@ -1,0 +1,40 @@
+use purser_actors::id::Wallet;
+
+use super::super::ChainTransfer;
+use super::{Left, Signed};
+
+fn moved(to: u8, atomic: u64) -> ChainTransfer {
+    ChainTransfer {
+        transaction: "sent".into(),
+        from: Wallet::Evm([1; 20]),
+        to: Wallet::Evm([to; 20]),
+        atomic,
+        at_ms: 0,
+    }
+}
+
+#[test]
+fn what_left_is_nobodys_unless_it_is_exactly_what_was_signed() {
+    // Aim: an open top-up explains its own transfer and none that only has its amount: a double send is not overlooked.
+    let left = |signed| Left {
+        name: "top_1".into(),
+        transaction: None,
+        signed,
+        atomic: 7,
+    };
+    let (burn, transfer) = (left(Signed::As("burn".into())), left(Signed::For(Wallet::Evm([2; 20]))));
+    for (left, transaction, to, atomic, own) in [
+        (&burn, "burn", 9, 7, true),
+        (&burn, "burn", 9, 8, false),
+        (&burn, "another", 9, 7, false),
+        (&transfer, "any", 2, 7, true),
+        (&transfer, "any", 3, 7, false),
+        (&transfer, "any", 2, 8, false),
+    ] {
+        assert_eq!(
+            left.may_be(transaction, &moved(to, atomic)),
+            own,
+            "{left:?}: {transaction} to {to}"
+        );
+    }
+}
