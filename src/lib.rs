@@ -21,6 +21,7 @@ pub mod http;
 pub mod identity;
 pub mod metrics;
 pub mod nearest;
+pub mod outbound;
 pub mod payment;
 pub mod prices;
 pub mod provider;

@@ -64,8 +64,7 @@ impl Answer {
 
 impl Remote {
     pub(super) fn new() -> Result<Self, CliError> {
-        let client = Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
+        let client = crate::outbound::client()
             .timeout(TIMEOUT)
             .connect_timeout(Duration::from_secs(10))
             .build()

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 use super::SandboxIdentityCheck;
 use super::answers::Telling;
 use super::book::{Check, reference};
+use crate::outbound;
 use crate::provider::callback::CallbackKey;
 use crate::sandbox::keys;
 
@@ -60,8 +61,7 @@ impl SandboxIdentityCheck {
         let at = self.clock.now().seconds().to_string();
         let id = format!("msg_{}", hex::encode(&Sha256::digest(&body)[..12]));
         let signature = key.sign(&id, &at, &body);
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
+        let client = outbound::client()
             .no_proxy()
             .timeout(CALLBACK_TIMEOUT)
             .build();
