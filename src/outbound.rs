@@ -1,4 +1,8 @@
-//! Calls that leave this process by HTTP.
+//! Calls that leave this process by HTTP. Those whose target somebody else names go through the address filter.
+
+pub mod addresses;
+pub mod call;
+pub mod resolver;
 
 use std::sync::Once;
 

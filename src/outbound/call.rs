@@ -1,0 +1,167 @@
+//! One call on behalf of somebody else, within limits: what it may reach, how long it may take, how much it may send back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+
+use super::addresses::{AddressPolicy, NotCalled, Target};
+use super::resolver::{Lookup, PublicOnly, SystemLookup, refused_by_filter};
+
+/// Limits of one call.
+#[derive(Clone, Copy, Debug)]
+pub struct CallLimits {
+    /// Until the connection stands, TLS included.
+    pub connect: Duration,
+    /// From the first byte sent to the last byte read.
+    pub whole: Duration,
+    /// Bytes of the answer's body.
+    pub body_bytes: usize,
+    /// Bytes of the answer's header names and values.
+    pub header_bytes: usize,
+}
+
+/// Calls hosts that others name.
+pub struct OutboundCaller {
+    policy: AddressPolicy,
+    filtered: reqwest::Client,
+    /// For hosts that the operator listed.
+    listed: reqwest::Client,
+    limits: CallLimits,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    /// GET, POST, …
+    pub method: Method,
+    /// Besides those that HTTP needs.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// JSON, if there is any.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What came back, read whole.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The HTTP status, redirects included: none is followed.
+    pub status: u16,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// The address filter, before or after the name was looked up. Nothing was sent.
+    #[error("{0}")]
+    Refused(#[from] NotCalled),
+    /// No connection: nothing was sent.
+    #[error("it cannot be reached")]
+    Unreachable,
+    /// The connection broke, or what came is not HTTP. The request may have arrived.
+    #[error("the connection broke off")]
+    Broken,
+    /// No whole answer in time. The request may have arrived.
+    #[error("no whole answer in time")]
+    TooSlow,
+    /// The answer is larger than it may be. The request has arrived.
+    #[error("its answer is too large")]
+    TooLarge,
+}
+
+impl OutboundCaller {
+    /// Over the machine's resolver.
+    ///
+    /// # Errors
+    /// When the HTTP client cannot be made.
+    pub fn new(policy: AddressPolicy, limits: CallLimits) -> Result<Self, reqwest::Error> {
+        Self::with_lookup(policy, limits, Arc::new(SystemLookup))
+    }
+
+    /// Over another resolver.
+    ///
+    /// # Errors
+    /// As [`OutboundCaller::new`].
+    pub fn with_lookup(
+        policy: AddressPolicy,
+        limits: CallLimits,
+        lookup: Arc<impl Lookup>,
+    ) -> Result<Self, reqwest::Error> {
+        let plain = || {
+            super::client()
+                .no_proxy()
+                .referer(false)
+                .connect_timeout(limits.connect)
+                .timeout(limits.whole)
+                // Every call is judged by itself: no connection of an earlier one is used again.
+                .pool_max_idle_per_host(0)
+        };
+        Ok(Self {
+            policy,
+            filtered: plain().dns_resolver(Arc::new(PublicOnly::new(lookup))).build()?,
+            listed: plain().build()?,
+            limits,
+        })
+    }
+
+    /// Judges a URL as it is written, without calling it.
+    ///
+    /// # Errors
+    /// [`NotCalled`].
+    pub fn judge(&self, url: &str) -> Result<Target, NotCalled> {
+        self.policy.judge(url)
+    }
+
+    /// Calls it.
+    ///
+    /// # Errors
+    /// [`CallError`]; its variants say whether the request can have arrived.
+    pub async fn call(&self, target: &Target, asking: Asking) -> Result<Answered, CallError> {
+        let client = if target.listed { &self.listed } else { &self.filtered };
+        let mut request = client.request(asking.method, target.url.clone());
+        for (name, value) in asking.headers {
+            request = request.header(name, value);
+        }
+        if let Some(body) = asking.body {
+            request = request
+                .header(http::header::CONTENT_TYPE, "application/json")
+                .body(body);
+        }
+        let mut response = request.send().await.map_err(|error| failed(&error))?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let header_bytes: usize = headers
+            .iter()
+            .map(|(name, value)| name.as_str().len() + value.len())
+            .sum();
+        if header_bytes > self.limits.header_bytes {
+            return Err(CallError::TooLarge);
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
+            if body.len() + chunk.len() > self.limits.body_bytes {
+                return Err(CallError::TooLarge);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answered { status, headers, body })
+    }
+}
+
+fn failed(error: &reqwest::Error) -> CallError {
+    if let Some(why) = refused_by_filter(error) {
+        return CallError::Refused(why);
+    }
+    if error.is_connect() {
+        return CallError::Unreachable;
+    }
+    if error.is_timeout() {
+        return CallError::TooSlow;
+    }
+    CallError::Broken
+}
+
+#[cfg(test)]
+mod tests;
