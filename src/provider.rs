@@ -12,8 +12,11 @@ pub mod sandbox;
 use std::sync::Arc;
 
 use purser_actors::id::CardId;
+pub use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{BoxFuture, CardActivity, CardIssuer, ErrorKind, Issuance, IssueCard, IssuedCard, PortError};
+use purser_actors::port::{
+    BoxFuture, CardActivity, CardIssuer, ErrorKind, Issuance, IssueCard, IssuedCard, PortError, Said,
+};
 
 use crate::secret::Secret;
 use crate::vault::{CardNumber, Vault};
@@ -31,7 +34,7 @@ pub enum PlainIssuance {
     /// Definitely refused: no card exists and none will.
     Declined {
         /// The issuer's word for it.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -46,21 +49,6 @@ pub struct PlainCard {
     pub exp_month: u8,
     /// Four digits.
     pub exp_year: u16,
-}
-
-/// What merchants are told when they ask where a card's bills go.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BillingAddress {
-    /// Street and number.
-    pub line1: String,
-    /// City.
-    pub city: String,
-    /// Two letters.
-    pub state: String,
-    /// ZIP code.
-    pub postal_code: String,
-    /// ISO 3166-1 alpha-2.
-    pub country: String,
 }
 
 /// An issuer of cards, in plain.

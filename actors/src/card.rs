@@ -20,7 +20,7 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Provider, Transaction};
 use crate::money::Cents;
-use crate::port::{CardActivity, CardTransaction, IssuedCard, Timestamp, months_later};
+use crate::port::{CardActivity, CardTransaction, IssuedCard, Said, Timestamp, months_later};
 
 /// From issue to expiry.
 const LIFE_MONTHS: u64 = 6;
@@ -60,7 +60,7 @@ pub enum Status {
     /// Refused by the issuer; the charge is credited.
     Failed {
         /// The issuer's word.
-        reason: String,
+        reason: Said,
     },
     /// Closed for good.
     Closed(Details),
@@ -96,7 +96,7 @@ pub enum Command {
         /// The order this answers.
         effect: EffectId,
         /// The issuer's word.
-        reason: String,
+        reason: Said,
     },
     /// The owner reads the number: kept as a fact, for the audit.
     Reveal,
@@ -135,7 +135,7 @@ pub enum Event {
     /// The issuer made it.
     Issued(Details, Timestamp),
     /// The issuer refused.
-    Refused(String, Timestamp),
+    Refused(Said, Timestamp),
     /// The number was shown to its owner.
     Revealed(Timestamp),
     /// News were asked for.

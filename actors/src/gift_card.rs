@@ -16,7 +16,7 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Provider};
 use crate::money::Cents;
-use crate::port::Timestamp;
+use crate::port::{Said, Timestamp};
 use crate::product::{Country, Currency};
 use crate::quote::Quoted;
 
@@ -64,7 +64,7 @@ pub enum Status {
     /// Refused by the catalog; the charge is credited.
     Failed {
         /// The catalog's word.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -83,7 +83,7 @@ pub enum Command {
         /// The order this answers.
         effect: EffectId,
         /// The catalog's word.
-        reason: String,
+        reason: Said,
     },
     /// The owner reads how to redeem it: kept as a fact, for the audit.
     Reveal,
@@ -106,7 +106,7 @@ pub enum Event {
     /// The catalog made it.
     Delivered(Timestamp),
     /// The catalog refused.
-    Refused(String, Timestamp),
+    Refused(Said, Timestamp),
     /// How to redeem it was shown to its owner.
     Revealed(Timestamp),
 }

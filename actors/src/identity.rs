@@ -16,7 +16,7 @@ use crate::id::{EffectId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::port::{BegunCheck, Timestamp, Verdict};
+use crate::port::{BegunCheck, Said, Timestamp, Verdict};
 
 /// The state of one holder's identity.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -53,7 +53,7 @@ pub enum Status {
         /// The provider's name of the check, if it came to be one.
         reference: Option<String>,
         /// The provider's word.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -74,7 +74,7 @@ pub enum Command {
         /// The effect that asked.
         effect: EffectId,
         /// The provider's word.
-        reason: String,
+        reason: Said,
     },
     /// The provider's verdict.
     Decide {
@@ -100,7 +100,7 @@ pub enum Event {
     /// It was passed.
     Verified(Timestamp),
     /// It was not passed.
-    Rejected(String, Timestamp),
+    Rejected(Said, Timestamp),
 }
 
 /// Why a command was refused.

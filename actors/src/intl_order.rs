@@ -91,6 +91,23 @@ pub struct Details {
     pub exp_month: u8,
     /// Four digits.
     pub exp_year: u16,
+    /// Where its bills go, if its issuer gave it an address.
+    pub billing: Option<BillingAddress>,
+}
+
+/// What merchants are told when they ask where a card's bills go: an address of the issuer's, never of the holder's.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct BillingAddress {
+    /// Street and number.
+    pub line1: String,
+    /// City.
+    pub city: String,
+    /// State or region, as merchants' forms have it.
+    pub state: String,
+    /// Postal code.
+    pub postal_code: String,
+    /// ISO 3166-1 alpha-2.
+    pub country: String,
 }
 
 impl Details {

@@ -15,7 +15,7 @@ use crate::id::{EffectId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::port::Timestamp;
+use crate::port::{Said, Timestamp};
 
 /// The state of one wallet's link.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -38,7 +38,7 @@ pub enum Status {
         /// The effect that has the account opened, if one does.
         opening: Option<EffectId>,
         /// Why the last opening came to nothing, if it did.
-        refused: Option<String>,
+        refused: Option<Said>,
     },
     /// There is one.
     Linked {
@@ -66,7 +66,7 @@ pub enum Command {
         /// The effect that asked.
         effect: EffectId,
         /// The issuer's word.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -83,7 +83,7 @@ pub enum Event {
     /// The account is open.
     Linked([u8; 20], Timestamp),
     /// The issuer refused.
-    Refused(String, Timestamp),
+    Refused(Said, Timestamp),
     /// The owner ended it, or took the wish back.
     Unlinked(Timestamp),
 }

@@ -24,8 +24,8 @@ use crate::id::{DestinationId, EffectId, PayoutId, RecipientId, Wallet};
 use crate::kernel::{Context, Opening, OutOfOrder};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::Timestamp;
 use crate::port::payout::Report;
+use crate::port::{Said, Timestamp};
 use crate::product::{AppPayee, Currency, Line, Platform};
 use crate::quote::Quoted;
 
@@ -120,26 +120,26 @@ pub enum Status {
     /// Paid.
     Complete {
         /// The rail's name of the payment.
-        reference: String,
+        reference: Said,
         /// Whether it can still come back.
         returnable: bool,
     },
     /// Refused by the rail.
     Failed {
         /// The rail's word.
-        reason: String,
+        reason: Said,
     },
     /// Stopped before it was paid.
     Cancelled {
         /// The rail's word.
-        reason: String,
+        reason: Said,
     },
     /// The recipient never gave a card.
     Expired,
     /// The money came back.
     Returned {
         /// The rail's word.
-        reason: String,
+        reason: Said,
         /// Kept of it.
         kept: Usdc,
     },
@@ -186,15 +186,15 @@ pub enum Event {
     /// The rail has it.
     Accepted(Timestamp),
     /// Paid; the rail's name of it.
-    Completed(String, Timestamp),
+    Completed(Said, Timestamp),
     /// Refused; the rail's word.
-    Failed(String, Timestamp),
+    Failed(Said, Timestamp),
     /// Stopped; the rail's word.
-    Cancelled(String, Timestamp),
+    Cancelled(Said, Timestamp),
     /// Nobody filled the form in.
     Expired(Timestamp),
     /// The money came back; the rail's word, and what it keeps.
-    Returned(String, Usdc, Timestamp),
+    Returned(Said, Usdc, Timestamp),
     /// The return window is over.
     ReturnsClosed(Timestamp),
     /// The rail's words up to this sequence are known.

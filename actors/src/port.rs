@@ -5,6 +5,7 @@ mod bridge;
 mod gift_cards;
 mod owner;
 pub mod payout;
+mod said;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,6 +19,7 @@ pub use balances::{CardBalances, Deposited};
 pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
+pub use said::Said;
 
 /// A boxed future, so that ports are objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -218,9 +220,9 @@ pub enum Submitted {
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Decline {
     /// `errorReason` of the contract.
-    pub reason: String,
+    pub reason: Said,
     /// For people.
-    pub message: String,
+    pub message: Said,
 }
 
 /// What the chain shows of a payment.
@@ -293,7 +295,7 @@ pub enum Issuance {
     /// Definitely refused: no card exists and none will.
     Declined {
         /// The issuer's word for it.
-        reason: String,
+        reason: Said,
     },
 }
 

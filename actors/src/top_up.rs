@@ -21,7 +21,7 @@ use crate::id::{EffectId, Network, TopUpId, Wallet};
 use crate::kernel::{Kind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::{Attested, SignedBurn, SignedMint, Timestamp};
+use crate::port::{Attested, Said, SignedBurn, SignedMint, Timestamp};
 use crate::withdrawal::Outgoing;
 
 /// How often a first leg is signed before it is given up.
@@ -112,7 +112,7 @@ pub enum Status {
     /// Not delivered; the charge is credited.
     Failed {
         /// A code.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -176,7 +176,7 @@ pub enum Command {
         /// The effect that proved it.
         effect: EffectId,
         /// A code.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -215,7 +215,7 @@ pub enum Event {
     /// In the card balance.
     Credited(Timestamp),
     /// Not delivered.
-    Failed(String, Timestamp),
+    Failed(Said, Timestamp),
 }
 
 /// Why a command was refused: the state it met.

@@ -17,7 +17,7 @@ use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
 use crate::money::Usdc;
-use crate::port::{Authorization, Prepared, Timestamp};
+use crate::port::{Authorization, Prepared, Said, Timestamp};
 
 /// A withdrawal's state.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -51,7 +51,7 @@ pub enum Status {
     /// It is not on chain and never will be.
     Failed {
         /// The chain's word, or `not_sent`.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -81,7 +81,7 @@ pub enum Command {
         /// The effect that proved it.
         effect: EffectId,
         /// Why.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -104,7 +104,7 @@ pub enum Event {
     /// On chain.
     Landed(String, Timestamp),
     /// Never.
-    Failed(String, Timestamp),
+    Failed(Said, Timestamp),
 }
 
 /// Why a command was refused: the state it met.

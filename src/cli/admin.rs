@@ -95,6 +95,9 @@ pub enum Intl {
         /// The number that `claim` gave
         #[arg(long)]
         lease: u64,
+        /// Where the card's bills go, if its maker says so; the country as two letters
+        #[arg(long, num_args = 5, value_names = ["LINE1", "CITY", "STATE", "POSTAL_CODE", "COUNTRY"])]
+        billing_address: Option<Vec<String>>,
     },
     /// Refuse an order; the whole charge is credited
     Reject {
@@ -235,7 +238,19 @@ impl Desk {
             Intl::List => return self.get("/admin/intl-orders").await,
             Intl::Claim { card_id } => ("claim", json!({"card_id": card_id})),
             Intl::Release { card_id, lease } => ("release", json!({"card_id": card_id, "lease": lease})),
-            Intl::Fulfil { card_id, lease } => ("fulfil", card(&card_id, lease)?),
+            Intl::Fulfil {
+                card_id,
+                lease,
+                billing_address,
+            } => {
+                let mut body = card(&card_id, lease)?;
+                if let Some([line1, city, state, postal_code, country]) = billing_address.as_deref() {
+                    body["billing_address"] = json!({
+                        "line1": line1, "city": city, "state": state, "postal_code": postal_code, "country": country,
+                    });
+                }
+                ("fulfil", body)
+            }
             Intl::Reject { card_id, reason, lease } => {
                 let body = json!({"card_id": card_id, "reason": reason, "lease": lease});
                 ("reject", body)

@@ -8,7 +8,7 @@
 //! async fn cancel(State(orders): Shared, Holder(claims), key: Key, body: Body) -> Result<Response, ApiError> {
 //!     let wanted: Cancel = orders.body(body).await?;       // 400: not recorded
 //!     active(&orders.engine, &claims).await?;              // 403 frozen: not recorded
-//!     let id = own_order(&orders, &claims, &wanted).await?; // 404, 403: nothing was commanded, not recorded
+//!     let id = own_order(&orders, &claims, &wanted).await?; // 404, 403: not recorded; here only what no command changes
 //!     let engine = orders.engine.clone();
 //!     key.once(&orders.engine, &claims, "/cancel-intl-order", &wanted, move |place| async move {
 //!         let memo = place.map(|place| memo(place, move |told| cancelled(id, told.map(drop))));

@@ -14,7 +14,7 @@ use purser_actors::engine::Denied;
 use purser_actors::id::Wallet;
 use purser_actors::identity::Rejection;
 use purser_actors::kernel::{Entity, View};
-use purser_actors::port::Verdict;
+use purser_actors::port::{Said, Verdict};
 use serde::Deserialize;
 use utoipa::OpenApi;
 
@@ -168,7 +168,7 @@ async fn post_callback(State(kyc): Shared, headers: HeaderMap, body: Body) -> Re
     let verdict = match r#type {
         CallbackKind::Passed => Verdict::Passed,
         CallbackKind::Failed => Verdict::Failed {
-            reason: reason.unwrap_or_else(|| "not_given".into()),
+            reason: reason.map_or_else(|| "not_given".into(), Said::from),
         },
     };
     match login.engine.decide_identity(wallet, reference, verdict).await {

@@ -13,14 +13,12 @@ use purser_actors::engine::{Denied, Engine};
 use purser_actors::id::{BankRecipientId, DestinationId, RecipientId, Wallet};
 use purser_actors::kernel::memo::Told;
 use purser_actors::kernel::{Entity as _, View};
-use purser_actors::product::Platform;
-use purser_actors::recipient::{Recipient, Rejection, Status};
+use purser_actors::recipient::{Recipient, Status};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 
 use super::account::{Holder, active};
-use super::caller::Claims;
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::payouts::platform;
@@ -86,7 +84,7 @@ async fn get_payment_recipients(
     // Another's place in time would tell when it was saved.
     let after = match query.get("starting_after") {
         None => None,
-        Some(text) => Some(recipients.place(&claims, text).await?.0),
+        Some(text) => Some(recipients.place(&claims.wallet, text).await?.0),
     };
     let shown = |saved: &Recipient| {
         let listed = saved.status == Status::Active || archived && saved.status == Status::Archived;
@@ -111,6 +109,8 @@ fn listed(id: RecipientId, saved: &Recipient) -> View {
 }
 
 const CHANGE: &str = "/payment-recipients";
+/// A key stands for one of the two.
+const DELETE: &str = "DELETE /payment-recipients";
 
 /// What `POST /payment-recipients` takes.
 #[derive(Deserialize, ToSchema)]
@@ -168,27 +168,28 @@ async fn post_payment_recipients(
         return Err(ApiError::parameter("parameter_missing", "display_name", error));
     }
     active(&recipients.engine, &claims).await?;
-    let (id, platform) = recipients.own(&claims, &wanted.recipient_id, &wanted.platform).await?;
     let asked = Asked {
-        recipient_id: id.to_string(),
-        platform: platform.name(),
+        recipient_id: wanted.recipient_id.clone(),
+        platform: wanted.platform.clone(),
         display_name: name.clone(),
         archived,
     };
-    let (engine, owner) = (recipients.engine.clone(), claims.wallet);
+    let (rooms, owner) = (recipients.clone(), claims.wallet);
     key.once(&recipients.engine, &claims, CHANGE, &asked, move |place| async move {
+        // Behind the key: what was answered stays answered, even if the recipient is deleted meanwhile.
+        let id = rooms.own(&owner, &wanted.recipient_id, &wanted.platform).await?;
         let memo = place.map(|place| {
             memo::<Recipient>(place, move |told: Told<'_, Recipient>| match told {
                 Ok((_, Some(saved))) => Ok(changed(&owner, id, saved)),
                 Ok((_, None)) | Err(_) => Err(unknown()),
             })
         });
-        match engine.change_recipient(id, name, archived, memo).await {
+        match rooms.engine.change_recipient(id, name, archived, memo).await {
             Ok(()) => {}
             Err(Denied::Rejected(_)) => return Err(unknown()),
             Err(denied) => return Err(undecided(&denied)),
         }
-        let saved = engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
+        let saved = rooms.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
         Ok(changed(&owner, id, &saved.ok_or_else(unknown)?))
     })
     .await
@@ -198,9 +199,16 @@ async fn post_payment_recipients(
 #[derive(Serialize)]
 struct Asked {
     recipient_id: String,
-    platform: &'static str,
+    platform: String,
     display_name: Option<String>,
     archived: Option<bool>,
+}
+
+/// What was understood of a deletion, for the same.
+#[derive(Clone, Serialize)]
+struct Gone {
+    recipient_id: String,
+    platform: String,
 }
 
 /// The answer to a change, as it is sent and remembered.
@@ -231,53 +239,69 @@ fn display_name(value: Value) -> Result<String, ApiError> {
 /// Prefer archiving: a deleted recipient is off every list, and comes back only when it is paid again.
 #[utoipa::path(delete, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = String, Query, description = "The recipient's app."),
-        ("recipient_id" = String, Query, description = "From `GET /payment-recipients`.")),
+        ("recipient_id" = String, Query, description = "From `GET /payment-recipients`."),
+        ("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same parameters is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`recipient_id`, `deleted`.", body = shapes::DeletedRecipient),
         (status = 400, description = "A parameter is missing or malformed."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's recipient, or frozen."),
-        (status = 404, description = "No such recipient on that platform."), (status = 503, description = "Not now.")))]
+        (status = 404, description = "No such recipient on that platform."),
+        (status = 409, description = "The first request with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 async fn delete_payment_recipients(
     State(recipients): State<Arc<Recipients>>,
     Holder(claims): Holder,
+    key: Key,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["platform", "recipient_id"])?;
-    let (platform, id) = (query.required("platform")?, query.required("recipient_id")?);
+    let asked = Gone {
+        platform: query.required("platform")?.to_owned(),
+        recipient_id: query.required("recipient_id")?.to_owned(),
+    };
     active(&recipients.engine, &claims).await?;
-    let (id, _) = recipients.own(&claims, id, platform).await?;
-    settled(recipients.engine.delete_recipient(id).await)?;
-    let body = View::new().text("recipient_id", id).flag("deleted", true);
-    Ok(json::private(json::bytes_as_json(body.to_json())))
+    let (rooms, owner, wanted) = (recipients.clone(), claims.wallet, asked.clone());
+    key.once(&recipients.engine, &claims, DELETE, &asked, move |place| async move {
+        let id = rooms.own(&owner, &wanted.recipient_id, &wanted.platform).await?;
+        let memo = place.map(|place| {
+            memo::<Recipient>(place, move |told: Told<'_, Recipient>| {
+                told.map(|_| deleted(id)).map_err(|_| unknown())
+            })
+        });
+        match rooms.engine.delete_recipient(id, memo).await {
+            Ok(()) => Ok(deleted(id)),
+            Err(Denied::Rejected(_)) => Err(unknown()),
+            Err(denied) => Err(undecided(&denied)),
+        }
+    })
+    .await
+}
+
+/// The answer to a deletion, as it is sent and remembered.
+fn deleted(id: RecipientId) -> Reply {
+    Reply::ok(&View::new().text("recipient_id", id).flag("deleted", true))
 }
 
 impl Recipients {
     /// A recipient of the caller's, of that app, that is not deleted.
-    async fn own(&self, claims: &Claims, id: &str, platform: &str) -> Result<(RecipientId, Platform), ApiError> {
-        let (id, saved) = self.place(claims, id).await?;
+    async fn own(&self, owner: &Wallet, id: &str, platform: &str) -> Result<RecipientId, ApiError> {
+        let (id, saved) = self.place(owner, id).await?;
         if saved.status == Status::Deleted || saved.platform.name() != platform {
             return Err(unknown());
         }
-        Ok((id, saved.platform))
+        Ok(id)
     }
 
     /// A recipient of the caller's, deleted or not.
-    async fn place(&self, claims: &Claims, id: &str) -> Result<(RecipientId, Recipient), ApiError> {
+    async fn place(&self, owner: &Wallet, id: &str) -> Result<(RecipientId, Recipient), ApiError> {
         let id: RecipientId = id.parse().map_err(|_| unknown())?;
         let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
         let saved = saved.ok_or_else(unknown)?;
-        if saved.owner == claims.wallet {
+        if saved.owner == *owner {
             return Ok((id, saved));
         }
         let error = "This recipient belongs to another wallet.";
         Err(ApiError::forbidden("recipient_of_another", error))
     }
-}
-
-fn settled(told: Result<(), Denied<Rejection>>) -> Result<(), ApiError> {
-    told.map_err(|denied| match denied {
-        Denied::Rejected(_) => unknown(),
-        _ => ApiError::unavailable("unavailable", "The recipient could not be changed. Try again.", 1),
-    })
 }
 
 fn unknown() -> ApiError {

@@ -71,19 +71,15 @@ pub fn router(redeem: Arc<Redeem>) -> Router {
 #[utoipa::path(get, path = "/redeem", tag = "Page",
     params(("payout_id" = Option<String>, Query, description = "Of the link."), ("key" = Option<String>, Query, description = "Of the link.")),
     responses((status = 200, description = "The form, or what became of the payout.", body = String, content_type = "text/html"),
+        (status = 403, description = "Not now: the payer's account is frozen.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html")))]
 async fn get_redeem(State(redeem): State<Arc<Redeem>>, RawQuery(query): RawQuery) -> Response {
     let Some((id, key)) = link(&redeem, query.as_deref()) else {
         return wrong_link();
     };
-    match redeem.engine.payout(&id).await {
-        Ok(Some(payout)) => standing(id, &key, &payout),
-        Ok(None) => wrong_link(),
-        Err(_) => page(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Not now",
-            "<p>Please try again in a moment.</p>",
-        ),
+    match redeem.payout(id).await {
+        Ok(payout) => standing(id, &key, &payout),
+        Err(answer) => answer,
     }
 }
 
@@ -93,7 +89,7 @@ async fn get_redeem(State(redeem): State<Arc<Redeem>>, RawQuery(query): RawQuery
 #[utoipa::path(post, path = "/redeem", tag = "Page",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, description = "Taken: the money is on its way.", body = String, content_type = "text/html"),
-        (status = 403, description = "Sent from another site's page.", body = String, content_type = "text/html"),
+        (status = 403, description = "Sent from another site's page, or the payer's account is frozen.", body = String, content_type = "text/html"),
         (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
         (status = 409, description = "The payout waits for no card any more.", body = String, content_type = "text/html"),
         (status = 422, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
@@ -113,10 +109,9 @@ async fn post_redeem(State(redeem): State<Arc<Redeem>>, headers: HeaderMap, body
     let Some((id, key)) = link(&redeem, form) else {
         return wrong_link();
     };
-    let payout = match redeem.engine.payout(&id).await {
-        Ok(Some(payout)) => payout,
-        Ok(None) => return wrong_link(),
-        Err(_) => return not_now(),
+    let payout = match redeem.payout(id).await {
+        Ok(payout) => payout,
+        Err(answer) => return answer,
     };
     if payout.status != Status::AwaitingDetails {
         return standing(id, &key, &payout);
@@ -136,6 +131,18 @@ fn link(redeem: &Redeem, pairs: Option<&str>) -> Option<(PayoutId, String)> {
 }
 
 impl Redeem {
+    /// What a link opens. While its payer is frozen it moves no money: nothing changes by the form, and its 30 days go by.
+    async fn payout(&self, id: PayoutId) -> Result<Payout, Response> {
+        let read = self.engine.payout(&id).await.map_err(|_| not_now())?;
+        let payout = read.ok_or_else(wrong_link)?;
+        let account = self.engine.account(&payout.owner).await.map_err(|_| not_now())?;
+        let frozen = account.is_some_and(|account| account.frozen.is_some());
+        if frozen && payout.status == Status::AwaitingDetails {
+            return Err(on_hold());
+        }
+        Ok(payout)
+    }
+
     /// The card of a form, or what is wrong with it, in words that repeat nothing of it.
     fn card(&self, payout: &Payout, form: Option<&str>) -> Result<CardNumber, &'static str> {
         let query =
@@ -226,6 +233,13 @@ fn asking(status: StatusCode, id: PayoutId, key: &str, payout: &Payout, wrong: &
 fn closed() -> Response {
     let text = "<p>This payment waits for no card any more.</p>";
     page(StatusCode::CONFLICT, "Nothing to do", text)
+}
+
+/// Why is between us and the payer.
+fn on_hold() -> Response {
+    let text = "<p>This payment is on hold, and no card can be entered now. Nothing is lost: please try again later, or \
+                ask whoever sent you the link.</p>";
+    page(StatusCode::FORBIDDEN, "Not now", text)
 }
 
 fn wrong_link() -> Response {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use purser_actors::id::EffectId;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, PortError};
+use purser_actors::port::{BoxFuture, PortError, Said};
 use rust_decimal::Decimal;
 
 use crate::secret::Secret;
@@ -200,7 +200,7 @@ pub enum GiftAnswer {
     /// Definitely refused: there is no gift card under this key and never will be.
     Declined {
         /// `out_of_stock`, `price_changed`, `declined_by_brand`, or the catalog's own word.
-        reason: String,
+        reason: Said,
     },
 }
 

@@ -339,7 +339,9 @@ impl Issuer for SandboxIssuer {
 
 fn answer(known: &Ordered, now: Timestamp) -> Result<PlainIssuance, PortError> {
     if let Some(reason) = &known.declined {
-        return Ok(PlainIssuance::Declined { reason: reason.clone() });
+        return Ok(PlainIssuance::Declined {
+            reason: reason.as_str().into(),
+        });
     }
     let wait = known.ready_at.0.saturating_sub(now.0);
     if wait > 0 {

@@ -223,7 +223,7 @@ impl SandboxDesk {
         }
         match self.settlement.fund(wallet, amount).await? {
             Ok(balance) => Ok(balance_of(wallet, balance)),
-            Err(decline) => Err(invalid("amount", decline.message)),
+            Err(decline) => Err(invalid("amount", decline.message.as_str())),
         }
     }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_replay::landed;
-use super::desk::{CVV, Desk, MISTYPED, PAN, entered};
+use super::desk::{CVV, Desk, MISTYPED, PAN, billing, entered};
 use super::host::Host;
 use super::wire::{Answer, Site, send, until};
 
@@ -69,7 +69,12 @@ async fn an_order_becomes_a_card_that_its_owner_reads() {
         assert!(!raw.contains(['<', '\u{1b}']), "a label is inert: {raw}");
         let lease = desk.claim(&id).await;
         assert_eq!(lease, 1);
-        let made = desk.fulfil(&id, lease).await;
+        // The maker of one of the two gave it an address.
+        let mut card = entered(&id, lease);
+        if network == Network::Base {
+            card["billing_address"] = billing();
+        }
+        let made = desk.post("/admin/intl-orders/fulfil", card).await;
         assert_eq!((made.status, made.str("last4")), (200, Some("4560")), "{}", made.text);
         assert!(!made.text.contains(PAN));
         assert!(desk.queue().await.is_empty());
@@ -90,6 +95,12 @@ async fn an_order_becomes_a_card_that_its_owner_reads() {
             (&details["cvv"], &details["exp_month"], &details["exp_year"]),
             (&json!(CVV), &json!(12), &json!(2031))
         );
+        assert_eq!(details["available_balance"].to_string(), card["usd_amount"].to_string());
+        let address = match agent.network {
+            Network::Base => billing(),
+            Network::Solana => Value::Null,
+        };
+        assert_eq!(details["billing_address"], address);
         let path = "/get-card-data?card_type=Non-Reloadable%20International";
         let list = site.get_as(&token, path).await;
         assert_eq!(list.body["cards"][0]["card_id"], json!(id));
@@ -200,6 +211,13 @@ async fn case_29_holder_and_operator_at_the_same_moment() {
     host.assert_books();
 }
 
+/// An address with one line changed.
+fn with_line(line: &str, text: &str) -> Value {
+    let mut address = billing();
+    address[line] = text.into();
+    address
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
     // Aim: a digit wrong, an expiry that is over or none, a CVV that is none, an unknown field, another's lease, an old
@@ -219,6 +237,9 @@ async fn what_an_operator_mistypes_is_refused_and_the_order_stays() {
         ("exp_year", json!(2099)),
         ("cvv", json!("73")),
         ("cvv", json!("７３９")),
+        ("billing_address", with_line("country", "Malta")),
+        ("billing_address", with_line("state", " ")),
+        ("billing_address", with_line("line1", &"x".repeat(101))),
     ] {
         let mut body = entered(&id, lease);
         body[field] = value;

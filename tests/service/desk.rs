@@ -81,3 +81,8 @@ impl<'a> Desk<'a> {
 pub(crate) fn entered(order: &str, lease: u64) -> Value {
     json!({"card_id": order, "lease": lease, "card_number": PAN, "exp_month": 12, "exp_year": 2031, "cvv": CVV})
 }
+
+/// Where the bills of such a card go.
+pub(crate) fn billing() -> Value {
+    json!({"line1": "1 <b>Quay", "city": "Valletta", "state": "Malta", "postal_code": "VLT 1010", "country": "MT"})
+}

@@ -195,7 +195,7 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, key, body, its members, account, recipient, owner, the key's past.
+    // Aim: token, key, body, its members, account, the key's past, recipient, owner.
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
     let site = Site::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
@@ -219,15 +219,15 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
     ask.body(&json!({"recipient_id": "rcp_5", "platform": "paypal", "display_name": "Ada", "archived": true}));
     ladder.meets(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
-    ask.body(&json!({"recipient_id": saved[1], "platform": "paypal", "display_name": "Ada", "archived": true}));
-    ladder.meets(&ask.send(&site).await);
     let mut used = ask.clone();
     used.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
     assert_eq!(used.answer(&site).await.status, 200);
-    ask.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada", "archived": true}));
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": saved[1], "platform": "paypal", "display_name": "Ada", "archived": true}));
+    ladder.meets(&ask.send(&site).await);
+    ask.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada", "archived": true}));
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
     used.body(&json!({"display_name": "Ada", "platform": "paypal", "recipient_id": saved[0]}));
@@ -238,14 +238,18 @@ async fn a_change_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, parameters, account, recipient, owner.
+    // Aim: token, key, parameters, account, the key's past, recipient, owner; a retry is answered as the first time, though the
+    // recipient is gone.
     let service = Host::new().with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10").start();
     let site = Site::of(&service);
     let (agent, token, saved) = two_payers(&site).await;
     let mut ladder = Ladder::of("DELETE /payment-recipients", "delete-payment-recipients");
     let mut ask = Request::new("DELETE", "/payment-recipients").with("all", "true");
+    ask.header("idempotency-key", "");
     ladder.meets(&ask.send(&site).await);
     ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "used");
     ladder.meets(&ask.send(&site).await);
     ask.drop("all");
     ladder.meets(&ask.send(&site).await);
@@ -253,6 +257,13 @@ async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks(
     ask.set("recipient_id", &saved[0]);
     ladder.meets(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
+    let mut other = Request::new("POST", "/payment-recipients");
+    other.bearer(&token);
+    other.header("idempotency-key", "used");
+    other.body(&json!({"recipient_id": saved[0], "platform": "paypal", "display_name": "Ada"}));
+    assert_eq!(other.answer(&site).await.status, 200);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "new");
     ladder.meets(&ask.send(&site).await);
     ask.set("platform", "paypal");
     ask.set("recipient_id", &saved[1]);
@@ -260,4 +271,12 @@ async fn a_deletion_of_a_recipient_is_refused_for_the_first_rule_that_it_breaks(
     ask.set("recipient_id", &saved[0]);
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
+    for (ask, replayed) in [(&ask, "deleted"), (&other, "display_name")] {
+        let again = ask.answer(&site).await;
+        assert_eq!(
+            (again.status, again.header("idempotency-replayed")),
+            (200, Some("true"))
+        );
+        assert!(again.body.get(replayed).is_some(), "{}", again.text);
+    }
 }

@@ -80,6 +80,7 @@ fn entered(id: CardId) -> EnteredCard {
             last4: "4242".into(),
             exp_month,
             exp_year,
+            billing: None,
         },
         number: b"number".to_vec(),
         cvv: id.0.to_be_bytes().to_vec(),

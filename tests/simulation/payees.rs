@@ -164,7 +164,7 @@ impl Clients {
                 Keeps::Rename => engine.change_recipient(id, Some("Somebody".into()), None, None).await,
                 Keeps::Archive => engine.change_recipient(id, None, Some(true), None).await,
                 Keeps::Restore => engine.change_recipient(id, None, Some(false), None).await,
-                Keeps::Delete => engine.delete_recipient(id).await,
+                Keeps::Delete => engine.delete_recipient(id, None).await,
             };
             this.world.trace(|| format!("{keeps:?} of {id}: {told:?}"));
         });

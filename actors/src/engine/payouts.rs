@@ -184,13 +184,17 @@ impl Engine {
         self.ask_once(&self.0.families.recipients, id, command, memo).await
     }
 
-    /// Takes a recipient off every list.
+    /// Takes a recipient off every list. The answer is remembered if there is a memo.
     ///
     /// # Errors
-    /// When it is deleted already or the engine cannot answer.
-    pub async fn delete_recipient(&self, id: RecipientId) -> Result<(), Denied<recipient::Rejection>> {
+    /// When it is deleted already or the engine cannot answer; [`Denied::Used`] when the memo's key was used in between.
+    pub async fn delete_recipient(
+        &self,
+        id: RecipientId,
+        memo: Option<Memo<Recipient>>,
+    ) -> Result<(), Denied<recipient::Rejection>> {
         let command = recipient::Command::Delete;
-        Ok(self.0.families.recipients.ask(id, command).await?)
+        self.ask_once(&self.0.families.recipients, id, command, memo).await
     }
 
     /// Registers a bank destination under a new id.

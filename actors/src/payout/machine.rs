@@ -6,8 +6,8 @@ use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::money::Usdc;
-use crate::port::Timestamp;
 use crate::port::payout::{RailState, Report};
+use crate::port::{Said, Timestamp};
 
 /// Said of a payment to an app that nobody claimed.
 const UNCLAIMED: &str = "unclaimed";
@@ -37,7 +37,7 @@ impl Payout {
     }
 
     /// Credits what came back, less what the rail keeps of it; our fee is earned.
-    fn returned(&self, id: PayoutId, decision: Decision<Self>, reason: String, context: &Context) -> Decision<Self> {
+    fn returned(&self, id: PayoutId, decision: Decision<Self>, reason: Said, context: &Context) -> Decision<Self> {
         let kept = self.plan.terms.return_fee.min(self.charge.owed());
         let (posted, amount) = self.charge.returned(context.now, id, self.provider(), kept);
         let decision = decision
@@ -67,7 +67,6 @@ impl Payout {
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
         let decision = Decision::answer(()).event(Event::Seen(sequence));
-        let state = state.shortened();
         match &self.status {
             Status::AwaitingDetails => Err(Rejection(self.status())),
             Status::Queued | Status::InProcess => Ok(self.moved(id, decision, state, context)),

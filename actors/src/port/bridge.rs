@@ -54,8 +54,38 @@ pub struct Attested {
     pub message: Vec<u8>,
     /// Their signatures.
     pub attestation: Vec<u8>,
-    /// What the mint will bring.
+    /// Who receives the mint on Base, as the message says.
+    pub to: [u8; 20],
+    /// Whether it is USDC that was burned for it, as the message says.
+    pub is_usdc: bool,
+    /// What the mint will bring, as the message says.
     pub arrives: Usdc,
+}
+
+/// Of a message, the attesters' bytes and signatures together: several times what the bridge sends, and far less than a
+/// row takes.
+const MESSAGE_MAX: usize = 4 * 1024;
+
+impl Attested {
+    /// Whether this is the message of a crossing to `to` of so much: nothing else is minted for it.
+    ///
+    /// # Errors
+    /// What is wrong with it, for the operator.
+    pub fn is_of(&self, to: &[u8; 20], arrives: Usdc) -> Result<(), &'static str> {
+        if self.message.len() + self.attestation.len() > MESSAGE_MAX {
+            return Err("the attested message is longer than any message of the bridge");
+        }
+        if self.to != *to {
+            return Err("the attested receiver is not the top-up's");
+        }
+        if !self.is_usdc {
+            return Err("the attested token is not USDC");
+        }
+        if self.arrives != arrives {
+            return Err("the attested amount is not the top-up's");
+        }
+        Ok(())
+    }
 }
 
 /// A mint, signed.

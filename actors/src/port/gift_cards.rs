@@ -1,6 +1,6 @@
 //! What the engine needs of a catalog of gift cards.
 
-use super::{BoxFuture, PortError};
+use super::{BoxFuture, PortError, Said};
 use crate::gift_card::Order;
 use crate::id::{CardId, EffectId};
 use crate::money::Cents;
@@ -45,7 +45,7 @@ pub enum GiftOrdered {
     /// Definitely refused: no gift card exists under this key and none will.
     Declined {
         /// The catalog's word for it.
-        reason: String,
+        reason: Said,
     },
 }
 

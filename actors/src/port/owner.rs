@@ -1,6 +1,6 @@
 //! What only the owner of an account sets going: the check of an identity, and an account at the card issuer.
 
-use super::{BoxFuture, PortError};
+use super::{BoxFuture, PortError, Said};
 use crate::id::{EffectId, Wallet};
 
 /// A check of one wallet's holder, to be begun.
@@ -35,7 +35,7 @@ pub enum Verdict {
     /// Not proven, or given up. Another check may be begun.
     Failed {
         /// The provider's word for it.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -77,7 +77,7 @@ pub enum AccountOpening {
     /// Definitely refused: there is no account.
     Declined {
         /// The issuer's word for it.
-        reason: String,
+        reason: Said,
     },
 }
 

@@ -1,6 +1,6 @@
 //! Payout rails: what sends money to debit cards, banks and payment apps, and how it tells what became of it.
 
-use super::{BoxFuture, PortError};
+use super::{BoxFuture, PortError, Said};
 use crate::id::{DestinationId, EffectId, PayoutId};
 use crate::money::Cents;
 use crate::payout::BankDetails;
@@ -70,44 +70,23 @@ pub enum RailState {
     /// Paid.
     Complete {
         /// The rail's name of the payment.
-        reference: String,
+        reference: Said,
     },
     /// Definitely not paid, and will not be.
     Failed {
         /// The rail's word for it.
-        reason: String,
+        reason: Said,
     },
     /// Stopped before it was paid.
     Cancelled {
         /// The rail's word for it.
-        reason: String,
+        reason: Said,
     },
     /// The money came back to us.
     Returned {
         /// The rail's word for it.
-        reason: String,
+        reason: Said,
     },
-}
-
-/// What is kept of a rail's own text, in characters: a row's size is bounded, and one that cannot be written would leave
-/// the payout where it was.
-const TEXT_MAX: usize = 200;
-
-impl RailState {
-    /// With no more of the rail's text than is kept.
-    #[must_use]
-    pub fn shortened(self) -> Self {
-        let short = |text: String| text.chars().take(TEXT_MAX).collect();
-        match self {
-            Self::InProcess { retry_after_ms } => Self::InProcess { retry_after_ms },
-            Self::Complete { reference } => Self::Complete {
-                reference: short(reference),
-            },
-            Self::Failed { reason } => Self::Failed { reason: short(reason) },
-            Self::Cancelled { reason } => Self::Cancelled { reason: short(reason) },
-            Self::Returned { reason } => Self::Returned { reason: short(reason) },
-        }
-    }
 }
 
 /// A word in the order in which the rails told it, over all payouts.

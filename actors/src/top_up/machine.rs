@@ -7,7 +7,7 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Place, Provider, Transaction};
 use crate::money::{Cents, Usdc};
-use crate::port::Timestamp;
+use crate::port::{Said, Timestamp};
 
 type Decided = Result<Decision<TopUp>, Rejection>;
 
@@ -58,7 +58,7 @@ impl TopUp {
     }
 
     /// Gives the whole charge back: of what the provider was owed, or, once it was burned, as a loss of ours.
-    fn failed(&self, id: &TopUpId, effect: EffectId, reason: String, context: &Context) -> Decision<Self> {
+    fn failed(&self, id: &TopUpId, effect: EffectId, reason: Said, context: &Context) -> Decision<Self> {
         let back = match self.status {
             Status::Bridging(_) => Transaction::new(context.now, id)
                 .book(Place::Costs, Place::Suspense, self.charge.owed())

@@ -30,6 +30,7 @@ fn entered(id: CardId) -> EnteredCard {
             last4: "4242".into(),
             exp_month: 12,
             exp_year: 2099,
+            billing: None,
         },
         number: b"number".to_vec(),
         cvv: [b"cvv of ".as_slice(), &id.0.to_be_bytes()].concat(),

@@ -336,7 +336,7 @@ async fn a_recipient_is_saved_when_first_paid_and_known_again() {
     };
     let refused = world.pay(&theirs).await.unwrap_err();
     assert_eq!(refused, PayError::Missing(Requirement::Recipient(id)));
-    world.engine.delete_recipient(id).await.unwrap();
+    world.engine.delete_recipient(id, None).await.unwrap();
     let refused = world.pay(&to_app(4, &id.to_string())).await.unwrap_err();
     assert_eq!(refused, PayError::Missing(Requirement::Recipient(id)));
 }

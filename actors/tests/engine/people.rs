@@ -75,7 +75,7 @@ async fn a_verdict_comes_once_by_whatever_way_and_outlives_the_process() {
     verdict(&reference, Verdict::Passed).await.unwrap();
     verdict(&reference, Verdict::Passed).await.unwrap();
     let reason = "second thoughts".to_owned();
-    let contrary = verdict(&reference, Verdict::Failed { reason }).await;
+    let contrary = verdict(&reference, Verdict::Failed { reason: reason.into() }).await;
     assert!(
         matches!(contrary, Err(Denied::Rejected(Rejection::Decided("verified")))),
         "{contrary:?}"
@@ -98,7 +98,7 @@ async fn a_rejected_owner_begins_another_check_and_an_old_verdict_does_not_touch
     world.engine.begin_identity(evm(1)).await.unwrap();
     let first = begun(&world).await;
     let reason = "blurred".to_owned();
-    world.people.decide(&first, Verdict::Failed { reason });
+    world.people.decide(&first, Verdict::Failed { reason: reason.into() });
     world.quiet().await;
     assert_eq!(status(&world).await, "rejected");
     world.engine.begin_identity(evm(1)).await.unwrap();

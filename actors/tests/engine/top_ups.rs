@@ -2,10 +2,11 @@
 //! and one card balance; or one credit.
 
 use purser_actors::engine::{PayError, PayRequest};
-use purser_actors::id::{Network, TopUpId, Wallet};
-use purser_actors::kernel::table;
+use purser_actors::id::{Network, RequestId, TopUpId, Wallet};
+use purser_actors::kernel::{Effect, table};
 use purser_actors::ledger::{Place, Provider};
 use purser_actors::money::Cents;
+use purser_actors::operator::{Act, Role};
 use purser_actors::payment::Outcome;
 use purser_actors::product::{Product, Purchase, Requirement};
 use purser_actors::top_up::{LegName, Status, TopUp};
@@ -269,6 +270,40 @@ async fn what_the_issuer_never_credits_is_stuck_with_that_name_and_not_given_bac
         world.engine.account(&evm(1)).await.unwrap().unwrap().balance.atomic(),
         0
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_attested_for_somebody_or_something_else_is_never_minted() {
+    // Aim: another receiver, another token, another amount or a message that no row takes is stuck under its own name; once
+    // the bridge says what was burned for, a retry ends as ever.
+    for (met, name) in [
+        (Met::ToAnother, "the attested receiver"),
+        (Met::OfAnother, "the attested token"),
+        (Met::Less, "the attested amount"),
+        (Met::Long, "the attested message"),
+    ] {
+        let world = World::new().await;
+        link(&world, solana(1));
+        world.bridge.meets(At::Attest, &[met]);
+        let id = bought(&world, &top_up_for(solana(1), 1)).await;
+        let mut stuck = None;
+        eventually("it is stuck under its name", async || {
+            let open = world.engine.open_effects(10).await.unwrap();
+            let named = |e: &Effect| e.last_error.as_ref().is_some_and(|error| error.contains(name));
+            stuck = open.iter().find(|e| e.stuck && named(e)).map(|e| e.id);
+            stuck.is_some()
+        })
+        .await;
+        assert!(matches!(read(&world, id).await.status, Status::Bridging(_)), "{met:?}");
+        assert_eq!((world.bridge.calls(At::Mint), world.announced("top_up.failed")), (0, 0));
+        let act = Act {
+            by: "ana".into(),
+            role: Role::Operator,
+            request: RequestId(7),
+        };
+        world.engine.retry(stuck.unwrap(), &act).await.unwrap();
+        assert_arrived(&world, id).await;
+    }
 }
 
 /// Cuts the power after each batch on the way, starts anew, and lets it come to its end.

@@ -56,6 +56,7 @@ fn details() -> Details {
         last4: "4242".into(),
         exp_month: 12,
         exp_year: 2031,
+        billing: None,
     }
 }
 
@@ -300,6 +301,7 @@ fn a_card_ends_with_its_printed_expiry_or_after_six_months() {
         let card = Box::new(EnteredCard {
             details: Details {
                 exp_year: year,
+                billing: None,
                 exp_month: month,
                 ..details()
             },

@@ -5,6 +5,7 @@ use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::{BankDetails, Command, Event, Ordered, Payout, Plan, Rejection, Target, Terms};
+use purser_actors::port::Said;
 use purser_actors::port::payout::{RailState, Report};
 use purser_actors::product::{AppPayee, Currency, Platform};
 use purser_storage::{Condition, Write};
@@ -35,7 +36,7 @@ fn word(sequence: u64, state: RailState) -> Command {
     Command::Reported(Report { sequence, state })
 }
 
-fn reason() -> String {
+fn reason() -> Said {
     "because".into()
 }
 
@@ -243,7 +244,7 @@ fn a_rail_that_talks_too_much_is_cut_short() {
     // Aim: no text of a rail makes a row too large to be written, or cuts a character in two.
     let queued = begun(bank());
     let said = RailState::Failed {
-        reason: "ü".repeat(50_000),
+        reason: "ü".repeat(50_000).into(),
     };
     let decision = Payout::decide(Some(&queued), &PAYOUT, word(1, said), &at(NOW)).unwrap();
     let failed = after(&queued, decision.events());

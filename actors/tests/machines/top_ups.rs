@@ -38,6 +38,8 @@ fn attested() -> Attested {
         nonce: [3; 32],
         message: vec![4; 376],
         attestation: vec![5; 65],
+        to: [7; 20],
+        is_usdc: true,
         arrives: Usdc::from_atomic(5_000_000),
     }
 }
@@ -106,7 +108,7 @@ pub(crate) fn forwarded() -> Vec<TopUp> {
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let (effect, transaction) = (EFFECT, transaction());
-    let reason = "no".to_owned();
+    let reason = "no".into();
     vec![
         ("signed", Command::Signed(First::Burn(burn()))),
         ("lapse", Command::Lapse { effect, round: 0 }),

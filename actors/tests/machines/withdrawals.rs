@@ -21,7 +21,7 @@ fail      !  Failed   Failed   !         !
 
 pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let (effect, transaction) = (EFFECT, transaction());
-    let reason = "expired".to_owned();
+    let reason = "expired".into();
     vec![
         ("signed", Command::Signed(outgoing())),
         ("landed", Command::Landed { effect, transaction }),

@@ -29,6 +29,14 @@ pub(crate) enum Met {
     Lapses,
     /// Not seen yet (404), or too many questions (429).
     NotYet,
+    /// Attested to somebody else.
+    ToAnother,
+    /// Attested for another token.
+    OfAnother,
+    /// Attested for less.
+    Less,
+    /// Attested at a length that no row takes.
+    Long,
 }
 
 /// Which calls.
@@ -199,12 +207,23 @@ impl Bridge {
         if truth.lapsed.contains(&nonce) {
             return Ok(Attestation::Lapsed { nonce });
         }
-        Ok(Attestation::Complete(Attested {
+        let Crossing { to, arrives, .. } = truth.to[&burn.transaction];
+        let mut attested = Attested {
             nonce,
             message: burn.bytes.clone(),
             attestation: vec![1; 65],
-            arrives: truth.to[&burn.transaction].arrives,
-        }))
+            to,
+            is_usdc: true,
+            arrives,
+        };
+        match met {
+            Some(Met::ToAnother) => attested.to[0] ^= 1,
+            Some(Met::OfAnother) => attested.is_usdc = false,
+            Some(Met::Less) => attested.arrives = arrives.minus(Usdc::from_atomic(1)).unwrap(),
+            Some(Met::Long) => attested.message = vec![0; 20_000],
+            _ => {}
+        }
+        Ok(Attestation::Complete(attested))
     }
 
     fn minting(&self, mint: &SignedMint) -> Result<Minting, PortError> {

@@ -11,7 +11,7 @@ use purser_actors::port::CardTransaction;
 
 use super::{Cards, unknown};
 use crate::http::error::ApiError;
-use crate::provider::redemption;
+use crate::provider::{BillingAddress, redemption};
 use crate::secret::Secret;
 
 const USA: &str = "Non-Reloadable U.S.";
@@ -112,7 +112,7 @@ impl Held {
         match self {
             Self::Usa(card) => Ok(view.object("card_details", &details(cards, id, card).await?)),
             Self::Gift(_) => redeemable(cards, id, view).await,
-            Self::Intl(_) => Ok(view.object("card_details", &entered(cards, id).await?)),
+            Self::Intl(order) => Ok(view.object("card_details", &entered(cards, id, order).await?)),
         }
     }
 }
@@ -165,9 +165,9 @@ async fn redeemable(cards: &Cards, id: CardId, view: View) -> Result<View, ApiEr
         .maybe("pin_code", text(&redemption.pin_code)))
 }
 
-/// Number and CVV from the vault. That they were shown is durable before they are. Nobody tells us what is left on such a
-/// card, nor where its bills go.
-async fn entered(cards: &Cards, id: CardId) -> Result<View, ApiError> {
+/// Number and CVV from the vault, the address from the operator who entered them. That they were shown is durable before
+/// they are. Nobody tells us what is spent with such a card: what it was loaded with is all that is known to be on it.
+async fn entered(cards: &Cards, id: CardId, order: &IntlOrder) -> Result<View, ApiError> {
     let closed = |error: &dyn std::fmt::Display| {
         tracing::error!(card = %id, %error, "a card's secrets cannot be opened");
         ApiError::internal()
@@ -187,13 +187,25 @@ async fn entered(cards: &Cards, id: CardId) -> Result<View, ApiError> {
         Err(Denied::Rejected(_)) => return Err(unknown()),
         Err(_) => return Err(ApiError::unavailable("unavailable", "The card cannot be read now.", 2)),
     }
-    Ok(View::new()
+    let shown = View::new()
         .text("card_number", number.number().expose_secret())
         .integer("exp_month", u64::from(number.exp_month()))
         .integer("exp_year", u64::from(number.exp_year()))
         .text("cvv", cvv.expose_secret())
-        .maybe("available_balance", None::<&str>)
-        .maybe("billing_address", None::<&str>))
+        .number("available_balance", order.amount.decimal());
+    Ok(match order.details().and_then(|details| details.billing.as_ref()) {
+        Some(billing) => shown.object("billing_address", &address(billing)),
+        None => shown.maybe("billing_address", None::<&str>),
+    })
+}
+
+fn address(billing: &BillingAddress) -> View {
+    View::new()
+        .text("line1", &billing.line1)
+        .text("city", &billing.city)
+        .text("state", &billing.state)
+        .text("postal_code", &billing.postal_code)
+        .text("country", &billing.country)
 }
 
 /// The number from the vault, the CVV from the issuer. That it was shown is durable before it is.
@@ -215,13 +227,7 @@ async fn details(cards: &Cards, id: CardId, card: &Card) -> Result<View, ApiErro
         Err(Denied::Rejected(_)) => return Err(unknown()),
         Err(_) => return Err(later()),
     }
-    let billing = cards.issuer.billing_address();
-    let address = View::new()
-        .text("line1", billing.line1)
-        .text("city", billing.city)
-        .text("state", billing.state)
-        .text("postal_code", billing.postal_code)
-        .text("country", billing.country);
+    let address = address(&cards.issuer.billing_address());
     Ok(View::new()
         .text("card_number", number.number().expose_secret())
         .integer("exp_month", u64::from(number.exp_month()))

@@ -6,7 +6,7 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use purser_actors::engine::{Denied, Queued};
 use purser_actors::id::CardId;
-use purser_actors::intl_order::{Details, EnteredCard, IntlOrder, Rejection, Status};
+use purser_actors::intl_order::{BillingAddress, Details, EnteredCard, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, View};
 use purser_actors::operator::Task;
 use purser_actors::port::{Timestamp, month_end};
@@ -144,6 +144,45 @@ struct Fulfil {
     exp_month: u8,
     exp_year: u16,
     cvv: String,
+    billing_address: Option<Billing>,
+}
+
+/// See [`BillingAddress`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Billing {
+    line1: String,
+    city: String,
+    state: String,
+    postal_code: String,
+    country: String,
+}
+
+/// Characters of a line of an address, at most.
+const LINE_MAX: usize = 100;
+
+impl Billing {
+    fn checked(self) -> Result<BillingAddress, ApiError> {
+        let lines = [&self.line1, &self.city, &self.state, &self.postal_code];
+        let whole = lines
+            .iter()
+            .all(|line| !line.trim().is_empty() && line.chars().count() <= LINE_MAX);
+        let country = self.country.len() == 2 && self.country.bytes().all(|b| b.is_ascii_uppercase());
+        if !(whole && country) {
+            let error = format!(
+                "`billing_address` has `line1`, `city`, `state` and `postal_code` of 1 to {LINE_MAX} characters, and \
+                 `country` as two capital letters (ISO 3166-1)."
+            );
+            return Err(ApiError::parameter("parameter_invalid", "billing_address", error));
+        }
+        Ok(BillingAddress {
+            line1: self.line1,
+            city: self.city,
+            state: self.state,
+            postal_code: self.postal_code,
+            country: self.country,
+        })
+    }
 }
 
 pub(super) async fn post_fulfil(
@@ -156,10 +195,12 @@ pub(super) async fn post_fulfil(
     let wanted: Fulfil = admin.body(body).await?;
     let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
     let number = entered(&admin, number, wanted.exp_month, wanted.exp_year)?;
+    let billing = wanted.billing_address.map(Billing::checked).transpose()?;
     let (id, order) = known(&admin, &wanted.card_id).await?;
     // Nothing is sealed for an order that cannot take it; the order itself decides once more.
     may_fulfil(&order, &act.by, wanted.lease, admin.clock.now())?;
-    let (card, key) = sealed(&admin, id, &number, cvv).await?;
+    let (mut card, key) = sealed(&admin, id, &number, cvv).await?;
+    card.details.billing = billing;
     match admin.engine.fulfil_intl(id, act, wanted.lease, card).await {
         Ok(()) => Ok(answer(
             View::new()
@@ -233,6 +274,7 @@ async fn sealed(
         last4: number.last4(),
         exp_month: number.exp_month(),
         exp_year: number.exp_year(),
+        billing: None,
     };
     let card = EnteredCard {
         details,

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, Credited, Exact};
+use super::{BillingAddress, Credentials, Credited, Exact};
 
 /// A paid order that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -147,10 +147,10 @@ pub struct IntlCardDetails {
     pub exp_year: u16,
     /// 3 or 4 digits.
     pub cvv: String,
-    /// Null: nobody tells the service what is left.
+    /// Dollars that the operator loaded. The makers of these cards report no purchases, so that nothing is taken off it here.
+    #[schema(value_type = Exact)]
+    pub available_balance: Value,
+    /// For shops that ask for it; null if the card's maker gave it none.
     #[schema(required)]
-    pub available_balance: Option<String>,
-    /// Null: these cards have no address of record here.
-    #[schema(required)]
-    pub billing_address: Option<String>,
+    pub billing_address: Option<BillingAddress>,
 }

@@ -112,7 +112,7 @@ pub(super) fn settled(outcome: Result<Submitted, PortError>) -> String {
 
 pub(super) fn declined(outcome: Result<Submitted, PortError>) -> String {
     match outcome {
-        Ok(Submitted::Declined(decline)) => decline.reason,
+        Ok(Submitted::Declined(decline)) => decline.reason.to_string(),
         other => panic!("not declined: {other:?}"),
     }
 }

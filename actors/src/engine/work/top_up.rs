@@ -147,6 +147,7 @@ impl Desk {
     /// Attestation, then mint. It only goes forward: whatever a port answers, it is asked again at a steady pace.
     pub(super) async fn cross_bridge(&self, effect: &Effect, id: TopUpId) -> Done {
         let top_up = self.top_up(id).await?;
+        let (to, arrives) = (top_up.address, top_up.arrives());
         let Status::Bridging(burned) = top_up.status else {
             return Ok(());
         };
@@ -156,10 +157,10 @@ impl Desk {
             Some(attested) => attested,
             None => {
                 let attested = self.attested(&burn).await?;
-                if attested.arrives != top_up.charge.owed() {
+                if let Err(wrong) = attested.is_of(&to, arrives) {
                     return Err(Failure {
                         kind: ErrorKind::Permanent,
-                        ..Failure::temporary("the attested amount is not the top-up's")
+                        ..Failure::temporary(wrong)
                     });
                 }
                 self.tell_top_up(id, Command::Attested(attested.clone())).await?;
@@ -188,12 +189,12 @@ impl Desk {
             (Lookup::Impossible, _) => self.fail_top_up(effect, id, UNMINTABLE).await,
             // As it was signed it was refused: another may be taken.
             (Lookup::Pending, Ok(Minting::Declined(decline))) => {
-                tracing::warn!(top_up = %id, reason = decline.reason, "a mint was refused and is signed anew");
+                tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a mint was refused and is signed anew");
                 self.sign_mint(id, &attested)
                     .await
                     .map_err(|e| e.every_ms(self.settings.watch_every_ms))?;
                 let pause_ms = self.settings.watch_every_ms.saturating_mul(MINT_AGAIN_AFTER);
-                Err(Failure::temporary(decline.reason).every_ms(pause_ms))
+                Err(Failure::temporary(decline.reason.as_str()).every_ms(pause_ms))
             }
             (Lookup::Pending, _) => Err(Failure::not_yet(self.settings.watch_every_ms)),
         }

@@ -15,6 +15,7 @@ const FAST: u32 = 1_000;
 const LENGTH: usize = 376;
 /// Places in the message.
 const NONCE: usize = 12;
+const TOKEN: usize = 152;
 const RECIPIENT: usize = 184;
 const AMOUNT: usize = 216;
 const FEE: usize = 312;
@@ -86,6 +87,11 @@ impl Message {
         })
     }
 
+    /// Whether it is of USDC.
+    pub(super) fn is_of_usdc(bytes: &[u8]) -> bool {
+        bytes.get(TOKEN..TOKEN + 32) == Some(&SOLANA_USDC[..])
+    }
+
     /// The mint on Base: a transfer of the bridge's that its nonce makes once.
     pub(super) fn mint(&self, bridge: &TestWallet) -> EvmAuthorization {
         let mut mint = EvmAuthorization {
@@ -130,5 +136,11 @@ mod tests {
             (Some(message), None)
         );
         assert_eq!(message.arrives(), Usdc::from_atomic(5_000_000));
+        let mut other = bytes.clone();
+        other[TOKEN] ^= 1;
+        assert_eq!(
+            (Message::is_of_usdc(&bytes), Message::is_of_usdc(&other)),
+            (true, false)
+        );
     }
 }

@@ -172,6 +172,8 @@ impl SandboxBridge {
         Attested {
             nonce,
             attestation: attest(&self.wallet, &bytes).to_vec(),
+            to: message.to,
+            is_usdc: Message::is_of_usdc(&bytes),
             arrives: message.arrives(),
             message: bytes,
         }

@@ -120,7 +120,7 @@ impl SandboxGiftCards {
 
     fn answer(&self, known: Ordered, now: Timestamp, first: bool) -> GiftAnswer {
         if let Some(reason) = known.declined {
-            return GiftAnswer::Declined { reason };
+            return GiftAnswer::Declined { reason: reason.into() };
         }
         let left = known.ready_at.0.saturating_sub(now.0);
         let retry_after_ms = left.clamp(1, RETRY_AT_MOST_MS);

@@ -60,7 +60,7 @@ impl World {
             Ok(GiftAnswer::Accepted { .. }) => "accepted".into(),
             Ok(GiftAnswer::Pending { .. }) => "pending".into(),
             Ok(GiftAnswer::Ready(_)) => "ready".into(),
-            Ok(GiftAnswer::Declined { reason }) => reason,
+            Ok(GiftAnswer::Declined { reason }) => reason.to_string(),
             Err(error) => format!("{:?}", error.kind),
         }
     }

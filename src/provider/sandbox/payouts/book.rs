@@ -34,7 +34,7 @@ impl Words {
             },
             // Half of the key: enough to be found again at the rail, and nothing to order with.
             Self::Complete => RailState::Complete {
-                reference: format!("sbx_pay_{:016x}", key.0 >> 64),
+                reference: format!("sbx_pay_{:016x}", key.0 >> 64).into(),
             },
             Self::Failed => RailState::Failed {
                 reason: "declined_by_rail".into(),
