@@ -143,8 +143,8 @@ fn a_receipt_says_what_became_of_the_payment() {
     assert_eq!(read(&settled.header()), expected);
 
     let decline = Decline {
-        reason: "invalid_exact_evm_insufficient_balance".to_owned(),
-        message: "the wallet holds less than the amount".to_owned(),
+        reason: "invalid_exact_evm_insufficient_balance".into(),
+        message: "the wallet holds less than the amount".into(),
     };
     let failed = Failed {
         network: Network::Base,

@@ -6,7 +6,6 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_replay::landed;
 use super::host::Host;
 use super::owner::Owner;
 use super::wire::{Answer, Site, send, until};
@@ -99,12 +98,12 @@ async fn case_44_forged_tokens_open_nothing() {
     }
 }
 
-async fn refresh(site: &Site<'_>, token: &str) -> Answer {
+pub(crate) async fn refresh(site: &Site<'_>, token: &str) -> Answer {
     site.post("/auth", &json!({"grant_type": "refresh_token", "refresh_token": token}))
         .await
 }
 
-fn field(answer: &Answer, name: &str) -> String {
+pub(crate) fn field(answer: &Answer, name: &str) -> String {
     answer
         .body
         .pointer(name)
@@ -200,150 +199,6 @@ async fn case_47_a_login_link_opens_once() {
     let again = open(code).await;
     assert_eq!((again.status, again.header("set-cookie")), (403, None));
     assert_eq!(site.get("/account", &[]).await.status, 401);
-}
-
-struct User {
-    address: String,
-    user_id: String,
-    token: String,
-    card: String,
-    payment: String,
-}
-
-/// Somebody with a card that is ready.
-async fn user(site: &Site<'_>, network: Network) -> User {
-    let agent = Agent::new(network);
-    let bought = agent.buy(site, CARD).await;
-    let token = field(&bought, "/auth/id_token");
-    let (card, payment) = (bought.card().to_owned(), field(&bought, "/payment_id"));
-    until("the card", async || {
-        let read = site.get_as(&token, &format!("/get-card-data?card_id={card}")).await;
-        (read.str("status") == Some("ready")).then_some(())
-    })
-    .await;
-    for id in [&card, &payment] {
-        let (_, digits) = id.split_once('_').unwrap();
-        assert!(
-            digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit()),
-            "{id}"
-        );
-    }
-    User {
-        address: agent.address(),
-        user_id: field(&bought, "/user_id"),
-        token,
-        card,
-        payment,
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn case_48_every_id_of_another_user_opens_nothing() {
-    // Aim: two users, every route, every id of the other: 403 or 404 as the contract says, never a word of the other.
-    let host = Host::new();
-    let service = host.start();
-    let site = Site::of(&service);
-    let users = [user(&site, Network::Base).await, user(&site, Network::Solana).await];
-    for (one, two) in [(0, 1), (1, 0)] {
-        let User {
-            token, card: own_card, ..
-        } = &users[one];
-        let User {
-            address,
-            user_id,
-            card,
-            payment,
-            ..
-        } = &users[two];
-        for (path, status) in [
-            (format!("/get-card-data?card_id={card}"), 403),
-            (format!("/get-payment?payment_id={payment}"), 403),
-            (
-                "/get-card-data?card_id=card_00000000000000000000000000000001".into(),
-                404,
-            ),
-            (
-                "/get-payment?payment_id=pay_00000000000000000000000000000001".into(),
-                404,
-            ),
-            (format!("/get-card-data?card_id={payment}"), 404),
-            (format!("/get-payment?payment_id={card}"), 404),
-            (format!("/get-card-data?starting_after={card}"), 403),
-            ("/get-card-data".into(), 200),
-            ("/get-account-balance".into(), 200),
-            ("/get-auth-link".into(), 200),
-            ("/get-kyc-status".into(), 200),
-            // A token born of a payment makes no such link.
-            ("/get-kyc-link".into(), 403),
-            ("/events?limit=100".into(), 200),
-        ] {
-            let answer = site.get_as(token, &path).await;
-            assert_eq!(answer.status, status, "{path}: {}", answer.text);
-            let asked = answer.text.replace(&format!("after={card}"), "");
-            for secret in [address, user_id, card, payment] {
-                assert!(
-                    !asked.contains(secret.as_str()),
-                    "{path} tells of {secret}: {}",
-                    answer.text
-                );
-            }
-        }
-        let list = site.get_as(token, "/get-card-data").await;
-        assert_eq!(list.body["cards"].as_array().unwrap().len(), 1);
-        assert_eq!(list.body["cards"][0]["card_id"], own_card.as_str());
-        // Without a token, a payment's id tells only whether it is over.
-        let open = site.get(&format!("/get-payment?payment_id={payment}"), &[]).await;
-        assert_eq!(open.body, json!({"status": "fulfilled", "terminal": true}));
-        // The token of one and the payment of the other.
-        let paying = Agent::new(Network::Base);
-        let mixed = paying.payment(&site, CARD).await;
-        let bearer = format!("Bearer {token}");
-        let answer = site
-            .get(CARD, &[("payment-signature", &mixed), ("authorization", &bearer)])
-            .await;
-        assert_eq!((answer.status, answer.code()), (403, "wrong_wallet"));
-        assert_eq!(landed(&site, &mixed).await, 0);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn case_49_a_frozen_account_buys_and_reads_nothing() {
-    // Aim: frozen: no settlement, 403 with the message on every route of the account, sign-in and refresh work; thawed,
-    // the very same payment buys.
-    let host = Host::new();
-    let service = host.start();
-    let site = Site::of(&service);
-    for network in Network::ALL {
-        let agent = Agent::new(network);
-        let signed_in = agent.sign_in(&site).await;
-        let token = field(&signed_in, "/auth/id_token");
-        let payment = agent.payment(&site, CARD).await;
-        site.freeze(&agent.address(), Some("Call us.")).await;
-        let refused = Agent::pay(&site, CARD, &payment).await;
-        assert_eq!(
-            (refused.status, refused.str("frozen_message")),
-            (403, Some("Call us.")),
-            "{}",
-            refused.text
-        );
-        assert_eq!(landed(&site, &payment).await, 0);
-        for path in PROTECTED {
-            let answer = site.get_as(&token, path).await;
-            assert_eq!(
-                (answer.status, answer.str("frozen_message")),
-                (403, Some("Call us.")),
-                "{path}"
-            );
-        }
-        assert_eq!(
-            refresh(&site, &field(&signed_in, "/auth/refresh_token")).await.status,
-            200
-        );
-        agent.sign_in(&site).await;
-        site.freeze(&agent.address(), None).await;
-        assert_eq!(Agent::pay(&site, CARD, &payment).await.status, 200);
-        assert_eq!(site.get_as(&token, "/get-card-data").await.status, 200);
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

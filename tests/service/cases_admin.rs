@@ -1,15 +1,18 @@
 //! The operator's API and `purser admin`: who gets in, what a role may do, and what is written down.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
+use purser::http::meter::ROUTES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::cases_two_users::only_with_token;
 use super::desk::{CVV, Desk, PAN};
 use super::host::{Host, Service};
-use super::wire::{Site, client, send_to_operator, until};
+use super::wire::{Site, client, send, send_to_operator, until};
 
 const ADMIN: [(&str, &str); 13] = [
     ("GET", "/admin/audit"),
@@ -40,7 +43,8 @@ async fn status(service: &Service, (method, path): (&str, &str), token: Option<&
 #[tokio::test(flavor = "multi_thread")]
 async fn case_50_wallets_and_operators_do_not_meet() {
     // Aim: every admin route refuses no token, a wallet's token, a changed and a revoked operator's token; every route of
-    // wallets refuses an operator's token; the public address has no admin route; a role does what it is trusted with.
+    // wallets refuses an operator's token, whatever the method; neither address has a route of the other; a role does what it
+    // is trusted with.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);
@@ -62,12 +66,43 @@ async fn case_50_wallets_and_operators_do_not_meet() {
                 "{route:?}"
             );
         }
-        assert_eq!(site.get(route.1, &[]).await.status, 404, "{route:?}");
+        for token in [&wallet, &desk.token] {
+            let public = site.request(route.0, route.1).bearer_auth(token).body("{}");
+            assert_eq!(
+                send(public).await.unwrap().status,
+                404,
+                "{route:?} is the operator's address's alone"
+            );
+        }
     }
-    for path in ["/get-account-balance", "/get-card-data", "/get-auth-link", "/events"] {
-        let answer = site.get_as(&desk.token, path).await;
-        assert_eq!((answer.status, answer.code()), (401, "token_invalid"), "{path}");
+    let admin: BTreeSet<&str> = ADMIN.iter().map(|(_, path)| *path).collect();
+    let routes = ROUTES.iter().filter(|route| route.starts_with("/admin"));
+    assert_eq!(
+        routes.copied().collect::<BTreeSet<_>>(),
+        admin,
+        "every admin route is in the table"
+    );
+    let document = site.get("/openapi.json", &[]).await.body;
+    let mut met = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            if !only_with_token(operation) {
+                continue;
+            }
+            met += 1;
+            let request = site.request(&method.to_uppercase(), path).bearer_auth(&desk.token);
+            let answer = send(request.body("{}")).await.unwrap();
+            assert_eq!(
+                (answer.status, answer.code()),
+                (401, "token_invalid"),
+                "{method} {path}"
+            );
+            let theirs = client().request(method.to_uppercase().parse().unwrap(), service.watched(path));
+            let answer = send_to_operator(theirs.bearer_auth(&wallet).body("{}")).await.unwrap();
+            assert_eq!(answer.status, 404, "{method} {path} is the public address's alone");
+        }
     }
+    assert!(met >= 15, "only {met} routes need a token");
     for (role, trusted) in [
         ("read-only", 3),
         ("support", 4),

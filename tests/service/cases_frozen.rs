@@ -4,14 +4,16 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::{Agent, required};
+use super::cases_access::{field, refresh};
 use super::cases_replay::landed;
 use super::cases_two_users::takes_token;
 use super::host::Host;
 use super::mpp;
 use super::owner::Owner;
+use super::payee::{balance_is, comes_to, debit_card, enter, status};
 use super::person::Person;
 use super::two_users::ASKS;
-use super::wire::{Answer, Site, send};
+use super::wire::{Answer, Site, send, until};
 
 /// With what no page may be broken, nor any answer.
 const WHY: &str = "<b>Call us.</b>";
@@ -72,7 +74,9 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
         page.contains("frozen: &lt;b&gt;Call us.") && !page.contains("action=\"/account"),
         "{page}"
     );
-    person.agent.sign_in(&site).await;
+    let signed_in = person.agent.sign_in(&site).await;
+    let refreshed = refresh(&site, &field(&signed_in, "/auth/refresh_token")).await;
+    assert_eq!(refreshed.status, 200, "{}", refreshed.text);
     site.freeze(&person.agent.address(), None).await;
     site.freeze(&other.address(), None).await;
     let status = site.get_as(&waits, "/get-kyc-status").await;
@@ -99,7 +103,8 @@ fn sample(path: &str, operation: &Value) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_49_nothing_of_a_frozen_account_settles() {
     // Aim: every paid route on both networks and by MPP: 403 with the message and no challenge, before whatever else the
-    // product needs of its payer; no transfer, no claim, and nothing beside the freeze is told.
+    // product needs of its payer; no transfer, no claim, and nothing beside the freeze is told. Thawed, the very same payment
+    // is taken up.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);
@@ -139,7 +144,66 @@ async fn case_49_nothing_of_a_frozen_account_settles() {
     }
     assert!(met >= 3, "only {met} routes are paid");
     assert!(site.transfers().await.is_empty());
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        agent.token(&site).await;
+        let payment = agent.payment(&site, "/get-card?amount=5").await;
+        site.freeze(&agent.address(), Some(WHY)).await;
+        assert_frozen(&Agent::pay(&site, "/get-card?amount=5", &payment).await, network.name());
+        site.freeze(&agent.address(), None).await;
+        assert_eq!(Agent::pay(&site, "/get-card?amount=5", &payment).await.status, 200);
+    }
     service.stop();
     let report = host.assert_books();
-    assert_eq!(report["entities"]["payments"], json!(0));
+    assert_eq!(report["entities"]["payments"], json!(2));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_recipients_form_waits_while_its_payer_is_frozen() {
+    // Aim: neither page nor form says why or changes anything; thawed, the same link takes the card; time goes by meanwhile,
+    // and what has expired is closed.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/get-push-to-card?amount=25&currency=USD").await;
+    let (payout, link) = (bought.str("payout_id").unwrap(), bought.str("redemption_url").unwrap());
+    let (_, query) = link.split_once("/redeem").unwrap();
+    let look = async || site.get(&format!("/redeem{query}"), &[]).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    for answer in [look().await, enter(&site, link, &debit_card("840"), "12/31").await] {
+        assert_eq!(answer.status, 403, "{}", answer.text);
+        assert!(
+            answer.text.contains("on hold") && !answer.text.contains("Call us"),
+            "{}",
+            answer.text
+        );
+    }
+    site.freeze(&agent.address(), None).await;
+    assert_eq!(look().await.status, 200);
+    let token = agent.token(&site).await;
+    let waiting = status(&site, &token, payout).await;
+    assert_eq!(waiting.str("status"), Some("awaiting-details"));
+    assert_eq!(enter(&site, link, &debit_card("840"), "12/31").await.status, 200);
+    comes_to(&site, &token, payout, "complete").await;
+    service.stop();
+    host.assert_books();
+
+    let host = Host::new().with("PURSER_PAYOUTS__FORM_SECONDS", "1");
+    let service = host.start();
+    let site = Site::of(&service);
+    let bought = agent.buy(&site, "/get-push-to-card?amount=25&currency=USD").await;
+    let link = bought.str("redemption_url").unwrap();
+    site.freeze(&agent.address(), Some(WHY)).await;
+    until("it is closed", async || {
+        let answer = enter(&site, link, &debit_card("840"), "12/31").await;
+        assert!(matches!(answer.status, 403 | 409), "{}", answer.text);
+        (answer.status == 409).then_some(())
+    })
+    .await;
+    site.freeze(&agent.address(), None).await;
+    let token = agent.token(&site).await;
+    balance_is(&site, &token, "26.5").await;
+    service.stop();
+    host.assert_books();
 }

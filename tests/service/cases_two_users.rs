@@ -164,7 +164,7 @@ pub(crate) fn takes_token(operation: &Value) -> bool {
     ways.into_iter().any(|way| way.get("bearer").is_some())
 }
 
-fn only_with_token(operation: &Value) -> bool {
+pub(crate) fn only_with_token(operation: &Value) -> bool {
     operation["security"].as_array().is_some_and(|ways| ways.len() == 1)
 }
 

@@ -93,6 +93,9 @@ impl Person {
 
     fn has(&mut self, what: &'static str, id: &Value) {
         let id = id.as_str().unwrap_or_else(|| panic!("no {what}: {id}"));
+        let (_, digits) = id.split_once('_').unwrap();
+        let random = digits.len() == 32 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        assert!(random, "{id} cannot be guessed");
         assert!(self.things.insert(what, id.to_owned()).is_none(), "{what} twice");
     }
 

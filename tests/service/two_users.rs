@@ -204,7 +204,7 @@ pub(crate) const WITHOUT_MEMBERS: &[&str] = &["/account/caps", "/identity-callba
 
 impl Ask {
     /// The call with an id in its place, and no token yet.
-    fn request(&self, site: &Site<'_>, id: &str) -> reqwest::RequestBuilder {
+    pub(crate) fn request(&self, site: &Site<'_>, id: &str) -> reqwest::RequestBuilder {
         if self.method == "POST" {
             let mut body = json!({ (self.by): id });
             for (name, value) in self.with {
