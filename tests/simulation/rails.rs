@@ -53,7 +53,7 @@ fn paid() -> RailState {
 /// In more words than a row takes.
 fn failed() -> RailState {
     let reason = "no".repeat(20_000);
-    RailState::Failed { reason }
+    RailState::Failed { reason: reason.into() }
 }
 
 fn returned() -> RailState {
