@@ -40,6 +40,25 @@ async fn balance(site: &Site<'_>, token: &str) -> Value {
     site.get_as(token, "/get-account-balance").await.body["balance"].clone()
 }
 
+/// A card that its owner may use, with all that the operator entered.
+fn assert_opened(card: &Value, network: Network) {
+    let details = &card["card_details"];
+    assert_eq!(
+        (&card["status"], &details["card_number"]),
+        (&json!("ready"), &json!(PAN))
+    );
+    assert_eq!(
+        (&details["cvv"], &details["exp_month"], &details["exp_year"]),
+        (&json!(CVV), &json!(12), &json!(2031))
+    );
+    assert_eq!(details["available_balance"].to_string(), card["usd_amount"].to_string());
+    let address = match network {
+        Network::Base => billing(),
+        Network::Solana => Value::Null,
+    };
+    assert_eq!(details["billing_address"], address);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_becomes_a_card_that_its_owner_reads() {
     // Aim: on both chains: paid, queued, claimed, entered; the owner reads number, expiry and CVV, lists show neither, each
@@ -86,21 +105,7 @@ async fn an_order_becomes_a_card_that_its_owner_reads() {
     for (agent, id, _) in &cards {
         let token = agent.token(&site).await;
         let card = read(&site, &token, id).await;
-        let details = &card["card_details"];
-        assert_eq!(
-            (&card["status"], &details["card_number"]),
-            (&json!("ready"), &json!(PAN))
-        );
-        assert_eq!(
-            (&details["cvv"], &details["exp_month"], &details["exp_year"]),
-            (&json!(CVV), &json!(12), &json!(2031))
-        );
-        assert_eq!(details["available_balance"].to_string(), card["usd_amount"].to_string());
-        let address = match agent.network {
-            Network::Base => billing(),
-            Network::Solana => Value::Null,
-        };
-        assert_eq!(details["billing_address"], address);
+        assert_opened(&card, agent.network);
         let path = "/get-card-data?card_type=Non-Reloadable%20International";
         let list = site.get_as(&token, path).await;
         assert_eq!(list.body["cards"][0]["card_id"], json!(id));
