@@ -4,6 +4,8 @@
 //! [`error::ApiError`] and is written by the front.
 
 pub mod account;
+pub mod banking;
+pub mod callable;
 pub mod caller;
 pub mod card_refresh;
 pub mod cards;

@@ -7,7 +7,8 @@ pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<
         return None;
     }
     let most = if typed.len() < 4 { 1 } else { 2 };
-    let scored = known.map(|name| (edits(&typed.to_ascii_lowercase(), name), name));
+    let lower = |text: &str| text.to_ascii_lowercase();
+    let scored = known.map(|name| (edits(&lower(typed), &lower(name)), name));
     scored
         .filter(|(distance, _)| *distance <= most)
         .min_by_key(|(distance, _)| *distance)
@@ -41,12 +42,13 @@ mod tests {
     // Aim: a slip finds its name, a foreign word finds none.
     #[test]
     fn a_slip_finds_its_name() {
-        let known = || ["amount", "format", "card_id"].into_iter();
+        let known = || ["amount", "format", "card_id", "expectedPayTo"].into_iter();
         for (typed, expected) in [
             ("amuont", Some("amount")),
             ("Amount", Some("amount")),
             ("fromat", Some("format")),
             ("cardid", Some("card_id")),
+            ("ExpectedPayto", Some("expectedPayTo")),
             ("colour", None),
             ("", None),
             ("am", None),

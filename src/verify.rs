@@ -4,6 +4,7 @@
 //! journal's events by other rules written a second time, and the two are held against the snapshots, against each
 //! other and against the chain's own list of transfers. Whatever differs is named.
 
+mod banking;
 mod books;
 mod fold;
 mod outcomes;
@@ -112,6 +113,8 @@ pub(crate) struct Contents {
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
     /// Recipients and destinations, by kind and id.
     pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
+    /// What the bank side keeps.
+    pub(crate) bank: banking::Bank,
     /// What left the treasury for products.
     pub(crate) left: Vec<products::Left>,
     /// Work that is due, and work that is not yet.
@@ -149,6 +152,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("payments", contents.payments.len()),
         ("sessions", contents.sessions.len()),
         ("identities", contents.people.identities.len()),
+        ("banking", contents.bank.len()),
         ("links", contents.people.links.len()),
         ("withdrawals", contents.withdrawals.len()),
     ]);
@@ -224,6 +228,11 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         } else if let Some(read) = saved::read(kind, number, row) {
             match read {
                 Ok(saved) => drop(contents.saved.insert((kind, number), saved)),
+                Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
+            }
+        } else if let Some(read) = banking::read(kind, id, row) {
+            match read {
+                Ok(kept) => drop(contents.bank.insert((kind, id.to_vec()), kept)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
             }
         } else if contents.people.read(kind, id, row, report).is_none() {

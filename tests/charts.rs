@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use purser_actors::account::Account;
+use purser_actors::banking::profile::Profile;
 use purser_actors::card::Card;
 use purser_actors::destination::Destination;
 use purser_actors::gift_card::GiftCard;
@@ -63,5 +64,6 @@ fn the_documents_charts_are_the_codes() {
     check::<Payout>(document, &mut wrong);
     check::<Recipient>(document, &mut wrong);
     check::<Destination>(document, &mut wrong);
+    check::<Profile>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

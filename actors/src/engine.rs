@@ -1,6 +1,7 @@
 //! The whole engine behind one handle: what the edge calls.
 
 mod balance;
+mod banking;
 mod families;
 pub mod figures;
 mod holder;

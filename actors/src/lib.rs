@@ -10,6 +10,7 @@
 //! names what is needed of the outside; [`ledger`], [`money`] and [`id`] are the words that all of them use.
 
 pub mod account;
+pub mod banking;
 pub mod card;
 pub mod destination;
 pub mod engine;

@@ -39,6 +39,8 @@ pub struct Refusal {
     pub retry_after_seconds: Option<u64>,
     /// Contract: present when the account is frozen.
     pub frozen_message: Option<String>,
+    /// What the request lacks beyond itself, by name.
+    pub missing: Vec<Text>,
     /// Whether the same request can never succeed.
     pub terminal: bool,
     /// For 405.
@@ -66,6 +68,7 @@ impl ApiError {
             hint: None,
             retry_after_seconds: None,
             frozen_message: None,
+            missing: Vec::new(),
             terminal: !mends,
             allow: None,
         }))
@@ -175,8 +178,34 @@ impl ApiError {
         Self::new(status, code, error)
     }
 
+    /// Names what the request could have been granted with.
+    #[must_use]
+    pub fn missing(mut self, names: impl IntoIterator<Item = impl Into<Text>>) -> Self {
+        self.0.missing = names.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// The body alone.
-    pub(super) fn body(&self, request_id: RequestId, as_problem: bool) -> Vec<u8> {
+    pub(super) fn body(&self, request_id: RequestId, form: Form) -> Vec<u8> {
+        if form == Form::Callable {
+            let failure = Failure {
+                code: &self.code,
+                message: &self.error,
+                status: self.status.as_u16(),
+                param: self.param.as_deref(),
+                hint: self.hint.as_deref(),
+                missing: &self.missing,
+                terminal: self.terminal,
+                request_id,
+                retry_after_seconds: self.retry_after_seconds,
+            };
+            let failed = Failed {
+                error: failure,
+                frozen_message: self.frozen_message.as_deref(),
+            };
+            return inert(serde_json::to_string(&failed).unwrap_or_default()).into_bytes();
+        }
+        let as_problem = form == Form::Problem;
         let fields = Fields {
             r#type: as_problem.then_some("about:blank"),
             title: as_problem.then(|| self.status.canonical_reason()).flatten(),
@@ -186,6 +215,7 @@ impl ApiError {
             code: &self.code,
             param: self.param.as_deref(),
             hint: self.hint.as_deref(),
+            missing: &self.missing,
             frozen_message: self.frozen_message.as_deref(),
             terminal: self.terminal,
             request_id,
@@ -203,6 +233,7 @@ impl ApiError {
             error: self.error.clone(),
             param: self.param.clone(),
             hint: self.hint.clone(),
+            missing: self.missing.clone(),
             terminal: self.terminal,
             retry_after_seconds: self.retry_after_seconds,
         };
@@ -223,21 +254,21 @@ impl ApiError {
             hint: fields.hint,
             retry_after_seconds: fields.retry_after_seconds,
             frozen_message: None,
+            missing: fields.missing,
             terminal: fields.terminal,
             allow: None,
         }))
     }
 
     /// The answer: body and headers of its own (`Retry-After`, `Allow`, no caching).
-    pub(super) fn render(&self, request_id: RequestId, as_problem: bool) -> Response {
-        let body = self.body(request_id, as_problem);
+    pub(super) fn render(&self, request_id: RequestId, form: Form) -> Response {
+        let body = self.body(request_id, form);
         let mut response = Response::new(Body::from(body));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        let kind = if as_problem {
-            "application/problem+json"
-        } else {
-            "application/json"
+        let kind = match form {
+            Form::Problem => "application/problem+json",
+            Form::Plain | Form::Callable => "application/json",
         };
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -258,7 +289,46 @@ struct Recorded {
     error: Text,
     param: Option<Text>,
     hint: Option<Text>,
+    #[serde(default)]
+    missing: Vec<Text>,
     terminal: bool,
+    retry_after_seconds: Option<u64>,
+}
+
+/// How a refusal is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The members of [`Fields`].
+    Plain,
+    /// The same with those of RFC 9457.
+    Problem,
+    /// That of a callable function.
+    Callable,
+}
+
+/// The refusal of a callable function. The contract has `frozen_message` beside `error`.
+#[derive(Serialize)]
+struct Failed<'a> {
+    error: Failure<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frozen_message: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Failure<'a> {
+    code: &'a str,
+    message: &'a str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
+    missing: &'a [Text],
+    terminal: bool,
+    request_id: RequestId,
+    #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_seconds: Option<u64>,
 }
 
@@ -278,6 +348,8 @@ struct Fields<'a> {
     param: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
+    missing: &'a [Text],
     #[serde(skip_serializing_if = "Option::is_none")]
     frozen_message: Option<&'a str>,
     terminal: bool,

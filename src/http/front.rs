@@ -22,7 +22,7 @@ use tower::Service;
 use tracing::Instrument;
 
 use super::caller::{Asked, Authenticator, Bearer, RequestId, client_ip};
-use super::error::{ApiError, Complete, Parked};
+use super::error::{ApiError, Complete, Form, Parked};
 use super::headers::{FixedHeaders, write_preflight};
 use super::meter::RequestMeter;
 use super::rate::{Budget, Counted, RateLimiter};
@@ -35,6 +35,10 @@ pub struct Inside {
     pub routes: Router,
     /// GET routes that a HEAD must not reach: paid ones, and those that consume something.
     pub no_head: Vec<&'static str>,
+    /// Callable functions, whose refusals have a form of their own.
+    pub callables: Vec<&'static str>,
+    /// Routes that take larger bodies than the others, with how large.
+    pub large: Vec<(&'static str, usize)>,
     /// Judges bearer tokens.
     pub authenticator: Arc<dyn Authenticator>,
     /// Shared with the paid routes, which count verified payments.
@@ -59,6 +63,8 @@ const HEALTH: [&str; 2] = ["/healthz", "/readyz"];
 pub struct Front {
     routes: Router,
     no_head: Vec<&'static str>,
+    callables: Vec<&'static str>,
+    large: Vec<(&'static str, usize)>,
     authenticator: Arc<dyn Authenticator>,
     limiter: Arc<RateLimiter>,
     meter: Arc<RequestMeter>,
@@ -81,6 +87,8 @@ impl Front {
         Self {
             routes: parts.routes,
             no_head: parts.no_head,
+            callables: parts.callables,
+            large: parts.large,
             authenticator: parts.authenticator,
             limiter: parts.limiter,
             meter: parts.meter,
@@ -124,15 +132,15 @@ impl Front {
         } else {
             self.limiter.count(caller, now)
         };
-        let as_problem = wants_problem(&parts.headers);
+        let form = self.form(&parts);
         let is_preflight = parts.method == Method::OPTIONS;
 
         let response = if let Err(error) = self.precheck(&parts) {
-            error.render(id, as_problem)
+            error.render(id, form)
         } else if is_preflight && self.open_to_pages {
             preflight()
         } else if let Some(error) = self.refused(&parts, &budget, free).await {
-            error.render(id, as_problem)
+            error.render(id, form)
         } else {
             // The span is written for every request, so it holds only what every line needs.
             let span = tracing::error_span!("request", id = %id);
@@ -140,9 +148,19 @@ impl Front {
             parts.extensions.insert(Asked { bearer, id, ip });
             let work = self.route(Request::from_parts(parts, body)).instrument(span);
             let answer = origin::scope(purser_actors::id::RequestId(id.0), work).await;
-            finish(answer, id, as_problem)
+            finish(answer, id, form)
         };
         self.dress(response, id, &budget)
+    }
+
+    fn form(&self, parts: &Parts) -> Form {
+        if self.callables.contains(&parts.uri.path()) {
+            Form::Callable
+        } else if wants_problem(&parts.headers) {
+            Form::Problem
+        } else {
+            Form::Plain
+        }
     }
 
     fn dress(&self, mut response: Response, id: RequestId, budget: &Budget) -> Response {
@@ -178,8 +196,10 @@ impl Front {
             .get(CONTENT_LENGTH)
             .and_then(|v| v.to_str().ok())
             .and_then(|v| v.parse().ok());
-        if declared.is_some_and(|bytes: u64| bytes > self.max_body_bytes as u64) {
-            let hint = format!("At most {} bytes.", self.max_body_bytes);
+        let large = self.large.iter().find(|(path, _)| *path == parts.uri.path());
+        let most = large.map_or(self.max_body_bytes, |(_, bytes)| *bytes);
+        if declared.is_some_and(|bytes: u64| bytes > most as u64) {
+            let hint = format!("At most {most} bytes.");
             return Err(ApiError::of_status(StatusCode::PAYLOAD_TOO_LARGE, &none).hint(hint));
         }
         Ok(())
@@ -238,8 +258,8 @@ impl Front {
         self.meter.note(self.meter.route(""), status, 0);
         let error = ApiError::of_status(status, &HeaderMap::new());
         let budget = self.limiter.count(Counted::from(peer), self.clock.now());
-        let body = error.body(id, false);
-        let response = self.dress(error.render(id, false), id, &budget);
+        let body = error.body(id, Form::Plain);
+        let response = self.dress(error.render(id, Form::Plain), id, &budget);
         let mut bytes = format!(
             "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n",
             body.len()
@@ -274,13 +294,13 @@ fn preflight() -> Response {
 }
 
 /// Writes the body of a refusal; leaves every other answer alone.
-fn finish(mut response: Response, id: RequestId, as_problem: bool) -> Response {
+fn finish(mut response: Response, id: RequestId, form: Form) -> Response {
     let status = response.status();
     if status.as_u16() < 400 {
         return response;
     }
     if let Some(Parked(error)) = response.extensions_mut().remove::<Parked>() {
-        let mut rendered = error.render(id, as_problem);
+        let mut rendered = error.render(id, form);
         // The routes have measured the empty body that carried the error here.
         response.headers_mut().remove(CONTENT_LENGTH);
         // What the handler put there (a deprecation, a tighter budget) stays.
@@ -292,7 +312,7 @@ fn finish(mut response: Response, id: RequestId, as_problem: bool) -> Response {
     if response.extensions().get::<Complete>().is_some() {
         return response;
     }
-    ApiError::of_status(status, response.headers()).render(id, as_problem)
+    ApiError::of_status(status, response.headers()).render(id, form)
 }
 
 fn wants_problem(headers: &HeaderMap) -> bool {

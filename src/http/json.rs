@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::error::ApiError;
+use crate::nearest::nearest;
 
 /// A decimal that serialises as a JSON number with exactly its digits. Must be written straight to text:
 /// `serde_json::Value` would make a float of it.
@@ -157,6 +158,13 @@ fn unfit(path: &str, said: &str) -> ApiError {
     let shown: String = name.chars().filter(char::is_ascii_graphic).take(64).collect();
     let error = ApiError::parameter(code, shown, error);
     let wanted = said.rsplit_once(", expected ").map(|(_, wanted)| wanted);
+    // Of a list of names every other part between the quotes is one.
+    let known = wanted.unwrap_or_default().split('`').skip(1).step_by(2);
+    if code == "parameter_unknown"
+        && let Some(near) = nearest(name, known)
+    {
+        return error.hint(format!("Did you mean `{near}`?"));
+    }
     match wanted.and_then(|w| w.split(" at line ").next()) {
         Some(wanted) => error.hint(format!("Expected {wanted}.")),
         None => error,
@@ -231,6 +239,12 @@ mod tests {
                 r#"{"fault":"drop","time":1}"#,
                 "parameter_unknown",
                 Some("time"),
+                Some("Did you mean `times`?"),
+            ),
+            (
+                r#"{"fault":"drop","colour":1}"#,
+                "parameter_unknown",
+                Some("colour"),
                 Some("Expected `fault` or `times`."),
             ),
             ("[]", "body_malformed", None, None),

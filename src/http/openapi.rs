@@ -35,7 +35,7 @@ const CHALLENGE: &str = "Without a payment: the challenges (body and PAYMENT-REQ
         super::events::get_stream,
         get_openapi,
     ),
-    components(schemas(super::shapes::Refusal))
+    components(schemas(super::shapes::Refusal, super::shapes::CallableRefusal))
 )]
 struct Front;
 
@@ -74,6 +74,7 @@ pub fn document(
         .add_security_scheme("bearer", bearer);
     let mut document = serde_json::to_value(&api)?;
     describe_refusals(&mut document);
+    describe_callables(&mut document);
     document["servers"] = json!([{ "url": public_url }]);
     document["x-service-info"] = json!({ "categories": ["payments", "cards"], "docs": { "homepage": public_url } });
     for (name, product) in config.products.all() {
@@ -149,6 +150,38 @@ fn describe_refusals(document: &mut Value) {
                 if is_page {
                     response["content"]["text/html"] = json!({"schema": {"type": "string"}});
                 }
+            }
+        }
+    }
+}
+
+/// Wraps what handlers of callable functions describe: the inside of `data`, where `userId` may be too, and of `result`.
+fn describe_callables(document: &mut Value) {
+    let of = |name: &str, inside: &Value| {
+        let properties: Value = [(name.to_owned(), inside.clone())].into_iter().collect();
+        json!({"application/json": {"schema": {"type": "object", "required": [name], "properties": properties}}})
+    };
+    for name in super::callable::NAMES {
+        let Some(operation) = document["paths"].get_mut(*name).and_then(|path| path.get_mut("post")) else {
+            continue;
+        };
+        let asked = &mut operation["requestBody"];
+        let mut data = asked["content"]["application/json"]["schema"].take();
+        if data.is_null() {
+            data = json!({"type": "object"});
+        }
+        data["properties"]["userId"] = json!({"type": "string", "description": "The caller's own, if given."});
+        *asked = json!({"required": true, "content": of("data", &data)});
+        let Some(responses) = operation["responses"].as_object_mut() else {
+            continue;
+        };
+        for (status, response) in responses {
+            if status == "200" {
+                let told = response["content"]["application/json"]["schema"].take();
+                response["content"] = of("result", &told);
+            } else {
+                let refusal = json!({"$ref": "#/components/schemas/CallableRefusal"});
+                response["content"] = json!({"application/json": {"schema": refusal}});
             }
         }
     }

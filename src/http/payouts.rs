@@ -272,14 +272,18 @@ fn named(query: &Query, name: &'static str, most: usize) -> Result<String, ApiEr
 /// Form only: whether anybody reads it, the app knows.
 fn email(query: &Query) -> Result<String, ApiError> {
     let text = named(query, "recipient_email", EMAIL_MAX)?;
-    let fits = text.split_once('@').is_some_and(|(local, domain)| {
-        !local.is_empty() && !domain.contains('@') && domain.contains('.') && !text.contains(char::is_whitespace)
-    });
-    if fits {
+    if is_email(&text) {
         return Ok(text);
     }
     let error = "`recipient_email` is not an e-mail address.";
     Err(ApiError::parameter("parameter_invalid", "recipient_email", error))
+}
+
+/// Whether a text has the form of an e-mail address.
+pub(super) fn is_email(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.contains('@') && domain.contains('.') && !text.contains(char::is_whitespace)
+    })
 }
 
 /// How payouts stand

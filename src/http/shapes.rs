@@ -4,6 +4,7 @@
 //! Clients tolerate new members, so the document leaves its objects open. The tests close them: an answer with a member
 //! that is not listed here fails there.
 
+mod banking;
 mod card_balance;
 mod gift_cards;
 mod intl;
@@ -18,6 +19,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+pub use banking::{BankingProfile, BankingProfileStatus, NewBankingProfile};
 pub use card_balance::{CardActivity, DepositAddress, NewTopUp, PaidTopUp, TopUp, TopUpLeg};
 pub use gift_cards::{BoughtGiftCard, GiftCardRecord, NewGiftCard, OneGiftCard, PaidGiftCard};
 pub use intl::{Cancelled, IntlCard, IntlCardDetails, NewOrder, OneIntlCard, Ordered, PaidOrder};
@@ -68,9 +70,45 @@ pub struct Refusal {
     pub param: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
+    /// What is lacking, by name.
+    pub missing: Option<Vec<String>>,
     /// The operator's words to a frozen account.
     pub frozen_message: Option<String>,
     /// Whether the same request can never succeed.
+    pub terminal: bool,
+    /// Also in `Request-Id`.
+    pub request_id: String,
+    /// Also in `Retry-After`.
+    pub retry_after_seconds: Option<u64>,
+}
+
+/// Every refusal of a callable function.
+#[derive(Deserialize, ToSchema)]
+pub struct CallableRefusal {
+    /// What was refused, and why.
+    #[schema(inline)]
+    pub error: CallableFailure,
+    /// The operator's words to a frozen account.
+    pub frozen_message: Option<String>,
+}
+
+/// The inside of a callable function's refusal.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CallableFailure {
+    /// For programs; stable.
+    pub code: String,
+    /// For people, one sentence.
+    pub message: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// The member or header at fault.
+    pub param: Option<String>,
+    /// What to do about it.
+    pub hint: Option<String>,
+    /// What is lacking, by name.
+    pub missing: Option<Vec<String>>,
+    /// Whether the same call can never succeed.
     pub terminal: bool,
     /// Also in `Request-Id`.
     pub request_id: String,

@@ -19,7 +19,7 @@ use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
 use crate::http::{
-    account, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version, withdrawals,
+    account, callable, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version, withdrawals,
 };
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
@@ -133,6 +133,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     let inside = Inside {
         routes,
         no_head: [shop.no_head.as_slice(), &["/auth", "/get-auth-link", "/get-kyc-link"]].concat(),
+        callables: callable::NAMES.to_vec(),
+        large: Vec::new(),
         authenticator: entrance.doorkeeper,
         limiter,
         meter: metrics.requests.clone(),

@@ -9,8 +9,9 @@ use utoipa::openapi::OpenApi as Document;
 
 use super::routes::House;
 use crate::checkout::Checkout;
+use crate::http::callable::Callables;
 use crate::http::{
-    card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, top_ups,
+    banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, top_ups,
 };
 
 /// The rooms together.
@@ -94,6 +95,19 @@ impl Shop {
     }
 }
 
+/// Banking's callable functions.
+fn bank(house: &House) -> banking::Banking {
+    let (config, engine) = (&house.config, house.engine.clone());
+    banking::Banking {
+        callables: Callables {
+            engine,
+            max_body_bytes: config.server.max_body_bytes,
+            body_timeout: config.server.body_timeout(),
+        },
+        countries: config.service.countries.clone(),
+    }
+}
+
 /// Opens every room.
 pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
     let (config, world) = (&house.config, &house.world);
@@ -152,6 +166,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             merchants::Api::openapi(),
             &[],
         )
+        .room(banking::router(Arc::new(bank(house))), banking::Api::openapi(), &[])
         .card_news_and_balances(house, checkout)
         .paying_out(house, checkout)
 }

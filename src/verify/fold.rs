@@ -8,7 +8,7 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, people, products, saved};
+use super::{Contents, Report, banking, people, products, saved};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -83,6 +83,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = saved::fold(kind, &record.event, &trail.status);
             let told = told.or_else(|| products::fold(kind, &record.event));
             let told = told.or_else(|| people::fold(kind, &record.event));
+            let told = told.or_else(|| banking::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => keep(trail, record),
@@ -199,10 +200,11 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.sold(contents);
     seen.sessions(contents);
     seen.people(contents);
+    seen.bank(contents);
     seen.withdrawals(contents);
     seen.saved(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
-    let known = known + contents.people.len() + contents.withdrawals.len() + contents.saved.len();
+    let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len() + contents.saved.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",
@@ -269,6 +271,14 @@ impl Snapshots<'_> {
         for ((kind, id), saved) in &contents.saved {
             let (key, subject) = (id.to_be_bytes(), &saved.name);
             self.hold(*kind, &key, subject, saved.revision, saved.status, "", |_| {
+                String::new()
+            });
+        }
+    }
+
+    fn bank(&mut self, contents: &Contents) {
+        for ((kind, key), kept) in &contents.bank {
+            self.hold(*kind, key, &kept.name, kept.revision, kept.status, "", |_| {
                 String::new()
             });
         }

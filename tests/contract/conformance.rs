@@ -52,7 +52,9 @@ impl Conformance {
                 OUTSIDE.contains(&answered.status),
                 "outside of every operation: {answered:?}"
             );
-            return self.fits(&json!({"$ref": "#/components/schemas/Refusal"}), answered);
+            let callable = answered.body.starts_with("{\"error\":{");
+            let form = if callable { "CallableRefusal" } else { "Refusal" };
+            return self.fits(&json!({"$ref": format!("#/components/schemas/{form}")}), answered);
         }
         // A method that the front refuses is no operation, though HEAD looks like one.
         if answered.method == "HEAD" && answered.status == 405 {

@@ -83,7 +83,7 @@ pub(crate) struct Seen {
 impl Seen {
     fn code(&self) -> String {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
-        match body["code"].as_str() {
+        match body["code"].as_str().or(body["error"]["code"].as_str()) {
             Some(code) => format!("{} `{code}`", self.status),
             None => self.status.to_string(),
         }

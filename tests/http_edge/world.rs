@@ -181,6 +181,8 @@ impl World {
         let inside = Inside {
             routes,
             no_head: vec!["/paid"],
+            callables: Vec::new(),
+            large: Vec::new(),
             authenticator,
             limiter: Arc::new(RateLimiter::new(&config.limits)),
             meter: Arc::default(),

@@ -26,7 +26,7 @@ impl Purser {
     async fn prepare(&self, wallet: &str, token: &str) -> String {
         let (_, link) = self.bearer("/get-kyc-link", token).await;
         let code = text(&link["kyc_url"]).split_once("code=").unwrap().1.to_owned();
-        let plain = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let plain = purser::outbound::client();
         let plain = plain.build().unwrap();
         let login = plain.post(self.url("/login")).body(format!("code={code}"));
         let login = login.send().await.unwrap();

@@ -52,7 +52,7 @@ impl Purser {
         Self {
             child,
             url,
-            http: reqwest::Client::new(),
+            http: purser::outbound::client().build().unwrap(),
             folder,
         }
     }

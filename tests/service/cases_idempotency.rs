@@ -1,5 +1,6 @@
 //! Idempotency keys, on withdrawals and on orders that are taken back.
 
+use purser::http::callable::NAMES;
 use purser_actors::id::Network;
 use serde_json::json;
 
@@ -91,7 +92,8 @@ async fn every_route_that_changes_something_takes_a_key() {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let method = method.to_uppercase();
-            if !takes_token(operation) || method == "GET" {
+            // Callable functions are sent twice by tests of their own.
+            if !takes_token(operation) || method == "GET" || NAMES.contains(&path.as_str()) {
                 continue;
             }
             let known = |(m, p, _): &&(&str, &str, &str)| (*m, *p) == (&*method, path);

@@ -12,8 +12,7 @@ use super::host::{PATIENCE, Service};
 
 /// A client with keep-alive connections that follows nothing.
 pub(crate) fn client() -> reqwest::Client {
-    reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
+    purser::outbound::client()
         .timeout(PATIENCE)
         .no_proxy()
         .build()

@@ -5,6 +5,7 @@ use ractor::{ActorCell, SpawnErr};
 
 use super::figures::KindFigures;
 use crate::account::Account;
+use crate::banking::profile::Profile;
 use crate::card::Card;
 use crate::destination::Destination;
 use crate::gift_card::GiftCard;
@@ -66,4 +67,5 @@ families! {
     payouts: Payout,
     recipients: Recipient,
     destinations: Destination,
+    profiles: Profile,
 }

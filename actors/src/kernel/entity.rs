@@ -40,6 +40,8 @@ pub enum Kind {
     Recipient = 12,
     /// A registered bank destination.
     Destination = 13,
+    /// Who a holder is to the bank.
+    Profile = 18,
 }
 
 impl Kind {
@@ -59,6 +61,7 @@ impl Kind {
             Self::Payout => "payout",
             Self::Recipient => "payment_recipient",
             Self::Destination => "bank_destination",
+            Self::Profile => "banking_profile",
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod amounts;
+mod banking;
 mod books;
 mod cards;
 mod charts;

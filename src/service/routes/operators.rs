@@ -14,6 +14,8 @@ pub(super) fn front(house: &House, public: &Inside, metrics: Metrics) -> Front {
         meter: metrics.requests.clone(),
         routes: operator::router(Arc::new(metrics), Arc::new(admin(house))),
         no_head: Vec::new(),
+        callables: Vec::new(),
+        large: Vec::new(),
         authenticator: Arc::new(operator::NoWallets),
         limiter: Arc::new(RateLimiter::new(&house.config.limits)),
         clock: public.clock.clone(),

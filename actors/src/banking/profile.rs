@@ -1,0 +1,151 @@
+//! A banking profile: what a holder says of themselves to the bank, one a wallet.
+//!
+//! ```text
+//! - --created--> open
+//! ```
+//!
+//! It is no proof of anything: the identity behind it is verified elsewhere, by its owner in person.
+
+use purser_storage::codec::Stored;
+
+use crate::id::Wallet;
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View};
+use crate::port::Timestamp;
+use crate::product::Country;
+
+/// Who banks.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Holder {
+    /// A person.
+    Individual,
+    /// A company of this name. The profile's person acts for it.
+    Business(String),
+}
+
+impl Holder {
+    /// As in answers.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Individual => "individual",
+            Self::Business(_) => "business",
+        }
+    }
+}
+
+/// A profile.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Profile {
+    /// Whose.
+    pub owner: Wallet,
+    /// Who banks.
+    pub holder: Holder,
+    /// The person's.
+    pub first_name: String,
+    /// The person's.
+    pub last_name: String,
+    /// Where the bank writes to.
+    pub email: String,
+    /// Where the holder lives or is registered.
+    pub country: Country,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Make it.
+    Create(Box<Profile>),
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Made.
+    Created(Box<Profile>),
+}
+
+/// Why a command was refused: there is a profile already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exists;
+
+impl Stored for Profile {
+    const SCHEMA: u16 = 150;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 151;
+}
+
+impl Entity for Profile {
+    const KIND: Kind = Kind::Profile;
+    const MOVES: &'static [Move] = &[("-", "created", "open")];
+    const SELF_BORN: bool = true;
+
+    type Id = Wallet;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Exists;
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        wallet: &Wallet,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Exists> {
+        match (this, command) {
+            (None, Command::Create(profile)) => {
+                let profile = Self {
+                    owner: *wallet,
+                    created_at: context.now,
+                    ..*profile
+                };
+                Ok(Decision::answer(()).event(Event::Created(Box::new(profile))))
+            }
+            (Some(_), Command::Create(_)) => Err(Exists),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &Wallet, event: &Event) -> Result<Self, OutOfOrder> {
+        match (this, event) {
+            (None, Event::Created(profile)) => Ok((**profile).clone()),
+            (Some(profile), event) => Err(OutOfOrder::new(profile.status(), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        "open"
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn announces(_: &Event) -> Option<&'static str> {
+        Some("created")
+    }
+
+    fn view(&self, wallet: &Wallet) -> View {
+        let business = match &self.holder {
+            Holder::Business(name) => Some(name),
+            Holder::Individual => None,
+        };
+        View::new()
+            .text("user_id", wallet.user_id())
+            .text("status", self.status())
+            .text("type", self.holder.name())
+            .text("first_name", &self.first_name)
+            .text("last_name", &self.last_name)
+            .maybe("business_name", business)
+            .text("email", &self.email)
+            .text("country", self.country)
+            .time("created_at", self.created_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

@@ -1,0 +1,200 @@
+//! `createBankingProfile`, `getBankingProfileStatus`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::banking::profile::{Exists, Holder as Who, Profile};
+use purser_actors::engine::Denied;
+use purser_actors::id::Wallet;
+use purser_actors::kernel::memo::Told;
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::port::Timestamp;
+use purser_actors::product::Country;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable;
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::shapes;
+use super::members::{email, line};
+use super::{Banking, Shared};
+
+/// What `createBankingProfile` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct NewProfile {
+    /// `individual` (default) or `business`.
+    r#type: Option<Kind>,
+    /// The person's, or of who acts for the business. 1 to 100 characters.
+    first_name: String,
+    /// As `firstName`.
+    last_name: String,
+    /// Of a business, and of nothing else.
+    business_name: Option<String>,
+    /// Where the bank writes to.
+    email: String,
+    /// ISO 3166-1 alpha-2; `US` by default.
+    country: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Individual,
+    Business,
+}
+
+/// What was understood of it: what an idempotency key stands for.
+#[derive(Clone, Serialize)]
+struct Wanted {
+    first_name: String,
+    last_name: String,
+    business_name: Option<String>,
+    email: String,
+    country: String,
+}
+
+/// Begin banking
+///
+/// Once an account. It opens the application, which asks for the rest: `getBankingApplication`. The identity behind it is
+/// verified by the account's owner in person: `GET /get-kyc-link`.
+#[utoipa::path(post, path = "/createBankingProfile", tag = "Banking", security(("bearer" = [])), request_body = inline(NewProfile),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`profile`.", body = shapes::NewBankingProfile),
+        (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."),
+        (status = 409, description = "There is a profile, or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn create_banking_profile(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<NewProfile>(body).await?;
+    let wanted = banking.understand(&call.data)?;
+    banking.callables.admit(&claims, &call).await?;
+    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let profile = wanted.profile(owner)?;
+    let engine_of_key = banking.callables.engine.clone();
+    key.once(
+        &engine_of_key,
+        &claims,
+        "/createBankingProfile",
+        &wanted,
+        move |place| async move {
+            let memo = place.map(|place| {
+                memo::<Profile>(place, move |told: Told<'_, Profile>| match told {
+                    Ok((_, Some(profile))) => Ok(created(&owner, profile)),
+                    Ok((_, None)) => Err(ApiError::internal()),
+                    Err(Exists) => Err(exists()),
+                })
+            });
+            match engine.create_banking_profile(owner, profile, memo).await {
+                Ok(()) => {}
+                Err(Denied::Rejected(Exists)) => return Err(exists()),
+                Err(denied) => return Err(undecided(&denied)),
+            }
+            let profile = engine.banking_profile(&owner).await.map_err(|_| ApiError::internal())?;
+            Ok(created(&owner, &profile.ok_or_else(ApiError::internal)?))
+        },
+    )
+    .await
+}
+
+impl Banking {
+    fn understand(&self, data: &NewProfile) -> Result<Wanted, ApiError> {
+        let business = data.r#type == Some(Kind::Business);
+        let business_name = match (&data.business_name, business) {
+            (Some(name), true) => Some(line("businessName", name, 100)?),
+            (None, false) => None,
+            (None, true) => {
+                let error = "A business has a `businessName`.";
+                return Err(ApiError::parameter("parameter_missing", "businessName", error));
+            }
+            (Some(_), false) => {
+                let error = "Only a business has a `businessName`.";
+                return Err(ApiError::parameter("parameter_invalid", "businessName", error));
+            }
+        };
+        let country = data.country.as_deref().unwrap_or("US");
+        if country.parse::<Country>().is_err() {
+            let error = "`country` must be a code of 2 capital letters (ISO 3166-1).";
+            return Err(ApiError::parameter("parameter_invalid", "country", error));
+        }
+        if !self.countries.iter().any(|served| served == country) {
+            let error = "Banking is not open to holders in that country.";
+            return Err(ApiError::parameter("country_not_served", "country", error)
+                .hint(format!("Countries: {}.", self.countries.join(", "))));
+        }
+        Ok(Wanted {
+            first_name: line("firstName", &data.first_name, 100)?,
+            last_name: line("lastName", &data.last_name, 100)?,
+            business_name,
+            email: email("email", &data.email)?,
+            country: country.to_owned(),
+        })
+    }
+}
+
+impl Wanted {
+    fn profile(&self, owner: Wallet) -> Result<Profile, ApiError> {
+        let wanted = self.clone();
+        Ok(Profile {
+            owner,
+            holder: wanted.business_name.map_or(Who::Individual, Who::Business),
+            first_name: wanted.first_name,
+            last_name: wanted.last_name,
+            email: wanted.email,
+            country: wanted.country.parse().map_err(|_| ApiError::internal())?,
+            created_at: Timestamp(0),
+        })
+    }
+}
+
+fn created(owner: &Wallet, profile: &Profile) -> Reply {
+    callable::reply(&View::new().object("profile", &profile.view(owner)))
+}
+
+fn exists() -> ApiError {
+    let error = "This account has a banking profile.";
+    ApiError::new(StatusCode::CONFLICT, "banking_profile_exists", error)
+        .hint("getBankingProfileStatus says what it still needs.")
+}
+
+/// What `getBankingProfileStatus` takes: nothing.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// How far banking is
+#[utoipa::path(post, path = "/getBankingProfileStatus", tag = "Banking", security(("bearer" = [])), request_body = inline(Nothing),
+    responses((status = 200, description = "`status` of the profile (`none` or `open`), `identity`, and the profile.", body = shapes::BankingProfileStatus),
+        (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen.")))]
+pub(super) async fn get_banking_profile_status(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<Nothing>(body).await?;
+    banking.callables.admit(&claims, &call).await?;
+    let engine = &banking.callables.engine;
+    let failed = |_| ApiError::internal();
+    let profile = engine.banking_profile(&claims.wallet).await.map_err(failed)?;
+    let identity = engine.identity(&claims.wallet).await.map_err(failed)?;
+    let told = View::new()
+        .text("user_id", claims.wallet.user_id())
+        .text("status", profile.as_ref().map_or("none", |profile| profile.status()))
+        .text(
+            "identity",
+            identity.as_ref().map_or("none", |identity| identity.status()),
+        );
+    Ok(callable::result(&match &profile {
+        Some(profile) => told.object("profile", &profile.view(&claims.wallet)),
+        None => told.maybe("profile", None::<&str>),
+    }))
+}
