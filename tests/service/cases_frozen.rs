@@ -21,7 +21,14 @@ const WHY: &str = "<b>Call us.</b>";
 pub(crate) const FORMS: [&str; 4] = ["/account/identity", "/account/link", "/account/unlink", "/account/caps"];
 
 /// Bodies of routes that need one and have no row in the matrix.
-const BODIES: &[(&str, &str)] = &[("/withdraw", r#"{"amount": 1}"#)];
+const BODIES: &[(&str, &str)] = &[
+    ("/withdraw", r#"{"amount": 1}"#),
+    (
+        "/createBankingProfile",
+        r#"{"data": {"firstName": "A", "lastName": "B", "email": "a@b.c"}}"#,
+    ),
+    ("/getBankingProfileStatus", r#"{"data": {}}"#),
+];
 
 fn assert_frozen(answer: &Answer, what: &str) {
     let told = (answer.status, answer.code(), answer.str("frozen_message"));

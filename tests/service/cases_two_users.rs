@@ -42,7 +42,10 @@ async fn asks(site: &Site<'_>, ask: &Ask, who: &Person, owner: &Person, secrets:
     let unknown = ask.of(site, Some(who), &who.nothing_like(ask.of)).await;
     assert_told(&unknown, ask.unknown, secrets, &format!("{name}, unknown"));
     if ask.another == ask.unknown {
-        let named = |answer: &Answer| answer.body["request_id"].clone();
+        let named = |answer: &Answer| match &answer.body["request_id"] {
+            Value::Null => answer.body["error"]["requestId"].clone(),
+            id => id.clone(),
+        };
         let (told, unknown) = (
             told.text.replace(&named(&told).to_string(), ""),
             unknown.text.replace(&named(&unknown).to_string(), ""),
@@ -229,6 +232,11 @@ fn names(operation: &Value) -> BTreeSet<String> {
                 .flatten()
                 .map(|(name, _)| name.clone()),
         );
+        // A callable function's are inside.
+        if let Some(data) = body["schema"]["properties"]["data"]["properties"].as_object() {
+            names.remove("data");
+            names.extend(data.keys().cloned());
+        }
     }
     names
 }

@@ -1,6 +1,7 @@
 //! Every call that names something of somebody's, and what it says to whom. Two people have the same kinds of things, and
 //! each asks for those of the other.
 
+use purser::http::callable::NAMES;
 use serde_json::json;
 
 use super::agent::{Agent, required};
@@ -174,12 +175,18 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
             "status",
             "types",
             "card_type",
+            // The caller's own and nobody else's; the ladders of callable functions hold it.
+            "userId",
         ],
     ),
     // A number of the service's whole sequence, of which everybody sees their own events.
     ("/events", &["after"]),
     // A place in one's own statement, whose lines are numbered from one.
     ("/get-account-statement", &["starting_after"]),
+    (
+        "/createBankingProfile",
+        &["type", "firstName", "lastName", "businessName", "email"],
+    ),
     // Whoever is to receive the money.
     ("/withdraw", &["address"]),
     // The catalog's, which is everybody's.
@@ -209,6 +216,9 @@ impl Ask {
             let mut body = json!({ (self.by): id });
             for (name, value) in self.with {
                 body[*name] = (*value).into();
+            }
+            if NAMES.contains(&self.route) {
+                body = json!({ "data": body });
             }
             return site.request(self.method, self.route).body(body.to_string());
         }

@@ -12,11 +12,7 @@ use super::host::{PATIENCE, Service};
 
 /// A client with keep-alive connections that follows nothing.
 pub(crate) fn client() -> reqwest::Client {
-    purser::outbound::client()
-        .timeout(PATIENCE)
-        .no_proxy()
-        .build()
-        .unwrap()
+    purser::outbound::client().timeout(PATIENCE).no_proxy().build().unwrap()
 }
 
 /// An answer, read whole.
@@ -51,7 +47,8 @@ impl Answer {
     }
 
     pub(crate) fn code(&self) -> &str {
-        self.str("code").unwrap_or_default()
+        let of_callable = || self.body["error"]["code"].as_str();
+        self.str("code").or_else(of_callable).unwrap_or_default()
     }
 
     /// The decoded `PAYMENT-RESPONSE`.
