@@ -5,12 +5,14 @@ mod banking;
 mod families;
 pub mod figures;
 mod holder;
+mod listening;
 mod once;
 mod operating;
 mod owner;
 mod parts;
 mod paying;
 mod payouts;
+mod program;
 mod reading;
 mod requiring;
 mod turn;
@@ -38,6 +40,7 @@ pub use operating::{Doubt, Place, Queued, Stuck};
 pub use parts::{Parts, Ports, Settings};
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 pub use payouts::PayoutSettings;
+pub use program::AnyWithdrawal;
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
@@ -153,7 +156,8 @@ impl Engine {
         engine.take_up(&*deliveries).await?;
         engine.keep_house();
         engine.keep_time(deliveries);
-        payouts::listen(&engine);
+        listening::listen::<payouts::Rails>(&engine);
+        listening::listen::<program::Cards>(&engine);
         Ok(engine)
     }
 

@@ -12,6 +12,7 @@
 pub mod account;
 pub mod banking;
 pub mod card;
+pub mod card_withdrawal;
 pub mod destination;
 pub mod engine;
 pub mod gift_card;
@@ -29,6 +30,7 @@ pub mod port;
 pub mod product;
 pub mod quote;
 pub mod recipient;
+pub mod reloadable;
 pub mod session;
 pub mod top_up;
 pub mod withdrawal;

@@ -5,6 +5,7 @@ mod bridge;
 mod gift_cards;
 mod owner;
 pub mod payout;
+mod program;
 mod said;
 
 use std::future::Future;
@@ -19,6 +20,9 @@ pub use balances::{CardBalances, Deposited};
 pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
+pub use program::{
+    CardOpening, CardProgram, CardState, CardWord, OpenCard, Reservation, ReserveBalance, Standing, SteerCard, Wish,
+};
 pub use said::Said;
 
 /// A boxed future, so that ports are objects.

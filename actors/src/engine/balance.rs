@@ -6,7 +6,7 @@ use super::{Denied, Engine};
 use crate::account::{self, Account, Entry};
 use crate::id::{EntryId, Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
-use crate::kernel::{Kind, Memo, table};
+use crate::kernel::{Memo, table};
 use crate::money::Usdc;
 use crate::withdrawal::Withdrawal;
 
@@ -37,36 +37,6 @@ impl Engine {
             .read(id)
             .await?
             .map(|(withdrawal, _)| withdrawal))
-    }
-
-    /// A wallet's withdrawals, oldest first, after the given one, at most `limit`; and whether there are more.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn withdrawals_of(
-        &self,
-        owner: &Wallet,
-        after: Option<WithdrawalId>,
-        limit: usize,
-    ) -> Result<(Vec<(WithdrawalId, Withdrawal)>, bool), LoadError> {
-        let start = match after {
-            None => None,
-            Some(id) => {
-                let known = self.withdrawal(&id).await?.filter(|w| w.owner == *owner);
-                known.map(|w| table::owned_one(owner, Kind::Withdrawal, w.created_at, id.0))
-            }
-        };
-        let prefix = table::owned(owner, Kind::Withdrawal);
-        let rows = self.0.store.scan(&prefix, start.as_deref(), limit + 1).await?;
-        let more = rows.len() > limit;
-        let mut found = Vec::with_capacity(rows.len().min(limit));
-        for (key, _) in rows.into_iter().take(limit) {
-            let Some(id) = key.last_chunk().map(|b| WithdrawalId(u128::from_be_bytes(*b))) else {
-                continue;
-            };
-            found.extend(self.withdrawal(&id).await?.map(|withdrawal| (id, withdrawal)));
-        }
-        Ok((found, more))
     }
 
     /// A wallet's statement, oldest line first, after the given one, at most `limit`; and whether there are more.

@@ -7,6 +7,7 @@ use super::figures::KindFigures;
 use crate::account::Account;
 use crate::banking::profile::Profile;
 use crate::card::Card;
+use crate::card_withdrawal::CardWithdrawal;
 use crate::destination::Destination;
 use crate::gift_card::GiftCard;
 use crate::identity::Identity;
@@ -17,6 +18,7 @@ use crate::link::Link;
 use crate::payment::Payment;
 use crate::payout::Payout;
 use crate::recipient::Recipient;
+use crate::reloadable::Reloadable;
 use crate::session::Session;
 use crate::top_up::TopUp;
 use crate::withdrawal::Withdrawal;
@@ -68,4 +70,6 @@ families! {
     recipients: Recipient,
     destinations: Destination,
     profiles: Profile,
+    reloadables: Reloadable,
+    card_withdrawals: CardWithdrawal,
 }

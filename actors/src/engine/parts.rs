@@ -10,7 +10,8 @@ use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
 use crate::port::payout::PayoutRails;
 use crate::port::{
-    Bridge, CardAccounts, CardBalances, CardIssuer, Clock, Entropy, GiftCards, IdentityCheck, Settlement, Shredder,
+    Bridge, CardAccounts, CardBalances, CardIssuer, CardProgram, Clock, Entropy, GiftCards, IdentityCheck, Settlement,
+    Shredder,
 };
 use crate::product::Caps;
 
@@ -50,6 +51,8 @@ pub struct Ports {
     pub rails: Arc<dyn PayoutRails>,
     /// Keeps the balances of those accounts.
     pub card_balances: Arc<dyn CardBalances>,
+    /// Keeps reloadable cards, and takes from those balances.
+    pub program: Arc<dyn CardProgram>,
     /// Carries USDC from Solana to Base.
     pub bridge: Arc<dyn Bridge>,
 }

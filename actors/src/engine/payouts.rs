@@ -1,24 +1,23 @@
 //! Payouts from the engine's side: to whom one may go, what became of it, and what the rails tell unasked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use purser_storage::codec::{self, Stored};
-use purser_storage::{Batch, CommitError, RowKey, Store, Write};
-use tokio::sync::oneshot;
+use purser_storage::codec;
 
 use super::families::Families;
-use super::{Denied, Engine, PayError, PayRequest};
+use super::listening::Teller;
+use super::{Denied, Engine, Inner, PayError, PayRequest};
 use crate::destination::{self, Destination};
 use crate::id::{DestinationId, PayoutId, RecipientId, Wallet};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Memo, Refusal, table};
 use crate::payout::{self, Payout, Plan, Target, Terms};
 use crate::port::payout::{PayoutRails, Told};
+use crate::port::{BoxFuture, PortError};
 use crate::product::{AppPayee, Platform, Purchase, Requirement};
 use crate::recipient::{self, Recipient};
 
-/// Words of the rails that are read in one go.
+/// Saved recipients that are read in one go.
 const PAGE: usize = 200;
 
 /// How payouts go.
@@ -34,14 +33,6 @@ pub struct PayoutSettings {
     pub timeout_ms: u64,
     /// How often the rails are asked what they have to tell, in milliseconds.
     pub told_every_ms: u64,
-}
-
-/// Up to where the rails' words are known.
-#[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
-struct Heard(u64);
-
-impl Stored for Heard {
-    const SCHEMA: u16 = 127;
 }
 
 impl Engine {
@@ -248,101 +239,33 @@ impl Engine {
     }
 }
 
-/// What a listener has heard in this life.
-#[derive(Default)]
-struct Ears {
-    /// The last word read; `None` before the first reading.
-    at: Option<u64>,
-    /// Words that their payouts could not take yet: what is written down stays before them.
-    late: Vec<Told>,
+/// The payout rails' words.
+pub(super) struct Rails {
+    rails: Arc<dyn PayoutRails>,
+    families: Families,
 }
 
-/// Listens to the rails for as long as the engine lives. A reading that panics is logged, and the next one begins where
-/// it is written down.
-pub(super) fn listen(engine: &Engine) {
-    let inner = Arc::downgrade(&engine.0);
-    let every = Duration::from_millis(engine.0.settings.payouts.told_every_ms.max(1));
-    tokio::spawn(async move {
-        let mut ears = Ears::default();
-        loop {
-            tokio::time::sleep(every).await;
-            let Some(inner) = inner.upgrade() else { return };
-            let timeout = Duration::from_millis(inner.settings.payouts.timeout_ms);
-            let (store, families) = (inner.store.clone(), inner.families.clone());
-            let rails = inner.ports.rails.clone();
-            drop(inner);
-            let mut listening = std::mem::take(&mut ears);
-            let reading = tokio::spawn(async move {
-                let heard = listening.hear(&*store, &families, &*rails, timeout).await;
-                (listening, heard)
-            });
-            match reading.await {
-                Ok((listening, heard)) => {
-                    ears = listening;
-                    if let Err(error) = heard {
-                        tracing::warn!(error, "what the payout rails tell could not be heard");
-                    }
-                }
-                Err(error) => tracing::error!(%error, "listening to the payout rails failed and goes on"),
-            }
-        }
-    });
-}
+impl Teller for Rails {
+    type Word = Told;
+    const ROW: &'static str = "payout-words";
+    const WHO: &'static str = "payout rails";
 
-impl Ears {
-    /// Reads what was told since, tells the payouts, and only then writes down how far that was. A word that is told
-    /// twice changes nothing; one payout that cannot be told holds up no other.
-    async fn hear(
-        &mut self,
-        store: &dyn Store,
-        families: &Families,
-        rails: &dyn PayoutRails,
-        timeout: Duration,
-    ) -> Result<(), String> {
-        let key = table::meta("payout-words");
-        let heard: Heard = match store.read(&key).await.map_err(|e| e.to_string())? {
-            Some(row) => codec::decode(&row.value).map_err(|e| e.to_string())?,
-            None => Heard::default(),
-        };
-        let mut words = std::mem::take(&mut self.late);
-        let mut at = self.at.unwrap_or(heard.0);
-        let mut failed = None;
-        if words.len() < PAGE {
-            match tokio::time::timeout(timeout, rails.told(at, PAGE)).await {
-                Ok(Ok(told)) => words.extend(told),
-                Ok(Err(error)) => failed = Some(error.to_string()),
-                Err(_) => failed = Some("no answer in time".into()),
-            }
-        }
-        at = words.last().map_or(at, |word| at.max(word.number));
-        for word in words {
-            if let Err(error) = pass_on(families, &word).await {
-                failed = Some(error);
-                self.late.push(word);
-            }
-        }
-        self.at = Some(at);
-        let known = self.late.iter().map(|word| word.number - 1).fold(at, u64::min);
-        if known > heard.0 {
-            write_down(store, key, Heard(known)).await?;
-        }
-        failed.map_or(Ok(()), Err)
+    fn of(inner: &Inner) -> Self {
+        let (rails, families) = (inner.ports.rails.clone(), inner.families.clone());
+        Self { rails, families }
     }
-}
 
-async fn write_down(store: &dyn Store, key: RowKey, heard: Heard) -> Result<(), String> {
-    let batch = Batch {
-        writes: vec![Write::Put {
-            key,
-            revision: 0,
-            value: codec::encode(&heard),
-        }],
-        ..Batch::default()
-    };
-    let (done, committed) = oneshot::channel();
-    store.commit(batch, Box::new(move |result| drop(done.send(result))));
-    let committed = committed.await.unwrap_or(Err(CommitError::Stopped));
-    committed.map(|_| ()).map_err(|e| e.to_string())
+    fn number(word: &Told) -> u64 {
+        word.number
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Told>, PortError>> {
+        self.rails.told(after, limit)
+    }
+
+    fn pass_on<'a>(&'a self, word: &'a Told) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(pass_on(&self.families, word))
+    }
 }
 
 async fn pass_on(families: &Families, word: &Told) -> Result<(), String> {

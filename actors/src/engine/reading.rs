@@ -32,6 +32,15 @@ pub struct Census {
     pub turns: usize,
 }
 
+/// Entities, each with when it was made and its number.
+pub(super) type Newest<E> = Vec<((Timestamp, u128), <E as Entity>::Id, E)>;
+
+/// What they look like now.
+fn shown<E: Entity>(newest: Newest<E>) -> Vec<((Timestamp, u128), View)> {
+    let view = |(made, id, entity): ((Timestamp, u128), E::Id, E)| (made, entity.view(&id));
+    newest.into_iter().map(view).collect()
+}
+
 impl Engine {
     /// An account.
     ///
@@ -140,22 +149,23 @@ impl Engine {
     /// When storage fails.
     pub async fn newest_cards(&self, owner: &Wallet, limit: usize) -> Result<Vec<View>, LoadError> {
         let families = &self.0.families;
-        let mut cards = self.newest(&families.cards, owner, CardId, limit).await?;
-        cards.extend(self.newest(&families.gift_cards, owner, CardId, limit).await?);
-        cards.extend(self.newest(&families.intl_orders, owner, CardId, limit).await?);
+        let mut cards = shown(self.newest(&families.cards, owner, CardId, limit).await?);
+        cards.extend(shown(self.newest(&families.gift_cards, owner, CardId, limit).await?));
+        cards.extend(shown(self.newest(&families.intl_orders, owner, CardId, limit).await?));
+        cards.extend(shown(self.newest(&families.reloadables, owner, CardId, limit).await?));
         cards.sort_by_key(|(made, _)| std::cmp::Reverse(*made));
         cards.truncate(limit);
         Ok(cards.into_iter().map(|(_, view)| view).collect())
     }
 
     /// The newest that a wallet has of one kind, oldest first, each with when it was made and its number.
-    async fn newest<E: Entity>(
+    pub(super) async fn newest<E: Entity>(
         &self,
         family: &Family<E>,
         owner: &Wallet,
         named: impl Fn(u128) -> E::Id,
         limit: usize,
-    ) -> Result<Vec<((Timestamp, u128), View)>, LoadError> {
+    ) -> Result<Newest<E>, LoadError> {
         const PAGE: usize = 1_000;
         let (prefix, mut after) = (table::owned(owner, E::KIND), None);
         let mut newest = VecDeque::with_capacity(limit);
@@ -180,7 +190,7 @@ impl Engine {
             };
             let id = named(number);
             if let Some((entity, _)) = family.read(&id).await? {
-                found.push(((at, number), entity.view(&id)));
+                found.push(((at, number), id, entity));
             }
         }
         Ok(found)

@@ -5,6 +5,7 @@ mod cards;
 mod gift_cards;
 mod owner;
 mod payout;
+mod program;
 mod top_up;
 mod withdraw;
 
@@ -20,6 +21,7 @@ use super::families::Families;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
+use crate::card_withdrawal;
 use crate::id::{CardId, DepositId, PaymentId, Wallet};
 use crate::intl_order;
 use crate::kernel::delivery::Worker;
@@ -101,6 +103,15 @@ impl Worker for Desk {
                 Work::CloseReturns(id) => self.close_returns(effect, *id).await,
                 Work::LateReturn(id) => Err(Self::late_return(*id)),
                 Work::SaveRecipient(id) => self.save_recipient(effect, *id).await,
+                Work::OpenCard(id) => self.open_card(effect, *id).await,
+                Work::SteerCard(id) => self.steer_card(effect, *id).await,
+                Work::ReserveCardBalance(id) => self.reserve_card_balance(effect, *id).await,
+                Work::EndReservation(id) => self.end_reservation(effect, *id).await,
+                Work::EndCardLease { withdrawal, lease } => {
+                    let (effect, lease) = (effect.id, *lease);
+                    let command = card_withdrawal::Command::EndLease { effect, lease };
+                    tell(&self.families.card_withdrawals, *withdrawal, command).await
+                }
             }
         })
     }

@@ -100,6 +100,21 @@ pub enum Work {
     AwaitCardCredit(TopUpId),
     /// Ask the issuer for news of a card.
     RefreshCard(CardId),
+    /// Have the issuer open a reloadable card and load it from its holder's balance.
+    OpenCard(CardId),
+    /// Have the issuer do what a reloadable card's holder wants of it.
+    SteerCard(CardId),
+    /// Have the issuer set aside what is withdrawn from a balance there.
+    ReserveCardBalance(WithdrawalId),
+    /// Have the issuer end that: it was paid, or goes back to the balance.
+    EndReservation(WithdrawalId),
+    /// End a lease on a withdrawal from a card balance, if it has not ended otherwise.
+    EndCardLease {
+        /// Which withdrawal.
+        withdrawal: WithdrawalId,
+        /// Which lease.
+        lease: u64,
+    },
 }
 
 /// Why an account is credited.
@@ -143,7 +158,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 27] = [
+    pub const NAMES: [&str; 32] = [
         "settle",
         "watch",
         "issue_card",
@@ -171,6 +186,11 @@ impl Work {
         "cross_bridge",
         "await_card_credit",
         "refresh_card",
+        "open_card",
+        "steer_card",
+        "reserve_card_balance",
+        "end_reservation",
+        "end_card_lease",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -203,6 +223,11 @@ impl Work {
             Self::CrossBridge(_) => 24,
             Self::AwaitCardCredit(_) => 25,
             Self::RefreshCard(_) => 26,
+            Self::OpenCard(_) => 27,
+            Self::SteerCard(_) => 28,
+            Self::ReserveCardBalance(_) => 29,
+            Self::EndReservation(_) => 30,
+            Self::EndCardLease { .. } => 31,
         }
     }
 
@@ -228,6 +253,8 @@ impl Work {
             | Self::CloseReturns(_)
             | Self::LateReturn(_) => Kind::Payout,
             Self::SaveRecipient(_) => Kind::Recipient,
+            Self::OpenCard(_) | Self::SteerCard(_) => Kind::Reloadable,
+            Self::ReserveCardBalance(_) | Self::EndReservation(_) | Self::EndCardLease { .. } => Kind::CardWithdrawal,
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
         }
     }
@@ -241,12 +268,18 @@ impl Work {
             Self::IssueCard(id)
             | Self::ExpireCard(id)
             | Self::RefreshCard(id)
+            | Self::OpenCard(id)
+            | Self::SteerCard(id)
             | Self::OrderGiftCard(id)
             | Self::EndLease { order: id, .. }
             | Self::IntlOverdue(id)
             | Self::ExpireIntl(id)
             | Self::ForgetCvv(id) => id.to_string(),
-            Self::Withdraw(id) | Self::EndHold { withdrawal: id, .. } => id.to_string(),
+            Self::Withdraw(id)
+            | Self::EndHold { withdrawal: id, .. }
+            | Self::ReserveCardBalance(id)
+            | Self::EndReservation(id)
+            | Self::EndCardLease { withdrawal: id, .. } => id.to_string(),
             Self::SendPayout(id)
             | Self::RecallPayout(id)
             | Self::ExpirePayout(id)

@@ -42,6 +42,10 @@ pub enum Kind {
     Destination = 13,
     /// Who a holder is to the bank.
     Profile = 18,
+    /// A reloadable card.
+    Reloadable = 9,
+    /// A withdrawal from a balance at the card issuer.
+    CardWithdrawal = 15,
 }
 
 impl Kind {
@@ -62,6 +66,8 @@ impl Kind {
             Self::Recipient => "payment_recipient",
             Self::Destination => "bank_destination",
             Self::Profile => "banking_profile",
+            Self::Reloadable => "reloadable_card",
+            Self::CardWithdrawal => "card_withdrawal",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, SessionId, Wallet};
+use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, SessionId, Wallet, WithdrawalId};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -52,6 +52,10 @@ tables! {
     CVV = b'w',
     /// International orders that an operator has still to decide, the oldest first.
     QUEUE = b'q',
+    /// Withdrawals from card balances that an operator has still to decide, the oldest first.
+    CARD_QUEUE = b'z',
+    /// Transactions that operators paid such withdrawals with: each pays one.
+    PAID_BY = b'p',
     /// What operators did, in the order of time.
     AUDIT = b'a',
     /// Operators' tokens, by their hash.
@@ -160,6 +164,16 @@ pub fn cvv(card: CardId) -> RowKey {
 /// An international order that is open.
 pub fn queued(since: Timestamp, order: CardId) -> RowKey {
     key(&[&[QUEUE], &since.0.to_be_bytes(), &order.0.to_be_bytes()])
+}
+
+/// A withdrawal from a card balance that is open.
+pub fn card_queued(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
+    key(&[&[CARD_QUEUE], &since.0.to_be_bytes(), &withdrawal.0.to_be_bytes()])
+}
+
+/// A transaction that paid one.
+pub fn paid_by(transaction: &str) -> RowKey {
+    key(&[&[PAID_BY], transaction.as_bytes()])
 }
 
 /// Something that an operator did.

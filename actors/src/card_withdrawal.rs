@@ -1,0 +1,233 @@
+//! Money taken back from a balance at the card issuer: an operator pays it out by hand.
+//!
+//! ```text
+//! pending --issuer sets it aside--> queued --an operator claims it--> claimed --paid, with its transaction--> COMPLETE
+//!    |                               |  ^------an operator releases it--'  |
+//!    `--issuer refuses--> FAILED     `--operator--> REJECTED <-------------'  the issuer puts it back
+//! ```
+//!
+//! It is no withdrawal from an account: no balance of ours holds it and our treasury signs nothing. From `queued` on the
+//! amount is set aside at the issuer, so that nothing else can spend it; both ends have the issuer end that, which is not
+//! given up. A claim is a numbered lease, as with international orders: while it is claimed the money may be on its way, so
+//! that only the operator whose lease runs may say that it was paid.
+
+mod machine;
+
+use purser_storage::codec::Stored;
+
+use crate::id::{EffectId, Wallet};
+pub use crate::intl_order::{Holder, Lease};
+use crate::money::Cents;
+use crate::operator::Act;
+use crate::port::Timestamp;
+pub use crate::reloadable::INSUFFICIENT;
+
+/// A withdrawal from a card balance.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct CardWithdrawal {
+    /// Whose.
+    pub owner: Wallet,
+    /// The balance, by its deposit address.
+    pub account: [u8; 20],
+    /// Who receives it.
+    pub to: Wallet,
+    /// How much.
+    pub amount: Cents,
+    /// When it was asked for.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The issuer's name of what is set aside, from `queued` on.
+    pub reservation: Option<EffectId>,
+    /// The number of the last lease; 0 before the first.
+    pub lease: u64,
+    /// Whether the issuer has ended the reservation.
+    pub settled: bool,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where it stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// The issuer is asked to set it aside.
+    Pending,
+    /// Waits for an operator.
+    Queued,
+    /// An operator works on it; nobody once the lease has ended.
+    Claimed(Option<Holder>),
+    /// Paid.
+    Complete {
+        /// The operator's word for where it can be seen.
+        transaction: String,
+    },
+    /// An operator refused it; the issuer puts it back.
+    Rejected {
+        /// The operator's words.
+        reason: String,
+    },
+    /// The issuer set nothing aside.
+    Failed {
+        /// [`INSUFFICIENT`], or the issuer's word.
+        reason: String,
+    },
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The holder wants it.
+    Ask {
+        /// Whose; an account at the issuer must be linked.
+        owner: Wallet,
+        /// That account's deposit address.
+        account: [u8; 20],
+        /// Who receives it.
+        to: Wallet,
+        /// How much.
+        amount: Cents,
+    },
+    /// The issuer has set it aside.
+    Held {
+        /// The reservation's key.
+        effect: EffectId,
+    },
+    /// The issuer definitely refused.
+    Refused {
+        /// The reservation's key.
+        effect: EffectId,
+        /// [`INSUFFICIENT`], or the issuer's word.
+        reason: String,
+    },
+    /// An operator takes it.
+    Claim {
+        /// Who.
+        act: Act,
+        /// For how long, in milliseconds.
+        life_ms: u64,
+    },
+    /// An operator puts it back: it is not paid.
+    Release {
+        /// Who.
+        act: Act,
+        /// The last lease's number.
+        lease: u64,
+    },
+    /// The operator who holds it has paid.
+    Fulfil {
+        /// Who.
+        act: Act,
+        /// The number of the operator's lease.
+        lease: u64,
+        /// Where it can be seen; each pays one withdrawal only.
+        transaction: String,
+    },
+    /// An operator refuses it.
+    Reject {
+        /// Who.
+        act: Act,
+        /// The number of the operator's lease, if it is claimed.
+        lease: Option<u64>,
+        /// For the holder.
+        reason: String,
+    },
+    /// A lease's time is up.
+    EndLease {
+        /// The timer that says so.
+        effect: EffectId,
+        /// Which lease.
+        lease: u64,
+    },
+    /// The issuer has ended the reservation.
+    Settled {
+        /// The effect that asked for it.
+        effect: EffectId,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Asked for.
+    Asked {
+        /// Whose.
+        owner: Wallet,
+        /// The balance, by its deposit address.
+        account: [u8; 20],
+        /// Who receives it.
+        to: Wallet,
+        /// How much.
+        amount: Cents,
+        /// When.
+        at: Timestamp,
+    },
+    /// Set aside under this key.
+    Held(EffectId, Timestamp),
+    /// The issuer refused.
+    Refused(String, Timestamp),
+    /// An operator took it: a new lease.
+    Claimed(Holder, Timestamp),
+    /// The lease ended by itself.
+    LeaseEnded(Timestamp),
+    /// An operator put it back.
+    Released(Timestamp),
+    /// Paid.
+    Fulfilled(String, Timestamp),
+    /// An operator refused it.
+    Rejected(String, Timestamp),
+    /// The issuer has ended the reservation.
+    Settled {
+        /// Whether the amount is on the balance again.
+        back: bool,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// Why a command was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// This state takes no such command.
+    State(&'static str),
+    /// Somebody else's lease runs.
+    Held(Holder),
+    /// The number is not that of a lease which runs; the last one had this number.
+    OldLease(u64),
+}
+
+impl Stored for CardWithdrawal {
+    const SCHEMA: u16 = 150;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 151;
+}
+
+impl CardWithdrawal {
+    /// Who holds it now: nobody once the lease has ended, whether or not its timer has come.
+    pub fn held(&self, now: Timestamp) -> Option<&Holder> {
+        self.holder().filter(|holder| now < holder.until)
+    }
+
+    /// Who held it last, while it is claimed and the end of the lease is not told.
+    pub const fn holder(&self) -> Option<&Holder> {
+        match &self.status {
+            Status::Claimed(Some(holder)) => Some(holder),
+            _ => None,
+        }
+    }
+
+    /// Whether an operator has still to decide.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.status, Status::Queued | Status::Claimed(_))
+    }
+
+    /// Whether it was paid, once it has ended with something set aside.
+    pub const fn is_paid(&self) -> Option<bool> {
+        match self.status {
+            Status::Complete { .. } => Some(true),
+            Status::Rejected { .. } => Some(false),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! The withdrawal's state machine.
+
+use super::{CardWithdrawal, Command, Event, Holder, Lease, Rejection, Status};
+use crate::id::{Wallet, WithdrawalId};
+use crate::kernel::effect::Work;
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use crate::operator::{Act, Role};
+use crate::port::Timestamp;
+
+type Decided = Result<Decision<CardWithdrawal>, Rejection>;
+
+fn ask(id: WithdrawalId, command: Command, context: &Context) -> Decided {
+    let Command::Ask {
+        owner,
+        account,
+        to,
+        amount,
+    } = command
+    else {
+        return Err(Rejection::State("-"));
+    };
+    let at = context.now;
+    let asked = Event::Asked {
+        owner,
+        account,
+        to,
+        amount,
+        at,
+    };
+    Ok(Decision::answer(None)
+        .requires_present(table::linked(&owner))
+        // Among the other withdrawals, so that they are one list.
+        .owned(&owner, Kind::Withdrawal, id.0, context)
+        .event(asked)
+        .then(Work::ReserveCardBalance(id), context))
+}
+
+impl CardWithdrawal {
+    /// Nobody else holds it, but for an administrator, who takes what others hold.
+    fn free_for(&self, act: &Act, now: Timestamp) -> Result<(), Rejection> {
+        match self.held(now) {
+            Some(holder) if holder.by != act.by && act.role != Role::Administrator => {
+                Err(Rejection::Held(holder.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// This operator's lease runs, under this number.
+    fn held_by(&self, act: &Act, lease: u64, now: Timestamp) -> Result<(), Rejection> {
+        match self.held(now) {
+            Some(holder) if lease == self.lease && holder.by == act.by => Ok(()),
+            _ => Err(Rejection::OldLease(self.lease)),
+        }
+    }
+
+    fn claim(&self, id: WithdrawalId, act: &Act, life_ms: u64, context: &Context) -> Decided {
+        if let Some(holder) = self.held(context.now) {
+            return Err(Rejection::Held(holder.clone()));
+        }
+        let lease = Lease {
+            number: self.lease.saturating_add(1),
+            until: context.now.plus_ms(life_ms),
+        };
+        let end = Work::EndCardLease {
+            withdrawal: id,
+            lease: lease.number,
+        };
+        let holder = Holder {
+            by: act.by.clone(),
+            until: lease.until,
+        };
+        let decided = Decision::answer(Some(lease));
+        // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
+        let decided = match self.holder() {
+            Some(_) => decided.event(Event::LeaseEnded(context.now)),
+            None => decided,
+        };
+        Ok(decided
+            .audited(act, "card_withdrawal.claim", id, None, context)
+            .then_at(lease.until, end, context)
+            .event(Event::Claimed(holder, context.now)))
+    }
+
+    /// Nobody has to decide any more, and the issuer is told how the reservation ends.
+    fn over(&self, id: WithdrawalId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
+        decided
+            .take(table::card_queued(self.created_at, id))
+            .then(Work::EndReservation(id), context)
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+
+    /// What an operator asks for.
+    fn operate(&self, id: WithdrawalId, command: Command, context: &Context) -> Decided {
+        let (decided, now) = (Decision::answer(None), context.now);
+        match (&self.status, command) {
+            (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
+                self.claim(id, &act, life_ms, context)
+            }
+            (Status::Claimed(_), Command::Release { act, lease }) => {
+                self.free_for(&act, now)?;
+                if lease != self.lease {
+                    return Err(Rejection::OldLease(self.lease));
+                }
+                Ok(decided
+                    .audited(&act, "card_withdrawal.release", id, None, context)
+                    .event(Event::Released(now)))
+            }
+            (
+                Status::Claimed(_),
+                Command::Fulfil {
+                    act,
+                    lease,
+                    transaction,
+                },
+            ) => {
+                self.held_by(&act, lease, now)?;
+                let words = Some(transaction.clone());
+                let decided = decided
+                    .audited(&act, "card_withdrawal.fulfil", id, words, context)
+                    .put_new(table::paid_by(&transaction), id.0.to_be_bytes().to_vec())
+                    .event(Event::Fulfilled(transaction, now));
+                Ok(self.over(id, decided, context))
+            }
+            (Status::Queued, Command::Fulfil { .. }) => Err(Rejection::OldLease(self.lease)),
+            (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
+                self.free_for(&act, now)?;
+                if lease.is_some_and(|lease| self.held_by(&act, lease, now).is_err()) {
+                    return Err(Rejection::OldLease(self.lease));
+                }
+                let decided = decided
+                    .audited(&act, "card_withdrawal.reject", id, Some(reason.clone()), context)
+                    .event(Event::Rejected(reason, now));
+                Ok(self.over(id, decided, context))
+            }
+            (_, _) => Err(Rejection::State(self.status())),
+        }
+    }
+}
+
+impl Entity for CardWithdrawal {
+    const KIND: Kind = Kind::CardWithdrawal;
+    const MOVES: &'static [Move] = &[
+        ("-", "holder asks for it", "pending"),
+        ("pending", "issuer set it aside", "queued"),
+        ("pending", "issuer definitely refused", "failed"),
+        ("queued", "an operator claims it", "claimed"),
+        ("claimed", "an operator releases it", "queued"),
+        ("claimed", "the operator whose lease runs has paid", "complete"),
+        ("queued", "an operator rejects; issuer puts it back", "rejected"),
+        ("claimed", "an operator rejects; issuer puts it back", "rejected"),
+    ];
+    const SELF_BORN: bool = true;
+
+    type Id = WithdrawalId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = Option<Lease>;
+    type Rejection = Rejection;
+    type Outcome = Self;
+
+    fn decide(this: Option<&Self>, id: &WithdrawalId, command: Command, context: &Context) -> Decided {
+        let Some(asked) = this else {
+            return ask(*id, command, context);
+        };
+        let (decided, now) = (Decision::answer(None), context.now);
+        match (&asked.status, command) {
+            (Status::Pending, Command::Held { effect }) => Ok(decided
+                .completes(effect)
+                .put_new(table::card_queued(asked.created_at, *id), Vec::new())
+                .event(Event::Held(effect, now))),
+            (Status::Pending, Command::Refused { effect, reason }) => {
+                Ok(decided.completes(effect).event(Event::Refused(reason, now)))
+            }
+            (Status::Claimed(Some(_)), Command::EndLease { effect, lease }) if lease == asked.lease => {
+                Ok(decided.completes(effect).event(Event::LeaseEnded(now)))
+            }
+            // Timers are never called off: one that comes too late just ends.
+            (_, Command::EndLease { effect, .. }) => Ok(decided.completes(effect)),
+            (_, Command::Settled { effect }) if !asked.settled => match asked.is_paid() {
+                Some(paid) => {
+                    let settled = Event::Settled { back: !paid, at: now };
+                    Ok(decided.completes(effect).event(settled))
+                }
+                None => Err(Rejection::State(asked.status())),
+            },
+            (_, command) => asked.operate(*id, command, context),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &WithdrawalId, event: &Event) -> Result<Self, OutOfOrder> {
+        let Some(asked) = this else {
+            return match event {
+                Event::Asked {
+                    owner,
+                    account,
+                    to,
+                    amount,
+                    at,
+                } => Ok(Self {
+                    owner: *owner,
+                    account: *account,
+                    to: *to,
+                    amount: *amount,
+                    created_at: *at,
+                    updated_at: *at,
+                    reservation: None,
+                    lease: 0,
+                    settled: false,
+                    status: Status::Pending,
+                }),
+                event => Err(OutOfOrder::new("-", event)),
+            };
+        };
+        match (asked.status.clone(), event) {
+            (Status::Pending, Event::Held(key, at)) => {
+                let reservation = Some(*key);
+                Ok(Self { reservation, ..asked }.at(Status::Queued, *at))
+            }
+            (Status::Pending, Event::Refused(reason, at)) => {
+                let reason = reason.clone();
+                Ok(asked.at(Status::Failed { reason }, *at))
+            }
+            (Status::Queued | Status::Claimed(None), Event::Claimed(holder, at)) => {
+                let lease = asked.lease.saturating_add(1);
+                Ok(Self { lease, ..asked }.at(Status::Claimed(Some(holder.clone())), *at))
+            }
+            (Status::Claimed(Some(_)), Event::LeaseEnded(at)) => Ok(asked.at(Status::Claimed(None), *at)),
+            (Status::Claimed(_), Event::Released(at)) => Ok(asked.at(Status::Queued, *at)),
+            (Status::Claimed(Some(_)), Event::Fulfilled(transaction, at)) => {
+                let transaction = transaction.clone();
+                Ok(asked.at(Status::Complete { transaction }, *at))
+            }
+            (Status::Queued | Status::Claimed(_), Event::Rejected(reason, at)) => {
+                let reason = reason.clone();
+                Ok(asked.at(Status::Rejected { reason }, *at))
+            }
+            (status @ Status::Complete { .. }, Event::Settled { back: false, at })
+            | (status @ Status::Rejected { .. }, Event::Settled { back: true, at })
+                if !asked.settled =>
+            {
+                let settled = true;
+                Ok(Self { settled, ..asked }.at(status, *at))
+            }
+            (_, event) => Err(OutOfOrder::new(asked.status(), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Pending => "pending",
+            Status::Queued => "queued",
+            Status::Claimed(_) => "claimed",
+            Status::Complete { .. } => "complete",
+            Status::Rejected { .. } => "rejected",
+            Status::Failed { .. } => "failed",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Asked { .. } => "pending",
+            Event::Held(..) | Event::Released(_) => "queued",
+            Event::Refused(..) => "failed",
+            Event::Claimed(..) => "claimed",
+            // To the holder nothing has changed; what was paid is off the balance since it was asked for.
+            Event::LeaseEnded(_) | Event::Settled { back: false, .. } => return None,
+            Event::Fulfilled(..) => "complete",
+            Event::Rejected(..) => "rejected",
+            Event::Settled { back: true, .. } => "put_back",
+        })
+    }
+
+    fn view(&self, id: &WithdrawalId) -> View {
+        let (transaction, reason) = match &self.status {
+            Status::Complete { transaction } => (Some(transaction.as_str()), None),
+            Status::Rejected { reason } | Status::Failed { reason } => (None, Some(reason.as_str())),
+            _ => (None, None),
+        };
+        View::new()
+            .text("id", id)
+            .text("source", "card_balance")
+            .text("state", self.status())
+            .number("amount", self.amount.decimal())
+            .text("asset", "USDC")
+            .text("network", self.to.network().name())
+            .text("address", self.to.address())
+            .maybe("tx_hash", transaction)
+            .maybe("failure_reason", reason)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<Self> {
+        (self.status != Status::Pending).then(|| self.clone())
+    }
+}

@@ -1,0 +1,149 @@
+//! What providers tell unasked: payouts that come back days later, cards that are charged. Each provider numbers its
+//! words; a row says up to which they are known.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use purser_storage::codec::{self, Stored};
+use purser_storage::{Batch, CommitError, RowKey, Store, Write};
+use tokio::sync::oneshot;
+
+use super::{Engine, Inner};
+use crate::kernel::table;
+use crate::port::{BoxFuture, PortError};
+
+/// Words of a provider that are read in one go.
+const PAGE: usize = 200;
+
+/// A provider that tells, and whom its words go to.
+pub(super) trait Teller: Send + Sync + 'static {
+    /// A word.
+    type Word: Send + Sync + 'static;
+    /// The fact about the store that says how far it was heard.
+    const ROW: &'static str;
+    /// For the log.
+    const WHO: &'static str;
+
+    /// Out of the engine, with no hold on the engine itself.
+    fn of(inner: &Inner) -> Self;
+
+    /// A word's place among the provider's, from 1.
+    fn number(word: &Self::Word) -> u64;
+
+    /// What it told since, oldest first.
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Self::Word>, PortError>>;
+
+    /// Brings a word to its entity. A word that nothing can be moved by is no error.
+    fn pass_on<'a>(&'a self, word: &'a Self::Word) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// Up to where a provider's words are known.
+#[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
+struct Heard(u64);
+
+impl Stored for Heard {
+    const SCHEMA: u16 = 127;
+}
+
+/// What a listener has heard in this life.
+struct Ears<W> {
+    /// The last word read; `None` before the first reading.
+    at: Option<u64>,
+    /// Words that their entities could not take yet: what is written down stays before them.
+    late: Vec<W>,
+}
+
+/// Listens to a provider for as long as the engine lives. A reading that panics is logged, and the next one begins where
+/// it is written down.
+pub(super) fn listen<T: Teller>(engine: &Engine) {
+    let inner = Arc::downgrade(&engine.0);
+    let every = Duration::from_millis(engine.0.settings.payouts.told_every_ms.max(1));
+    tokio::spawn(async move {
+        let mut ears = Ears::default();
+        loop {
+            tokio::time::sleep(every).await;
+            let Some(inner) = inner.upgrade() else { return };
+            let timeout = Duration::from_millis(inner.settings.payouts.timeout_ms);
+            let (store, teller) = (inner.store.clone(), T::of(&inner));
+            drop(inner);
+            let mut listening = std::mem::take(&mut ears);
+            let reading = tokio::spawn(async move {
+                let heard = listening.hear(&*store, &teller, timeout).await;
+                (listening, heard)
+            });
+            match reading.await {
+                Ok((listening, heard)) => {
+                    ears = listening;
+                    if let Err(error) = heard {
+                        tracing::warn!(who = T::WHO, error, "what is told could not be heard");
+                    }
+                }
+                Err(error) => tracing::error!(who = T::WHO, %error, "listening failed and goes on"),
+            }
+        }
+    });
+}
+
+impl<W> Default for Ears<W> {
+    fn default() -> Self {
+        Self {
+            at: None,
+            late: Vec::new(),
+        }
+    }
+}
+
+impl<W> Ears<W> {
+    /// Reads what was told since, tells the entities, and only then writes down how far that was. A word that is told
+    /// twice changes nothing; one entity that cannot be told holds up no other.
+    async fn hear<T: Teller<Word = W>>(
+        &mut self,
+        store: &dyn Store,
+        teller: &T,
+        timeout: Duration,
+    ) -> Result<(), String> {
+        let key = table::meta(T::ROW);
+        let heard: Heard = match store.read(&key).await.map_err(|e| e.to_string())? {
+            Some(row) => codec::decode(&row.value).map_err(|e| e.to_string())?,
+            None => Heard::default(),
+        };
+        let mut words = std::mem::take(&mut self.late);
+        let mut at = self.at.unwrap_or(heard.0);
+        let mut failed = None;
+        if words.len() < PAGE {
+            match tokio::time::timeout(timeout, teller.told(at, PAGE)).await {
+                Ok(Ok(told)) => words.extend(told),
+                Ok(Err(error)) => failed = Some(error.to_string()),
+                Err(_) => failed = Some("no answer in time".into()),
+            }
+        }
+        at = words.last().map_or(at, |word| at.max(T::number(word)));
+        for word in words {
+            if let Err(error) = teller.pass_on(&word).await {
+                failed = Some(error);
+                self.late.push(word);
+            }
+        }
+        self.at = Some(at);
+        let known = self.late.iter().map(|word| T::number(word) - 1).fold(at, u64::min);
+        if known > heard.0 {
+            write_down(store, key, Heard(known)).await?;
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+async fn write_down(store: &dyn Store, key: RowKey, heard: Heard) -> Result<(), String> {
+    let batch = Batch {
+        writes: vec![Write::Put {
+            key,
+            revision: 0,
+            value: codec::encode(&heard),
+        }],
+        ..Batch::default()
+    };
+    let (done, committed) = oneshot::channel();
+    store.commit(batch, Box::new(move |result| drop(done.send(result))));
+    let committed = committed.await.unwrap_or(Err(CommitError::Stopped));
+    committed.map(|_| ()).map_err(|e| e.to_string())
+}

@@ -1,0 +1,364 @@
+//! What a holder does with the balance at the card issuer: reloadable cards, and withdrawals that operators pay.
+
+use std::sync::Arc;
+
+use purser_storage::StoreError;
+
+use super::families::Families;
+use super::listening::Teller;
+use super::{Denied, Engine, Inner, RACES};
+use crate::card_withdrawal::{self, CardWithdrawal, Lease};
+use crate::id::{CardId, Wallet, WithdrawalId};
+use crate::kernel::family::LoadError;
+use crate::kernel::{Kind, Memo, Refusal, table};
+use crate::money::Cents;
+use crate::operator::Act;
+use crate::port::{BoxFuture, CardProgram, CardWord, PortError, Wish};
+use crate::reloadable::{self, Reloadable};
+use crate::withdrawal::Withdrawal;
+
+type Told<T> = Result<T, Denied<card_withdrawal::Rejection>>;
+
+/// A withdrawal from either balance.
+#[derive(Clone, Debug)]
+pub enum AnyWithdrawal {
+    /// From the account's.
+    Account(Withdrawal),
+    /// From the one at the card issuer.
+    Card(CardWithdrawal),
+}
+
+impl AnyWithdrawal {
+    /// Whose.
+    pub const fn owner(&self) -> Wallet {
+        match self {
+            Self::Account(withdrawal) => withdrawal.owner,
+            Self::Card(withdrawal) => withdrawal.owner,
+        }
+    }
+}
+
+impl Engine {
+    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more.
+    ///
+    /// # Errors
+    /// [`Denied::Used`] when an earlier use of the memo's key was executed, [`Denied::Unavailable`] when no account at the
+    /// issuer is linked any more.
+    pub async fn create_reloadable(
+        &self,
+        (id, owner, account): (CardId, Wallet, [u8; 20]),
+        amount: Cents,
+        reusable: bool,
+        memo: Option<Memo<Reloadable>>,
+    ) -> Result<(), Denied<reloadable::Rejection>> {
+        let command = reloadable::Command::Create {
+            owner,
+            account,
+            amount,
+            reusable,
+        };
+        self.ask_once(&self.0.families.reloadables, id, command, memo).await
+    }
+
+    /// Brings a holder's wish on its way; the answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When the card is not open or paused, or another wish is not answered yet; [`Denied::Used`] as above.
+    pub async fn steer_reloadable(
+        &self,
+        id: CardId,
+        wish: Wish,
+        memo: Option<Memo<Reloadable>>,
+    ) -> Result<(), Denied<reloadable::Rejection>> {
+        let command = reloadable::Command::Steer(wish);
+        self.ask_once(&self.0.families.reloadables, id, command, memo).await
+    }
+
+    /// Writes down that the owner is shown a reloadable card's number.
+    ///
+    /// # Errors
+    /// When the card is neither open nor paused.
+    pub async fn reveal_reloadable(&self, id: CardId) -> Result<(), Denied<reloadable::Rejection>> {
+        let command = reloadable::Command::Reveal;
+        self.ask_once(&self.0.families.reloadables, id, command, None).await
+    }
+
+    /// Waits until the issuer has answered whatever it was asked of a card. The caller bounds it.
+    pub async fn reloadable_answered(&self, id: CardId) -> Option<Reloadable> {
+        self.0.families.reloadables.outcome(id, 0).await.ok()
+    }
+
+    /// A reloadable card.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn reloadable(&self, id: &CardId) -> Result<Option<Reloadable>, LoadError> {
+        Ok(self.0.families.reloadables.read(id).await?.map(|(card, _)| card))
+    }
+
+    /// A wallet's reloadable cards, as [`Engine::cards_of`].
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn reloadables_of(
+        &self,
+        owner: &Wallet,
+        after: Option<CardId>,
+        limit: usize,
+    ) -> Result<(Vec<(CardId, Reloadable)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => self.reloadable(&id).await?.map(|card| (card.created_at, id.0)),
+        };
+        let family = &self.0.families.reloadables;
+        self.owned(family, owner, CardId, after, limit).await
+    }
+
+    /// A wallet's newest reloadable cards, the newest last, at most `limit`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn newest_reloadables(
+        &self,
+        owner: &Wallet,
+        limit: usize,
+    ) -> Result<Vec<(CardId, Reloadable)>, LoadError> {
+        let newest = self.newest(&self.0.families.reloadables, owner, CardId, limit).await?;
+        Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
+    }
+
+    /// Asks for part of the balance at the card issuer. An operator pays it out once the issuer has set it aside, for which
+    /// [`Engine::card_withdrawal_answered`] waits.
+    ///
+    /// # Errors
+    /// As [`Engine::create_reloadable`].
+    pub async fn withdraw_card_balance(
+        &self,
+        (id, owner, account): (WithdrawalId, Wallet, [u8; 20]),
+        (to, amount): (Wallet, Cents),
+        memo: Option<Memo<CardWithdrawal>>,
+    ) -> Told<()> {
+        let command = card_withdrawal::Command::Ask {
+            owner,
+            account,
+            to,
+            amount,
+        };
+        let asked = self.ask_once(&self.0.families.card_withdrawals, id, command, memo);
+        asked.await.map(drop)
+    }
+
+    /// Waits until the issuer has set the amount aside or refused. The caller bounds it.
+    pub async fn card_withdrawal_answered(&self, id: WithdrawalId) -> Option<CardWithdrawal> {
+        self.0.families.card_withdrawals.outcome(id, 0).await.ok()
+    }
+
+    /// A withdrawal from a card balance.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn card_withdrawal(&self, id: &WithdrawalId) -> Result<Option<CardWithdrawal>, LoadError> {
+        let read = self.0.families.card_withdrawals.read(id).await?;
+        Ok(read.map(|(withdrawal, _)| withdrawal))
+    }
+
+    /// A withdrawal from either balance. Ids are unique over both.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn any_withdrawal(&self, id: &WithdrawalId) -> Result<Option<AnyWithdrawal>, LoadError> {
+        if let Some(withdrawal) = self.withdrawal(id).await? {
+            return Ok(Some(AnyWithdrawal::Account(withdrawal)));
+        }
+        Ok(self.card_withdrawal(id).await?.map(AnyWithdrawal::Card))
+    }
+
+    /// A wallet's withdrawals from both balances, oldest first, after what was made at that time under that id, at most
+    /// `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn withdrawals_of(
+        &self,
+        owner: &Wallet,
+        after: Option<WithdrawalId>,
+        limit: usize,
+    ) -> Result<(Vec<(WithdrawalId, AnyWithdrawal)>, bool), LoadError> {
+        let start = match after {
+            None => None,
+            Some(id) => self
+                .any_withdrawal(&id)
+                .await?
+                .filter(|w| w.owner() == *owner)
+                .map(|w| {
+                    let made = match w {
+                        AnyWithdrawal::Account(withdrawal) => withdrawal.created_at,
+                        AnyWithdrawal::Card(withdrawal) => withdrawal.created_at,
+                    };
+                    table::owned_one(owner, Kind::Withdrawal, made, id.0)
+                }),
+        };
+        let prefix = table::owned(owner, Kind::Withdrawal);
+        let rows = self.0.store.scan(&prefix, start.as_deref(), limit.saturating_add(1));
+        let rows = rows.await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some((_, id)) = table::made(&key) else { continue };
+            let id = WithdrawalId(id);
+            found.extend(self.any_withdrawal(&id).await?.map(|withdrawal| (id, withdrawal)));
+        }
+        Ok((found, more))
+    }
+
+    async fn ask_card_withdrawal(&self, id: WithdrawalId, command: card_withdrawal::Command) -> Told<Option<Lease>> {
+        for _ in 0..RACES {
+            match self.0.families.card_withdrawals.ask(id, command.clone()).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+            if let card_withdrawal::Command::Fulfil { transaction, .. } = &command {
+                let row = self.0.store.read(&table::paid_by(transaction)).await;
+                if row.map_err(|_| Denied::Unavailable)?.is_some() {
+                    return Err(Denied::Used);
+                }
+            }
+        }
+        Err(Denied::Unavailable)
+    }
+
+    /// An operator takes a withdrawal for so many milliseconds.
+    ///
+    /// # Errors
+    /// When it is decided already, or somebody's lease runs.
+    pub async fn claim_card_withdrawal(&self, id: WithdrawalId, act: Act, life_ms: u64) -> Told<Lease> {
+        let command = card_withdrawal::Command::Claim { act, life_ms };
+        let claimed = self.ask_card_withdrawal(id, command).await?;
+        claimed.ok_or(Denied::Unavailable)
+    }
+
+    /// An operator puts a withdrawal back into the queue: it is not paid.
+    ///
+    /// # Errors
+    /// When it is not claimed, not under this lease, or somebody else holds it.
+    pub async fn release_card_withdrawal(&self, id: WithdrawalId, act: Act, lease: u64) -> Told<()> {
+        let command = card_withdrawal::Command::Release { act, lease };
+        self.ask_card_withdrawal(id, command).await.map(drop)
+    }
+
+    /// The operator whose lease runs has paid.
+    ///
+    /// # Errors
+    /// When this operator's lease does not run under this number; [`Denied::Used`] when the transaction paid another
+    /// withdrawal.
+    pub async fn fulfil_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: Act,
+        lease: u64,
+        transaction: String,
+    ) -> Told<()> {
+        let command = card_withdrawal::Command::Fulfil {
+            act,
+            lease,
+            transaction,
+        };
+        self.ask_card_withdrawal(id, command).await.map(drop)
+    }
+
+    /// An operator refuses a withdrawal; the issuer puts its amount back.
+    ///
+    /// # Errors
+    /// When it is decided already, or somebody else's lease runs.
+    pub async fn reject_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: Act,
+        lease: Option<u64>,
+        reason: String,
+    ) -> Told<()> {
+        let command = card_withdrawal::Command::Reject { act, lease, reason };
+        self.ask_card_withdrawal(id, command).await.map(drop)
+    }
+
+    /// Withdrawals from card balances that somebody has still to decide, the oldest first, at most `limit`, behind the
+    /// given one; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn card_withdrawal_queue(
+        &self,
+        after: Option<WithdrawalId>,
+        limit: usize,
+    ) -> Result<(Vec<(WithdrawalId, CardWithdrawal)>, bool), StoreError> {
+        let damaged = |e: LoadError| StoreError::Damaged(e.to_string());
+        let after = match after {
+            None => None,
+            Some(id) => self
+                .card_withdrawal(&id)
+                .await
+                .map_err(damaged)?
+                .map(|w| table::card_queued(w.created_at, id)),
+        };
+        let prefix = [table::CARD_QUEUE];
+        let rows = self.0.store.scan(&prefix, after.as_deref(), limit.saturating_add(1));
+        let rows = rows.await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some((_, id)) = table::made(&key) else { continue };
+            let id = WithdrawalId(id);
+            let read = self.card_withdrawal(&id).await.map_err(damaged)?;
+            // Decided since the rows were read.
+            found.extend(read.filter(CardWithdrawal::is_open).map(|withdrawal| (id, withdrawal)));
+        }
+        Ok((found, more))
+    }
+}
+
+/// The card issuer's words.
+pub(super) struct Cards {
+    program: Arc<dyn CardProgram>,
+    families: Families,
+}
+
+impl Teller for Cards {
+    type Word = CardWord;
+    const ROW: &'static str = "card-words";
+    const WHO: &'static str = "card issuer";
+
+    fn of(inner: &Inner) -> Self {
+        let (program, families) = (inner.ports.program.clone(), inner.families.clone());
+        Self { program, families }
+    }
+
+    fn number(word: &CardWord) -> u64 {
+        word.number
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        self.program.told(after, limit)
+    }
+
+    fn pass_on<'a>(&'a self, word: &'a CardWord) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(pass_on(&self.families, word))
+    }
+}
+
+async fn pass_on(families: &Families, word: &CardWord) -> Result<(), String> {
+    let (card, sequence) = (word.card, word.standing.sequence);
+    let command = reloadable::Command::Told(word.standing.clone());
+    match families.reloadables.ask(card, command).await {
+        Ok(()) => Ok(()),
+        // The issuer's own answer to the order is still on its way.
+        Err(refusal @ Refusal::Rejected(reloadable::Rejection::State("creating"))) => {
+            Err(format!("{card}: {refusal:?}"))
+        }
+        // The issuer knows a card that the store does not: an older backup was restored.
+        Err(refusal @ (Refusal::Missing | Refusal::Rejected(_))) => {
+            tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
+            Ok(())
+        }
+        Err(refusal) => Err(format!("{card}: {refusal:?}")),
+    }
+}

@@ -1,0 +1,215 @@
+//! A reloadable card: loaded from what its holder has at the card issuer, and for nothing.
+//!
+//! ```text
+//! creating --issuer--> open <--holder--> paused
+//!    |                   `--holder, or the first charge of a card for one--> CLOSED <-- paused
+//!    `--issuer's definite refusal--> FAILED, nothing was taken
+//! ```
+//!
+//! The balance that it spends is the issuer's, which judges it when the card is opened: no posting of ours is about it.
+//! What the holder wants of a card is a wish until the issuer says how the card stands; one wish at a time. The issuer's
+//! words carry a sequence, so that older ones, and the same again, change nothing.
+
+mod machine;
+
+use purser_storage::codec::Stored;
+
+pub use crate::card::Details;
+use crate::id::{EffectId, Wallet};
+use crate::money::Cents;
+use crate::port::{CardActivity, CardTransaction, IssuedCard, Standing, Timestamp, Wish};
+
+/// `failure_reason` of a card that its holder's balance could not load.
+pub const INSUFFICIENT: &str = "insufficient_card_balance";
+
+/// What happened to a card, kept for its holder: at most so many, the newest.
+pub const HISTORY: usize = 20;
+
+/// A reloadable card's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Reloadable {
+    /// Who ordered it and may see it.
+    pub owner: Wallet,
+    /// Whose balance at the issuer it was loaded from, by its deposit address.
+    pub account: [u8; 20],
+    /// Loaded on it.
+    pub amount: Cents,
+    /// Whether it stays open after its first charge.
+    pub reusable: bool,
+    /// When it was ordered.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// What the holder wants of it, until the issuer has answered.
+    pub wish: Option<Wish>,
+    /// Of the issuer's newest word.
+    pub sequence: u64,
+    /// What is left and what was spent, by that word.
+    pub activity: CardActivity,
+    /// What happened to it, oldest first; at most [`HISTORY`].
+    pub history: Vec<(Change, Timestamp)>,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a reloadable card stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Ordered.
+    Creating,
+    /// It takes charges.
+    Open(Details),
+    /// It refuses charges for now.
+    Paused(Details),
+    /// It has ended; what was left is on the balance.
+    Closed(Details),
+    /// Refused by the issuer; nothing was taken.
+    Failed {
+        /// [`INSUFFICIENT`], or the issuer's word.
+        reason: String,
+    },
+}
+
+/// Something that happened to a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Change {
+    /// It was opened.
+    Opened,
+    /// It was paused.
+    Paused,
+    /// It was resumed.
+    Resumed,
+    /// It ended.
+    Closed,
+    /// It could not be opened.
+    Failed,
+}
+
+impl Change {
+    /// As in documents and, after the dot, in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Opened => "open",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::Closed => "closed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Order it.
+    Create {
+        /// Whose it will be; an account at the issuer must be linked.
+        owner: Wallet,
+        /// That account's deposit address.
+        account: [u8; 20],
+        /// To be loaded.
+        amount: Cents,
+        /// Whether it stays open after its first charge.
+        reusable: bool,
+    },
+    /// The issuer opened it.
+    Opened {
+        /// The order this answers.
+        effect: EffectId,
+        /// The card, its number sealed.
+        card: IssuedCard,
+    },
+    /// The issuer definitely refused.
+    Refused {
+        /// The order this answers.
+        effect: EffectId,
+        /// [`INSUFFICIENT`], or the issuer's word.
+        reason: String,
+    },
+    /// The holder wants something of it.
+    Steer(Wish),
+    /// The issuer's answer to that.
+    Steered {
+        /// The wish this answers.
+        effect: EffectId,
+        /// How the card stands.
+        standing: Standing,
+    },
+    /// The issuer's word unasked.
+    Told(Standing),
+    /// The owner reads the number: kept as a fact, for the audit.
+    Reveal,
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Ordered.
+    Ordered {
+        /// By whom.
+        owner: Wallet,
+        /// The deposit address of the balance.
+        account: [u8; 20],
+        /// To be loaded.
+        amount: Cents,
+        /// Whether it stays open after its first charge.
+        reusable: bool,
+        /// When.
+        at: Timestamp,
+    },
+    /// The issuer opened it.
+    Opened(Details, Timestamp),
+    /// The issuer refused.
+    Refused(String, Timestamp),
+    /// The holder wants something of it.
+    Wished(Wish, Timestamp),
+    /// The issuer has answered the wish.
+    Answered(Timestamp),
+    /// The issuer refuses its charges.
+    Paused(Standing, Timestamp),
+    /// The issuer takes its charges again.
+    Resumed(Standing, Timestamp),
+    /// It ended at the issuer.
+    Closed(Standing, Timestamp),
+    /// It was charged, and goes on as it is.
+    Charged(Standing, Timestamp),
+    /// The number was shown to its owner.
+    Revealed(Timestamp),
+}
+
+/// Why a command was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// The state it met.
+    State(&'static str),
+    /// The issuer has not answered another wish yet.
+    Busy(Wish),
+}
+
+impl Stored for Reloadable {
+    const SCHEMA: u16 = 90;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 91;
+}
+
+impl Reloadable {
+    /// What may be known of the card, once it was opened.
+    pub const fn details(&self) -> Option<&Details> {
+        match &self.status {
+            Status::Open(details) | Status::Paused(details) | Status::Closed(details) => Some(details),
+            Status::Creating | Status::Failed { .. } => None,
+        }
+    }
+
+    /// Whether something can still be bought with it, now or after it is resumed.
+    pub const fn is_alive(&self) -> bool {
+        matches!(self.status, Status::Open(_) | Status::Paused(_))
+    }
+
+    /// What it was spent on, newest first.
+    pub fn spent(&self) -> &[CardTransaction] {
+        &self.activity.transactions
+    }
+}
