@@ -5,6 +5,7 @@ pub mod callback;
 pub mod gift_cards;
 pub mod merchants;
 pub mod payouts;
+pub mod program;
 pub mod rates;
 pub mod redemption;
 pub mod sandbox;
@@ -86,31 +87,31 @@ impl<I: Issuer> VaultedIssuer<I> {
     pub const fn new(issuer: Arc<I>, vault: Arc<Vault>) -> Self {
         Self { issuer, vault }
     }
+}
 
-    /// Sealing fails only before anything is told to the engine; the order itself is safe at the issuer under its key.
-    fn seal(&self, card: CardId, plain: PlainCard) -> Result<IssuedCard, PortError> {
-        let refused = |message: String| PortError {
-            kind: ErrorKind::Temporary,
-            operation: "issue",
-            message,
-        };
-        let PlainCard {
-            issuer_ref,
-            number,
-            exp_month,
-            exp_year,
-        } = plain;
-        let number = CardNumber::new(number, exp_month, exp_year).map_err(|e| refused(e.to_string()))?;
-        let last4 = number.last4();
-        let sealed = self.vault.seal(card, &number).map_err(|e| refused(e.to_string()))?;
-        Ok(IssuedCard {
-            issuer_ref,
-            last4,
-            exp_month,
-            exp_year,
-            sealed,
-        })
-    }
+/// Sealing fails only before anything is told to the engine; the order itself is safe at the issuer under its key.
+fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<IssuedCard, PortError> {
+    let refused = |message: String| PortError {
+        kind: ErrorKind::Temporary,
+        operation: "issue",
+        message,
+    };
+    let PlainCard {
+        issuer_ref,
+        number,
+        exp_month,
+        exp_year,
+    } = plain;
+    let number = CardNumber::new(number, exp_month, exp_year).map_err(|e| refused(e.to_string()))?;
+    let last4 = number.last4();
+    let sealed = vault.seal(card, &number).map_err(|e| refused(e.to_string()))?;
+    Ok(IssuedCard {
+        issuer_ref,
+        last4,
+        exp_month,
+        exp_year,
+        sealed,
+    })
 }
 
 impl<I: Issuer> CardIssuer for VaultedIssuer<I> {
@@ -121,7 +122,7 @@ impl<I: Issuer> CardIssuer for VaultedIssuer<I> {
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
         Box::pin(async move {
             Ok(match self.issuer.issue(order).await? {
-                PlainIssuance::Ready(card) => Issuance::Ready(self.seal(order.card, card)?),
+                PlainIssuance::Ready(card) => Issuance::Ready(sealed(&self.vault, order.card, card)?),
                 PlainIssuance::Pending { retry_after_ms } => Issuance::Pending { retry_after_ms },
                 PlainIssuance::Declined { reason } => Issuance::Declined { reason },
             })

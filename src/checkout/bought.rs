@@ -14,7 +14,8 @@ use super::answer::Answers;
 use crate::http::error::ApiError;
 
 const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minute. Follow it under `top_ups` in GET \
-    /list-card-transactions; when it is `credited`, GET /get-card-deposit-address counts it in the balance.";
+    /list-card-transactions; when it is `credited`, GET /get-card-deposit-address counts it in the balance, and POST \
+    /create-reloadable-card spends it.";
 
 /// A product with its id.
 pub(super) enum Bought {

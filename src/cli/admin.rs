@@ -1,5 +1,7 @@
 //! `purser admin`: what an operator does, over the API at the operator's own address.
 
+mod card_withdrawals;
+
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
@@ -7,13 +9,15 @@ use reqwest::Url;
 use serde_json::{Value, json};
 use zeroize::{Zeroize as _, Zeroizing};
 
+pub use card_withdrawals::CardWithdrawals;
+
 use super::remote::{Answer, Remote, at, parse_url};
 use super::{CliError, serve, terminal};
 use crate::http::operator::{hash_of, new_token};
 use crate::service::DataDir;
 use crate::system::SystemEntropy;
 
-/// Act for the operator: freeze accounts, fulfil international orders, look at stuck work
+/// Act for the operator: freeze accounts, fulfil international orders, pay out card balances, look at stuck work
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The operator's address. Default: http:// and operator.listen of the settings
@@ -52,6 +56,9 @@ pub enum Act {
     /// International orders
     #[command(subcommand)]
     Intl(Intl),
+    /// Withdrawals from holders' balances at the card issuer
+    #[command(subcommand)]
+    CardWithdrawals(CardWithdrawals),
     /// Work that waits for a person, and payments whose outcome is not known
     Stuck,
     /// Try stuck work once more, now
@@ -156,6 +163,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         }
         Act::Unfreeze { wallet } => desk.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
         Act::Intl(act) => desk.intl(act).await?,
+        Act::CardWithdrawals(act) => card_withdrawals::ask(&desk, act).await?,
         Act::Stuck => desk.get("/admin/stuck").await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
         Act::Audit { after } => {

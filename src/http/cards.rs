@@ -14,6 +14,7 @@ use purser_actors::id::{CardId, PaymentId};
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
+pub(super) use self::held::spent;
 use self::held::{CARD_TYPES, Held};
 use super::account::{Holder, active};
 use super::caller::{Claims, MaybeBearer};
@@ -24,6 +25,7 @@ use super::shapes;
 use crate::checkout::{Call, Checkout};
 use crate::config::Product;
 use crate::provider::Issuer;
+use crate::provider::program::Program;
 use crate::vault::{CvvVault, Vault};
 
 /// What the routes of cards need.
@@ -38,7 +40,9 @@ pub struct Cards {
     pub vault: Arc<Vault>,
     /// Opens the CVVs that operators entered.
     pub cvvs: CvvVault,
-    /// Gives their CVV and balance.
+    /// Gives CVV and balance of reloadable cards.
+    pub program: Arc<dyn Program>,
+    /// Gives those of prepaid cards.
     pub issuer: Arc<dyn Issuer>,
     /// Whether a token born of a payment reads cards that another session bought.
     pub payment_token_reads_cards: bool,
@@ -128,7 +132,7 @@ async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, Api
     let held = own(&cards.engine, claims, id).await?;
     let mut view = held.view(&id).text("state", held.status());
     if held.opens() {
-        readable(cards, claims, &held.payment()).await?;
+        readable(cards, claims, held.payment()).await?;
         view = held.opened(cards, id, view).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
@@ -145,7 +149,16 @@ pub(super) async fn own_usa_card(engine: &Engine, claims: &Claims, text: &str) -
     let id: CardId = text.parse().map_err(|_| unknown())?;
     match own(engine, claims, id).await? {
         Held::Usa(_) => Ok(id),
-        Held::Gift(_) | Held::Intl(_) => Err(unknown()),
+        Held::Gift(_) | Held::Intl(_) | Held::Reloadable(_) => Err(unknown()),
+    }
+}
+
+/// The id of a reloadable card of the caller's. No other card can be steered.
+pub(super) async fn own_reloadable(engine: &Engine, claims: &Claims, text: &str) -> Result<CardId, ApiError> {
+    let id: CardId = text.parse().map_err(|_| unknown())?;
+    match own(engine, claims, id).await? {
+        Held::Reloadable(_) => Ok(id),
+        Held::Usa(_) | Held::Gift(_) | Held::Intl(_) => Err(unknown()),
     }
 }
 
@@ -158,14 +171,17 @@ async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiEr
     }
 }
 
-/// A token that was born of a payment may have been relayed; a setting keeps it away from earlier purchases.
-async fn readable(cards: &Cards, claims: &Claims, payment: &PaymentId) -> Result<(), ApiError> {
+/// A token that was born of a payment may have been relayed; a setting keeps it away from earlier purchases, and from cards
+/// that no payment bought.
+async fn readable(cards: &Cards, claims: &Claims, payment: Option<PaymentId>) -> Result<(), ApiError> {
     if !claims.by_payment || cards.payment_token_reads_cards {
         return Ok(());
     }
-    let payment = cards.engine.payment(payment).await.map_err(|_| ApiError::internal())?;
-    if payment.is_some_and(|p| p.claim.session.id == claims.session) {
-        return Ok(());
+    if let Some(payment) = payment {
+        let payment = cards.engine.payment(&payment).await.map_err(|_| ApiError::internal())?;
+        if payment.is_some_and(|p| p.claim.session.id == claims.session) {
+            return Ok(());
+        }
     }
     Err(ApiError::forbidden(
         "sign_in_required",

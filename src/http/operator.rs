@@ -1,6 +1,7 @@
 //! The routes of the operator's own address: `/metrics`, and `/admin/*` for whoever carries a token. None of them is
 //! reachable on the public one.
 
+mod card_withdrawals;
 mod desk;
 mod doors;
 mod intl;
@@ -72,6 +73,11 @@ pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
         .route("/admin/intl-orders/release", post(intl::post_release))
         .route("/admin/intl-orders/fulfil", post(intl::post_fulfil))
         .route("/admin/intl-orders/reject", post(intl::post_reject))
+        .route("/admin/card-withdrawals", get(card_withdrawals::get_queue))
+        .route("/admin/card-withdrawals/claim", post(card_withdrawals::post_claim))
+        .route("/admin/card-withdrawals/release", post(card_withdrawals::post_release))
+        .route("/admin/card-withdrawals/fulfil", post(card_withdrawals::post_fulfil))
+        .route("/admin/card-withdrawals/reject", post(card_withdrawals::post_reject))
         .route("/admin/tokens", get(tokens::get_tokens).post(tokens::post_token))
         .route("/admin/tokens/revoke", post(tokens::post_revoke))
         .with_state(admin);

@@ -5,6 +5,7 @@ pub mod charging;
 pub mod crossing;
 pub mod payouts;
 pub mod people;
+pub mod program;
 
 use std::sync::Arc;
 use std::time::Duration;

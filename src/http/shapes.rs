@@ -12,6 +12,7 @@ mod money;
 mod owned;
 mod payouts;
 mod people;
+mod reloadable;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -32,6 +33,9 @@ pub use owned::{
     Credited, Event, EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress, Refreshing,
 };
 pub use people::{KycLink, KycStatus, OwnCap, OwnCaps, Received};
+pub use reloadable::{
+    CardCharge, CardEvent, CardSteered, NewReloadable, OneReloadable, ReloadableCard, ReloadableCreated,
+};
 
 pub use payouts::{
     BankRecipients, BoughtAppPayment, BoughtBankPayment, BoughtPushToCard, DeletedRecipient, ListedBankRecipient,

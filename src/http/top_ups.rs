@@ -9,9 +9,11 @@ use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, StatusCode, Uri};
 use purser_actors::engine::Engine;
-use purser_actors::id::{TopUpId, Wallet};
+use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::{Entity, View};
+use purser_actors::port::Timestamp;
 use purser_actors::product::Purchase;
+use purser_actors::reloadable::{Change, Reloadable};
 use purser_actors::top_up::TopUp;
 use utoipa::OpenApi;
 
@@ -52,6 +54,8 @@ pub fn router(top_ups: Arc<TopUps>) -> Router {
 
 type Shared = State<Arc<TopUps>>;
 
+/// Reloadable cards that a list of all looks at, the newest.
+const CARDS_READ: usize = 100;
 const FUND: &str = "/fund-card-balance";
 const STATUSES: [&str; 5] = ["paid", "bridging", "delivered", "credited", "failed"];
 
@@ -94,13 +98,13 @@ async fn fund_card_balance(
 
 /// What moved on the card balance
 ///
-/// Top-ups with every leg on its chain, newest first.
+/// Top-ups with every leg on its chain; what was bought with reloadable cards, and what happened to these: each newest first.
 #[utoipa::path(get, path = "/list-card-transactions", tag = "Card balance", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "Only what happened to this card."),
         ("status" = Option<String>, Query, description = "Only top-ups in this state: `paid`, `bridging`, `delivered`, `credited` or `failed`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default; of each list."),
         ("starting_after" = Option<String>, Query, description = "The last `top_up_id` of the page before.")),
-    responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`; all empty without a linked account.", body = shapes::CardActivity),
+    responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`.", body = shapes::CardActivity),
         (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
         (status = 403, description = "Another wallet's card or top-up, or a frozen account."),
         (status = 404, description = "No such card or top-up.")))]
@@ -134,13 +138,55 @@ async fn list_card_transactions(
             "No account at the card issuer is linked. The account owner links one on the page behind GET /get-auth-link."
         }
     };
+    let cards = match query.get("card_id").and_then(|text| text.parse().ok()) {
+        Some(id) => one_card(&top_ups.engine, id).await?,
+        None => {
+            let newest = top_ups.engine.newest_reloadables(&claims.wallet, CARDS_READ).await;
+            newest.map_err(|_| ApiError::internal())?
+        }
+    };
     let body = View::new()
-        .list("transactions", [])
+        .list("transactions", charges(&cards, limit))
         .list("top_ups", found.0.iter().map(|(id, top_up)| top_up.view(id)))
-        .list("card_events", [])
+        .list("card_events", card_events(&cards, limit))
         .flag("has_more", found.1)
         .text("note", note);
     Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+type Cards = Vec<(CardId, Reloadable)>;
+
+/// Only reloadable cards spend the balance.
+async fn one_card(engine: &Engine, id: CardId) -> Result<Cards, ApiError> {
+    let card = engine.reloadable(&id).await.map_err(|_| ApiError::internal())?;
+    Ok(card.into_iter().map(|card| (id, card)).collect())
+}
+
+fn charges(cards: &Cards, limit: usize) -> Vec<View> {
+    let spent = cards
+        .iter()
+        .flat_map(|(id, card)| card.spent().iter().map(move |one| (id, one)));
+    let mut spent: Vec<_> = spent.collect();
+    spent.sort_by(|(_, a), (_, b)| (b.at, &b.id).cmp(&(a.at, &a.id)));
+    let shown = spent.into_iter().take(limit);
+    shown.map(|(id, one)| cards::spent(one).text("card_id", id)).collect()
+}
+
+fn card_events(cards: &Cards, limit: usize) -> Vec<View> {
+    let happened = cards
+        .iter()
+        .flat_map(|(id, card)| card.history.iter().map(move |(change, at)| (*at, id, *change)));
+    let mut happened: Vec<_> = happened.collect();
+    // What happened in one millisecond stays in its order.
+    happened.reverse();
+    happened.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
+    let view = |(at, id, change): (Timestamp, &CardId, Change)| {
+        View::new()
+            .text("card_id", id)
+            .text("event", change.name())
+            .time("at", at)
+    };
+    happened.into_iter().take(limit).map(view).collect()
 }
 
 /// Top-ups in a state, or in any, and whether there are more.
@@ -191,7 +237,7 @@ async fn get_card_deposit_address(
 }
 
 /// The deposit address, or 412.
-async fn linked(engine: &Engine, wallet: &Wallet) -> Result<[u8; 20], ApiError> {
+pub(super) async fn linked(engine: &Engine, wallet: &Wallet) -> Result<[u8; 20], ApiError> {
     let address = engine.deposit_address(wallet).await.map_err(|_| ApiError::internal())?;
     address.ok_or_else(|| {
         let error = "No account at the card issuer is linked.";

@@ -11,13 +11,12 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::account::{Account, Rejection};
-use purser_actors::engine::{Denied, Engine};
+use purser_actors::engine::{AnyWithdrawal, Denied, Engine};
 use purser_actors::id::{EntryId, Network, Wallet, WithdrawalId};
+use purser_actors::kernel::View;
 use purser_actors::kernel::memo::Told;
-use purser_actors::kernel::{Entity, View};
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::port::Entropy;
-use purser_actors::withdrawal::Withdrawal;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
@@ -28,6 +27,9 @@ use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::query::Query;
 use super::{json, shapes};
+
+/// What is withdrawn at least.
+const LEAST: Cents = Cents::new(1);
 
 /// What these routes need.
 pub struct Withdrawals {
@@ -99,18 +101,15 @@ async fn post_withdraw(
     body: Body,
 ) -> Result<Response, ApiError> {
     let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    let amount = amount(wanted.amount.get())?;
+    let amount = in_range(wanted.amount.get(), "amount", LEAST, None)?;
     let to = recipient(&state, &claims, &wanted)?;
     active(&state.engine, &claims).await?;
-    if claims.by_payment && to != claims.wallet {
-        let error = "This token was born of a payment and withdraws to its own wallet only.";
-        return Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."));
-    }
+    to_own_wallet(&claims, &to)?;
     let order = Order {
         amount: amount.to_string(),
         address: to.address(),
     };
-    let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range())?;
+    let usdc = Usdc::from_cents(amount).map_err(|_| out_of_range("amount", LEAST, None))?;
     let id = WithdrawalId(state.entropy.random());
     let (engine, from, public_url) = (state.engine.clone(), claims.wallet, state.public_url.clone());
     key.once(&state.engine, &claims, "/withdraw", &order, move |place| async move {
@@ -155,24 +154,40 @@ fn accepted(id: WithdrawalId, amount: Usdc, url: &str, told: Result<(), &Rejecti
     }
 }
 
-/// A JSON number by its own text, or the same text as a string.
-fn amount(json: &str) -> Result<Cents, ApiError> {
+/// An amount of dollars in a body: a JSON number by its own text, or the same text as a string.
+///
+/// # Errors
+/// 400 `amount_invalid` and `amount_out_of_range`.
+pub(super) fn in_range(json: &str, param: &'static str, least: Cents, most: Option<Cents>) -> Result<Cents, ApiError> {
     let text = json
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'))
         .unwrap_or(json);
     match Cents::parse(text) {
-        Ok(Cents::ZERO) | Err(AmountError::OutOfRange) => Err(out_of_range()),
-        Ok(amount) => Ok(amount),
+        Ok(amount) if amount >= least && most.is_none_or(|most| amount <= most) => Ok(amount),
+        Ok(_) | Err(AmountError::OutOfRange) => Err(out_of_range(param, least, most)),
         Err(AmountError::Malformed) => {
-            let error = "`amount` is not a plain decimal number of at most 2 places.";
-            Err(ApiError::parameter("amount_invalid", "amount", error))
+            let error = format!("`{param}` is not a plain decimal number of at most 2 places.");
+            Err(ApiError::parameter("amount_invalid", param, error))
         }
     }
 }
 
-fn out_of_range() -> ApiError {
-    ApiError::parameter("amount_out_of_range", "amount", "`amount` must be at least 0.01.")
+fn out_of_range(param: &'static str, least: Cents, most: Option<Cents>) -> ApiError {
+    let error = match most {
+        Some(most) => format!("`{param}` must be {least} to {most}."),
+        None => format!("`{param}` must be at least {least}."),
+    };
+    ApiError::parameter("amount_out_of_range", param, error)
+}
+
+/// A token that was born of a payment may have been relayed: it withdraws to its own wallet only.
+pub(super) fn to_own_wallet(claims: &Claims, to: &Wallet) -> Result<(), ApiError> {
+    if !claims.by_payment || *to == claims.wallet {
+        return Ok(());
+    }
+    let error = "This token was born of a payment and withdraws to its own wallet only.";
+    Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."))
 }
 
 fn recipient(state: &Withdrawals, claims: &Claims, wanted: &Wanted) -> Result<Wallet, ApiError> {
@@ -199,6 +214,8 @@ fn recipient(state: &Withdrawals, claims: &Claims, wanted: &Wanted) -> Result<Wa
 }
 
 /// What became of withdrawals
+///
+/// From the account's balance, and from the one at the card issuer.
 #[utoipa::path(get, path = "/get-withdrawal-status", tag = "Account", security(("bearer" = [])),
     params(("withdrawal_id" = Option<String>, Query, description = "One withdrawal; without it all, oldest first."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default."),
@@ -231,11 +248,11 @@ async fn get_withdrawal_status(
 }
 
 /// The withdrawal of this name, if it is the caller's.
-async fn own(engine: &Engine, claims: &Claims, text: &str) -> Result<(WithdrawalId, Withdrawal), ApiError> {
+async fn own(engine: &Engine, claims: &Claims, text: &str) -> Result<(WithdrawalId, AnyWithdrawal), ApiError> {
     let id: WithdrawalId = text.parse().map_err(|_| unknown())?;
-    let found = engine.withdrawal(&id).await.map_err(|_| ApiError::internal())?;
+    let found = engine.any_withdrawal(&id).await.map_err(|_| ApiError::internal())?;
     let withdrawal = found.ok_or_else(unknown)?;
-    if withdrawal.owner != claims.wallet {
+    if withdrawal.owner() != claims.wallet {
         let error = "This withdrawal belongs to another wallet.";
         return Err(ApiError::forbidden("withdrawal_of_another", error));
     }

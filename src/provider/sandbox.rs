@@ -15,6 +15,7 @@ pub mod gift_cards;
 pub mod identity_check;
 pub mod merchants;
 pub mod payouts;
+pub mod program;
 pub mod rates;
 pub mod rules;
 

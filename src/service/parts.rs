@@ -19,6 +19,7 @@ use crate::config::Config;
 use crate::payment::RecentBlockhash;
 use crate::provider::VaultedIssuer;
 use crate::provider::payouts::VaultedRails;
+use crate::provider::program::VaultedProgram;
 use crate::provider::redemption::VaultedCatalog;
 use crate::provider::sandbox::accounts::SandboxAccounts;
 use crate::provider::sandbox::balances::SandboxBalances;
@@ -27,6 +28,7 @@ use crate::provider::sandbox::gift_cards::{GiftSettings, SandboxGiftCards};
 use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
 use crate::provider::sandbox::merchants::SandboxMerchants;
 use crate::provider::sandbox::payouts::{RailSettings, SandboxRails};
+use crate::provider::sandbox::program::SandboxProgram;
 use crate::provider::sandbox::rates::SandboxRates;
 use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
 use crate::settlement::sandbox::SandboxSettlement;
@@ -96,6 +98,8 @@ pub struct World {
     pub bridge: Arc<SandboxBridge>,
     /// Keeps holders' balances.
     pub balances: Arc<SandboxBalances>,
+    /// Keeps reloadable cards, and takes from those balances.
+    pub program: Arc<SandboxProgram<SandboxBalances>>,
     /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs that operators enter.
@@ -147,6 +151,9 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .map_err(|e| ServiceError::Part("the sandbox's bridge", e.to_string()))?;
     let balances = SandboxBalances::open(&sandbox, settlement.clone(), clock.clone(), times.credit_ms)
         .map_err(|e| ServiceError::Part("the sandbox's card balances", e.to_string()))?;
+    let balances = Arc::new(balances);
+    let program = SandboxProgram::open_in(&sandbox, balances.clone(), clock.clone())
+        .map_err(|e| ServiceError::Part("the sandbox's card program", e.to_string()))?;
     let vault = open_vault(config, data, store, entropy.clone()).await?;
     let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
@@ -159,7 +166,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         accounts: Arc::new(accounts),
         identity_check: Arc::new(identity_check),
         bridge: Arc::new(bridge),
-        balances: Arc::new(balances),
+        balances,
+        program: Arc::new(program),
         vault: Arc::new(vault),
         cvvs,
         clock,
@@ -227,6 +235,7 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
             card_accounts: world.accounts.clone(),
             rails: Arc::new(VaultedRails::new(world.rails.clone(), world.vault.clone())),
             card_balances: world.balances.clone(),
+            program: Arc::new(VaultedProgram::new(world.program.clone(), world.vault.clone())),
             bridge: world.bridge.clone(),
         },
         deposits,

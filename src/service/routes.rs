@@ -20,6 +20,8 @@ use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     account, callable, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version, withdrawals,
+    account, card_withdrawals, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version,
+    withdrawals,
 };
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
@@ -152,12 +154,14 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
 /// Every room's part of the document.
 fn documents(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
     rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
+    rooms.push(card_withdrawals::Api::openapi());
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {
         rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
         rooms.extend([sandbox::people::Api::openapi(), sandbox::payouts::Api::openapi()]);
         rooms.extend([sandbox::crossing::Api::openapi(), sandbox::charging::Api::openapi()]);
+        rooms.push(sandbox::program::Api::openapi());
     }
     rooms
 }
@@ -250,14 +254,15 @@ fn login_routes(house: &House, entrance: &Entrance) -> Router {
 
 fn withdrawal_routes(house: &House) -> Router {
     let pay_to = &house.config.payment.pay_to;
-    withdrawals::router(Arc::new(withdrawals::Withdrawals {
+    let withdrawals = Arc::new(withdrawals::Withdrawals {
         engine: house.engine.clone(),
         entropy: house.world.entropy.clone(),
         treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
         public_url: house.public_url.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
-    }))
+    });
+    withdrawals::router(withdrawals.clone()).merge(card_withdrawals::router(withdrawals))
 }
 
 fn event_routes(house: &House, doorkeeper: &Arc<Doorkeeper>) -> Router {
@@ -326,11 +331,18 @@ fn sandbox_routes(house: &House) -> Router {
     let charging = sandbox::charging::router(Arc::new(sandbox::charging::Charging {
         engine: house.engine.clone(),
         issuer: world.issuer.clone(),
+        program: world.program.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let program = sandbox::program::router(Arc::new(sandbox::program::ProgramDesk {
+        program: world.program.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     steered
         .merge(crossing)
+        .merge(program)
         .merge(charging)
         .merge(sandbox::people::router(Arc::new(people)))
 }

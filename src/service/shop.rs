@@ -12,6 +12,8 @@ use crate::checkout::Checkout;
 use crate::http::callable::Callables;
 use crate::http::{
     banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, top_ups,
+    card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, reloadables,
+    top_ups,
 };
 
 /// The rooms together.
@@ -43,11 +45,23 @@ impl Shop {
             checkout: checkout.clone(),
             product: config.products.card_balance.clone(),
             engine: house.engine.clone(),
-            balances: world.balances.clone(),
+            balances: world.program.clone(),
+        };
+        let reloadables = reloadables::Reloadables {
+            engine: house.engine.clone(),
+            entropy: world.entropy.clone(),
+            public_url: house.public_url.clone(),
+            max_body_bytes: config.server.max_body_bytes,
+            body_timeout: config.server.body_timeout(),
         };
         self.room(
             card_refresh::router(Arc::new(refresh)),
             card_refresh::Api::openapi(),
+            &[],
+        )
+        .room(
+            reloadables::router(Arc::new(reloadables)),
+            reloadables::Api::openapi(),
             &[],
         )
         .room(
@@ -117,6 +131,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         engine: house.engine.clone(),
         vault: world.vault.clone(),
         cvvs: world.cvvs.clone(),
+        program: world.program.clone(),
         issuer: world.issuer.clone(),
         payment_token_reads_cards: config.identity.payment_token_reads_cards,
     };

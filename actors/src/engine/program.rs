@@ -10,7 +10,7 @@ use super::{Denied, Engine, Inner, RACES};
 use crate::card_withdrawal::{self, CardWithdrawal, Lease};
 use crate::id::{CardId, Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
-use crate::kernel::{Kind, Memo, Refusal, table};
+use crate::kernel::{Entity as _, Kind, Memo, Refusal, View, table};
 use crate::money::Cents;
 use crate::operator::Act;
 use crate::port::{BoxFuture, CardProgram, CardWord, PortError, Wish};
@@ -36,6 +36,14 @@ impl AnyWithdrawal {
             Self::Card(withdrawal) => withdrawal.owner,
         }
     }
+
+    /// As its owner sees it.
+    pub fn view(&self, id: &WithdrawalId) -> View {
+        match self {
+            Self::Account(withdrawal) => withdrawal.view(id),
+            Self::Card(withdrawal) => withdrawal.view(id),
+        }
+    }
 }
 
 impl Engine {
@@ -57,10 +65,12 @@ impl Engine {
             amount,
             reusable,
         };
-        self.ask_once(&self.0.families.reloadables, id, command, memo).await
+        let created = self.ask_once(&self.0.families.reloadables, id, command, memo);
+        created.await.map(drop)
     }
 
-    /// Brings a holder's wish on its way; the answer is remembered if there is a memo.
+    /// Brings a holder's wish on its way, and says whether the issuer is asked: if not, it is so already. The answer is
+    /// remembered if there is a memo.
     ///
     /// # Errors
     /// When the card is not open or paused, or another wish is not answered yet; [`Denied::Used`] as above.
@@ -69,7 +79,7 @@ impl Engine {
         id: CardId,
         wish: Wish,
         memo: Option<Memo<Reloadable>>,
-    ) -> Result<(), Denied<reloadable::Rejection>> {
+    ) -> Result<bool, Denied<reloadable::Rejection>> {
         let command = reloadable::Command::Steer(wish);
         self.ask_once(&self.0.families.reloadables, id, command, memo).await
     }
@@ -80,7 +90,8 @@ impl Engine {
     /// When the card is neither open nor paused.
     pub async fn reveal_reloadable(&self, id: CardId) -> Result<(), Denied<reloadable::Rejection>> {
         let command = reloadable::Command::Reveal;
-        self.ask_once(&self.0.families.reloadables, id, command, None).await
+        let revealed = self.ask_once(&self.0.families.reloadables, id, command, None);
+        revealed.await.map(drop)
     }
 
     /// Waits until the issuer has answered whatever it was asked of a card. The caller bounds it.
@@ -349,7 +360,7 @@ async fn pass_on(families: &Families, word: &CardWord) -> Result<(), String> {
     let (card, sequence) = (word.card, word.standing.sequence);
     let command = reloadable::Command::Told(word.standing.clone());
     match families.reloadables.ask(card, command).await {
-        Ok(()) => Ok(()),
+        Ok(_) => Ok(()),
         // The issuer's own answer to the order is still on its way.
         Err(refusal @ Refusal::Rejected(reloadable::Rejection::State("creating"))) => {
             Err(format!("{card}: {refusal:?}"))

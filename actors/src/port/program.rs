@@ -104,7 +104,7 @@ pub struct CardWord {
     pub number: u64,
     /// About which card.
     pub card: CardId,
-    /// How it stood then.
+    /// How it stood then, or has come to stand since.
     pub standing: Standing,
 }
 

@@ -13,9 +13,8 @@ impl Reloadable {
         if !self.is_alive() {
             return Err(Rejection::State(self.status()));
         }
-        let done = Decision::answer(());
         match self.wish {
-            Some(under_way) if under_way == wish => return Ok(done),
+            Some(under_way) if under_way == wish => return Ok(Decision::answer(true)),
             Some(under_way) => return Err(Rejection::Busy(under_way)),
             None => {}
         }
@@ -24,9 +23,9 @@ impl Reloadable {
             (Status::Open(_), Wish::Resume) | (Status::Paused(_), Wish::Pause)
         );
         if is_so {
-            return Ok(done);
+            return Ok(Decision::answer(false));
         }
-        Ok(done
+        Ok(Decision::answer(true)
             .event(Event::Wished(wish, context.now))
             .then(Work::SteerCard(id), context))
     }
@@ -105,7 +104,8 @@ impl Entity for Reloadable {
     type Id = CardId;
     type Command = Command;
     type Event = Event;
-    type Answer = ();
+    /// Whether the issuer is asked for something by then.
+    type Answer = bool;
     type Rejection = Rejection;
     type Outcome = Self;
 
@@ -115,7 +115,7 @@ impl Entity for Reloadable {
         command: Command,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
-        let (decided, at) = (Decision::answer(()), context.now);
+        let (decided, at) = (Decision::answer(false), context.now);
         let Some(card) = this else {
             let Command::Create {
                 owner,

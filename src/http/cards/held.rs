@@ -7,7 +7,9 @@ use purser_actors::id::{CardId, PaymentId, Wallet};
 use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::family::LoadError;
 use purser_actors::kernel::{Entity, View};
-use purser_actors::port::CardTransaction;
+use purser_actors::money::Cents;
+use purser_actors::port::{CardTransaction, PortError};
+use purser_actors::reloadable::Reloadable;
 
 use super::{Cards, unknown};
 use crate::http::error::ApiError;
@@ -16,16 +18,18 @@ use crate::secret::Secret;
 
 const USA: &str = "Non-Reloadable U.S.";
 const INTL: &str = "Non-Reloadable International";
+const RELOADABLE: &str = "Reloadable";
 const GIFT: &str = "Gift Card";
 
 /// Every value of `card_type`; the first is the default.
-pub(super) const CARD_TYPES: [&str; 4] = [USA, INTL, "Reloadable", GIFT];
+pub(super) const CARD_TYPES: [&str; 4] = [USA, INTL, RELOADABLE, GIFT];
 
 /// See the module.
 pub(super) enum Held {
     Usa(Card),
     Gift(GiftCard),
     Intl(IntlOrder),
+    Reloadable(Reloadable),
 }
 
 impl Held {
@@ -37,7 +41,10 @@ impl Held {
         if let Some(order) = engine.intl_order(&id).await.map_err(unreadable)? {
             return Ok(Some(Self::Intl(order)));
         }
-        Ok(engine.gift_card(&id).await.map_err(unreadable)?.map(Self::Gift))
+        if let Some(gift) = engine.gift_card(&id).await.map_err(unreadable)? {
+            return Ok(Some(Self::Gift(gift)));
+        }
+        Ok(engine.reloadable(&id).await.map_err(unreadable)?.map(Self::Reloadable))
     }
 
     /// A page of one type as JSON texts, and whether there are more.
@@ -52,6 +59,7 @@ impl Held {
             USA => engine.cards_of(owner, after, limit).await.map(texts),
             INTL => engine.intl_orders_of(owner, after, limit).await.map(texts),
             GIFT => engine.gift_cards_of(owner, after, limit).await.map(texts),
+            RELOADABLE => engine.reloadables_of(owner, after, limit).await.map(texts),
             _ => Ok((Vec::new(), false)),
         }
         .map_err(unreadable)
@@ -63,6 +71,7 @@ impl Held {
             Self::Usa(_) => USA,
             Self::Gift(_) => GIFT,
             Self::Intl(_) => INTL,
+            Self::Reloadable(_) => RELOADABLE,
         }
     }
 
@@ -71,14 +80,17 @@ impl Held {
             Self::Usa(card) => card.owner,
             Self::Gift(gift) => gift.owner,
             Self::Intl(order) => order.owner,
+            Self::Reloadable(card) => card.owner,
         }
     }
 
-    pub(super) const fn payment(&self) -> PaymentId {
+    /// What bought it, if it was bought.
+    pub(super) const fn payment(&self) -> Option<PaymentId> {
         match self {
-            Self::Usa(card) => card.charge.payment,
-            Self::Gift(gift) => gift.charge.payment,
-            Self::Intl(order) => order.charge.payment,
+            Self::Usa(card) => Some(card.charge.payment),
+            Self::Gift(gift) => Some(gift.charge.payment),
+            Self::Intl(order) => Some(order.charge.payment),
+            Self::Reloadable(_) => None,
         }
     }
 
@@ -87,6 +99,7 @@ impl Held {
             Self::Usa(card) => card.status(),
             Self::Gift(gift) => gift.status(),
             Self::Intl(order) => order.status(),
+            Self::Reloadable(card) => card.status(),
         }
     }
 
@@ -95,6 +108,7 @@ impl Held {
             Self::Usa(card) => card.view(id).list("transactions", card.spent().iter().map(spent)),
             Self::Gift(gift) => gift.view(id),
             Self::Intl(order) => order.view(id),
+            Self::Reloadable(card) => card.view(id).list("transactions", card.spent().iter().map(spent)),
         }
     }
 
@@ -104,13 +118,29 @@ impl Held {
             Self::Usa(card) => matches!(card.status, card::Status::Ready(_)),
             Self::Gift(gift) => matches!(gift.status, gift_card::Status::Completed),
             Self::Intl(order) => matches!(order.status, intl_order::Status::Ready(_)),
+            Self::Reloadable(card) => card.is_alive(),
         }
     }
 
     /// Adds what spends it. That it was shown is durable before it is.
     pub(super) async fn opened(&self, cards: &Cards, id: CardId, view: View) -> Result<View, ApiError> {
         match self {
-            Self::Usa(card) => Ok(view.object("card_details", &details(cards, id, card).await?)),
+            Self::Usa(card) => {
+                let asked = async |issuer_ref: String| {
+                    let cvv = cards.issuer.cvv(&issuer_ref).await?;
+                    Ok((cvv, cards.issuer.available_balance(&issuer_ref).await?))
+                };
+                let shown = details(cards, id, card.details(), asked, cards.engine.reveal(id)).await?;
+                Ok(view.object("card_details", &shown))
+            }
+            Self::Reloadable(card) => {
+                let asked = async |issuer_ref: String| {
+                    let cvv = cards.program.cvv(&issuer_ref).await?;
+                    Ok((cvv, cards.program.available(&issuer_ref).await?))
+                };
+                let shown = details(cards, id, card.details(), asked, cards.engine.reveal_reloadable(id)).await?;
+                Ok(view.object("card_details", &shown))
+            }
             Self::Gift(_) => redeemable(cards, id, view).await,
             Self::Intl(order) => Ok(view.object("card_details", &entered(cards, id, order).await?)),
         }
@@ -118,7 +148,7 @@ impl Held {
 }
 
 /// A purchase made with a card, as its owner is shown it.
-fn spent(one: &CardTransaction) -> View {
+pub(in crate::http) fn spent(one: &CardTransaction) -> View {
     View::new()
         .text("transaction_id", &one.id)
         .text("merchant", &one.merchant)
@@ -208,21 +238,24 @@ fn address(billing: &BillingAddress) -> View {
         .text("country", &billing.country)
 }
 
-/// The number from the vault, the CVV from the issuer. That it was shown is durable before it is.
-async fn details(cards: &Cards, id: CardId, card: &Card) -> Result<View, ApiError> {
+/// The number from the vault; CVV and what is left as `asked` of whoever issued it. That it was shown is durable before it
+/// is.
+async fn details<R>(
+    cards: &Cards,
+    id: CardId,
+    known: Option<&card::Details>,
+    asked: impl AsyncFnOnce(String) -> Result<(Secret<String>, Cents), PortError>,
+    reveal: impl Future<Output = Result<(), Denied<R>>>,
+) -> Result<View, ApiError> {
     let later = || ApiError::unavailable("issuer_unavailable", "The card issuer does not answer.", 2);
-    let issuer_ref = card
-        .details()
-        .map(|d| d.issuer_ref.clone())
-        .ok_or_else(ApiError::internal)?;
+    let issuer_ref = known.map(|d| d.issuer_ref.clone()).ok_or_else(ApiError::internal)?;
     let sealed = sealed(cards, id).await?;
     let number = cards.vault.open(id, &sealed).map_err(|error| {
         tracing::error!(card = %id, %error, "a card number cannot be opened");
         ApiError::internal()
     })?;
-    let cvv = cards.issuer.cvv(&issuer_ref).await.map_err(|_| later())?;
-    let available = cards.issuer.available_balance(&issuer_ref).await.map_err(|_| later())?;
-    match cards.engine.reveal(id).await {
+    let (cvv, available) = asked(issuer_ref).await.map_err(|_| later())?;
+    match reveal.await {
         Ok(()) => {}
         Err(Denied::Rejected(_)) => return Err(unknown()),
         Err(_) => return Err(later()),

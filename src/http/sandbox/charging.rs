@@ -18,6 +18,8 @@ use utoipa::{OpenApi, ToSchema};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::provider::sandbox::SandboxIssuer;
+use crate::provider::sandbox::balances::SandboxBalances;
+use crate::provider::sandbox::program::SandboxProgram;
 
 /// What the route needs.
 pub struct Charging {
@@ -25,6 +27,8 @@ pub struct Charging {
     pub engine: Engine,
     /// Keeps what is spent.
     pub issuer: Arc<SandboxIssuer>,
+    /// Keeps reloadable cards, and what is spent with them.
+    pub program: Arc<SandboxProgram<SandboxBalances>>,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
@@ -47,7 +51,7 @@ pub fn router(state: Arc<Charging>) -> Router {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct ChargeRequest {
-    /// From `GET /get-card`.
+    /// From `GET /get-card` or `POST /create-reloadable-card`.
     card_id: String,
     /// In the merchant's own words, 1 to 60 characters.
     merchant: String,
@@ -71,23 +75,40 @@ async fn post_charge(State(state): State<Arc<Charging>>, body: Body) -> Result<R
         let error = format!("`{param}`: {why}.");
         ApiError::parameter("parameter_invalid", param, error)
     };
-    let id: Option<CardId> = request.card_id.parse().ok();
-    let card = match id {
-        Some(id) => state.engine.card(&id).await.map_err(|_| ApiError::internal())?,
-        None => None,
-    };
-    let issued = card.as_ref().and_then(|card| card.details());
-    let issuer_ref = issued.map(|details| details.issuer_ref.clone());
-    let issuer_ref = issuer_ref.ok_or_else(|| wrong("card_id", "not a card that the issuer has made"))?;
+    let card = charged(&state, &request.card_id).await?;
+    let card = card.ok_or_else(|| wrong("card_id", "not a card that the issuer has made"))?;
     if !(1..=60).contains(&request.merchant.chars().count()) {
         return Err(wrong("merchant", "1 to 60 characters"));
     }
     let amount = Cents::parse(&request.amount).map_err(|e| wrong("amount", &e.to_string()))?;
-    match state.issuer.charge(&issuer_ref, &request.merchant, amount).await {
+    let charged = match &card {
+        Chargeable::Prepaid(issuer_ref) => state.issuer.charge(issuer_ref, &request.merchant, amount).await,
+        Chargeable::Reloadable(id) => state.program.charge(*id, &request.merchant, amount).await,
+    };
+    match charged {
         Ok(transaction) => Ok(json::ok(&Charged {
             transaction_id: transaction.id,
         })),
         Err(error) if error.kind == ErrorKind::Permanent => Err(wrong("amount", &error.message)),
         Err(_) => Err(ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1)),
     }
+}
+
+/// A card, as whoever issued it knows it.
+enum Chargeable {
+    Prepaid(String),
+    Reloadable(CardId),
+}
+
+async fn charged(state: &Charging, text: &str) -> Result<Option<Chargeable>, ApiError> {
+    let Ok(id) = text.parse::<CardId>() else {
+        return Ok(None);
+    };
+    let card = state.engine.card(&id).await.map_err(|_| ApiError::internal())?;
+    if let Some(details) = card.as_ref().and_then(|card| card.details()) {
+        return Ok(Some(Chargeable::Prepaid(details.issuer_ref.clone())));
+    }
+    let card = state.engine.reloadable(&id).await.map_err(|_| ApiError::internal())?;
+    let issued = card.is_some_and(|card| card.details().is_some());
+    Ok(issued.then_some(Chargeable::Reloadable(id)))
 }

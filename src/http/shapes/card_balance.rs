@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, Credited, Exact};
+use super::{CardCharge, CardEvent, Credentials, Credited, Exact};
 
 /// What a paid top-up answers.
 #[derive(Deserialize, ToSchema)]
@@ -47,14 +47,12 @@ pub struct NewTopUp {
 /// What moved on a card balance.
 #[derive(Deserialize, ToSchema)]
 pub struct CardActivity {
-    /// What was paid with cards.
-    #[schema(value_type = Vec<Object>)]
-    pub transactions: Vec<Value>,
+    /// What was paid with reloadable cards, newest first; of all cards, those of the newest 100.
+    pub transactions: Vec<CardCharge>,
     /// Newest first.
     pub top_ups: Vec<TopUp>,
-    /// What happened to cards.
-    #[schema(value_type = Vec<Object>)]
-    pub card_events: Vec<Value>,
+    /// What happened to them, newest first.
+    pub card_events: Vec<CardEvent>,
     /// Whether more top-ups follow.
     pub has_more: bool,
     /// For people.

@@ -34,7 +34,10 @@ pub struct NewWithdrawal {
 pub struct Withdrawal {
     /// `wd_…`.
     pub id: String,
-    /// `pending`, `sent`, `complete` or `failed`.
+    /// `card_balance` for one from the balance at the card issuer.
+    pub source: Option<String>,
+    /// `pending`, `sent`, `complete` or `failed`; from a card balance `pending`, `queued`, `claimed`, `complete`, `rejected` or
+    /// `failed`.
     pub state: String,
     /// Dollars.
     #[schema(value_type = Exact)]
@@ -45,9 +48,9 @@ pub struct Withdrawal {
     pub network: String,
     /// Who receives it.
     pub address: String,
-    /// The transaction, once the chain shows it.
+    /// The transaction, once the chain shows it; from a card balance as the operator entered it.
     pub tx_hash: Option<String>,
-    /// Why it failed; its amount is available again.
+    /// Why it failed or was rejected; its amount is available again.
     pub failure_reason: Option<String>,
     /// RFC 3339.
     pub created_at: String,

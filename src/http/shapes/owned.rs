@@ -4,7 +4,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Credentials, Exact, GiftCardRecord, IntlCard, OneGiftCard, OneIntlCard, OwnCaps};
+use super::{
+    Credentials, Exact, GiftCardRecord, IntlCard, OneGiftCard, OneIntlCard, OneReloadable, OwnCaps, ReloadableCard,
+};
 
 /// A paid call that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -212,6 +214,8 @@ pub enum ListedCard {
     Gift(GiftCardRecord),
     /// An international card.
     International(IntlCard),
+    /// A reloadable card.
+    Reloadable(ReloadableCard),
 }
 
 /// One card or a page of them.
@@ -224,6 +228,8 @@ pub enum CardData {
     OneGift(Box<OneGiftCard>),
     /// With that of an international card.
     OneInternational(Box<OneIntlCard>),
+    /// With that of a reloadable card.
+    OneReloadable(Box<OneReloadable>),
     /// Without.
     Page(Cards),
 }

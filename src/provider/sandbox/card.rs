@@ -12,6 +12,8 @@ pub(super) const TEST_BIN: &str = "400000";
 const ACCOUNTS: u64 = 1_000_000_000;
 /// Six months in the contract; the seventh covers the rest of the month of issue.
 const MONTHS_VALID: u64 = 7;
+/// Three years and the rest of the month.
+const RELOADABLE_MONTHS_VALID: u64 = 36;
 const DAY_MS: u64 = 86_400_000;
 
 /// The number's nine middle digits.
@@ -49,6 +51,15 @@ pub(super) fn issuer_ref(key: EffectId) -> String {
 
 /// Year and month (1 to 12) of the expiry of a card issued at this time.
 pub(super) fn expiry(issued: Timestamp) -> (u16, u8) {
+    expiry_after(issued, MONTHS_VALID)
+}
+
+/// The same of a reloadable card.
+pub(super) fn reloadable_expiry(issued: Timestamp) -> (u16, u8) {
+    expiry_after(issued, RELOADABLE_MONTHS_VALID)
+}
+
+fn expiry_after(issued: Timestamp, valid: u64) -> (u16, u8) {
     // Days to a civil year and month in the proleptic Gregorian calendar, counted from 1 March of year 0.
     let days = issued.0 / DAY_MS + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
@@ -56,7 +67,7 @@ pub(super) fn expiry(issued: Timestamp) -> (u16, u8) {
     let day_of_year = day - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     // March is month 0 here, and January and February belong to the year before.
     let march_month = (5 * day_of_year + 2) / 153;
-    let months = (era * 400 + year_of_era) * 12 + march_month + 2 + MONTHS_VALID;
+    let months = (era * 400 + year_of_era) * 12 + march_month + 2 + valid;
     let (year, month) = (months / 12, months % 12 + 1);
     (u16::try_from(year).unwrap_or(9999), u8::try_from(month).unwrap_or(12))
 }

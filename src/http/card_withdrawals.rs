@@ -1,0 +1,154 @@
+//! `POST /withdraw-card-balance`: takes money back from the balance at the card issuer. An operator pays it out; it is
+//! followed with `GET /get-withdrawal-status`, like every withdrawal.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use http::StatusCode;
+use purser_actors::card_withdrawal::{CardWithdrawal, INSUFFICIENT, Status};
+use purser_actors::id::{Wallet, WithdrawalId};
+use purser_actors::kernel::View;
+use purser_actors::kernel::memo::Place;
+use purser_actors::money::Cents;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::{OpenApi, ToSchema};
+
+use super::account::{Holder, active};
+use super::error::ApiError;
+use super::idempotency::{Key, Reply, memo_of, undecided};
+use super::reloadables::{PATIENCE, insufficient};
+use super::withdrawals::{Withdrawals, in_range, to_own_wallet};
+use super::{json, shapes, top_ups};
+
+/// The operation of this room.
+#[derive(OpenApi)]
+#[openapi(paths(withdraw_card_balance))]
+pub struct Api;
+
+/// The route.
+pub fn router(withdrawals: Arc<Withdrawals>) -> Router {
+    Router::new()
+        .route("/withdraw-card-balance", post(withdraw_card_balance))
+        .with_state(withdrawals)
+}
+
+/// 2 US dollars.
+const LEAST: Cents = Cents::new(200);
+/// 10,000 US dollars.
+const MOST: Cents = Cents::new(1_000_000);
+
+/// What `POST /withdraw-card-balance` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// US dollars, 2 to 10,000, at most 2 decimal places.
+    #[schema(value_type = shapes::Exact)]
+    amount: Box<RawValue>,
+    /// Who receives USDC, on Base or Solana.
+    destination_address: String,
+}
+
+/// What was understood of it: what an idempotency key stands for.
+#[derive(Serialize)]
+struct Order {
+    amount: String,
+    destination_address: String,
+}
+
+/// Take money out of the balance at the card issuer
+///
+/// The issuer sets the amount aside at once; an operator pays it out. Follow `status_url`: `pending`, `queued`, `claimed`, then
+/// `complete`, or `rejected`, and then the issuer puts the amount back (`card_withdrawal.put_back`). An amount that the
+/// issuer refuses after this answer is `failed`.
+#[utoipa::path(post, path = "/withdraw-card-balance", tag = "Card balance", security(("bearer" = [])), request_body = inline(Wanted),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same withdrawal, for 24 hours.")),
+    responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = shapes::WithdrawalAccepted),
+        (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
+        (status = 403, description = "A frozen account, or a token born of a payment and another address than the wallet's."),
+        (status = 409, description = "The balance is less, the issuer refused, or the first request with this key is still running."),
+        (status = 412, description = "No account at the card issuer is linked."),
+        (status = 422, description = "The key was used for something else."),
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+async fn withdraw_card_balance(
+    State(state): State<Arc<Withdrawals>>,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let amount = in_range(wanted.amount.get(), "amount", LEAST, Some(MOST))?;
+    let invalid = |error| ApiError::parameter("parameter_invalid", "destination_address", error);
+    let to: Wallet = wanted
+        .destination_address
+        .parse()
+        .map_err(|_| invalid("`destination_address` is not an address on Base or Solana."))?;
+    if state.treasuries.contains(&to) {
+        return Err(invalid("`destination_address` is our own."));
+    }
+    active(&state.engine, &claims).await?;
+    to_own_wallet(&claims, &to)?;
+    let order = Order {
+        amount: amount.to_string(),
+        destination_address: to.address(),
+    };
+    let (owner, route) = (claims.wallet, "/withdraw-card-balance");
+    let (first, later) = (state.clone(), state.clone());
+    let run = move |place: Option<Place>| async move {
+        let account = top_ups::linked(&first.engine, &owner).await?;
+        let id = WithdrawalId(first.entropy.random());
+        let memo = place.map(|place| memo_of::<CardWithdrawal, CardWithdrawal>(place, id));
+        let asked = first
+            .engine
+            .withdraw_card_balance((id, owner, account), (to, amount), memo);
+        match asked.await {
+            Ok(()) => taken_on(&first, id).await,
+            Err(denied) => Err(undecided(&denied)),
+        }
+    };
+    let follow = |key: Vec<u8>| async move {
+        let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
+        taken_on(&later, WithdrawalId(u128::from_be_bytes(id))).await
+    };
+    key.once_following(&state.engine, &claims, route, &order, run, follow)
+        .await
+}
+
+/// The answer, as it is sent each time: the issuer's refusal, if it comes soon enough to be known.
+async fn taken_on(state: &Withdrawals, id: WithdrawalId) -> Result<Reply, ApiError> {
+    let read = async || {
+        let read = state
+            .engine
+            .card_withdrawal(&id)
+            .await
+            .map_err(|_| ApiError::internal())?;
+        read.ok_or_else(ApiError::internal)
+    };
+    let mut asked = read().await?;
+    if asked.status == Status::Pending {
+        drop(tokio::time::timeout(PATIENCE, state.engine.card_withdrawal_answered(id)).await);
+        asked = read().await?;
+    }
+    match &asked.status {
+        Status::Failed { reason } if reason == INSUFFICIENT => return Err(insufficient("amount")),
+        Status::Failed { .. } => {
+            let error = "The card issuer refused the withdrawal. Nothing was taken.";
+            return Err(ApiError::new(StatusCode::CONFLICT, "withdrawal_declined", error));
+        }
+        _ => {}
+    }
+    let withdrawal = View::new()
+        .text("id", id)
+        .number("amount", asked.amount.decimal())
+        .text("state", "pending");
+    let url = format!("{}/get-withdrawal-status?withdrawal_id={id}", state.public_url);
+    let body = View::new()
+        .flag("success", true)
+        .object("withdrawal", &withdrawal)
+        .text("status_url", url);
+    Ok(Reply::accepted(&body))
+}

@@ -1,0 +1,341 @@
+//! The sandbox's card program: reloadable cards and reservations, taken from what its keeper of balances has counted.
+//!
+//! Everything is judged and written down under one lock: what reached the account only grows, so it is read first; what was
+//! taken from it is summed where the next order is added to it. Two orders never share a cent.
+
+mod book;
+pub mod fault;
+mod reserving;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use purser_actors::id::{CardId, EffectId};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{
+    BoxFuture, CardState, CardTransaction, CardWord, Clock, ErrorKind, OpenCard, PortError, Reservation,
+    ReserveBalance, Standing, SteerCard, Wish,
+};
+
+use self::book::{CardFile, Entry, Opened, ProgramBook};
+use self::fault::{ProgramFault, failed};
+use super::card;
+use super::rules::{Rule, Rules};
+use crate::provider::program::{PlainOpening, Program};
+use crate::provider::{Balances, PlainCard};
+use crate::sandbox::archive::{Archive, Book as _};
+use crate::sandbox::record_log::{Durable, LogError};
+use crate::secret::Secret;
+
+const KIND: [u8; 8] = *b"SBXPRG01";
+/// The program at a glance.
+#[derive(Clone, Debug)]
+pub struct ProgramState {
+    /// Cards opened.
+    pub cards: u64,
+    /// The faults waiting for a call.
+    pub rules: Vec<Rule<ProgramFault>>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+/// A simulated card program.
+pub struct SandboxProgram<B> {
+    balances: Arc<B>,
+    clock: Arc<dyn Clock>,
+    book: Mutex<ProgramBook>,
+    archive: Archive,
+    rules: Rules<ProgramFault>,
+}
+
+impl<B: Balances> SandboxProgram<B> {
+    /// Opens or makes `issuer.program` in the directory, which must exist.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open_in(directory: &Path, balances: Arc<B>, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
+        let mut book = ProgramBook::default();
+        let archive = Archive::open(&directory.join("issuer.program"), KIND, &mut book)?;
+        Ok(Self {
+            balances,
+            clock,
+            book: Mutex::new(book),
+            archive,
+            rules: Rules::default(),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, rule: Rule<ProgramFault>) {
+        self.rules.add(rule);
+    }
+
+    /// Makes the program well again.
+    pub fn clear_faults(&self) {
+        self.rules.clear();
+    }
+
+    /// Totals and faults.
+    pub fn state(&self) -> ProgramState {
+        ProgramState {
+            cards: self.book.lock().cards,
+            rules: self.rules.waiting(),
+            faults_injected: self.rules.injected(),
+        }
+    }
+
+    /// A merchant charges a card. `Permanent` for a card that is not there or not open, and for more than is left on it.
+    ///
+    /// # Errors
+    /// As a call of the port.
+    pub async fn charge(&self, id: CardId, merchant: &str, amount: Cents) -> Result<CardTransaction, PortError> {
+        let refused = |message: &str| failed(ErrorKind::Permanent, "charge", message);
+        let (transaction, durable) = {
+            let mut book = self.book.lock();
+            let file = book.card(id).ok_or_else(|| refused("no such card"))?;
+            match file.state {
+                CardState::Open => {}
+                CardState::Paused => return Err(refused("the card is paused")),
+                CardState::Closed => return Err(refused("the card is closed")),
+            }
+            if amount == Cents::ZERO || amount > file.left {
+                return Err(refused("more than is left on the card"));
+            }
+            let transaction = CardTransaction {
+                id: file.next_charge(),
+                merchant: merchant.to_owned(),
+                amount,
+                at: self.clock.now(),
+            };
+            let charged = Entry::Charged {
+                card: id,
+                transaction: transaction.clone(),
+            };
+            // A card for one charge ends with it, in the same record.
+            let closed = (!file.opened.reusable).then(|| {
+                let left = Cents::new(file.left.get() - amount.get());
+                moved(&file, None, CardState::Closed, left)
+            });
+            let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
+            (transaction, self.keep(&mut book, &entries))
+        };
+        written("charge", durable).await?;
+        Ok(transaction)
+    }
+
+    fn keep(&self, book: &mut ProgramBook, entries: &[Entry]) -> Durable {
+        if self.archive.has_failed() || entries.iter().any(|entry| book.apply(entry).is_err()) {
+            return Durable::broken();
+        }
+        // Encoding plain data into memory has no failing case.
+        let record = bincode::encode_to_vec(entries, bincode::config::standard()).unwrap_or_default();
+        self.archive.append(book, record)
+    }
+
+    /// What reached an account and counts, in whole cents.
+    async fn counted(&self, account: &[u8; 20]) -> Result<u64, PortError> {
+        Ok(self.balances.balance(account).await?.atomic() / ATOMIC_PER_CENT)
+    }
+
+    async fn opened(&self, order: &OpenCard) -> Result<PlainOpening, PortError> {
+        const CALL: &str = "open card";
+        let fault = fault::before(&self.rules, CALL).await?;
+        let counted = self.counted(&order.account).await?;
+        let (answer, durable) = {
+            let mut book = self.book.lock();
+            match book.under(order.key).first() {
+                Some(Entry::Opened(known)) if known.card == order.card && known.amount == order.amount => {
+                    (PlainOpening::Open(plain(known)), self.archive.barrier())
+                }
+                Some(Entry::Refused { reason, .. }) => (refusal(reason.clone()), self.archive.barrier()),
+                Some(_) => return Err(another_content(CALL)),
+                None => {
+                    let (answer, entry) = self.judge(&book, order, fault, counted);
+                    (answer, self.keep(&mut book, &[entry]))
+                }
+            }
+        };
+        written(CALL, durable).await?;
+        fault::after(CALL, fault).await?;
+        Ok(answer)
+    }
+
+    /// A new order under the lock.
+    fn judge(
+        &self,
+        book: &ProgramBook,
+        order: &OpenCard,
+        fault: Option<ProgramFault>,
+        counted: u64,
+    ) -> (PlainOpening, Entry) {
+        let key = order.key;
+        if fault == Some(ProgramFault::Decline) {
+            let reason = Some("card_program_declined".to_owned());
+            return (refusal(reason.clone()), Entry::Refused { key, reason });
+        }
+        if order.amount.get() > counted.saturating_sub(book.drawn(&order.account)) {
+            return (refusal(None), Entry::Refused { key, reason: None });
+        }
+        let mut attempt = 0;
+        while book.is_given_out(card::account_part(key, attempt)) {
+            attempt += 1;
+        }
+        let opened = Opened {
+            key,
+            card: order.card,
+            account: order.account,
+            amount: order.amount,
+            reusable: order.reusable,
+            at: self.clock.now(),
+            attempt,
+        };
+        (PlainOpening::Open(plain(&opened)), Entry::Opened(opened))
+    }
+
+    async fn steered(&self, order: &SteerCard) -> Result<Standing, PortError> {
+        const CALL: &str = "steer card";
+        let fault = fault::before(&self.rules, CALL).await?;
+        let (standing, durable) = {
+            let mut book = self.book.lock();
+            let file = book
+                .by_ref(&order.issuer_ref)
+                .filter(|file| file.opened.card == order.card);
+            let file = file.ok_or_else(|| failed(ErrorKind::Permanent, CALL, "no such card"))?;
+            let to = match (file.state, order.wish) {
+                (CardState::Open, Wish::Pause) => Some((CardState::Paused, Cents::ZERO)),
+                (CardState::Paused, Wish::Resume) => Some((CardState::Open, Cents::ZERO)),
+                (CardState::Open | CardState::Paused, Wish::Close) => Some((CardState::Closed, file.left)),
+                _ => None,
+            };
+            // An order that was carried out is not carried out again, whatever came after it.
+            match to.filter(|_| book.under(order.key).is_empty()) {
+                Some((state, back)) => {
+                    let moved = moved(&file, Some(order.key), state, back);
+                    let durable = self.keep(&mut book, &[moved]);
+                    let now = book
+                        .card(order.card)
+                        .map_or_else(|| file.standing(), |now| now.standing());
+                    (now, durable)
+                }
+                None => (file.standing(), self.archive.barrier()),
+            }
+        };
+        written(CALL, durable).await?;
+        fault::after(CALL, fault).await?;
+        Ok(standing)
+    }
+
+    async fn heard(&self, after: u64, limit: usize) -> Result<Vec<CardWord>, PortError> {
+        let (words, durable) = {
+            let book = self.book.lock();
+            (book.told(after, limit), self.archive.barrier())
+        };
+        written("told", durable).await?;
+        Ok(words)
+    }
+
+    fn file(&self, operation: &'static str, issuer_ref: &str) -> Result<CardFile, PortError> {
+        let found = self.book.lock().by_ref(issuer_ref);
+        found.ok_or_else(|| failed(ErrorKind::Permanent, operation, "no such card"))
+    }
+}
+
+const ATOMIC_PER_CENT: u64 = 10_000;
+
+fn moved(file: &CardFile, key: Option<EffectId>, state: CardState, back: Cents) -> Entry {
+    Entry::Moved {
+        card: file.opened.card,
+        account: file.opened.account,
+        key,
+        state,
+        back,
+    }
+}
+
+fn plain(opened: &Opened) -> PlainCard {
+    let (exp_year, exp_month) = card::reloadable_expiry(opened.at);
+    PlainCard {
+        issuer_ref: card::issuer_ref(opened.key),
+        number: card::number(opened.key, opened.attempt),
+        exp_month,
+        exp_year,
+    }
+}
+
+/// Without a reason it is the balance that is less.
+fn refusal(reason: Option<String>) -> PlainOpening {
+    match reason {
+        Some(reason) => PlainOpening::Declined { reason },
+        None => PlainOpening::Insufficient,
+    }
+}
+
+fn another_content(operation: &'static str) -> PortError {
+    failed(
+        ErrorKind::Permanent,
+        operation,
+        "this key belongs to an order with another content",
+    )
+}
+
+async fn written(operation: &'static str, durable: Durable) -> Result<(), PortError> {
+    let kept = durable.wait().await;
+    kept.map_err(|e| failed(ErrorKind::Unknown, operation, &e.to_string()))
+}
+
+impl<B: Balances> Program for SandboxProgram<B> {
+    fn open<'a>(&'a self, order: &'a OpenCard) -> BoxFuture<'a, Result<PlainOpening, PortError>> {
+        Box::pin(self.opened(order))
+    }
+
+    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+        Box::pin(self.steered(order))
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        Box::pin(self.heard(after, limit))
+    }
+
+    fn reserve<'a>(&'a self, order: &'a ReserveBalance) -> BoxFuture<'a, Result<Reservation, PortError>> {
+        Box::pin(self.reserved(order))
+    }
+
+    fn end_reservation(&self, key: EffectId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {
+        Box::pin(self.ended(key, paid))
+    }
+
+    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
+        Box::pin(async move {
+            fault::before(&self.rules, "cvv").await?;
+            Ok(card::cvv(self.file("cvv", issuer_ref)?.opened.key))
+        })
+    }
+
+    fn available<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
+        Box::pin(async move {
+            fault::before(&self.rules, "available").await?;
+            Ok(self.file("available", issuer_ref)?.left)
+        })
+    }
+}
+
+impl<B: Balances> Balances for SandboxProgram<B> {
+    /// What is left of what reached the account.
+    fn balance<'a>(&'a self, account: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>> {
+        Box::pin(async move {
+            let counted = self.balances.balance(account).await?.atomic();
+            let (drawn, durable) = {
+                let book = self.book.lock();
+                (book.drawn(account), self.archive.barrier())
+            };
+            written("card balance", durable).await?;
+            Ok(Usdc::from_atomic(
+                counted.saturating_sub(drawn.saturating_mul(ATOMIC_PER_CENT)),
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! What is set aside of a balance until an operator has paid it out or refused to.
+
+use purser_actors::id::EffectId;
+use purser_actors::port::{ErrorKind, PortError, Reservation, ReserveBalance};
+
+use super::book::Entry;
+use super::fault::{self, ProgramFault, failed};
+use super::{SandboxProgram, another_content, written};
+use crate::provider::Balances;
+
+impl<B: Balances> SandboxProgram<B> {
+    pub(super) async fn reserved(&self, order: &ReserveBalance) -> Result<Reservation, PortError> {
+        const CALL: &str = "reserve";
+        let fault = fault::before(&self.rules, CALL).await?;
+        let counted = self.counted(&order.account).await?;
+        let (answer, durable) = {
+            let mut book = self.book.lock();
+            match book.under(order.key).first() {
+                Some(Entry::Reserved { account, amount, .. })
+                    if (account, amount) == (&order.account, &order.amount) =>
+                {
+                    (Reservation::Held, self.archive.barrier())
+                }
+                Some(Entry::Refused { reason, .. }) => (unreserved(reason.clone()), self.archive.barrier()),
+                Some(_) => return Err(another_content(CALL)),
+                None => {
+                    let (key, account, amount) = (order.key, order.account, order.amount);
+                    let left = counted.saturating_sub(book.drawn(&account));
+                    let (answer, entry) = if fault == Some(ProgramFault::Decline) {
+                        let reason = Some("withdrawal_declined".to_owned());
+                        (unreserved(reason.clone()), Entry::Refused { key, reason })
+                    } else if amount.get() > left {
+                        (unreserved(None), Entry::Refused { key, reason: None })
+                    } else {
+                        (Reservation::Held, Entry::Reserved { key, account, amount })
+                    };
+                    (answer, self.keep(&mut book, &[entry]))
+                }
+            }
+        };
+        written(CALL, durable).await?;
+        fault::after(CALL, fault).await?;
+        Ok(answer)
+    }
+
+    pub(super) async fn ended(&self, key: EffectId, paid: bool) -> Result<(), PortError> {
+        const CALL: &str = "end reservation";
+        let fault = fault::before(&self.rules, CALL).await?;
+        let durable = {
+            let mut book = self.book.lock();
+            let mut reserved = None;
+            let mut ended = None;
+            for entry in book.under(key) {
+                match entry {
+                    Entry::Reserved { account, amount, .. } => reserved = Some((account, amount)),
+                    Entry::Ended { paid, .. } => ended = Some(paid),
+                    _ => {}
+                }
+            }
+            match (reserved, ended) {
+                (Some(_), Some(before)) if before == paid => self.archive.barrier(),
+                (Some((account, amount)), None) => {
+                    let ended = Entry::Ended {
+                        key,
+                        account,
+                        amount,
+                        paid,
+                    };
+                    self.keep(&mut book, &[ended])
+                }
+                (Some(_), Some(_)) => return Err(failed(ErrorKind::Permanent, CALL, "it has ended the other way")),
+                (None, _) => {
+                    return Err(failed(
+                        ErrorKind::Permanent,
+                        CALL,
+                        "nothing is set aside under this key",
+                    ));
+                }
+            }
+        };
+        written(CALL, durable).await?;
+        fault::after(CALL, fault).await
+    }
+}
+
+fn unreserved(reason: Option<String>) -> Reservation {
+    match reason {
+        Some(reason) => Reservation::Declined { reason },
+        None => Reservation::Insufficient,
+    }
+}
