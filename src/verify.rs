@@ -10,6 +10,7 @@ mod fold;
 mod outcomes;
 mod people;
 mod products;
+mod program;
 mod saved;
 mod sealed;
 mod withdrawals;
@@ -28,6 +29,7 @@ use purser_storage::{Row, Store, StoreError};
 
 use self::people::People;
 use self::products::Sold;
+use self::program::Program;
 
 /// Something that is not as it must be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -111,6 +113,8 @@ pub(crate) struct Contents {
     pub(crate) sessions: BTreeMap<SessionId, (Session, u64)>,
     pub(crate) people: People,
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
+    /// What spends balances at the card issuer.
+    pub(crate) program: Program,
     /// Recipients and destinations, by kind and id.
     pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
     /// What the bank side keeps.
@@ -140,6 +144,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     outcomes::check(&contents, &history, &holders, &mut report);
     products::check(&contents, &mut report);
     people::check(&contents, &mut report);
+    program::check(&contents, &mut report);
     sealed::check(&contents, &mut report);
     withdrawals::check(&contents, &holders, &mut report);
     saved::check(store, &contents, &mut report).await?;
@@ -155,6 +160,8 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("banking", contents.bank.len()),
         ("links", contents.people.links.len()),
         ("withdrawals", contents.withdrawals.len()),
+        ("reloadable_cards", contents.program.cards.len()),
+        ("card_withdrawals", contents.program.withdrawals.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -236,11 +243,15 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
             }
         } else if contents.people.read(kind, id, row, report).is_none() {
+        } else if contents.people.read(kind, id, row, report).is_none()
+            && contents.program.read(kind, number, row, report).is_none()
+        {
             report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
         }
     })
     .await?;
     contents.people.read_rows(store, report).await?;
+    contents.program.read_rows(store).await?;
     for work in [table::EFFECT, table::TIMER] {
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {

@@ -9,6 +9,7 @@ use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
 use super::{Contents, Report, banking, people, products, saved};
+use super::{Contents, Report, people, products, program, saved};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -84,6 +85,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| products::fold(kind, &record.event));
             let told = told.or_else(|| people::fold(kind, &record.event));
             let told = told.or_else(|| banking::fold(kind, &record.event));
+            let told = told.or_else(|| program::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => keep(trail, record),
@@ -202,9 +204,12 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.people(contents);
     seen.bank(contents);
     seen.withdrawals(contents);
+    seen.program(contents);
     seen.saved(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
     let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len() + contents.saved.len();
+    let known =
+        known + contents.people.len() + contents.withdrawals.len() + contents.saved.len() + contents.program.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",
@@ -312,6 +317,19 @@ impl Snapshots<'_> {
             let (kind, status) = (Kind::Link as u8, people::link_status(link));
             let (key, subject) = (wallet.key(), wallet.address());
             self.hold(kind, &key, &subject, *revision, status, "", |_| String::new());
+        }
+    }
+
+    fn program(&mut self, contents: &Contents) {
+        for (id, (card, revision)) in &contents.program.cards {
+            let (key, name, status) = (id.0.to_be_bytes(), id.to_string(), program::card_status(card));
+            let kind = Kind::Reloadable as u8;
+            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+        }
+        for (id, (asked, revision)) in &contents.program.withdrawals {
+            let (key, name, status) = (id.0.to_be_bytes(), id.to_string(), program::withdrawal_status(asked));
+            let kind = Kind::CardWithdrawal as u8;
+            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
         }
     }
 

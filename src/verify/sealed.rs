@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use purser_actors::id::CardId;
 
 use super::products::Has;
-use super::{Contents, Report};
+use super::{Contents, Report, program};
 
 pub(super) fn check(contents: &Contents, report: &mut Report) {
     // Looked up once, by what a piece of work says of itself: nothing else orders them.
@@ -40,6 +40,17 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
         if saved.sealed != contents.sealed.contains(id) {
             let detail = format!("{}, and its sealed record is there: {}", saved.status, !saved.sealed);
             report.find("destination.vault", &saved.name, detail);
+        }
+    }
+    for (id, (card, _)) in &contents.program.cards {
+        owners.insert(id.0);
+        let there = contents.sealed.contains(&id.0);
+        if program::has_number(card) != there {
+            let detail = format!(
+                "{}, and its sealed record is there: {there}",
+                program::card_status(card)
+            );
+            report.find("reloadable.vault", id, detail);
         }
     }
     for (rule, ids) in [("vault.orphan", &contents.sealed), ("cvv.orphan", &contents.cvvs)] {

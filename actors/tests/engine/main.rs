@@ -18,6 +18,7 @@ mod operating;
 mod paid_call;
 mod payouts;
 mod people;
+mod program;
 mod remembered;
 mod shells;
 mod timers;

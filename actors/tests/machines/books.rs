@@ -210,6 +210,11 @@ impl House {
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),
             Work::Readmit { payment, share } => self.payment(payment, payment::Command::Readmitted { effect, share }),
             Work::SendTopUp(_) | Work::CrossBridge(_) | Work::AwaitCardCredit(_) => unreachable!("nobody tops up here"),
+            Work::OpenCard(_)
+            | Work::SteerCard(_)
+            | Work::ReserveCardBalance(_)
+            | Work::EndReservation(_)
+            | Work::EndCardLease { .. } => unreachable!("no balance at the issuer is spent here"),
             Work::Withdraw(id) => self.send(id, effect),
             Work::EndHold {
                 withdrawal,

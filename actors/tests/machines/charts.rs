@@ -25,9 +25,9 @@ use crate::sample::{
     outgoing, payments, prepared, status, transaction, withdrawals,
 };
 
-type Moves = BTreeSet<(&'static str, &'static str)>;
+pub(crate) type Moves = BTreeSet<(&'static str, &'static str)>;
 
-fn listed<E: Entity>() -> Moves {
+pub(crate) fn listed<E: Entity>() -> Moves {
     let moves: Moves = E::MOVES.iter().map(|(from, _, to)| (*from, *to)).collect();
     assert_eq!(moves.len(), E::MOVES.len(), "no move is listed twice");
     moves
@@ -250,7 +250,7 @@ fn ordered<E: Entity + Clone, N>(
 }
 
 /// The moves that commands bring about.
-fn commanded<E: Entity>(id: &E::Id, states: Vec<E>, commands: Vec<(&str, E::Command)>) -> Moves
+pub(crate) fn commanded<E: Entity>(id: &E::Id, states: Vec<E>, commands: Vec<(&str, E::Command)>) -> Moves
 where
     E::Command: Clone,
 {

@@ -5,6 +5,7 @@ pub(crate) mod catalog;
 pub(crate) mod counter;
 pub(crate) mod people;
 pub(crate) mod ports;
+pub(crate) mod program;
 pub(crate) mod rails;
 pub(crate) mod store;
 pub(crate) mod world;

@@ -23,6 +23,7 @@ use super::bridge::Bridge;
 use super::catalog::Catalog;
 use super::people::People;
 use super::ports::{Chain, Issuer, Shreds};
+use super::program::Program;
 use super::rails::Rails;
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
@@ -66,6 +67,7 @@ type Surroundings = (
     Arc<Shreds>,
     Arc<People>,
     Arc<Bridge>,
+    Arc<Program>,
     Arc<TestClock>,
 );
 
@@ -94,6 +96,7 @@ pub(crate) struct World {
     pub(crate) shreds: Arc<Shreds>,
     pub(crate) people: Arc<People>,
     pub(crate) bridge: Arc<Bridge>,
+    pub(crate) program: Arc<Program>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -113,6 +116,7 @@ impl World {
             Arc::new(Shreds::default()),
             Arc::default(),
             Arc::new(Bridge::default()),
+            Arc::default(),
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, settings).await
@@ -120,7 +124,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, rails, shreds, people, bridge, clock): Surroundings,
+        (chain, issuer, catalog, rails, shreds, people, bridge, program, clock): Surroundings,
         settings: Settings,
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -140,6 +144,7 @@ impl World {
                 rails: rails.clone(),
                 bridge: bridge.clone(),
                 card_balances: bridge.clone(),
+                program: program.clone(),
             },
             deposits: Vec::new(),
             settings,
@@ -154,6 +159,7 @@ impl World {
             shreds,
             people,
             bridge,
+            program,
             clock,
             settings,
         }
@@ -171,6 +177,7 @@ impl World {
             self.shreds,
             self.people,
             self.bridge,
+            self.program,
             self.clock,
         );
         Self::on(survivor, outside, self.settings).await

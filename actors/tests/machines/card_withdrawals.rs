@@ -1,0 +1,281 @@
+//! The machine of a withdrawal from a card balance, every command in every state.
+
+use purser_actors::card_withdrawal::{CardWithdrawal, Command, Event, Holder, Rejection, Status};
+use purser_actors::id::RequestId;
+use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::money::Cents;
+use purser_actors::operator::{Act, Audit, Role};
+use purser_actors::port::Timestamp;
+use purser_storage::{Condition, Write, codec};
+
+use crate::charts::{assert_chart, commanded, listed};
+use crate::sample::{EFFECT, NOW, WALLET, WITHDRAWAL, at, fold, happened, status, work};
+
+/// The lease that `ana` holds in `held`, and held in the other states.
+const LEASE: u64 = 2;
+const LATER: Timestamp = Timestamp(NOW.0 + 60_000);
+const ACCOUNT: [u8; 20] = [3; 20];
+
+const TABLE: &str = "
+                -      pending  queued    held        ended               lapsed     complete  rejected  failed  settled
+ask             Asked  !        !         !           !                   !          !         !         !       !
+set_aside       !      Held     !         !           !                   !          !         !         !       !
+refused         !      Refused  !         !           !                   !          !         !         !       !
+claim           !      !        Claimed   !           LeaseEnded+Claimed  Claimed    !         !         !       !
+release         !      !        !         Released    Released            Released   !         !         !       !
+release_old     !      !        !         !           !                   !          !         !         !       !
+release_other   !      !        !         !           Released            Released   !         !         !       !
+release_admin   !      !        !         Released    Released            Released   !         !         !       !
+fulfil          !      !        !         Fulfilled   !                   !          !         !         !       !
+fulfil_old      !      !        !         !           !                   !          !         !         !       !
+fulfil_other    !      !        !         !           !                   !          !         !         !       !
+reject          !      !        !         Rejected    !                   !          !         !         !       !
+reject_plain    !      !        Rejected  Rejected    Rejected            Rejected   !         !         !       !
+reject_other    !      !        Rejected  !           Rejected            Rejected   !         !         !       !
+reject_admin    !      !        Rejected  Rejected    Rejected            Rejected   !         !         !       !
+end_lease       !      =        =         LeaseEnded  LeaseEnded          =          =         =         =       =
+end_lease_old   !      =        =         =           =                   =          =         =         =       =
+settled         !      !        !         !           !                   !          Settled   Settled   !       !
+";
+
+fn act(by: &str, role: Role) -> Act {
+    Act {
+        by: by.into(),
+        role,
+        request: RequestId(9),
+    }
+}
+
+fn ana() -> Act {
+    act("ana", Role::Operator)
+}
+
+fn commands() -> Vec<(&'static str, Command)> {
+    let (ben, chief) = (act("ben", Role::Operator), act("chief", Role::Administrator));
+    let release = |act, lease| Command::Release { act, lease };
+    let fulfil = |act, lease| Command::Fulfil {
+        act,
+        lease,
+        transaction: "0xabc".into(),
+    };
+    let reject = |act, lease| Command::Reject {
+        act,
+        lease,
+        reason: "no".into(),
+    };
+    let end = |lease| Command::EndLease { effect: EFFECT, lease };
+    vec![
+        (
+            "ask",
+            Command::Ask {
+                owner: WALLET,
+                account: ACCOUNT,
+                to: WALLET,
+                amount: Cents::new(5_00),
+            },
+        ),
+        ("set_aside", Command::Held { effect: EFFECT }),
+        (
+            "refused",
+            Command::Refused {
+                effect: EFFECT,
+                reason: "no".into(),
+            },
+        ),
+        (
+            "claim",
+            Command::Claim {
+                act: ana(),
+                life_ms: 60_000,
+            },
+        ),
+        ("release", release(ana(), LEASE)),
+        ("release_old", release(ana(), LEASE - 1)),
+        ("release_other", release(ben.clone(), LEASE)),
+        ("release_admin", release(chief.clone(), LEASE)),
+        ("fulfil", fulfil(ana(), LEASE)),
+        ("fulfil_old", fulfil(ana(), LEASE - 1)),
+        ("fulfil_other", fulfil(ben.clone(), LEASE)),
+        ("reject", reject(ana(), Some(LEASE))),
+        ("reject_plain", reject(ana(), None)),
+        ("reject_other", reject(ben, None)),
+        ("reject_admin", reject(chief, None)),
+        ("end_lease", end(LEASE)),
+        ("end_lease_old", end(LEASE - 1)),
+        ("settled", Command::Settled { effect: EFFECT }),
+    ]
+}
+
+/// One in every state; claimed in all three ways: by somebody, by somebody whose lease ends now, by nobody; and one whose
+/// reservation has ended.
+fn withdrawals() -> Vec<CardWithdrawal> {
+    let until = |until| {
+        Status::Claimed(Some(Holder {
+            by: "ana".into(),
+            until,
+        }))
+    };
+    let asked = |status| CardWithdrawal {
+        owner: WALLET,
+        account: ACCOUNT,
+        to: WALLET,
+        amount: Cents::new(5_00),
+        created_at: NOW,
+        updated_at: NOW,
+        reservation: Some(EFFECT),
+        lease: LEASE,
+        settled: false,
+        status,
+    };
+    let (transaction, reason) = ("0xabc".to_owned(), "<b>no</b>".to_owned());
+    vec![
+        asked(Status::Pending),
+        asked(Status::Queued),
+        asked(until(LATER)),
+        asked(until(NOW)),
+        asked(Status::Claimed(None)),
+        asked(Status::Complete {
+            transaction: transaction.clone(),
+        }),
+        asked(Status::Rejected { reason: reason.clone() }),
+        asked(Status::Failed { reason }),
+        CardWithdrawal {
+            settled: true,
+            ..asked(Status::Complete { transaction })
+        },
+    ]
+}
+
+fn events() -> Vec<Event> {
+    let holder = Holder {
+        by: "ana".into(),
+        until: LATER,
+    };
+    vec![
+        Event::Asked {
+            owner: WALLET,
+            account: ACCOUNT,
+            to: WALLET,
+            amount: Cents::new(5_00),
+            at: NOW,
+        },
+        Event::Held(EFFECT, NOW),
+        Event::Refused("no".into(), NOW),
+        Event::Claimed(holder, NOW),
+        Event::LeaseEnded(NOW),
+        Event::Released(NOW),
+        Event::Fulfilled("0xabc".into(), NOW),
+        Event::Rejected("no".into(), NOW),
+        Event::Settled { back: true, at: NOW },
+        Event::Settled { back: false, at: NOW },
+    ]
+}
+
+fn decide(asked: &CardWithdrawal, name: &str) -> Decision<CardWithdrawal> {
+    let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
+    CardWithdrawal::decide(Some(asked), &WITHDRAWAL, command, &at(NOW)).unwrap()
+}
+
+#[test]
+fn case_31_every_command_in_every_state_does_what_the_table_says() {
+    // Aim: eighteen commands in ten states; ends refuse everything but the issuer's word and timers.
+    let states: Vec<_> = std::iter::once(None)
+        .chain(withdrawals().into_iter().map(Some))
+        .collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.next().unwrap().split_whitespace().count(), states.len());
+    assert_eq!(lines.clone().count(), commands().len());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let decided = CardWithdrawal::decide(state.as_ref(), &WITHDRAWAL, command.clone(), &at(NOW));
+            let met = status(state.as_ref());
+            match decided {
+                Ok(decision) => {
+                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    if !decision.events().is_empty() {
+                        fold(state.clone(), &WITHDRAWAL, decision.events());
+                    }
+                }
+                Err(_) => assert_eq!(*expected, "!", "{name} in {met}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_chart_is_what_the_machine_does() {
+    // Aim: no move that is not listed, none listed that no command brings about; views say the state and nothing live.
+    assert_chart(&WITHDRAWAL, withdrawals(), &events());
+    assert_eq!(
+        commanded(&WITHDRAWAL, withdrawals(), commands()),
+        listed::<CardWithdrawal>()
+    );
+    for asked in withdrawals() {
+        let json = asked.view(&WITHDRAWAL).to_json();
+        let shown: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(shown["state"], asked.status());
+        assert!(!json.contains('<'), "{json}");
+    }
+}
+
+#[test]
+fn each_end_has_the_issuer_end_the_reservation() {
+    // Aim: what is set aside is in the queue until it is decided; paid or rejected, one effect tells the issuer, and a
+    // transaction that has paid is taken.
+    let states = withdrawals();
+    let row = table::card_queued(NOW, WITHDRAWAL);
+    let asked = CardWithdrawal::decide(None, &WITHDRAWAL, commands().remove(0).1, &at(NOW)).unwrap();
+    assert_eq!(work(&asked), ["reserve_card_balance"]);
+    assert!(asked.conditions().contains(&Condition::Present(table::linked(&WALLET))));
+    let held = decide(&states[0], "set_aside");
+    assert!(held.conditions().contains(&Condition::Absent(row.clone())));
+    for (state, name) in [(1, "reject_plain"), (2, "reject"), (2, "fulfil")] {
+        let over = decide(&states[state], name);
+        assert_eq!(work(&over), ["end_reservation"], "{name}");
+        assert!(over.writes().contains(&Write::Delete { key: row.clone() }), "{name}");
+        let paid = Condition::Absent(table::paid_by("0xabc"));
+        assert_eq!(over.conditions().contains(&paid), name == "fulfil", "{name}");
+    }
+    for (state, back) in [(5, false), (6, true)] {
+        let settled = decide(&states[state], "settled");
+        assert_eq!(settled.events(), [Event::Settled { back, at: NOW }]);
+        assert!(
+            settled
+                .conditions()
+                .contains(&Condition::Present(table::effect(EFFECT)))
+        );
+    }
+    let refused = |name: &str, state: usize| {
+        let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
+        CardWithdrawal::decide(Some(&states[state]), &WITHDRAWAL, command, &at(NOW)).unwrap_err()
+    };
+    assert!(matches!(refused("claim", 2), Rejection::Held(holder) if holder.by == "ana"));
+    for state in [1, 3, 4] {
+        assert_eq!(refused("fulfil", state), Rejection::OldLease(LEASE));
+    }
+}
+
+#[test]
+fn what_operators_do_is_written_down_with_it() {
+    // Aim: who, what, which, and in whose words, in the batch of the act itself; the issuer's words leave no such row.
+    for (state, name, what, words) in [
+        (1, "claim", Some("card_withdrawal.claim"), None),
+        (2, "release", Some("card_withdrawal.release"), None),
+        (2, "fulfil", Some("card_withdrawal.fulfil"), Some("0xabc")),
+        (2, "reject", Some("card_withdrawal.reject"), Some("no")),
+        (0, "set_aside", None, None),
+        (2, "end_lease", None, None),
+        (6, "settled", None, None),
+    ] {
+        let decision = decide(&withdrawals()[state], name);
+        let audits = decision.writes().iter().filter_map(|write| match write {
+            Write::Put { key, value, .. } if key[0] == table::AUDIT => Some(codec::decode::<Audit>(value).unwrap()),
+            _ => None,
+        });
+        let told: Vec<_> = audits.map(|a| (a.what, a.subject, a.act, a.words)).collect();
+        let expected = what.map(|what| (what.to_owned(), WITHDRAWAL.to_string(), ana(), words.map(str::to_owned)));
+        assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{name}");
+    }
+}
