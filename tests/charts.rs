@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use purser_actors::account::Account;
 use purser_actors::banking::profile::Profile;
 use purser_actors::card::Card;
+use purser_actors::card_withdrawal::CardWithdrawal;
 use purser_actors::destination::Destination;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::identity::Identity;
@@ -17,6 +18,7 @@ use purser_actors::link::Link;
 use purser_actors::payment::Payment;
 use purser_actors::payout::Payout;
 use purser_actors::recipient::Recipient;
+use purser_actors::reloadable::Reloadable;
 use purser_actors::session::Session;
 use purser_actors::top_up::TopUp;
 use purser_actors::withdrawal::Withdrawal;
@@ -65,5 +67,7 @@ fn the_documents_charts_are_the_codes() {
     check::<Recipient>(document, &mut wrong);
     check::<Destination>(document, &mut wrong);
     check::<Profile>(document, &mut wrong);
+    check::<Reloadable>(document, &mut wrong);
+    check::<CardWithdrawal>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

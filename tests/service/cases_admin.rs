@@ -16,8 +16,13 @@ use super::wire::{Site, client, send, send_to_operator, until};
 
 const ADMIN: [(&str, &str); 13] = [
     ("GET", "/admin/audit"),
+    ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/stuck"),
+    ("POST", "/admin/card-withdrawals/claim"),
+    ("POST", "/admin/card-withdrawals/release"),
+    ("POST", "/admin/card-withdrawals/fulfil"),
+    ("POST", "/admin/card-withdrawals/reject"),
     ("POST", "/admin/freeze"),
     ("POST", "/admin/intl-orders/claim"),
     ("POST", "/admin/intl-orders/release"),

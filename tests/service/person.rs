@@ -6,6 +6,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::cases_reloadable::{ask, opened};
 use super::cases_top_up::{link, once};
 use super::cases_withdraw::{credited, ended, id_of, withdraw};
 use super::owner::Owner;
@@ -51,6 +52,7 @@ impl Person {
         let top_up = person.buys(site, &format!("/fund-card-balance?amount=1{cents}")).await;
         person.has("top_up", &top_up["top_up_id"]);
         once(site, &person.token, person.thing("top_up"), "credited").await;
+        person.spends_card_balance(site, cents).await;
         person.waits(site).await;
         person
     }
@@ -62,6 +64,18 @@ impl Person {
         let out = withdraw(site, &self.token, None, &json!({"amount": format!("1.{cents}")})).await;
         self.has("withdrawal", &id_of(&out).into());
         ended(site, &self.token, self.thing("withdrawal")).await;
+    }
+
+    /// Out of what the top-up brought.
+    async fn spends_card_balance(&mut self, site: &Site<'_>, cents: u32) {
+        for (what, dollars) in [("reloadable", 2), ("reloadable_open", 3)] {
+            let card = opened(site, &self.token, json!({"usd_amount": format!("{dollars}.{cents}")})).await;
+            self.has(what, &card.into());
+        }
+        let body = json!({"amount": format!("4.{cents}"), "destination_address": self.agent.address()});
+        let out = ask(site, &self.token, "/withdraw-card-balance", None, &body).await;
+        assert_eq!(out.status, 202, "{}", out.text);
+        self.has("card_withdrawal", &out.body["withdrawal"]["id"]);
     }
 
     async fn pays_out(&mut self, site: &Site<'_>, cents: u32) {
@@ -108,6 +122,12 @@ impl Person {
             })
             .await;
         }
+        until("an amount that is set aside", async || {
+            let path = format!("/get-withdrawal-status?withdrawal_id={}", self.thing("card_withdrawal"));
+            let read = site.get_as(&self.token, &path).await;
+            (read.body["withdrawal"]["state"] == "queued").then_some(())
+        })
+        .await;
         comes_to(site, &self.token, self.thing("payout"), "complete").await;
         comes_to(site, &self.token, self.thing("app"), "complete").await;
     }

@@ -101,6 +101,8 @@ pub(crate) const ASKS: &[Ask] = &[
         &[("card_type", "Non-Reloadable%20International")],
         CARD,
     ),
+    reads("/get-card-data", "card_id", "reloadable", CARD),
+    lists("/get-card-data", "reloadable", &[("card_type", "Reloadable")], CARD),
     Ask {
         nobody: OK,
         ..reads(
@@ -112,8 +114,25 @@ pub(crate) const ASKS: &[Ask] = &[
     },
     reads("/get-withdrawal-status", "withdrawal_id", "withdrawal", WITHDRAWAL),
     lists("/get-withdrawal-status", "withdrawal", &[], WITHDRAWAL),
+    reads("/get-withdrawal-status", "withdrawal_id", "card_withdrawal", WITHDRAWAL),
+    lists("/get-withdrawal-status", "card_withdrawal", &[], WITHDRAWAL),
     reads("/list-card-transactions", "card_id", "card", CARD),
+    reads("/list-card-transactions", "card_id", "reloadable", CARD),
     lists("/list-card-transactions", "top_up", &[], TOP_UP),
+    Ask {
+        method: "POST",
+        own: 202,
+        ..reads("/pause-card", "card_id", "reloadable", CARD)
+    },
+    Ask {
+        method: "POST",
+        ..reads("/resume-card", "card_id", "reloadable_open", CARD)
+    },
+    Ask {
+        method: "POST",
+        own: 202,
+        ..reads("/close-card", "card_id", "reloadable_open", CARD)
+    },
     Ask {
         method: "POST",
         ..reads("/refresh-card-data", "card_id", "card", CARD)
@@ -177,6 +196,8 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
             "card_type",
             // The caller's own and nobody else's; the ladders of callable functions hold it.
             "userId",
+            "reusable",
+            "usd_amount",
         ],
     ),
     // A number of the service's whole sequence, of which everybody sees their own events.
@@ -189,6 +210,7 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
     ),
     // Whoever is to receive the money.
     ("/withdraw", &["address"]),
+    ("/withdraw-card-balance", &["destination_address"]),
     // The catalog's, which is everybody's.
     ("/order-gift-card", &["product_id"]),
     ("/search-gift-cards", &["q", "category", "starting_after"]),

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use purser_actors::id::EffectId;
 use purser_actors::port::{
-    Attestation, Attested, BoxFuture, Bridge, CardBalances, Crossing, Deposited, ErrorKind, Lookup, Minting, PortError,
-    SignedBurn, SignedMint, Submitted,
+    Attestation, Attested, BoxFuture, Bridge, CardBalances, CardOpening, CardProgram, CardWord, Crossing, Deposited,
+    ErrorKind, Lookup, Minting, OpenCard, PortError, Reservation, ReserveBalance, SignedBurn, SignedMint, Standing,
+    SteerCard, Submitted,
 };
 
 use crate::world::World;
@@ -61,5 +63,28 @@ impl Bridge for NoBridge {
 impl CardBalances for NoBridge {
     fn is_credited<'a>(&'a self, _: &'a Deposited) -> Told<'a, bool> {
         self.uncalled("is credited")
+    }
+}
+
+/// No plan spends a card balance yet either: the issuer has nothing to tell.
+impl CardProgram for NoBridge {
+    fn open<'a>(&'a self, _: &'a OpenCard) -> Told<'a, CardOpening> {
+        self.uncalled("open card")
+    }
+
+    fn steer<'a>(&'a self, _: &'a SteerCard) -> Told<'a, Standing> {
+        self.uncalled("steer card")
+    }
+
+    fn told(&self, _: u64, _: usize) -> Told<'_, Vec<CardWord>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn reserve<'a>(&'a self, _: &'a ReserveBalance) -> Told<'a, Reservation> {
+        self.uncalled("reserve")
+    }
+
+    fn end_reservation(&self, _: EffectId, _: bool) -> Told<'_, ()> {
+        self.uncalled("end reservation")
     }
 }

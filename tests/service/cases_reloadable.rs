@@ -1,0 +1,428 @@
+//! Reloadable cards, and withdrawals from the balance at the card issuer that loads them.
+
+use purser_actors::id::Network;
+use purser_actors::kernel::table;
+use purser_storage::Write;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_top_up::{id_of, linked, once, start};
+use super::desk::Desk;
+use super::verify::{assert_found, rewritten};
+use super::wire::{Answer, Site, send, until};
+
+/// A wallet with so many dollars at the card issuer.
+pub(crate) async fn loaded(site: &Site<'_>, network: Network, dollars: u32) -> (Agent, String) {
+    let (agent, token, _) = linked(site, network).await;
+    let bought = agent.buy(site, &format!("/fund-card-balance?amount={dollars}")).await;
+    once(site, &token, &id_of(&bought), "credited").await;
+    (agent, token)
+}
+
+/// A command under a key, if there is one.
+pub(crate) async fn ask(site: &Site<'_>, token: &str, route: &str, key: Option<&str>, body: &Value) -> Answer {
+    let request = site.request("POST", route).bearer_auth(token).body(body.to_string());
+    let request = match key {
+        Some(key) => request.header("idempotency-key", key),
+        None => request,
+    };
+    send(request).await.unwrap()
+}
+
+/// A card that is open.
+pub(crate) async fn opened(site: &Site<'_>, token: &str, body: Value) -> String {
+    let answer = ask(site, token, "/create-reloadable-card", None, &body).await;
+    assert!(matches!(answer.status, 200 | 202), "{}", answer.text);
+    let card = answer.body["card"]["card_id"].as_str().unwrap().to_owned();
+    comes_to(site, token, &card, "open").await;
+    card
+}
+
+/// A card once it stands so, without its number.
+pub(crate) async fn comes_to(site: &Site<'_>, token: &str, card: &str, status: &str) -> Value {
+    until(&format!("a card that is {status}"), async || {
+        let list = site
+            .get_as(token, "/get-card-data?card_type=Reloadable&limit=100")
+            .await;
+        let cards = list.body["cards"].as_array().unwrap();
+        let found = cards.iter().find(|c| c["card_id"] == card && c["status"] == status);
+        found.cloned()
+    })
+    .await
+}
+
+async fn balance(site: &Site<'_>, token: &str) -> Value {
+    let answer = site.get_as(token, "/get-card-deposit-address").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.body["balance"].clone()
+}
+
+async fn charge(site: &Site<'_>, card: &str, amount: &str) -> Answer {
+    let body = json!({"card_id": card, "merchant": "Corner <b>Books</b>", "amount": amount});
+    site.post("/sandbox/charge", &body).await
+}
+
+async fn steer(site: &Site<'_>, token: &str, verb: &str, card: &str) {
+    let answer = ask(site, token, &format!("/{verb}-card"), None, &json!({"card_id": card})).await;
+    assert_eq!(
+        (answer.status, answer.str("requested")),
+        (202, Some(verb)),
+        "{}",
+        answer.text
+    );
+}
+
+fn told(events: &[Value], resource: &str) -> Vec<String> {
+    let types = events.iter().filter_map(|e| e["type"].as_str());
+    let own = types.filter_map(|t| t.strip_prefix(resource)?.strip_prefix('.'));
+    own.map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
+    // Aim: free, loaded from the balance; its number is shown while it is open or paused; charged within what is on it, and
+    // not while it is paused or closed; closing gives the rest back; every change is told once, and no event has a secret.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let (_, token) = loaded(&site, Network::Base, 50).await;
+    let transfers = site.transfers().await.len();
+    let card = opened(&site, &token, json!({"usd_amount": 20.5})).await;
+    assert_eq!(balance(&site, &token).await, json!(29.5));
+    let read = format!("/get-card-data?card_id={card}");
+    let shown = site.get_as(&token, &read).await;
+    assert_eq!(
+        shown.body["card_details"]["available_balance"],
+        json!(20.5),
+        "{}",
+        shown.text
+    );
+    let number = shown.body["card_details"]["card_number"].as_str().unwrap().to_owned();
+    assert_eq!(charge(&site, &card, "5.25").await.status, 200);
+    let dear = charge(&site, &card, "15.26").await;
+    assert_eq!((dear.status, dear.str("param")), (400, Some("amount")), "{}", dear.text);
+    steer(&site, &token, "pause", &card).await;
+    comes_to(&site, &token, &card, "paused").await;
+    let again = ask(&site, &token, "/pause-card", None, &json!({"card_id": card})).await;
+    assert_eq!(
+        (again.status, &again.body["requested"]),
+        (200, &Value::Null),
+        "{}",
+        again.text
+    );
+    assert_eq!(charge(&site, &card, "1").await.status, 400, "it is paused");
+    assert_eq!(
+        site.get_as(&token, &read).await.body["card_details"]["card_number"],
+        json!(number)
+    );
+    steer(&site, &token, "resume", &card).await;
+    comes_to(&site, &token, &card, "open").await;
+    assert_eq!(charge(&site, &card, "1.25").await.status, 200);
+    steer(&site, &token, "close", &card).await;
+    comes_to(&site, &token, &card, "closed").await;
+    assert_eq!(charge(&site, &card, "1").await.status, 400, "it is closed");
+    for verb in ["pause", "resume", "close"] {
+        let refused = ask(&site, &token, &format!("/{verb}-card"), None, &json!({"card_id": card})).await;
+        assert_eq!((refused.status, refused.code()), (409, "card_not_open"), "{verb}");
+    }
+    assert_eq!(balance(&site, &token).await, json!(43.5));
+    let closed = site.get_as(&token, &read).await;
+    assert_eq!(
+        (&closed.body["card_details"], &closed.body["state"]),
+        (&Value::Null, &json!("closed"))
+    );
+    let list = site
+        .get_as(&token, &format!("/list-card-transactions?card_id={card}"))
+        .await;
+    let amounts: Vec<_> = list.body["transactions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["usd_amount"].clone())
+        .collect();
+    assert_eq!(amounts, [json!(1.25), json!(5.25)], "{}", list.text);
+    let happened: Vec<_> = list.body["card_events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["event"].clone())
+        .collect();
+    assert_eq!(happened, ["closed", "resumed", "paused", "open"].map(Value::from));
+    let events = site.events(&token, 0).await;
+    let kinds = told(&events, "reloadable_card");
+    for once in [
+        "creating",
+        "open",
+        "pause_requested",
+        "paused",
+        "resume_requested",
+        "resumed",
+        "close_requested",
+        "closed",
+    ] {
+        assert_eq!(kinds.iter().filter(|k| *k == once).count(), 1, "{once}: {kinds:?}");
+    }
+    assert!(!events.iter().any(|event| event.to_string().contains(&number)));
+    assert_eq!(site.transfers().await.len(), transfers, "nothing moved on a chain");
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_for_one_charge_closes_by_it() {
+    // Aim: `reusable: false`: the first charge is taken, the card ends, the rest is back; heard without anybody asking, over
+    // a restart too.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let (_, token) = loaded(&site, Network::Base, 20).await;
+    let card = opened(&site, &token, json!({"usd_amount": "8", "reusable": false})).await;
+    assert_eq!(charge(&site, &card, "3").await.status, 200);
+    comes_to(&site, &token, &card, "closed").await;
+    assert_eq!(charge(&site, &card, "1").await.status, 400);
+    assert_eq!(balance(&site, &token).await, json!(17));
+    service.stop();
+    host.assert_books();
+    let service = host.start();
+    let site = Site::of(&service);
+    assert_eq!(balance(&site, &token).await, json!(17));
+    assert_eq!(
+        told(&site.events(&token, 0).await, "reloadable_card").last().unwrap(),
+        "closed"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_yes_and_then_refused_a_card() {
+    // Aim: too little is 409 and takes nothing; of ten at once as many are opened as there is money for; a key makes one card
+    // and is answered for it; the issuer's refusal is 409; an issuer that is late is 202, and an event says what came of it.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let stranger = Agent::new(Network::Base).token(&site).await;
+    let body = json!({"usd_amount": 10});
+    let refused = ask(&site, &stranger, "/create-reloadable-card", None, &body).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (412, "issuer_not_linked"),
+        "{}",
+        refused.text
+    );
+    let (_, token) = loaded(&site, Network::Base, 35).await;
+    let dear = ask(
+        &site,
+        &token,
+        "/create-reloadable-card",
+        None,
+        &json!({"usd_amount": 35.01}),
+    )
+    .await;
+    assert_eq!(
+        (dear.status, dear.code()),
+        (409, "insufficient_card_balance"),
+        "{}",
+        dear.text
+    );
+    let calls = (0..10).map(|_| ask(&site, &token, "/create-reloadable-card", None, &body));
+    let answers = futures_util::future::join_all(calls).await;
+    let of = |status| answers.iter().filter(|a| a.status == status).count();
+    assert_eq!(
+        (of(200), of(409)),
+        (3, 7),
+        "{:?}",
+        answers.iter().map(|a| &a.text).collect::<Vec<_>>()
+    );
+    assert_eq!(balance(&site, &token).await, json!(5));
+    let small = json!({"usd_amount": 2});
+    let first = ask(&site, &token, "/create-reloadable-card", Some("k"), &small).await;
+    let again = ask(&site, &token, "/create-reloadable-card", Some("k"), &small).await;
+    assert_eq!((first.status, &first.text), (200, &again.text));
+    assert_eq!(again.header("idempotency-replayed"), Some("true"));
+    assert_eq!(balance(&site, &token).await, json!(3));
+    site.post("/sandbox/card-program", &json!({"fault": "decline"})).await;
+    let declined = ask(&site, &token, "/create-reloadable-card", Some("d"), &small).await;
+    assert_eq!(
+        (declined.status, declined.code()),
+        (409, "card_declined"),
+        "{}",
+        declined.text
+    );
+    let again = ask(&site, &token, "/create-reloadable-card", Some("d"), &small).await;
+    assert_eq!((again.status, again.code()), (409, "card_declined"));
+    site.post("/sandbox/card-program", &json!({"fault": "slow", "ms": 5_000}))
+        .await;
+    let late = ask(&site, &token, "/create-reloadable-card", Some("l"), &small).await;
+    assert_eq!(
+        (late.status, &late.body["card"]["status"]),
+        (202, &json!("creating")),
+        "{}",
+        late.text
+    );
+    let card = late.body["card"]["card_id"].as_str().unwrap();
+    comes_to(&site, &token, card, "open").await;
+    let later = ask(&site, &token, "/create-reloadable-card", Some("l"), &small).await;
+    assert_eq!(
+        (later.status, &later.body["card"]["card_id"]),
+        (200, &json!(card)),
+        "{}",
+        later.text
+    );
+    assert_eq!(balance(&site, &token).await, json!(1));
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
+    // Aim: set aside when it is asked for; an operator claims it and says by which transaction it was paid, or why it was not,
+    // and then the amount is back; both are followed with the other withdrawals; every change is told; nothing of ours moves.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let (_, token) = loaded(&site, Network::Base, 100).await;
+    let to = Agent::new(Network::Solana).address();
+    let asked = async |amount: u32, key: &str| {
+        let body = json!({"amount": amount, "destination_address": to});
+        ask(&site, &token, "/withdraw-card-balance", Some(key), &body).await
+    };
+    let mut ids = Vec::new();
+    for (amount, key) in [(30, "a"), (40, "b")] {
+        let answer = asked(amount, key).await;
+        assert_eq!(answer.status, 202, "{}", answer.text);
+        assert_eq!(
+            asked(amount, key).await.text,
+            answer.text,
+            "a key is for one withdrawal"
+        );
+        ids.push(answer.body["withdrawal"]["id"].as_str().unwrap().to_owned());
+    }
+    let dear = asked(31, "c").await;
+    assert_eq!(
+        (dear.status, dear.code()),
+        (409, "insufficient_card_balance"),
+        "{}",
+        dear.text
+    );
+    let card = json!({"usd_amount": 31});
+    let dear = ask(&site, &token, "/create-reloadable-card", None, &card).await;
+    assert_eq!(
+        dear.code(),
+        "insufficient_card_balance",
+        "what is set aside loads no card"
+    );
+    assert_eq!(balance(&site, &token).await, json!(30));
+    let queue = desk.get("/admin/card-withdrawals").await.body;
+    let queued: Vec<_> = queue["withdrawals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| w["withdrawal_id"].clone())
+        .collect();
+    assert_eq!(queued, [json!(ids[0]), json!(ids[1])]);
+    assert_eq!(
+        (&queue["withdrawals"][0]["address"], &queue["withdrawals"][0]["amount"]),
+        (&json!(to), &json!(30))
+    );
+    let of = |id: &str| json!({"withdrawal_id": id});
+    let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[0])).await["lease"].clone();
+    let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": "5xPaid"});
+    desk.done("/admin/card-withdrawals/fulfil", paid.clone()).await;
+    assert_eq!(
+        desk.post("/admin/card-withdrawals/fulfil", paid).await.code(),
+        "withdrawal_not_open"
+    );
+    let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[1])).await["lease"].clone();
+    let held = desk.hire("ben", "operator").await;
+    assert_eq!(
+        held.post("/admin/card-withdrawals/claim", of(&ids[1])).await.code(),
+        "withdrawal_held"
+    );
+    let twice = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": "5xPaid"});
+    assert_eq!(
+        desk.post("/admin/card-withdrawals/fulfil", twice).await.code(),
+        "transaction_used"
+    );
+    desk.done(
+        "/admin/card-withdrawals/release",
+        json!({"withdrawal_id": ids[1], "lease": lease}),
+    )
+    .await;
+    let old = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": "5xOther"});
+    assert_eq!(
+        desk.post("/admin/card-withdrawals/fulfil", old).await.code(),
+        "lease_old"
+    );
+    let no = json!({"withdrawal_id": ids[1], "reason": "No such <b>place</b>."});
+    desk.done("/admin/card-withdrawals/reject", no).await;
+    until("it is put back", async || {
+        (balance(&site, &token).await == json!(70)).then_some(())
+    })
+    .await;
+    let all = site.get_as(&token, "/get-withdrawal-status").await.body;
+    let seen: Vec<_> = all["withdrawals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| (&w["state"], &w["source"]))
+        .collect();
+    let source = json!("card_balance");
+    assert_eq!(
+        seen,
+        [(&json!("complete"), &source), (&json!("rejected"), &source)],
+        "{all}"
+    );
+    let one = site
+        .get_as(&token, &format!("/get-withdrawal-status?withdrawal_id={}", ids[0]))
+        .await;
+    assert_eq!(one.body["withdrawal"]["tx_hash"], json!("5xPaid"), "{}", one.text);
+    let kinds = told(&site.events(&token, 0).await, "card_withdrawal");
+    for (kind, times) in [
+        ("pending", 3),
+        ("failed", 1),
+        ("queued", 3),
+        ("claimed", 2),
+        ("complete", 1),
+        ("rejected", 1),
+        ("put_back", 1),
+    ] {
+        assert_eq!(kinds.iter().filter(|k| *k == kind).count(), times, "{kind}: {kinds:?}");
+    }
+    service.stop();
+    let report = host.assert_books();
+    assert_eq!(report["entities"]["card_withdrawals"], json!(3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
+    // Aim: a withdrawal that the queue has lost, a transaction that paid nothing that is known, a card whose number is gone:
+    // each is named.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let (agent, token) = loaded(&site, Network::Base, 100).await;
+    opened(&site, &token, json!({"usd_amount": 5})).await;
+    for n in [1, 2] {
+        let body = json!({"amount": 10 * n, "destination_address": agent.address()});
+        let answer = ask(&site, &token, "/withdraw-card-balance", None, &body).await;
+        let id = &answer.body["withdrawal"]["id"];
+        if n == 1 {
+            let lease = desk
+                .done("/admin/card-withdrawals/claim", json!({"withdrawal_id": id}))
+                .await["lease"]
+                .clone();
+            let paid = json!({"withdrawal_id": id, "lease": lease, "tx_hash": "5xPaid"});
+            desk.done("/admin/card-withdrawals/fulfil", paid).await;
+        }
+    }
+    service.stop();
+    host.assert_books();
+    for (name, prefix, rule, subject) in [
+        ("queue", table::CARD_QUEUE, "card_withdrawal.queue", "wd_"),
+        ("paid-by", table::PAID_BY, "card_withdrawal.paid_by", "wd_"),
+        ("vault", table::VAULT, "reloadable.vault", "card_"),
+    ] {
+        let (copy, changed) = rewritten(&host, name, &[prefix], |key, _| {
+            Some(vec![Write::Delete { key: key.clone() }])
+        })
+        .await;
+        assert_eq!(changed, 1, "{name}");
+        assert_found(&host, &copy, rule, subject);
+    }
+}
