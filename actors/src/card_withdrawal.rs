@@ -19,7 +19,7 @@ use crate::id::{EffectId, Wallet};
 pub use crate::intl_order::{Holder, Lease};
 use crate::money::Cents;
 use crate::operator::Act;
-use crate::port::Timestamp;
+use crate::port::{Said, Timestamp};
 pub use crate::reloadable::INSUFFICIENT;
 
 /// A withdrawal from a card balance.
@@ -69,7 +69,7 @@ pub enum Status {
     /// The issuer set nothing aside.
     Failed {
         /// [`INSUFFICIENT`], or the issuer's word.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -97,7 +97,7 @@ pub enum Command {
         /// The reservation's key.
         effect: EffectId,
         /// [`INSUFFICIENT`], or the issuer's word.
-        reason: String,
+        reason: Said,
     },
     /// An operator takes it.
     Claim {
@@ -164,7 +164,7 @@ pub enum Event {
     /// Set aside under this key.
     Held(EffectId, Timestamp),
     /// The issuer refused.
-    Refused(String, Timestamp),
+    Refused(Said, Timestamp),
     /// An operator took it: a new lease.
     Claimed(Holder, Timestamp),
     /// The lease ended by itself.

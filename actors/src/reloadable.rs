@@ -17,7 +17,7 @@ use purser_storage::codec::Stored;
 pub use crate::card::Details;
 use crate::id::{EffectId, Wallet};
 use crate::money::Cents;
-use crate::port::{CardActivity, CardTransaction, IssuedCard, Standing, Timestamp, Wish};
+use crate::port::{CardActivity, CardTransaction, IssuedCard, Said, Standing, Timestamp, Wish};
 
 /// `failure_reason` of a card that its holder's balance could not load.
 pub const INSUFFICIENT: &str = "insufficient_card_balance";
@@ -66,7 +66,7 @@ pub enum Status {
     /// Refused by the issuer; nothing was taken.
     Failed {
         /// [`INSUFFICIENT`], or the issuer's word.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -124,7 +124,7 @@ pub enum Command {
         /// The order this answers.
         effect: EffectId,
         /// [`INSUFFICIENT`], or the issuer's word.
-        reason: String,
+        reason: Said,
     },
     /// The holder wants something of it.
     Steer(Wish),
@@ -160,7 +160,7 @@ pub enum Event {
     /// The issuer opened it.
     Opened(Details, Timestamp),
     /// The issuer refused.
-    Refused(String, Timestamp),
+    Refused(Said, Timestamp),
     /// The holder wants something of it.
     Wished(Wish, Timestamp),
     /// The issuer has answered the wish.

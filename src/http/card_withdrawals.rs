@@ -134,7 +134,7 @@ async fn taken_on(state: &Withdrawals, id: WithdrawalId) -> Result<Reply, ApiErr
         asked = read().await?;
     }
     match &asked.status {
-        Status::Failed { reason } if reason == INSUFFICIENT => return Err(insufficient("amount")),
+        Status::Failed { reason } if reason.as_str() == INSUFFICIENT => return Err(insufficient("amount")),
         Status::Failed { .. } => {
             let error = "The card issuer refused the withdrawal. Nothing was taken.";
             return Err(ApiError::new(StatusCode::CONFLICT, "withdrawal_declined", error));

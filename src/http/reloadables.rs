@@ -141,7 +141,7 @@ impl Reloadables {
             card = self.read(id).await?;
         }
         let status = match &card.status {
-            Status::Failed { reason } if reason == INSUFFICIENT => return Err(insufficient("usd_amount")),
+            Status::Failed { reason } if reason.as_str() == INSUFFICIENT => return Err(insufficient("usd_amount")),
             Status::Failed { .. } => {
                 let error = "The card issuer refused the card.";
                 return Err(ApiError::new(StatusCode::CONFLICT, "card_declined", error));

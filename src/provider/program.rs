@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardOpening, CardProgram, CardWord, OpenCard, PortError, Reservation, ReserveBalance, Standing,
+    BoxFuture, CardOpening, CardProgram, CardWord, OpenCard, PortError, Reservation, ReserveBalance, Said, Standing,
     SteerCard,
 };
 
@@ -28,7 +28,7 @@ pub enum PlainOpening {
     /// Definitely refused for another reason.
     Declined {
         /// The issuer's word for it.
-        reason: String,
+        reason: Said,
     },
 }
 

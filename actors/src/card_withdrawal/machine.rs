@@ -286,7 +286,8 @@ impl Entity for CardWithdrawal {
     fn view(&self, id: &WithdrawalId) -> View {
         let (transaction, reason) = match &self.status {
             Status::Complete { transaction } => (Some(transaction.as_str()), None),
-            Status::Rejected { reason } | Status::Failed { reason } => (None, Some(reason.as_str())),
+            Status::Rejected { reason } => (None, Some(reason.as_str())),
+            Status::Failed { reason } => (None, Some(reason.as_str())),
             _ => (None, None),
         };
         View::new()

@@ -2,7 +2,7 @@
 //! The balances are the issuer's to keep and to judge: it takes from one at once and under one key, so that two orders
 //! never share a cent.
 
-use super::{BoxFuture, CardActivity, IssuedCard, PortError};
+use super::{BoxFuture, CardActivity, IssuedCard, PortError, Said};
 use crate::id::{CardId, EffectId, WithdrawalId};
 use crate::money::Cents;
 
@@ -36,7 +36,7 @@ pub enum CardOpening {
     /// Definitely refused: no card exists and none will. Nothing was taken.
     Declined {
         /// The issuer's word for it.
-        reason: String,
+        reason: Said,
     },
 }
 
@@ -136,7 +136,7 @@ pub enum Reservation {
     /// Definitely refused for another reason.
     Declined {
         /// The issuer's word for it.
-        reason: String,
+        reason: Said,
     },
 }
 

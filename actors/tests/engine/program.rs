@@ -106,12 +106,13 @@ async fn orders_at_once_never_overdraw_the_balance() {
     for n in 0..10 {
         if n % 2 == 0 {
             refused += usize::from(
-                matches!(&card(&world, n).await.status, Status::Failed { reason } if reason == INSUFFICIENT),
+                matches!(&card(&world, n).await.status, Status::Failed { reason } if reason.as_str() == INSUFFICIENT),
             );
         } else {
             let status = withdrawal(&world, n).await.status;
-            refused +=
-                usize::from(matches!(&status, card_withdrawal::Status::Failed { reason } if reason == INSUFFICIENT));
+            refused += usize::from(
+                matches!(&status, card_withdrawal::Status::Failed { reason } if reason.as_str() == INSUFFICIENT),
+            );
         }
     }
     assert_eq!((refused, world.program.left(&ACCOUNT)), (7, 100));

@@ -138,7 +138,9 @@ fn withdrawals() -> Vec<CardWithdrawal> {
             transaction: transaction.clone(),
         }),
         asked(Status::Rejected { reason: reason.clone() }),
-        asked(Status::Failed { reason }),
+        asked(Status::Failed {
+            reason: reason.as_str().into(),
+        }),
         CardWithdrawal {
             settled: true,
             ..asked(Status::Complete { transaction })

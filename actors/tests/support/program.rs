@@ -116,7 +116,9 @@ impl Truth {
         }
         match self.refused.get(&order.key) {
             Some(None) => CardOpening::Insufficient,
-            Some(Some(reason)) => CardOpening::Declined { reason: reason.clone() },
+            Some(Some(reason)) => CardOpening::Declined {
+                reason: reason.as_str().into(),
+            },
             None => {
                 let standing = Standing {
                     sequence: 0,

@@ -266,7 +266,7 @@ fn plain(opened: &Opened) -> PlainCard {
 /// Without a reason it is the balance that is less.
 fn refusal(reason: Option<String>) -> PlainOpening {
     match reason {
-        Some(reason) => PlainOpening::Declined { reason },
+        Some(reason) => PlainOpening::Declined { reason: reason.into() },
         None => PlainOpening::Insufficient,
     }
 }

@@ -30,7 +30,7 @@ impl Desk {
         let refused = |reason| reloadable::Command::Refused { effect, reason };
         let command = match within(self.answers_in(), self.ports.program.open(&order), "open card").await? {
             CardOpening::Open(card) => reloadable::Command::Opened { effect, card },
-            CardOpening::Insufficient => refused(INSUFFICIENT.to_owned()),
+            CardOpening::Insufficient => refused(INSUFFICIENT.into()),
             CardOpening::Declined { reason } => refused(reason),
             CardOpening::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
         };
@@ -77,7 +77,7 @@ impl Desk {
         let refused = |reason| card_withdrawal::Command::Refused { effect, reason };
         let command = match within(self.answers_in(), self.ports.program.reserve(&order), "reserve").await? {
             Reservation::Held => card_withdrawal::Command::Held { effect },
-            Reservation::Insufficient => refused(INSUFFICIENT.to_owned()),
+            Reservation::Insufficient => refused(INSUFFICIENT.into()),
             Reservation::Declined { reason } => refused(reason),
             Reservation::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
         };

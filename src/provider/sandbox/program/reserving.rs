@@ -85,7 +85,7 @@ impl<B: Balances> SandboxProgram<B> {
 
 fn unreserved(reason: Option<String>) -> Reservation {
     match reason {
-        Some(reason) => Reservation::Declined { reason },
+        Some(reason) => Reservation::Declined { reason: reason.into() },
         None => Reservation::Insufficient,
     }
 }
