@@ -74,9 +74,14 @@ async fn case_53_a_key_is_for_one_body_and_one_account() {
 /// What a token changes, and the event that says that it did, once. [`ASKS`] has the bodies of those that name something.
 const CHANGES: &[(&str, &str, &str)] = &[
     ("POST", "/cancel-intl-order", "intl_order.cancelled"),
+    ("POST", "/close-card", "reloadable_card.close_requested"),
+    ("POST", "/create-reloadable-card", "reloadable_card.creating"),
+    ("POST", "/pause-card", "reloadable_card.pause_requested"),
     ("POST", "/payment-recipients", "payment_recipient.renamed"),
     ("POST", "/refresh-card-data", "card.refresh_requested"),
+    ("POST", "/resume-card", "reloadable_card.resume_requested"),
     ("POST", "/withdraw", "withdrawal.pending"),
+    ("POST", "/withdraw-card-balance", "card_withdrawal.pending"),
     // The last, since it takes away what others name.
     ("DELETE", "/payment-recipients", "payment_recipient.deleted"),
 ];
@@ -114,7 +119,16 @@ async fn every_route_that_changes_something_takes_a_key() {
         let ask = ASKS.iter().find(|ask| (ask.method, ask.route) == (method, path));
         let request = match ask {
             Some(ask) => ask.request(&site, person.thing(ask.of)),
-            None => site.request(method, path).body(json!({"amount": 1}).to_string()),
+            None => {
+                let body = match path {
+                    "/create-reloadable-card" => json!({"usd_amount": 1}),
+                    "/withdraw-card-balance" => {
+                        json!({"amount": 2, "destination_address": person.agent.address()})
+                    }
+                    _ => json!({"amount": 1}),
+                };
+                site.request(method, path).body(body.to_string())
+            }
         };
         request.bearer_auth(&person.token).header("idempotency-key", key)
     };

@@ -1,14 +1,10 @@
-//! Reloadable cards, and withdrawals from the balance at the card issuer that loads them.
+//! Reloadable cards, loaded from the balance at the card issuer.
 
 use purser_actors::id::Network;
-use purser_actors::kernel::table;
-use purser_storage::Write;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_top_up::{id_of, linked, once, start};
-use super::desk::Desk;
-use super::verify::{assert_found, rewritten};
 use super::wire::{Answer, Site, send, until};
 
 /// A wallet with so many dollars at the card issuer.
@@ -51,7 +47,7 @@ pub(crate) async fn comes_to(site: &Site<'_>, token: &str, card: &str, status: &
     .await
 }
 
-async fn balance(site: &Site<'_>, token: &str) -> Value {
+pub(crate) async fn balance(site: &Site<'_>, token: &str) -> Value {
     let answer = site.get_as(token, "/get-card-deposit-address").await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     answer.body["balance"].clone()
@@ -72,7 +68,7 @@ async fn steer(site: &Site<'_>, token: &str, verb: &str, card: &str) {
     );
 }
 
-fn told(events: &[Value], resource: &str) -> Vec<String> {
+pub(crate) fn told(events: &[Value], resource: &str) -> Vec<String> {
     let types = events.iter().filter_map(|e| e["type"].as_str());
     let own = types.filter_map(|t| t.strip_prefix(resource)?.strip_prefix('.'));
     own.map(str::to_owned).collect()
@@ -267,162 +263,4 @@ async fn nobody_is_told_yes_and_then_refused_a_card() {
     assert_eq!(balance(&site, &token).await, json!(1));
     service.stop();
     host.assert_books();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
-    // Aim: set aside when it is asked for; an operator claims it and says by which transaction it was paid, or why it was not,
-    // and then the amount is back; both are followed with the other withdrawals; every change is told; nothing of ours moves.
-    let (host, service) = start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
-    let (_, token) = loaded(&site, Network::Base, 100).await;
-    let to = Agent::new(Network::Solana).address();
-    let asked = async |amount: u32, key: &str| {
-        let body = json!({"amount": amount, "destination_address": to});
-        ask(&site, &token, "/withdraw-card-balance", Some(key), &body).await
-    };
-    let mut ids = Vec::new();
-    for (amount, key) in [(30, "a"), (40, "b")] {
-        let answer = asked(amount, key).await;
-        assert_eq!(answer.status, 202, "{}", answer.text);
-        assert_eq!(
-            asked(amount, key).await.text,
-            answer.text,
-            "a key is for one withdrawal"
-        );
-        ids.push(answer.body["withdrawal"]["id"].as_str().unwrap().to_owned());
-    }
-    let dear = asked(31, "c").await;
-    assert_eq!(
-        (dear.status, dear.code()),
-        (409, "insufficient_card_balance"),
-        "{}",
-        dear.text
-    );
-    let card = json!({"usd_amount": 31});
-    let dear = ask(&site, &token, "/create-reloadable-card", None, &card).await;
-    assert_eq!(
-        dear.code(),
-        "insufficient_card_balance",
-        "what is set aside loads no card"
-    );
-    assert_eq!(balance(&site, &token).await, json!(30));
-    let queue = desk.get("/admin/card-withdrawals").await.body;
-    let queued: Vec<_> = queue["withdrawals"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|w| w["withdrawal_id"].clone())
-        .collect();
-    assert_eq!(queued, [json!(ids[0]), json!(ids[1])]);
-    assert_eq!(
-        (&queue["withdrawals"][0]["address"], &queue["withdrawals"][0]["amount"]),
-        (&json!(to), &json!(30))
-    );
-    let of = |id: &str| json!({"withdrawal_id": id});
-    let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[0])).await["lease"].clone();
-    let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": "5xPaid"});
-    desk.done("/admin/card-withdrawals/fulfil", paid.clone()).await;
-    assert_eq!(
-        desk.post("/admin/card-withdrawals/fulfil", paid).await.code(),
-        "withdrawal_not_open"
-    );
-    let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[1])).await["lease"].clone();
-    let held = desk.hire("ben", "operator").await;
-    assert_eq!(
-        held.post("/admin/card-withdrawals/claim", of(&ids[1])).await.code(),
-        "withdrawal_held"
-    );
-    let twice = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": "5xPaid"});
-    assert_eq!(
-        desk.post("/admin/card-withdrawals/fulfil", twice).await.code(),
-        "transaction_used"
-    );
-    desk.done(
-        "/admin/card-withdrawals/release",
-        json!({"withdrawal_id": ids[1], "lease": lease}),
-    )
-    .await;
-    let old = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": "5xOther"});
-    assert_eq!(
-        desk.post("/admin/card-withdrawals/fulfil", old).await.code(),
-        "lease_old"
-    );
-    let no = json!({"withdrawal_id": ids[1], "reason": "No such <b>place</b>."});
-    desk.done("/admin/card-withdrawals/reject", no).await;
-    until("it is put back", async || {
-        (balance(&site, &token).await == json!(70)).then_some(())
-    })
-    .await;
-    let all = site.get_as(&token, "/get-withdrawal-status").await.body;
-    let seen: Vec<_> = all["withdrawals"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|w| (&w["state"], &w["source"]))
-        .collect();
-    let source = json!("card_balance");
-    assert_eq!(
-        seen,
-        [(&json!("complete"), &source), (&json!("rejected"), &source)],
-        "{all}"
-    );
-    let one = site
-        .get_as(&token, &format!("/get-withdrawal-status?withdrawal_id={}", ids[0]))
-        .await;
-    assert_eq!(one.body["withdrawal"]["tx_hash"], json!("5xPaid"), "{}", one.text);
-    let kinds = told(&site.events(&token, 0).await, "card_withdrawal");
-    for (kind, times) in [
-        ("pending", 3),
-        ("failed", 1),
-        ("queued", 3),
-        ("claimed", 2),
-        ("complete", 1),
-        ("rejected", 1),
-        ("put_back", 1),
-    ] {
-        assert_eq!(kinds.iter().filter(|k| *k == kind).count(), times, "{kind}: {kinds:?}");
-    }
-    service.stop();
-    let report = host.assert_books();
-    assert_eq!(report["entities"]["card_withdrawals"], json!(3));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
-    // Aim: a withdrawal that the queue has lost, a transaction that paid nothing that is known, a card whose number is gone:
-    // each is named.
-    let (host, service) = start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
-    let (agent, token) = loaded(&site, Network::Base, 100).await;
-    opened(&site, &token, json!({"usd_amount": 5})).await;
-    for n in [1, 2] {
-        let body = json!({"amount": 10 * n, "destination_address": agent.address()});
-        let answer = ask(&site, &token, "/withdraw-card-balance", None, &body).await;
-        let id = &answer.body["withdrawal"]["id"];
-        if n == 1 {
-            let lease = desk
-                .done("/admin/card-withdrawals/claim", json!({"withdrawal_id": id}))
-                .await["lease"]
-                .clone();
-            let paid = json!({"withdrawal_id": id, "lease": lease, "tx_hash": "5xPaid"});
-            desk.done("/admin/card-withdrawals/fulfil", paid).await;
-        }
-    }
-    service.stop();
-    host.assert_books();
-    for (name, prefix, rule, subject) in [
-        ("queue", table::CARD_QUEUE, "card_withdrawal.queue", "wd_"),
-        ("paid-by", table::PAID_BY, "card_withdrawal.paid_by", "wd_"),
-        ("vault", table::VAULT, "reloadable.vault", "card_"),
-    ] {
-        let (copy, changed) = rewritten(&host, name, &[prefix], |key, _| {
-            Some(vec![Write::Delete { key: key.clone() }])
-        })
-        .await;
-        assert_eq!(changed, 1, "{name}");
-        assert_found(&host, &copy, rule, subject);
-    }
 }

@@ -11,6 +11,7 @@ mod cases_access;
 mod cases_admin;
 mod cases_app_payments;
 mod cases_banking;
+mod cases_card_withdrawal;
 mod cases_catalogs;
 mod cases_countries;
 mod cases_faults;

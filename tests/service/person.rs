@@ -6,7 +6,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_reloadable::{ask, opened};
+use super::cases_reloadable::{ask, comes_to as comes_to_stand, opened};
 use super::cases_top_up::{link, once};
 use super::cases_withdraw::{credited, ended, id_of, withdraw};
 use super::owner::Owner;
@@ -68,11 +68,15 @@ impl Person {
 
     /// Out of what the top-up brought.
     async fn spends_card_balance(&mut self, site: &Site<'_>, cents: u32) {
-        for (what, dollars) in [("reloadable", 2), ("reloadable_open", 3)] {
+        for (what, dollars) in [("reloadable", 2), ("reloadable_open", 3), ("reloadable_paused", 4)] {
             let card = opened(site, &self.token, json!({"usd_amount": format!("{dollars}.{cents}")})).await;
             self.has(what, &card.into());
         }
-        let body = json!({"amount": format!("4.{cents}"), "destination_address": self.agent.address()});
+        let paused = self.thing("reloadable_paused").to_owned();
+        let asked = ask(site, &self.token, "/pause-card", None, &json!({"card_id": paused})).await;
+        assert_eq!(asked.status, 202, "{}", asked.text);
+        comes_to_stand(site, &self.token, &paused, "paused").await;
+        let body = json!({"amount": format!("5.{cents}"), "destination_address": self.agent.address()});
         let out = ask(site, &self.token, "/withdraw-card-balance", None, &body).await;
         assert_eq!(out.status, 202, "{}", out.text);
         self.has("card_withdrawal", &out.body["withdrawal"]["id"]);

@@ -126,7 +126,8 @@ pub(crate) const ASKS: &[Ask] = &[
     },
     Ask {
         method: "POST",
-        ..reads("/resume-card", "card_id", "reloadable_open", CARD)
+        own: 202,
+        ..reads("/resume-card", "card_id", "reloadable_paused", CARD)
     },
     Ask {
         method: "POST",
