@@ -242,7 +242,6 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
                 Ok(kept) => drop(contents.bank.insert((kind, id.to_vec()), kept)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
             }
-        } else if contents.people.read(kind, id, row, report).is_none() {
         } else if contents.people.read(kind, id, row, report).is_none()
             && contents.program.read(kind, number, row, report).is_none()
         {

@@ -19,9 +19,8 @@ use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
 use crate::http::{
-    account, callable, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version, withdrawals,
-    account, card_withdrawals, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in, version,
-    withdrawals,
+    account, callable, card_withdrawals, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in,
+    version, withdrawals,
 };
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;

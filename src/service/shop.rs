@@ -11,9 +11,8 @@ use super::routes::House;
 use crate::checkout::Checkout;
 use crate::http::callable::Callables;
 use crate::http::{
-    banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, top_ups,
-    card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem, reloadables,
-    top_ups,
+    banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem,
+    reloadables, top_ups,
 };
 
 /// The rooms together.

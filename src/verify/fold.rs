@@ -8,8 +8,7 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, banking, people, products, saved};
-use super::{Contents, Report, people, products, program, saved};
+use super::{Contents, Report, banking, people, products, program, saved};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -207,9 +206,8 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.program(contents);
     seen.saved(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
-    let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len() + contents.saved.len();
-    let known =
-        known + contents.people.len() + contents.withdrawals.len() + contents.saved.len() + contents.program.len();
+    let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len();
+    let known = known + contents.saved.len() + contents.program.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",
