@@ -12,18 +12,11 @@ use super::desk::Desk;
 use super::verify::{assert_found, rewritten};
 use super::wire::{Site, until};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
-    // Aim: set aside when it is asked for; an operator claims it and says by which transaction it was paid, or why it was not,
-    // and then the amount is back; both are followed with the other withdrawals; every change is told; nothing of ours moves.
-    let (host, service) = start();
-    let site = Site::of(&service);
-    let desk = Desk::first(&host, &service);
-    let (_, token) = loaded(&site, Network::Base, 100).await;
-    let to = Agent::new(Network::Solana).address();
+/// Asks for 30 and 40 of 100 dollars, and for more than is left of them.
+async fn asked_for(site: &Site<'_>, token: &str, to: &str) -> Vec<String> {
     let asked = async |amount: u32, key: &str| {
         let body = json!({"amount": amount, "destination_address": to});
-        ask(&site, &token, "/withdraw-card-balance", Some(key), &body).await
+        ask(site, token, "/withdraw-card-balance", Some(key), &body).await
     };
     let mut ids = Vec::new();
     for (amount, key) in [(30, "a"), (40, "b")] {
@@ -44,25 +37,18 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
         dear.text
     );
     let card = json!({"usd_amount": 31});
-    let dear = ask(&site, &token, "/create-reloadable-card", None, &card).await;
+    let dear = ask(site, token, "/create-reloadable-card", None, &card).await;
     assert_eq!(
         dear.code(),
         "insufficient_card_balance",
         "what is set aside loads no card"
     );
-    assert_eq!(balance(&site, &token).await, json!(30));
-    let queue = desk.get("/admin/card-withdrawals").await.body;
-    let queued: Vec<_> = queue["withdrawals"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|w| w["withdrawal_id"].clone())
-        .collect();
-    assert_eq!(queued, [json!(ids[0]), json!(ids[1])]);
-    assert_eq!(
-        (&queue["withdrawals"][0]["address"], &queue["withdrawals"][0]["amount"]),
-        (&json!(to), &json!(30))
-    );
+    assert_eq!(balance(site, token).await, json!(30));
+    ids
+}
+
+/// An operator pays the first and rejects the second; whatever does not fit is refused on the way.
+async fn decided(desk: &Desk<'_>, ids: &[String]) {
     let of = |id: &str| json!({"withdrawal_id": id});
     let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[0])).await["lease"].clone();
     let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": "5xPaid"});
@@ -94,6 +80,31 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
     );
     let no = json!({"withdrawal_id": ids[1], "reason": "No such <b>place</b>."});
     desk.done("/admin/card-withdrawals/reject", no).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
+    // Aim: set aside when it is asked for; an operator claims it and says by which transaction it was paid, or why it was not,
+    // and then the amount is back; both are followed with the other withdrawals; every change is told; nothing of ours moves.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let (_, token) = loaded(&site, Network::Base, 100).await;
+    let to = Agent::new(Network::Solana).address();
+    let ids = asked_for(&site, &token, &to).await;
+    let queue = desk.get("/admin/card-withdrawals").await.body;
+    let queued: Vec<_> = queue["withdrawals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|w| w["withdrawal_id"].clone())
+        .collect();
+    assert_eq!(queued, [json!(ids[0]), json!(ids[1])]);
+    assert_eq!(
+        (&queue["withdrawals"][0]["address"], &queue["withdrawals"][0]["amount"]),
+        (&json!(to), &json!(30))
+    );
+    decided(&desk, &ids).await;
     until("it is put back", async || {
         (balance(&site, &token).await == json!(70)).then_some(())
     })
@@ -103,12 +114,12 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|w| (&w["state"], &w["source"]))
+        .map(|w| (w["state"].clone(), w["source"].clone()))
         .collect();
     let source = json!("card_balance");
     assert_eq!(
         seen,
-        [(&json!("complete"), &source), (&json!("rejected"), &source)],
+        ["complete", "rejected", "failed"].map(|state| (json!(state), source.clone())),
         "{all}"
     );
     let one = site

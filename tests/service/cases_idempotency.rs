@@ -86,6 +86,15 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("DELETE", "/payment-recipients", "payment_recipient.deleted"),
 ];
 
+/// What a route takes that names nothing.
+fn takes(path: &str, person: &Person) -> Value {
+    match path {
+        "/create-reloadable-card" => json!({"usd_amount": 1}),
+        "/withdraw-card-balance" => json!({"amount": 2, "destination_address": person.agent.address()}),
+        _ => json!({"amount": 1}),
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_route_that_changes_something_takes_a_key() {
     // Aim: every route of the service's own document that changes something by a token, so that one that comes later is held
@@ -119,16 +128,7 @@ async fn every_route_that_changes_something_takes_a_key() {
         let ask = ASKS.iter().find(|ask| (ask.method, ask.route) == (method, path));
         let request = match ask {
             Some(ask) => ask.request(&site, person.thing(ask.of)),
-            None => {
-                let body = match path {
-                    "/create-reloadable-card" => json!({"usd_amount": 1}),
-                    "/withdraw-card-balance" => {
-                        json!({"amount": 2, "destination_address": person.agent.address()})
-                    }
-                    _ => json!({"amount": 1}),
-                };
-                site.request(method, path).body(body.to_string())
-            }
+            None => site.request(method, path).body(takes(path, &person).to_string()),
         };
         request.bearer_auth(&person.token).header("idempotency-key", key)
     };

@@ -74,6 +74,42 @@ pub(crate) fn told(events: &[Value], resource: &str) -> Vec<String> {
     own.map(str::to_owned).collect()
 }
 
+/// What a card's holder is told of its life: charges, changes, each once, and never the number.
+async fn assert_story(site: &Site<'_>, token: &str, card: &str, number: &str) {
+    let list = site
+        .get_as(token, &format!("/list-card-transactions?card_id={card}"))
+        .await;
+    let amounts: Vec<_> = list.body["transactions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| t["usd_amount"].clone())
+        .collect();
+    assert_eq!(amounts, [json!(1.25), json!(5.25)], "{}", list.text);
+    let happened: Vec<_> = list.body["card_events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| e["event"].clone())
+        .collect();
+    assert_eq!(happened, ["closed", "resumed", "paused", "open"].map(Value::from));
+    let events = site.events(token, 0).await;
+    let kinds = told(&events, "reloadable_card");
+    for once in [
+        "creating",
+        "open",
+        "pause_requested",
+        "paused",
+        "resume_requested",
+        "resumed",
+        "close_requested",
+        "closed",
+    ] {
+        assert_eq!(kinds.iter().filter(|k| *k == once).count(), 1, "{once}: {kinds:?}");
+    }
+    assert!(!events.iter().any(|event| event.to_string().contains(number)));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
     // Aim: free, loaded from the balance; its number is shown while it is open or paused; charged within what is on it, and
@@ -126,38 +162,7 @@ async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
         (&closed.body["card_details"], &closed.body["state"]),
         (&Value::Null, &json!("closed"))
     );
-    let list = site
-        .get_as(&token, &format!("/list-card-transactions?card_id={card}"))
-        .await;
-    let amounts: Vec<_> = list.body["transactions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|t| t["usd_amount"].clone())
-        .collect();
-    assert_eq!(amounts, [json!(1.25), json!(5.25)], "{}", list.text);
-    let happened: Vec<_> = list.body["card_events"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|e| e["event"].clone())
-        .collect();
-    assert_eq!(happened, ["closed", "resumed", "paused", "open"].map(Value::from));
-    let events = site.events(&token, 0).await;
-    let kinds = told(&events, "reloadable_card");
-    for once in [
-        "creating",
-        "open",
-        "pause_requested",
-        "paused",
-        "resume_requested",
-        "resumed",
-        "close_requested",
-        "closed",
-    ] {
-        assert_eq!(kinds.iter().filter(|k| *k == once).count(), 1, "{once}: {kinds:?}");
-    }
-    assert!(!events.iter().any(|event| event.to_string().contains(&number)));
+    assert_story(&site, &token, &card, &number).await;
     assert_eq!(site.transfers().await.len(), transfers, "nothing moved on a chain");
     service.stop();
     host.assert_books();
@@ -189,7 +194,7 @@ async fn a_card_for_one_charge_closes_by_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_is_told_yes_and_then_refused_a_card() {
     // Aim: too little is 409 and takes nothing; of ten at once as many are opened as there is money for; a key makes one card
-    // and is answered for it; the issuer's refusal is 409; an issuer that is late is 202, and an event says what came of it.
+    // and is answered for it.
     let (host, service) = start();
     let site = Site::of(&service);
     let stranger = Agent::new(Network::Base).token(&site).await;
@@ -232,6 +237,18 @@ async fn nobody_is_told_yes_and_then_refused_a_card() {
     assert_eq!((first.status, &first.text), (200, &again.text));
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(balance(&site, &token).await, json!(3));
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issuer_that_refuses_or_is_late_is_told_as_it_is() {
+    // Aim: a refusal is 409 under its key for ever and takes nothing; an issuer that is late is 202, an event says what came
+    // of it, and the same request is then answered with it.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let (_, token) = loaded(&site, Network::Base, 3 + 2).await;
+    let small = json!({"usd_amount": 2});
     site.post("/sandbox/card-program", &json!({"fault": "decline"})).await;
     let declined = ask(&site, &token, "/create-reloadable-card", Some("d"), &small).await;
     assert_eq!(
@@ -260,7 +277,7 @@ async fn nobody_is_told_yes_and_then_refused_a_card() {
         "{}",
         later.text
     );
-    assert_eq!(balance(&site, &token).await, json!(1));
+    assert_eq!(balance(&site, &token).await, json!(3));
     service.stop();
     host.assert_books();
 }
