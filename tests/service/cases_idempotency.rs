@@ -2,7 +2,7 @@
 
 use purser::http::callable::NAMES;
 use purser_actors::id::Network;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_two_users::takes_token;
