@@ -34,9 +34,9 @@ pub use owned::{
 pub use people::{KycLink, KycStatus, OwnCap, OwnCaps, Received};
 
 pub use payouts::{
-    BankRecipients, BoughtAppPayment, BoughtBankPayment, BoughtPushToCard, DeletedRecipient, ListedBankRecipient,
-    ListedDestination, ListedRecipient, NewAppPayment, NewBankPayment, OnePayout, PaidAppPayment, PaidBankPayment,
-    PaidDestination, PaidPushToCard, PaymentStatus, PayoutPage, SavedRecipient, SavedRecipients,
+    BankRecipients, BoughtAppPayment, BoughtBankPayment, BoughtPushToCard, DeletedRecipient, LateReturn,
+    ListedBankRecipient, ListedDestination, ListedRecipient, NewAppPayment, NewBankPayment, OnePayout, PaidAppPayment,
+    PaidBankPayment, PaidDestination, PaidPushToCard, PaymentStatus, PayoutPage, SavedRecipient, SavedRecipients,
 };
 
 /// A decimal number with exactly its digits.

@@ -6,7 +6,9 @@
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{CardId, DepositId, EffectId, Network, PaymentId, PayoutId, RequestId, TopUpId, Wallet, WithdrawalId};
+use crate::id::{
+    CardId, DepositId, EffectId, LateReturnId, Network, PaymentId, PayoutId, RequestId, TopUpId, Wallet, WithdrawalId,
+};
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::{ErrorKind, PortError, Timestamp};
@@ -88,8 +90,8 @@ pub enum Work {
     ExpirePayout(PayoutId),
     /// End a payout's return window.
     CloseReturns(PayoutId),
-    /// Money came back after the return window: an operator decides.
-    LateReturn(PayoutId),
+    /// Tell a late return that its account holds the credit.
+    LateReturn(LateReturnId),
     /// Save whom an app payment went to.
     SaveRecipient(PayoutId),
     /// Send a top-up on its first leg: the burn, or the transfer on Base.
@@ -100,6 +102,8 @@ pub enum Work {
     AwaitCardCredit(TopUpId),
     /// Ask the issuer for news of a card.
     RefreshCard(CardId),
+    /// Take a payment that came back out of its recipient's totals.
+    UncountPayment(PayoutId),
 }
 
 /// Why an account is credited.
@@ -115,6 +119,8 @@ pub enum CreditCause {
     TopUp(TopUpId),
     /// A transfer that no payment claims.
     Deposit(DepositId),
+    /// A payout that came back after its return window.
+    LateReturn(LateReturnId),
 }
 
 impl CreditCause {
@@ -126,6 +132,7 @@ impl CreditCause {
             Self::Payout(id) => id.to_string(),
             Self::TopUp(id) => id.to_string(),
             Self::Deposit(id) => id.to_string(),
+            Self::LateReturn(id) => id.to_string(),
         }
     }
 }
@@ -143,7 +150,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 27] = [
+    pub const NAMES: [&str; 28] = [
         "settle",
         "watch",
         "issue_card",
@@ -171,6 +178,7 @@ impl Work {
         "cross_bridge",
         "await_card_credit",
         "refresh_card",
+        "uncount_payment",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -203,6 +211,7 @@ impl Work {
             Self::CrossBridge(_) => 24,
             Self::AwaitCardCredit(_) => 25,
             Self::RefreshCard(_) => 26,
+            Self::UncountPayment(_) => 27,
         }
     }
 
@@ -222,12 +231,9 @@ impl Work {
             Self::CheckIdentity(_) => Kind::Identity,
             Self::OpenIssuerAccount(_) => Kind::Link,
             Self::Withdraw(_) => Kind::Withdrawal,
-            Self::SendPayout(_)
-            | Self::RecallPayout(_)
-            | Self::ExpirePayout(_)
-            | Self::CloseReturns(_)
-            | Self::LateReturn(_) => Kind::Payout,
-            Self::SaveRecipient(_) => Kind::Recipient,
+            Self::SendPayout(_) | Self::RecallPayout(_) | Self::ExpirePayout(_) | Self::CloseReturns(_) => Kind::Payout,
+            Self::LateReturn(_) => Kind::LateReturn,
+            Self::SaveRecipient(_) | Self::UncountPayment(_) => Kind::Recipient,
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
         }
     }
@@ -251,8 +257,9 @@ impl Work {
             | Self::RecallPayout(id)
             | Self::ExpirePayout(id)
             | Self::CloseReturns(id)
-            | Self::LateReturn(id)
-            | Self::SaveRecipient(id) => id.to_string(),
+            | Self::SaveRecipient(id)
+            | Self::UncountPayment(id) => id.to_string(),
+            Self::LateReturn(id) => id.to_string(),
             Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),

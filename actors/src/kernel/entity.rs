@@ -42,6 +42,8 @@ pub enum Kind {
     Destination = 13,
     /// Who a holder is to the bank.
     Profile = 18,
+    /// Money of a payout that came back after its return window.
+    LateReturn = 16,
 }
 
 impl Kind {
@@ -62,6 +64,7 @@ impl Kind {
             Self::Recipient => "payment_recipient",
             Self::Destination => "bank_destination",
             Self::Profile => "banking_profile",
+            Self::LateReturn => "late_return",
         }
     }
 }
@@ -98,6 +101,7 @@ entity_id!(
     crate::id::CardId,
     crate::id::SessionId,
     crate::id::PayoutId,
+    crate::id::LateReturnId,
     crate::id::TopUpId,
     crate::id::DestinationId,
     crate::id::WithdrawalId,

@@ -2,7 +2,7 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, SessionId, Wallet};
+use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, LateReturnId, SessionId, Wallet};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -62,6 +62,8 @@ tables! {
     MEMO_END = b'x',
     /// Lines of accounts' statements.
     ENTRY = b's',
+    /// Late returns, the oldest first.
+    LATE_RETURN = b'z',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -115,7 +117,7 @@ pub fn owned_one(owner: &Wallet, kind: Kind, at: Timestamp, id: u128) -> RowKey 
     key(&[&owned(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
-/// When something that a wallet owns was made, and its number, of [`owned_one`]'s key.
+/// When something was made, and its number, of a key that ends with both, as [`owned_one`]'s.
 pub fn made(owned: &RowKey) -> Option<(Timestamp, u128)> {
     let (rest, id) = owned.split_last_chunk::<16>()?;
     let at = rest.last_chunk::<8>()?;
@@ -160,6 +162,11 @@ pub fn cvv(card: CardId) -> RowKey {
 /// An international order that is open.
 pub fn queued(since: Timestamp, order: CardId) -> RowKey {
     key(&[&[QUEUE], &since.0.to_be_bytes(), &order.0.to_be_bytes()])
+}
+
+/// A late return, for the operator's list.
+pub fn late_return(at: Timestamp, id: LateReturnId) -> RowKey {
+    key(&[&[LATE_RETURN], &at.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// Something that an operator did.
