@@ -7,6 +7,7 @@
 mod banking;
 mod books;
 mod fold;
+mod late_returns;
 mod outcomes;
 mod people;
 mod products;
@@ -19,8 +20,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use purser_actors::account::{Account, Deposit};
-use purser_actors::id::{PaymentId, SessionId, Wallet, WithdrawalId};
+use purser_actors::id::{LateReturnId, PaymentId, SessionId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::late_return::LateReturn;
 use purser_actors::payment::Payment;
 use purser_actors::session::Session;
 use purser_actors::withdrawal::Withdrawal;
@@ -115,6 +117,9 @@ pub(crate) struct Contents {
     pub(crate) withdrawals: BTreeMap<WithdrawalId, (Withdrawal, u64)>,
     /// What spends balances at the card issuer.
     pub(crate) program: Program,
+    pub(crate) late_returns: BTreeMap<LateReturnId, (LateReturn, u64)>,
+    /// Late returns that the operators' list has.
+    pub(crate) late_list: BTreeSet<u128>,
     /// Recipients and destinations, by kind and id.
     pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
     /// What the bank side keeps.
@@ -147,6 +152,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     program::check(&contents, &mut report);
     sealed::check(&contents, &mut report);
     withdrawals::check(&contents, &holders, &mut report);
+    late_returns::check(&contents, &history, &holders, &mut report);
     saved::check(store, &contents, &mut report).await?;
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
@@ -162,6 +168,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("withdrawals", contents.withdrawals.len()),
         ("reloadable_cards", contents.program.cards.len()),
         ("card_withdrawals", contents.program.withdrawals.len()),
+        ("late_returns", contents.late_returns.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -226,6 +233,9 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         } else if kind == Kind::Withdrawal as u8 {
             let id = WithdrawalId(number);
             take(row, &id.to_string(), report).map(|read| contents.withdrawals.insert(id, read));
+        } else if kind == Kind::LateReturn as u8 {
+            let id = LateReturnId(number);
+            take(row, &id.to_string(), report).map(|read| contents.late_returns.insert(id, read));
         } else if let Some((product, read)) = products::read(kind, number, row) {
             contents.left.extend(products::left(kind, number, row));
             match read {
@@ -265,8 +275,15 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         }
     })
     .await?;
+    read_lists(store, &mut contents).await?;
+    Ok(contents)
+}
+
+/// Rows of which only the ids count.
+async fn read_lists(store: &dyn Store, contents: &mut Contents) -> Result<(), StoreError> {
     for (table, ids) in [
         (table::QUEUE, &mut contents.queue),
+        (table::LATE_RETURN, &mut contents.late_list),
         (table::VAULT, &mut contents.sealed),
         (table::CVV, &mut contents.cvvs),
     ] {
@@ -275,5 +292,5 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         })
         .await?;
     }
-    Ok(contents)
+    Ok(())
 }

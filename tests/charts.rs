@@ -14,6 +14,7 @@ use purser_actors::gift_card::GiftCard;
 use purser_actors::identity::Identity;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
+use purser_actors::late_return::LateReturn;
 use purser_actors::link::Link;
 use purser_actors::payment::Payment;
 use purser_actors::payout::Payout;
@@ -64,6 +65,7 @@ fn the_documents_charts_are_the_codes() {
     check::<TopUp>(document, &mut wrong);
     check::<Withdrawal>(document, &mut wrong);
     check::<Payout>(document, &mut wrong);
+    check::<LateReturn>(document, &mut wrong);
     check::<Recipient>(document, &mut wrong);
     check::<Destination>(document, &mut wrong);
     check::<Profile>(document, &mut wrong);

@@ -56,6 +56,18 @@ id!(
     PayoutId, "po_"
 );
 id!(
+    /// Money of a payout that came back after its return window.
+    LateReturnId, "lr_"
+);
+
+impl LateReturnId {
+    /// The late return of a payout: there is never a second.
+    pub const fn of(payout: PayoutId) -> Self {
+        Self(payout.0)
+    }
+}
+
+id!(
     /// A top-up of the balance at the card issuer.
     TopUpId, "top_"
 );

@@ -20,6 +20,7 @@ pub mod id;
 pub mod identity;
 pub mod intl_order;
 pub mod kernel;
+pub mod late_return;
 pub mod ledger;
 pub mod link;
 pub mod money;

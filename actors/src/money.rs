@@ -114,6 +114,12 @@ impl Cents {
         self.0.checked_add(other.0).map(Self).ok_or(AmountError::OutOfRange)
     }
 
+    /// # Errors
+    /// [`AmountError::OutOfRange`] when it would be negative.
+    pub fn minus(self, other: Self) -> Result<Self, AmountError> {
+        self.0.checked_sub(other.0).map(Self).ok_or(AmountError::OutOfRange)
+    }
+
     /// Exact decimal in dollars, for example `5.25`.
     pub fn decimal(self) -> Decimal {
         Decimal::from_i128_with_scale(i128::from(self.0), 2).normalize()

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Only a push to card begins with the form. EXPIRED, FAILED and CANCELLED credit the whole charge, RETURNED the amount
-//! less the rail's return fee. `complete` is final once its return window has ended; what comes back later is stuck under
-//! its name and an operator's to decide.
+//! less the rail's return fee. `complete` is final once its return window has ended; what comes back later is an entity of
+//! its own, a [`LateReturn`](crate::late_return::LateReturn).
 //!
 //! What a rail says carries a sequence: an older word, or the same one again, changes nothing. A rail that says yes
 //! after it said no, when the payer has been credited, is asked to take the money back; if it cannot, that is stuck too.
@@ -104,6 +104,8 @@ pub struct Payout {
     pub seen: u64,
     /// Whether money that was paid too late is being taken back.
     pub recalling: bool,
+    /// Whether its money came back after its return window: see [`crate::late_return`].
+    pub came_back_late: bool,
     /// Where it stands.
     pub status: Status,
 }
@@ -203,6 +205,8 @@ pub enum Event {
     PaidTooLate(Timestamp),
     /// It was taken back.
     TakenBack(Timestamp),
+    /// The money came back after the return window.
+    CameBackLate,
 }
 
 /// What a payout begins with.

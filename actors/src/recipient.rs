@@ -5,6 +5,9 @@
 //!                     `-------owner------> deleted --paid again--> active
 //! ```
 //!
+//! Its totals are of the payments whose money did not come back: one counts from the moment it is bought, and no more once
+//! it has failed, was stopped or was returned, in time or late.
+//!
 //! Archiving hides it from the list and keeps its history. A deleted one keeps only its totals, and comes back when the
 //! same user of the app is paid again.
 
@@ -28,10 +31,14 @@ pub struct Recipient {
     pub payee: AppPayee,
     /// What its owner calls it.
     pub display_name: String,
-    /// Payments to it so far.
+    /// Payments to it so far, those that came back included.
     pub payments: u64,
     /// Their sum, fees apart.
     pub total: Cents,
+    /// How many of them came back: they failed, were stopped, or were returned, whenever that was.
+    pub back: u64,
+    /// The sum of those.
+    pub total_back: Cents,
     /// When it was first paid.
     pub created_at: Timestamp,
     /// When it was last paid.
@@ -65,6 +72,13 @@ pub enum Command {
         /// Who.
         payee: AppPayee,
         /// How much.
+        amount: Cents,
+    },
+    /// The money of a payment to it came back.
+    CameBack {
+        /// The effect that says so.
+        effect: EffectId,
+        /// How much had been paid.
         amount: Cents,
     },
     /// Call it something else, hide it, or show it again; what is `None` stays as it is.
@@ -101,6 +115,8 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// A payment came back, of so much.
+    CameBack(Cents),
     /// Has another name.
     Renamed(String),
     /// Hidden.
@@ -124,6 +140,12 @@ impl Stored for Event {
 }
 
 impl Recipient {
+    /// Payments to it that did not come back, and their sum. What is on its way counts.
+    pub fn kept(&self) -> (u64, Cents) {
+        let total = self.total.minus(self.total_back).unwrap_or(Cents::ZERO);
+        (self.payments.saturating_sub(self.back), total)
+    }
+
     fn changed(&self, display_name: Option<String>, archived: Option<bool>) -> Decision<Self> {
         let decided = Decision::answer(());
         let decided = match display_name {
@@ -193,6 +215,9 @@ impl Entity for Recipient {
                 };
                 Ok(decided.event(paid))
             }
+            (Some(_), Command::CameBack { effect, amount }) => {
+                Ok(Decision::answer(()).completes(effect).event(Event::CameBack(amount)))
+            }
             (Some(recipient), Command::Change { display_name, archived }) if recipient.status != Status::Deleted => {
                 Ok(recipient.changed(display_name, archived))
             }
@@ -223,6 +248,8 @@ impl Entity for Recipient {
                 payee: payee.clone(),
                 payments: 0,
                 total: Cents::ZERO,
+                back: 0,
+                total_back: Cents::ZERO,
                 created_at: *at,
                 paid_at: *at,
                 status: Status::Active,
@@ -239,6 +266,11 @@ impl Entity for Recipient {
                     Status::Archived => Status::Archived,
                     Status::Active | Status::Deleted => Status::Active,
                 },
+                ..recipient
+            }),
+            (_, Event::CameBack(amount)) => Ok(Self {
+                back: recipient.back.saturating_add(1),
+                total_back: recipient.total_back.plus(*amount).unwrap_or(recipient.total_back),
                 ..recipient
             }),
             (Status::Active | Status::Archived, Event::Renamed(name)) => Ok(Self {
@@ -277,6 +309,7 @@ impl Entity for Recipient {
         Some(match event {
             Event::Saved { .. } => "saved",
             Event::Paid { .. } => "paid",
+            Event::CameBack(_) => "payment_came_back",
             Event::Renamed(_) => "renamed",
             Event::Archived => "archived",
             Event::Restored => "restored",
@@ -291,8 +324,8 @@ impl Entity for Recipient {
             .text("display_name", &self.display_name)
             .text("status", self.status())
             .flag("archived", self.status == Status::Archived)
-            .integer("payments_count", self.payments)
-            .number("total_amount", self.total.decimal())
+            .integer("payments_count", self.kept().0)
+            .number("total_amount", self.kept().1.decimal())
             .time("created_at", self.created_at)
             .time("last_paid_at", self.paid_at)
     }

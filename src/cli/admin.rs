@@ -66,6 +66,12 @@ pub enum Act {
         /// As `purser admin stuck` names it
         effect_id: String,
     },
+    /// Money that came back after its payout was final, the oldest first
+    LateReturns {
+        /// `next_after` of the page before
+        #[arg(long)]
+        after: Option<String>,
+    },
     /// What was done, the oldest first
     Audit {
         /// `next_after` of the page before
@@ -166,10 +172,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::CardWithdrawals(act) => card_withdrawals::ask(&desk, act).await?,
         Act::Stuck => desk.get("/admin/stuck").await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
-        Act::Audit { after } => {
-            let query = after.map(|after| format!("?after={after}"));
-            desk.get(&format!("/admin/audit{}", query.unwrap_or_default())).await?
-        }
+        Act::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
+        Act::Audit { after } => desk.page("/admin/audit", after).await?,
         Act::Token(Token::Create { name, role }) => {
             desk.post("/admin/tokens", json!({"name": name, "role": role})).await?
         }
@@ -235,6 +239,11 @@ impl Desk {
         self.remote
             .get(&at(&self.url, path)?, &[("authorization", &bearer)])
             .await
+    }
+
+    async fn page(&self, path: &str, after: Option<String>) -> Result<Answer, CliError> {
+        let query = after.map(|after| format!("?after={after}"));
+        self.get(&format!("{path}{}", query.unwrap_or_default())).await
     }
 
     async fn post(&self, path: &str, body: Value) -> Result<Answer, CliError> {

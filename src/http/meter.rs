@@ -26,6 +26,7 @@ pub const ROUTES: &[&str] = &[
     "/admin/intl-orders/fulfil",
     "/admin/intl-orders/reject",
     "/admin/intl-orders/release",
+    "/admin/late-returns",
     "/admin/retry",
     "/admin/stuck",
     "/admin/tokens",

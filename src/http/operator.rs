@@ -67,6 +67,7 @@ pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
         .route("/admin/unfreeze", post(desk::post_unfreeze))
         .route("/admin/stuck", get(desk::get_stuck))
         .route("/admin/retry", post(desk::post_retry))
+        .route("/admin/late-returns", get(desk::get_late_returns))
         .route("/admin/audit", get(desk::get_audit))
         .route("/admin/intl-orders", get(intl::get_queue))
         .route("/admin/intl-orders/claim", post(intl::post_claim))

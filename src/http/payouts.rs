@@ -8,7 +8,7 @@ use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
-use purser_actors::id::{DestinationId, PayoutId};
+use purser_actors::id::{DestinationId, LateReturnId, PayoutId};
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::payout::{Payout, Status};
 use purser_actors::product::{AppPayee, Currency, Platform, Purchase};
@@ -288,7 +288,8 @@ pub(super) fn is_email(text: &str) -> bool {
 
 /// How payouts stand
 ///
-/// With `payout_id`: that payout, and while its recipient has not given a card, the link to give. Without: all of the
+/// With `payout_id`: that payout, while its recipient has not given a card the link to give, and under `late_return` what
+/// became of money that came back after the return window (the payout itself stays `complete`). Without: all of the
 /// account's.
 #[utoipa::path(get, path = "/get-payment-status", tag = "Payouts", security(("bearer" = [])),
     params(("payout_id" = Option<String>, Query, description = "One payout."),
@@ -339,7 +340,7 @@ impl Payouts {
     }
 
     async fn one(&self, claims: &Claims, id: PayoutId, payout: &Payout) -> Result<View, ApiError> {
-        let view = payout.view(&id);
+        let view = self.with_late_return(id, payout, payout.view(&id)).await?;
         Ok(match payout.status {
             Status::AwaitingDetails if self.may_redeem(claims, payout).await? => {
                 view.text("redemption_url", self.forms.url(id).expose())
@@ -350,6 +351,17 @@ impl Payouts {
                 None => view,
             },
         })
+    }
+
+    /// What became of money that came back after the payout was final.
+    async fn with_late_return(&self, id: PayoutId, payout: &Payout, view: View) -> Result<View, ApiError> {
+        if !payout.came_back_late {
+            return Ok(view);
+        }
+        let id = LateReturnId::of(id);
+        let late = self.engine.late_return(&id).await.map_err(|_| ApiError::internal())?;
+        let late = late.ok_or_else(ApiError::internal)?;
+        Ok(view.object("late_return", &late.view(&id)))
     }
 
     /// Whoever opens the form is paid. A token that was born of a payment may have been relayed: it is shown what that payment

@@ -61,7 +61,8 @@ const NAME_MAX: usize = 100;
 
 /// Recipients of app payments
 ///
-/// Saved when first paid, oldest first, with what they were paid so far. Archived ones only with `include_archived=true`.
+/// Saved when first paid, oldest first, with what they were paid so far: a payment counts from the moment it is bought, and no
+/// more once its money came back. Archived ones only with `include_archived=true`.
 #[utoipa::path(get, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = Option<String>, Query, description = "`venmo` or `paypal`; both if absent."),
         ("include_archived" = Option<String>, Query, description = "`false` (default) or `true`."),

@@ -38,9 +38,9 @@ pub use reloadable::{
 };
 
 pub use payouts::{
-    BankRecipients, BoughtAppPayment, BoughtBankPayment, BoughtPushToCard, DeletedRecipient, ListedBankRecipient,
-    ListedDestination, ListedRecipient, NewAppPayment, NewBankPayment, OnePayout, PaidAppPayment, PaidBankPayment,
-    PaidDestination, PaidPushToCard, PaymentStatus, PayoutPage, SavedRecipient, SavedRecipients,
+    BankRecipients, BoughtAppPayment, BoughtBankPayment, BoughtPushToCard, DeletedRecipient, LateReturn,
+    ListedBankRecipient, ListedDestination, ListedRecipient, NewAppPayment, NewBankPayment, OnePayout, PaidAppPayment,
+    PaidBankPayment, PaidDestination, PaidPushToCard, PaymentStatus, PayoutPage, SavedRecipient, SavedRecipients,
 };
 
 /// A decimal number with exactly its digits.

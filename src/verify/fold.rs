@@ -8,7 +8,7 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, banking, people, products, program, saved};
+use super::{Contents, Report, banking, late_returns, people, products, program, saved};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -85,6 +85,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| people::fold(kind, &record.event));
             let told = told.or_else(|| banking::fold(kind, &record.event));
             let told = told.or_else(|| program::fold(kind, &record.event));
+            let told = told.or_else(|| late_returns::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => keep(trail, record),
@@ -203,11 +204,12 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.people(contents);
     seen.bank(contents);
     seen.withdrawals(contents);
+    seen.late_returns(contents);
     seen.program(contents);
     seen.saved(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
     let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len();
-    let known = known + contents.saved.len() + contents.program.len();
+    let known = known + contents.saved.len() + contents.program.len() + contents.late_returns.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",
@@ -284,6 +286,14 @@ impl Snapshots<'_> {
             self.hold(*kind, key, &kept.name, kept.revision, kept.status, "", |_| {
                 String::new()
             });
+        }
+    }
+
+    fn late_returns(&mut self, contents: &Contents) {
+        for (id, (late, revision)) in &contents.late_returns {
+            let (kind, status) = (Kind::LateReturn as u8, super::late_returns::name_of(late.status));
+            let (key, name) = (id.0.to_be_bytes(), id.to_string());
+            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
         }
     }
 

@@ -90,7 +90,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
 }
 
 /// What holders were credited for a cause, by the ledger; the journal must say the same.
-fn credits(name: &str, history: &History, books: &Books, report: &mut Report) -> i128 {
+pub(super) fn credits(name: &str, history: &History, books: &Books, report: &mut Report) -> i128 {
     let booked = books.credited.get(name).copied().unwrap_or(0);
     let recorded: i128 = history
         .credits
@@ -202,16 +202,18 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
         .map(|d| DepositId::of(d.from.network(), &d.transaction).to_string())
         .collect();
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
-    for cause in books.causes.iter().filter(|c| !withdrawals.contains(*c)) {
+    let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
+    let elsewhere = |c: &String| withdrawals.contains(c) || late.contains(c);
+    for cause in books.causes.iter().filter(|c| !elsewhere(c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
-            let detail = "there is no such payment, product, deposit or withdrawal";
+            let detail = "there is no such payment, product, deposit, withdrawal or late return";
             report.find("ledger.cause", cause, detail);
         }
     }
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
-    for cause in owing.filter(|c| !products.contains(*c) && !bought.contains(*c)) {
+    for cause in owing.filter(|c| !products.contains(*c) && !bought.contains(*c) && !late.contains(*c)) {
         report.find("ledger.cause", cause, "only a product owes a provider and earns a fee");
     }
     // What left for a product is held there.

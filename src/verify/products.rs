@@ -9,7 +9,7 @@ mod payout;
 mod tests;
 mod top_up;
 
-use purser_actors::id::{CardId, PayoutId, TopUpId, Wallet};
+use purser_actors::id::{CardId, LateReturnId, PayoutId, TopUpId, Wallet};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::ledger::{Charge, Provider};
@@ -72,6 +72,8 @@ pub(crate) struct Sold {
     pub(crate) price: Option<i128>,
     /// Whether it is on its way, so that work must be under way for it.
     pub(crate) moving: bool,
+    /// Of a payout: whether its money came back after its return window.
+    pub(crate) came_back_late: bool,
     /// See [`Keeps`].
     pub(crate) keeps: Keeps,
 }
@@ -236,5 +238,6 @@ pub(crate) fn cause_name(cause: &CreditCause) -> String {
         CreditCause::Payout(PayoutId(id)) => format!("po_{id:032x}"),
         CreditCause::TopUp(TopUpId(id)) => format!("top_{id:032x}"),
         CreditCause::Deposit(id) => id.to_string(),
+        CreditCause::LateReturn(LateReturnId(id)) => format!("lr_{id:032x}"),
     }
 }

@@ -65,7 +65,7 @@ pub(crate) fn fold(kind: u8, event: &[u8], status: &str) -> Option<Result<Option
         return Some(codec::decode(event).map(|event| match event {
             recipient::Event::Saved { .. } | recipient::Event::Restored => Some("active"),
             recipient::Event::Paid { .. } if status == "deleted" => Some("active"),
-            recipient::Event::Paid { .. } | recipient::Event::Renamed(_) => None,
+            recipient::Event::Paid { .. } | recipient::Event::CameBack(_) | recipient::Event::Renamed(_) => None,
             recipient::Event::Archived => Some("archived"),
             recipient::Event::Deleted => Some("deleted"),
         }));

@@ -14,10 +14,11 @@ use super::desk::{CVV, Desk, PAN};
 use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
-const ADMIN: [(&str, &str); 18] = [
+const ADMIN: [(&str, &str); 19] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/intl-orders"),
+    ("GET", "/admin/late-returns"),
     ("GET", "/admin/stuck"),
     ("POST", "/admin/card-withdrawals/claim"),
     ("POST", "/admin/card-withdrawals/release"),
@@ -115,10 +116,10 @@ async fn case_50_wallets_and_operators_do_not_meet() {
     }
     on_neither_side(&service, &wallet, &desk.token).await;
     for (role, trusted) in [
-        ("read-only", 3),
-        ("support", 4),
-        ("operator", 10),
-        ("administrator", 13),
+        ("read-only", 4),
+        ("support", 5),
+        ("operator", 11),
+        ("administrator", 14),
     ] {
         let one = desk.hire(role, role).await;
         for (n, route) in ADMIN.into_iter().enumerate() {

@@ -3,10 +3,14 @@
 use std::time::Duration;
 
 use purser_actors::id::Network;
+use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::host::Host;
+use super::cases_metrics::scrape;
+use super::desk::Desk;
+use super::host::{Host, Service};
+use super::owner::Owner;
 use super::payee::{balance_is, comes_to, register};
 use super::wire::{Site, until};
 
@@ -106,6 +110,93 @@ async fn rails_that_are_gone_slow_or_garbled_pay_once_and_are_asked_again() {
     balance_is(&site, &token, "0").await;
     service.stop();
     host.assert_books();
+}
+
+/// Buys a payment to an app for an agent whose identity is verified, and waits for the end of its return window.
+async fn final_payment(service: &Service, agent: &Agent) -> String {
+    let site = Site::of(service);
+    let token = agent.token(&site).await;
+    Owner::by_token(&site, &token).await.verify(&site, &token).await;
+    let path = "/send-payment?amount=20&platform=paypal&recipient_id=@ada&recipient_first_name=Ada\
+                &recipient_last_name=Lovelace&recipient_email=ada@example.com";
+    let bought = agent.buy(&site, path).await;
+    let payout = bought.body["payment"]["payout_id"].as_str().unwrap().to_owned();
+    comes_to(&site, &token, &payout, "complete").await;
+    until("the window is over", async || {
+        let (_, page) = scrape(service).await;
+        let open =
+            ["running", "waiting"].map(|state| format!("purser_effects{{work=\"close_returns\",state=\"{state}\"}}"));
+        let open = open.iter().map(|series| page.value(series)).sum::<Decimal>();
+        let tries = page.value("purser_delivery_tries_total{work=\"close_returns\"}");
+        (tries > Decimal::ZERO && open == Decimal::ZERO).then_some(())
+    })
+    .await;
+    payout
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_32_what_comes_back_after_the_window_is_credited_once_under_its_own_name() {
+    // Aim: told twice, under two words and over a kill: the payout stays complete and shows its late return, the balance has the
+    // amount less the rail's fee, the operator's list has it, and a recipient's totals have it no more.
+    let host = quick()
+        .with("PURSER_PAYOUTS__APP_RETURN_SECONDS", "1")
+        .with("PURSER_PAYOUTS__APP_RETURN_FEE", "0.75")
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10");
+    let service = host.start();
+    let agent = Agent::new(Network::Solana);
+    let payout = final_payment(&service, &agent).await;
+    let site = Site::of(&service);
+    for word in ["returned", "failed"] {
+        let said = site
+            .post("/sandbox/payouts", &json!({"payout_id": payout, "say": word}))
+            .await;
+        assert_eq!(said.status, 200, "{}", said.text);
+    }
+    let token = agent.token(&site).await;
+    balance_is(&site, &token, "19.25").await;
+    service.kill();
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = agent.token(&site).await;
+    until("it is credited", async || {
+        let shown = comes_to(&site, &token, &payout, "complete").await;
+        let late = &shown["late_return"];
+        let amounts = ["amount", "return_fee", "credited_amount"].map(|name| late[name].to_string());
+        assert_eq!(amounts, ["20", "0.75", "19.25"]);
+        (late["status"] == "credited").then_some(())
+    })
+    .await;
+    let events = site.events(&token, 0).await;
+    let told = events
+        .iter()
+        .filter_map(|event| event["type"].as_str()?.strip_prefix("late_return."));
+    assert_eq!(told.collect::<Vec<_>>(), ["received", "credited"]);
+    let desk = Desk::first(&host, &service);
+    let listed = desk.get("/admin/late-returns?limit=10").await;
+    let first = &listed.body["late_returns"][0];
+    assert_eq!(
+        (&first["payout_id"], &first["wallet"]),
+        (&json!(payout), &json!(agent.address()))
+    );
+    let after = format!(
+        "/admin/late-returns?after={}",
+        listed.body["next_after"].as_str().unwrap()
+    );
+    assert_eq!(
+        desk.get(&after).await.body,
+        json!({"late_returns": [], "next_after": null})
+    );
+    until("the totals", async || {
+        let list = site.get_as(&token, "/payment-recipients").await;
+        let saved = &list.body["recipients"][0];
+        let totals = ["payments_count", "total_amount"].map(|name| saved[name].to_string());
+        (totals == ["0", "0"]).then_some(())
+    })
+    .await;
+    balance_is(&site, &token, "19.25").await;
+    service.stop();
+    let report = host.assert_books();
+    assert_eq!(report["entities"]["late_returns"], 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,9 +8,10 @@ use purser::verify::{ChainTransfer, verify};
 use purser_actors::account;
 use purser_actors::card::Card;
 use purser_actors::engine::Engine;
-use purser_actors::id::{CardId, PaymentId, SessionId};
+use purser_actors::id::{CardId, LateReturnId, PaymentId, SessionId};
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Effect, Kind, table};
+use purser_actors::late_return::LateReturn;
 use purser_actors::ledger::{Place, Transaction};
 use purser_actors::payment::{Payment, Status};
 use purser_actors::product::Line;
@@ -57,6 +58,8 @@ struct Stock {
     accounts: BTreeMap<Vec<u8>, account::Account>,
     sessions: BTreeMap<SessionId, Session>,
     effects: Vec<Effect>,
+    /// What came back too late.
+    late: BTreeMap<LateReturnId, LateReturn>,
     /// Credited to holders, by cause, and received by the treasuries in all.
     credits: BTreeMap<String, i128>,
     treasury: i128,
@@ -96,6 +99,9 @@ impl Stock {
                 .map(|(k, r)| (SessionId(number(k)), decode(r)))
                 .collect(),
             effects: rows(all, &[table::EFFECT]).map(|(_, r)| decode(r)).collect(),
+            late: rows(all, &[table::ENTITY, Kind::LateReturn as u8])
+                .map(|(k, r)| (LateReturnId(number(k)), decode(r)))
+                .collect(),
             credits: BTreeMap::new(),
             treasury: 0,
             records: shadow

@@ -80,6 +80,8 @@ pub(crate) enum Course {
     Fails,
     Cancels,
     PaysAndReturns,
+    /// The same return under three words.
+    ReturnsThrice,
     ReturnsAtOnce,
     /// The yes was a lie.
     PaysThenFails,
@@ -130,12 +132,8 @@ impl Fate {
 
     /// Whether somebody must look at it in the end.
     pub(crate) fn needs_a_person(&self) -> bool {
-        use Course::{FailsThenPays, PaysAndReturns, PaysThenFails};
-        let comes_late = matches!(
-            self.course,
-            PaysAndReturns | PaysThenFails | FailsThenPays { gone: true }
-        );
-        comes_late || self.issue.iter().any(|i| matches!(i, Issue::Garbage | Issue::Broken))
+        let is_gone = matches!(self.course, Course::FailsThenPays { gone: true });
+        is_gone || self.issue.iter().any(|i| matches!(i, Issue::Garbage | Issue::Broken))
     }
 }
 
@@ -195,6 +193,7 @@ fn course(chance: &mut Seeded) -> Course {
         Course::Fails,
         Course::Cancels,
         Course::PaysAndReturns,
+        Course::ReturnsThrice,
         Course::ReturnsAtOnce,
         Course::PaysThenFails,
         Course::FailsThenPays { gone: false },

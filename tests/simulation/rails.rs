@@ -70,6 +70,7 @@ fn words(course: Course, line: Line) -> Vec<RailState> {
         Course::Fails => vec![waits(), failed()],
         Course::Cancels => vec![waits(), stopped],
         Course::PaysAndReturns => vec![waits(), paid(), waits(), returned()],
+        Course::ReturnsThrice => vec![waits(), paid(), waits(), returned(), failed(), returned()],
         Course::ReturnsAtOnce => vec![waits(), returned()],
         Course::PaysThenFails => vec![waits(), paid(), failed()],
         Course::FailsThenPays { .. } => vec![waits(), failed(), waits(), paid()],

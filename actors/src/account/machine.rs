@@ -72,6 +72,7 @@ fn credit(
     let decision = line(decision, &account.wallet, credited, after, context);
     Ok(match cause {
         CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
+        CreditCause::LateReturn(late) => decision.then(Work::LateReturn(late), context),
         _ => decision,
     })
 }

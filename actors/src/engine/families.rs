@@ -14,6 +14,7 @@ use crate::identity::Identity;
 use crate::intl_order::IntlOrder;
 use crate::kernel::family::Ground;
 use crate::kernel::{Entity, Family, Kind};
+use crate::late_return::LateReturn;
 use crate::link::Link;
 use crate::payment::Payment;
 use crate::payout::Payout;
@@ -67,6 +68,7 @@ families! {
     top_ups: TopUp,
     withdrawals: Withdrawal,
     payouts: Payout,
+    late_returns: LateReturn,
     recipients: Recipient,
     destinations: Destination,
     profiles: Profile,

@@ -5,10 +5,11 @@ use purser_storage::{Batch, CommitError, Condition, StoreError, Write};
 use tokio::sync::oneshot;
 
 use super::{Denied, Engine, RACES};
-use crate::id::{CardId, EffectId, PaymentId};
+use crate::id::{CardId, EffectId, LateReturnId, PaymentId};
 use crate::intl_order::{self, EnteredCard, IntlOrder, Lease};
 use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Memo, Refusal, table};
+use crate::late_return::LateReturn;
 use crate::operator::{AccessToken, Act, Audit};
 use crate::payment::Status;
 use crate::port::Timestamp;
@@ -280,6 +281,32 @@ impl Engine {
             let audit: Audit = codec::decode(&row.value).map_err(damaged)?;
             let id = key.last_chunk::<16>().map_or(0, |id| u128::from_be_bytes(*id));
             found.push(((audit.at, id), audit));
+        }
+        Ok(found)
+    }
+
+    /// Money that came back after its return window, the oldest first, behind a place, at most `limit`; each with its own
+    /// place.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn late_returns(
+        &self,
+        after: Option<Place>,
+        limit: usize,
+    ) -> Result<Vec<(Place, LateReturn)>, StoreError> {
+        let after = after.map(|(at, id)| table::late_return(at, LateReturnId(id)));
+        let rows = self
+            .0
+            .store
+            .scan(&[table::LATE_RETURN], after.as_deref(), limit)
+            .await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for (key, _) in rows {
+            let Some((at, id)) = table::made(&key) else { continue };
+            if let Some(late) = self.late_return(&LateReturnId(id)).await.map_err(damaged)? {
+                found.push(((at, id), late));
+            }
         }
         Ok(found)
     }

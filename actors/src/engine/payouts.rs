@@ -8,9 +8,10 @@ use super::families::Families;
 use super::listening::Teller;
 use super::{Denied, Engine, Inner, PayError, PayRequest};
 use crate::destination::{self, Destination};
-use crate::id::{DestinationId, PayoutId, RecipientId, Wallet};
+use crate::id::{DestinationId, LateReturnId, PayoutId, RecipientId, Wallet};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Memo, Refusal, table};
+use crate::late_return::LateReturn;
 use crate::payout::{self, Payout, Plan, Target, Terms};
 use crate::port::payout::{PayoutRails, Told};
 use crate::port::{BoxFuture, PortError};
@@ -105,6 +106,14 @@ impl Engine {
         };
         self.owned(&self.0.families.payouts, owner, PayoutId, after, limit)
             .await
+    }
+
+    /// What became of a payout's money that came back after its return window.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn late_return(&self, id: &LateReturnId) -> Result<Option<LateReturn>, LoadError> {
+        Ok(self.0.families.late_returns.read(id).await?.map(|(late, _)| late))
     }
 
     /// Takes the card that a payout's recipient has given.

@@ -28,6 +28,7 @@ use crate::kernel::delivery::Worker;
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
+use crate::late_return;
 use crate::money::Usdc;
 use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
@@ -101,7 +102,10 @@ impl Worker for Desk {
                 Work::RecallPayout(id) => self.recall_payout(effect, *id).await,
                 Work::ExpirePayout(id) => self.expire_payout(effect, *id).await,
                 Work::CloseReturns(id) => self.close_returns(effect, *id).await,
-                Work::LateReturn(id) => Err(Self::late_return(*id)),
+                Work::LateReturn(id) => {
+                    let command = late_return::Command::Credited { effect: effect.id };
+                    tell(&self.families.late_returns, *id, command).await
+                }
                 Work::SaveRecipient(id) => self.save_recipient(effect, *id).await,
                 Work::OpenCard(id) => self.open_card(effect, *id).await,
                 Work::SteerCard(id) => self.steer_card(effect, *id).await,
@@ -112,6 +116,7 @@ impl Worker for Desk {
                     let command = card_withdrawal::Command::EndLease { effect, lease };
                     tell(&self.families.card_withdrawals, *withdrawal, command).await
                 }
+                Work::UncountPayment(id) => self.uncount_payment(effect, *id).await,
             }
         })
     }

@@ -8,7 +8,9 @@ mod failure;
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{CardId, DepositId, EffectId, Network, PaymentId, PayoutId, RequestId, TopUpId, Wallet, WithdrawalId};
+use crate::id::{
+    CardId, DepositId, EffectId, LateReturnId, Network, PaymentId, PayoutId, RequestId, TopUpId, Wallet, WithdrawalId,
+};
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
@@ -92,8 +94,8 @@ pub enum Work {
     ExpirePayout(PayoutId),
     /// End a payout's return window.
     CloseReturns(PayoutId),
-    /// Money came back after the return window: an operator decides.
-    LateReturn(PayoutId),
+    /// Tell a late return that its account holds the credit.
+    LateReturn(LateReturnId),
     /// Save whom an app payment went to.
     SaveRecipient(PayoutId),
     /// Send a top-up on its first leg: the burn, or the transfer on Base.
@@ -119,6 +121,8 @@ pub enum Work {
         /// Which lease.
         lease: u64,
     },
+    /// Take a payment that came back out of its recipient's totals.
+    UncountPayment(PayoutId),
 }
 
 /// Why an account is credited.
@@ -134,6 +138,8 @@ pub enum CreditCause {
     TopUp(TopUpId),
     /// A transfer that no payment claims.
     Deposit(DepositId),
+    /// A payout that came back after its return window.
+    LateReturn(LateReturnId),
 }
 
 impl CreditCause {
@@ -145,6 +151,7 @@ impl CreditCause {
             Self::Payout(id) => id.to_string(),
             Self::TopUp(id) => id.to_string(),
             Self::Deposit(id) => id.to_string(),
+            Self::LateReturn(id) => id.to_string(),
         }
     }
 }
@@ -162,7 +169,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 32] = [
+    pub const NAMES: [&str; 33] = [
         "settle",
         "watch",
         "issue_card",
@@ -195,6 +202,7 @@ impl Work {
         "reserve_card_balance",
         "end_reservation",
         "end_card_lease",
+        "uncount_payment",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -232,6 +240,7 @@ impl Work {
             Self::ReserveCardBalance(_) => 29,
             Self::EndReservation(_) => 30,
             Self::EndCardLease { .. } => 31,
+            Self::UncountPayment(_) => 32,
         }
     }
 
@@ -251,12 +260,9 @@ impl Work {
             Self::CheckIdentity(_) => Kind::Identity,
             Self::OpenIssuerAccount(_) => Kind::Link,
             Self::Withdraw(_) => Kind::Withdrawal,
-            Self::SendPayout(_)
-            | Self::RecallPayout(_)
-            | Self::ExpirePayout(_)
-            | Self::CloseReturns(_)
-            | Self::LateReturn(_) => Kind::Payout,
-            Self::SaveRecipient(_) => Kind::Recipient,
+            Self::SendPayout(_) | Self::RecallPayout(_) | Self::ExpirePayout(_) | Self::CloseReturns(_) => Kind::Payout,
+            Self::LateReturn(_) => Kind::LateReturn,
+            Self::SaveRecipient(_) | Self::UncountPayment(_) => Kind::Recipient,
             Self::OpenCard(_) | Self::SteerCard(_) => Kind::Reloadable,
             Self::ReserveCardBalance(_) | Self::EndReservation(_) | Self::EndCardLease { .. } => Kind::CardWithdrawal,
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
@@ -288,8 +294,9 @@ impl Work {
             | Self::RecallPayout(id)
             | Self::ExpirePayout(id)
             | Self::CloseReturns(id)
-            | Self::LateReturn(id)
-            | Self::SaveRecipient(id) => id.to_string(),
+            | Self::SaveRecipient(id)
+            | Self::UncountPayment(id) => id.to_string(),
+            Self::LateReturn(id) => id.to_string(),
             Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),

@@ -46,6 +46,8 @@ pub enum Kind {
     Reloadable = 9,
     /// A withdrawal from a balance at the card issuer.
     CardWithdrawal = 15,
+    /// Money of a payout that came back after its return window.
+    LateReturn = 16,
 }
 
 impl Kind {
@@ -68,6 +70,7 @@ impl Kind {
             Self::Profile => "banking_profile",
             Self::Reloadable => "reloadable_card",
             Self::CardWithdrawal => "card_withdrawal",
+            Self::LateReturn => "late_return",
         }
     }
 }
@@ -104,6 +107,7 @@ entity_id!(
     crate::id::CardId,
     crate::id::SessionId,
     crate::id::PayoutId,
+    crate::id::LateReturnId,
     crate::id::TopUpId,
     crate::id::DestinationId,
     crate::id::WithdrawalId,

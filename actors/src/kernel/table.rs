@@ -2,7 +2,7 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, SessionId, Wallet, WithdrawalId};
+use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, LateReturnId, SessionId, Wallet, WithdrawalId};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -66,6 +66,8 @@ tables! {
     MEMO_END = b'x',
     /// Lines of accounts' statements.
     ENTRY = b's',
+    /// Late returns, the oldest first.
+    LATE_RETURN = b'z',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -119,7 +121,7 @@ pub fn owned_one(owner: &Wallet, kind: Kind, at: Timestamp, id: u128) -> RowKey 
     key(&[&owned(owner, kind), &at.0.to_be_bytes(), &id.to_be_bytes()])
 }
 
-/// When something that a wallet owns was made, and its number, of [`owned_one`]'s key.
+/// When something was made, and its number, of a key that ends with both, as [`owned_one`]'s.
 pub fn made(owned: &RowKey) -> Option<(Timestamp, u128)> {
     let (rest, id) = owned.split_last_chunk::<16>()?;
     let at = rest.last_chunk::<8>()?;
@@ -174,6 +176,11 @@ pub fn card_queued(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
 /// A transaction that paid one.
 pub fn paid_by(transaction: &str) -> RowKey {
     key(&[&[PAID_BY], transaction.as_bytes()])
+}
+
+/// A late return, for the operator's list.
+pub fn late_return(at: Timestamp, id: LateReturnId) -> RowKey {
+    key(&[&[LATE_RETURN], &at.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// Something that an operator did.

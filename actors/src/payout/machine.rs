@@ -1,10 +1,11 @@
 //! The payout's state machine.
 
 use super::{Command, Event, Ordered, Payout, Rejection, Status, Target};
-use crate::id::{CardId, EffectId, PayoutId, Wallet};
+use crate::id::{CardId, EffectId, LateReturnId, PayoutId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use crate::late_return::{LateReturn, Received};
 use crate::money::Usdc;
 use crate::port::payout::{RailState, Report};
 use crate::port::{Said, Timestamp};
@@ -33,7 +34,57 @@ impl Payout {
             amount: self.charge.charged,
             cause: CreditCause::Payout(id),
         };
-        decision.post(&back, context).then(credit, context)
+        let decision = decision.post(&back, context).then(credit, context);
+        self.uncounted(id, decision, context)
+    }
+
+    /// What came back was not paid to anybody: its recipient's totals are told.
+    fn uncounted(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+        match self.plan.target {
+            Target::App(..) => decision.then(Work::UncountPayment(id), context),
+            Target::Card(_) | Target::Bank(..) => decision,
+        }
+    }
+
+    /// Money that comes back after the window: a late return, of which there is one, however often it is told.
+    fn came_back_late(
+        &self,
+        id: PayoutId,
+        decision: Decision<Self>,
+        reason: Said,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        if self.came_back_late {
+            return Ok(decision);
+        }
+        let kept = self.plan.terms.return_fee.min(self.charge.owed());
+        let (owner, late, at) = (self.owner, LateReturnId::of(id), context.now);
+        let (posted, amount) = self.charge.returned(at, late, self.provider(), kept);
+        let received = Received {
+            owner,
+            payout: id,
+            amount: self.charge.owed(),
+            kept,
+            reason,
+            at,
+        };
+        let opening = LateReturn::receive(received, context).map_err(|_| Rejection(self.status()))?;
+        let cause = CreditCause::LateReturn(late);
+        let next = match amount {
+            Usdc::ZERO => Work::LateReturn(late),
+            amount => Work::Credit {
+                account: owner,
+                amount,
+                cause,
+            },
+        };
+        let decision = decision
+            .event(Event::CameBackLate)
+            .open(opening)
+            .put_new(table::late_return(at, late), Vec::new())
+            .post(&posted, context)
+            .then(next, context);
+        Ok(self.uncounted(id, decision, context))
     }
 
     /// Credits what came back, less what the rail keeps of it; our fee is earned.
@@ -43,6 +94,7 @@ impl Payout {
         let decision = decision
             .event(Event::Returned(reason, kept, context.now))
             .post(&posted, context);
+        let decision = self.uncounted(id, decision, context);
         if amount == Usdc::ZERO {
             return decision;
         }
@@ -70,17 +122,17 @@ impl Payout {
         match &self.status {
             Status::AwaitingDetails => Err(Rejection(self.status())),
             Status::Queued | Status::InProcess => Ok(self.moved(id, decision, state, context)),
-            Status::Complete { returnable, .. } => Ok(match state {
-                RailState::InProcess { .. } | RailState::Complete { .. } => decision,
+            Status::Complete { returnable, .. } => match state {
+                RailState::InProcess { .. } | RailState::Complete { .. } => Ok(decision),
                 // What was a lie, or did not last, comes back all the same.
                 RailState::Failed { reason } | RailState::Cancelled { reason } | RailState::Returned { reason } => {
                     if *returnable {
-                        self.returned(id, decision, reason, context)
+                        Ok(self.returned(id, decision, reason, context))
                     } else {
-                        decision.then(Work::LateReturn(id), context)
+                        self.came_back_late(id, decision, reason, context)
                     }
                 }
-            }),
+            },
             Status::Failed { .. } | Status::Cancelled { .. } | Status::Expired | Status::Returned { .. } => {
                 Ok(match state {
                     RailState::Complete { .. } if !self.recalling => decision
@@ -260,6 +312,10 @@ impl Entity for Payout {
                 recalling: false,
                 ..payout
             }),
+            (Status::Complete { returnable: false, .. }, Event::CameBackLate) if !payout.came_back_late => Ok(Self {
+                came_back_late: true,
+                ..payout
+            }),
             _ => Err(broken()),
         }
     }
@@ -291,8 +347,12 @@ impl Entity for Payout {
             Event::Cancelled(..) => "cancelled",
             Event::Expired(_) => "expired",
             Event::Returned(..) => "returned",
-            // The house's own: nothing changes for the payer.
-            Event::ReturnsClosed(_) | Event::Seen(_) | Event::PaidTooLate(_) | Event::TakenBack(_) => return None,
+            // The house's own: nothing changes for the payer. A late return announces itself.
+            Event::ReturnsClosed(_)
+            | Event::Seen(_)
+            | Event::PaidTooLate(_)
+            | Event::TakenBack(_)
+            | Event::CameBackLate => return None,
         })
     }
 
@@ -321,6 +381,7 @@ fn begun(ordered: &Ordered) -> Payout {
         updated_at: ordered.at,
         seen: 0,
         recalling: false,
+        came_back_late: false,
         status,
     }
 }

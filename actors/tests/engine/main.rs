@@ -14,6 +14,7 @@ mod figures;
 mod gift_cards;
 mod identity;
 mod intl_orders;
+mod late_returns;
 mod operating;
 mod paid_call;
 mod payouts;

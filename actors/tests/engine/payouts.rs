@@ -19,9 +19,9 @@ use crate::support::ports::{Mood, error};
 use crate::support::rails::{came_back, complete, failed, in_process};
 use crate::support::world::{World, card_for, evm};
 
-const MINE: DestinationId = DestinationId(7);
+pub(crate) const MINE: DestinationId = DestinationId(7);
 
-async fn register(world: &World, owner: Wallet, id: DestinationId) {
+pub(crate) async fn register(world: &World, owner: Wallet, id: DestinationId) {
     let details = BankDetails {
         name: "Rent".into(),
         bank_name: "First Bank".into(),
@@ -57,7 +57,7 @@ fn asking(nonce: u8, purchase: Purchase) -> PayRequest {
     }
 }
 
-fn to_bank(nonce: u8, destination: DestinationId) -> PayRequest {
+pub(crate) fn to_bank(nonce: u8, destination: DestinationId) -> PayRequest {
     let amount = Cents::new(4_50);
     asking(nonce, Purchase::BankPayment { amount, destination })
 }
@@ -67,7 +67,7 @@ fn to_card(nonce: u8) -> PayRequest {
     asking(nonce, Purchase::PushToCard { amount, currency })
 }
 
-fn to_app(nonce: u8, recipient: &str) -> PayRequest {
+pub(crate) fn to_app(nonce: u8, recipient: &str) -> PayRequest {
     let payee = AppPayee {
         recipient: recipient.into(),
         first_name: "Ada".into(),
@@ -82,7 +82,7 @@ fn to_app(nonce: u8, recipient: &str) -> PayRequest {
     asking(nonce, purchase)
 }
 
-async fn bought(world: &World, request: &PayRequest) -> PayoutId {
+pub(crate) async fn bought(world: &World, request: &PayRequest) -> PayoutId {
     match world.pay_until_told(request).await.outcome {
         Outcome::Fulfilled {
             product: Product::Payout(id),
@@ -92,12 +92,12 @@ async fn bought(world: &World, request: &PayRequest) -> PayoutId {
     }
 }
 
-async fn becomes(world: &World, id: PayoutId, status: &str) {
+pub(crate) async fn becomes(world: &World, id: PayoutId, status: &str) {
     let is = async || world.engine.payout(&id).await.unwrap().unwrap().status() == status;
     eventually(status, is).await;
 }
 
-async fn balance(world: &World) -> Usdc {
+pub(crate) async fn balance(world: &World) -> Usdc {
     world.engine.account(&evm(1)).await.unwrap().unwrap().balance
 }
 
@@ -107,7 +107,7 @@ async fn stuck(world: &World) -> Vec<&'static str> {
     open.iter().filter(|e| e.stuck).map(|e| e.work.name()).collect()
 }
 
-async fn verified(world: &World, wallet: Wallet) {
+pub(crate) async fn verified(world: &World, wallet: Wallet) {
     let (done, committed) = tokio::sync::oneshot::channel();
     let batch = Batch {
         writes: vec![Write::Put {
@@ -203,26 +203,6 @@ async fn case_32_a_payout_that_comes_back_days_later_is_credited_once() {
     assert_eq!(world.books()[&Place::Provider(Provider::Bank)], -250_000);
     assert_eq!(world.books()[&Place::Fees], -500_000);
     assert_eq!(world.announced("payout.returned"), 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_comes_back_after_the_window_is_stuck_under_its_name() {
-    // Aim: nothing is credited by itself, and an operator sees it.
-    let world = World::new().await;
-    register(&world, evm(1), MINE).await;
-    world.rails.moods(&[Mood::Ready]);
-    let id = bought(&world, &to_bank(1, MINE)).await;
-    becomes(&world, id, "complete").await;
-    world.clock.advance(60_001);
-    let closed = async || {
-        let payout = world.engine.payout(&id).await.unwrap().unwrap();
-        matches!(payout.status, purser_actors::payout::Status::Complete { returnable, .. } if !returnable)
-    };
-    eventually("the window is closed", closed).await;
-    world.rails.tell(id, 3, came_back());
-    eventually("it is stuck", async || stuck(&world).await == ["late_return"]).await;
-    assert_eq!(balance(&world).await, Usdc::ZERO);
-    becomes(&world, id, "complete").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

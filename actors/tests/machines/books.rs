@@ -203,6 +203,7 @@ impl House {
             | Work::ExpirePayout(_)
             | Work::CloseReturns(_)
             | Work::LateReturn(_)
+            | Work::UncountPayment(_)
             | Work::SaveRecipient(_) => unreachable!("no timer comes due here, and only cards are bought"),
             Work::CheckIdentity(_) | Work::OpenIssuerAccount(_) => unreachable!("nobody asks for it here"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),

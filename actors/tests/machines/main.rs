@@ -10,6 +10,7 @@ mod cards;
 mod charts;
 mod gift_cards;
 mod intl_orders;
+mod late_returns;
 mod names;
 mod payments;
 mod payouts;

@@ -18,6 +18,7 @@ const DESTINATION: DestinationId = DestinationId(32);
 const RECIPIENTS: &str = "
          -           active    archived  deleted
 paid     Saved+Paid  Paid      Paid      Paid
+back     !           CameBack  CameBack  CameBack
 rename   !           Renamed   Renamed   !
 archive  !           Archived  =         !
 restore  !           =         Restored  !
@@ -52,8 +53,13 @@ fn recipient_commands() -> Vec<(&'static str, recipient::Command)> {
         payee: payee(),
         amount: Cents::new(7_00),
     };
+    let back = Command::CameBack {
+        effect: EFFECT,
+        amount: Cents::new(7_00),
+    };
     vec![
         ("paid", paid),
+        ("back", back),
         ("rename", change(Some("Ada at work"), None)),
         ("archive", change(None, Some(true))),
         ("restore", change(None, Some(false))),
@@ -75,6 +81,7 @@ fn recipient_events() -> Vec<recipient::Event> {
             amount: Cents::new(7_00),
             at: NOW,
         },
+        Event::CameBack(Cents::new(7_00)),
         Event::Renamed("x".into()),
         Event::Archived,
         Event::Restored,

@@ -5,8 +5,9 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use purser_actors::engine::{Denied, Doubt, Place};
-use purser_actors::id::{EffectId, Wallet};
-use purser_actors::kernel::{Effect, View};
+use purser_actors::id::{EffectId, LateReturnId, Wallet};
+use purser_actors::kernel::{Effect, Entity as _, View};
+use purser_actors::late_return::LateReturn;
 use purser_actors::operator::{Act, Audit, Task};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
@@ -158,25 +159,47 @@ pub(super) async fn get_audit(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     admin.doors.admit(&headers, request, Task::Look).await?;
-    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let (after, limit) = page(query.as_deref())?;
+    let found = admin.engine.audits(after, limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
+    Ok(paged("acts", &found, |_, audit| done(audit)))
+}
+
+/// Money that came back after its payout was final, the oldest first.
+pub(super) async fn get_late_returns(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let (after, limit) = page(query.as_deref())?;
+    let found = admin.engine.late_returns(after, limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
+    Ok(paged("late_returns", &found, |id, late: &LateReturn| {
+        late.view(&LateReturnId(id)).text("wallet", late.owner)
+    }))
+}
+
+/// `after` and `limit` of a list in the order of time.
+fn page(query: Option<&str>) -> Result<(Option<Place>, usize), ApiError> {
+    let query = Query::parse(query, &["after", "limit"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
-    let after =
-        match query.get("after") {
-            None => None,
-            Some(text) => Some(place(text).ok_or_else(|| {
-                ApiError::parameter("parameter_invalid", "after", "`after` is not from a page before.")
-            })?),
-        };
-    let found = admin
-        .engine
-        .audits(after, limit)
-        .await
-        .map_err(|_| ApiError::internal())?;
-    let next = found.last().map(|((at, id), _)| format!("{:x}-{id:x}", at.0));
-    let shown: Vec<String> = found.iter().map(|(_, audit)| done(audit).to_json()).collect();
-    let next = next.map_or_else(|| "null".to_owned(), |next| format!("\"{next}\""));
-    let body = format!("{{\"acts\":[{}],\"next_after\":{next}}}", shown.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    let wrong = || ApiError::parameter("parameter_invalid", "after", "`after` is not from a page before.");
+    let after = query
+        .get("after")
+        .map(|text| place(text).ok_or_else(wrong))
+        .transpose()?;
+    Ok((after, limit))
+}
+
+/// A page of one, with the place of its last for the next.
+fn paged<T>(name: &str, found: &[(Place, T)], shown: impl Fn(u128, &T) -> View) -> Response {
+    let next = found.last().map(|((at, id), _)| format!("\"{:x}-{id:x}\"", at.0));
+    let rows: Vec<String> = found.iter().map(|((_, id), one)| shown(*id, one).to_json()).collect();
+    let next = next.unwrap_or_else(|| "null".to_owned());
+    let body = format!("{{\"{name}\":[{}],\"next_after\":{next}}}", rows.join(","));
+    json::private(json::bytes_as_json(body))
 }
 
 fn place(text: &str) -> Option<Place> {

@@ -204,10 +204,38 @@ pub struct OnePayout {
     pub created_at: String,
     /// RFC 3339.
     pub last_updated_at: String,
+    /// Of one payout: its money, if it came back after its return window.
+    pub late_return: Option<LateReturn>,
     /// For the recipient, while a card is awaited.
     pub redemption_url: Option<String>,
     /// Of a bank payment.
     pub destination: Option<PaidDestination>,
+}
+
+/// Money of a payout that came back after its return window.
+#[derive(Deserialize, ToSchema)]
+pub struct LateReturn {
+    /// Its id: the `cause` of the credit in the account's statement.
+    pub late_return_id: String,
+    /// Of which payout.
+    pub payout_id: String,
+    /// `received`, then `credited`.
+    pub status: String,
+    /// Dollars that came back.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// Dollars of it that the rail kept.
+    #[schema(value_type = Exact)]
+    pub return_fee: Value,
+    /// Dollars that go to the account's balance.
+    #[schema(value_type = Exact)]
+    pub credited_amount: Value,
+    /// The rail's word.
+    pub reason: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
 }
 
 /// Recipients of app payments.
@@ -232,7 +260,7 @@ pub struct ListedRecipient {
     pub status: String,
     /// Whether it is hidden by default.
     pub archived: bool,
-    /// Payments to it so far.
+    /// Payments to it, those on their way included, those whose money came back not.
     pub payments_count: u64,
     /// Their sum in dollars, fees apart.
     #[schema(value_type = Exact)]

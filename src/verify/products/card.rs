@@ -34,6 +34,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         money,
         price: None,
         moving: card.status == Status::Pending,
+        came_back_late: false,
         keeps: Keeps {
             number: match card.status {
                 Status::Pending | Status::Failed { .. } => Has::Never,

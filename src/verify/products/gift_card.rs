@@ -30,6 +30,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         money,
         price: Some(price),
         moving: gift.status == Status::Processing,
+        came_back_late: false,
         keeps: Keeps {
             number: match gift.status {
                 Status::Completed => Has::Always,

@@ -38,6 +38,7 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         price: None,
         // A person moves it on, and no work of ours.
         moving: false,
+        came_back_late: false,
         keeps: Keeps {
             number: match order.status {
                 Status::Ready(_) | Status::Expired(_) => Has::Always,

@@ -46,6 +46,7 @@ pub(super) fn read(id: PayoutId, row: &Row) -> Result<Sold, DecodeError> {
         money,
         price: Some(price),
         moving,
+        came_back_late: payout.came_back_late,
         keeps: keeps(id, &payout),
     })
 }
@@ -82,6 +83,6 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
         Event::Cancelled(..) => "cancelled",
         Event::Expired(_) => "expired",
         Event::Returned(..) => "returned",
-        Event::Seen(_) | Event::PaidTooLate(_) | Event::TakenBack(_) => return Ok(None),
+        Event::Seen(_) | Event::PaidTooLate(_) | Event::TakenBack(_) | Event::CameBackLate => return Ok(None),
     }))
 }

@@ -36,6 +36,7 @@ pub(super) fn read(id: TopUpId, row: &Row) -> Result<Sold, DecodeError> {
         provider: Provider::CardBalances,
         money,
         price: None,
+        came_back_late: false,
         keeps: Keeps::default(),
         moving: !matches!(top_up.status, Status::Credited | Status::Failed { .. }),
     })

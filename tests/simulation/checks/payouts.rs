@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::id::{CardId, PayoutId, RecipientId};
+use purser_actors::id::{CardId, LateReturnId, PayoutId, RecipientId};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, Kind, table};
 use purser_actors::payout::{Payout, Target};
@@ -56,15 +56,18 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
             }
             Target::App(recipient, ..) => {
                 let (count, sum) = saved.entry(*recipient).or_default();
-                *count += 1;
-                *sum += payout.amount.get();
+                // What the payer was given back was paid to nobody.
+                if !credited(stock, &payouts, *id) {
+                    *count += 1;
+                    *sum += payout.amount.get();
+                }
             }
             Target::Bank(..) | Target::Card(_) => {}
         }
     }
     let known: BTreeMap<RecipientId, (u64, u64)> = recipients(world)
         .into_iter()
-        .map(|(id, saved)| (id, (saved.payments, saved.total.get())))
+        .map(|(id, saved)| (id, (saved.kept().0, saved.kept().1.get())))
         .collect();
     if known != saved {
         return wrong("recipient.totals", format!("{known:?}, and paid were {saved:?}"));
@@ -74,6 +77,12 @@ pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
         Some(slip) => wrong("payout.lost", format!("{} was sent and is not there", slip.payout)),
         None => Ok(()),
     }
+}
+
+/// Whether the payer was given anything back of a payout, in time or late; of one whose rail keeps all, whether it ended so.
+fn credited(stock: &Stock, payouts: &BTreeMap<PayoutId, Payout>, id: PayoutId) -> bool {
+    let late = stock.late.contains_key(&LateReturnId::of(id));
+    late || matches!(payouts[&id].status(), "failed" | "cancelled" | "expired" | "returned")
 }
 
 fn one(world: &World, stock: &Stock, id: PayoutId, payout: &Payout) -> Result<(), Wrong> {
@@ -95,8 +104,7 @@ fn one(world: &World, stock: &Stock, id: PayoutId, payout: &Payout) -> Result<()
     let good = match payout.status() {
         "awaiting-details" => none && money == Money::Ours,
         "expired" => whole && money == Money::Ours,
-        // What came back too late waits for a person.
-        "complete" => none && (money == Money::Paid || money == Money::Back && stuck(Work::LateReturn(id))),
+        "complete" => none && late_return(stock, id, payout, (money, less))?,
         // What was paid after all and is gone, too.
         "failed" | "cancelled" => {
             whole && (money == Money::Back || money == Money::Paid && stuck(Work::RecallPayout(id)))
@@ -112,4 +120,17 @@ fn one(world: &World, stock: &Stock, id: PayoutId, payout: &Payout) -> Result<()
         payout.status()
     );
     wrong("payout.money", detail)
+}
+
+/// What came back after the window is a late return that was credited once, and nothing else is one.
+fn late_return(stock: &Stock, id: PayoutId, payout: &Payout, (money, less): (Money, u64)) -> Result<bool, Wrong> {
+    let name = LateReturnId::of(id);
+    let credited = stock.credits.get(&name.to_string()).copied().unwrap_or(0);
+    let Some(late) = stock.late.get(&name) else {
+        return Ok(money == Money::Paid && credited == 0);
+    };
+    if late.owner != payout.owner || late.payout != id || late.status() != "credited" {
+        return Err(("late_return.wrong", format!("{name}: {late:?}")));
+    }
+    Ok(money == Money::Back && credited == i128::from(less))
 }

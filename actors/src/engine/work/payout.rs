@@ -106,14 +106,6 @@ impl Desk {
         tell(&self.families.payouts, id, Command::CloseReturns { effect }).await
     }
 
-    /// Stuck under its name by intent: the payer's return window is over, and nothing is credited without an operator.
-    pub(super) fn late_return(id: PayoutId) -> Failure {
-        Failure {
-            kind: ErrorKind::Permanent,
-            ..Failure::temporary(format!("{id} came back after its return window"))
-        }
-    }
-
     pub(super) async fn save_recipient(&self, effect: &Effect, id: PayoutId) -> Done {
         let payout = self.payout(id).await?;
         let Target::App(recipient, platform, payee) = payout.plan.target else {
@@ -124,6 +116,29 @@ impl Desk {
             owner: payout.owner,
             platform,
             payee,
+            amount: payout.amount,
+        };
+        tell(&self.families.recipients, recipient, command).await
+    }
+
+    /// Takes a payment whose money came back out of the totals. It may come back before the recipient is saved.
+    pub(super) async fn uncount_payment(&self, effect: &Effect, id: PayoutId) -> Done {
+        let payout = self.payout(id).await?;
+        let Target::App(recipient, ..) = payout.plan.target else {
+            return Err(Failure::temporary("not a payment to an app"));
+        };
+        if self
+            .families
+            .recipients
+            .read(&recipient)
+            .await
+            .map_err(unreadable)?
+            .is_none()
+        {
+            return Err(Failure::not_yet(STALE_MS));
+        }
+        let command = recipient::Command::CameBack {
+            effect: effect.id,
             amount: payout.amount,
         };
         tell(&self.families.recipients, recipient, command).await

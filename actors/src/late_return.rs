@@ -1,0 +1,201 @@
+//! Money of a payout that came back after its return window: the payout stays `complete`, and this is what becomes of the
+//! money.
+//!
+//! ```text
+//! received --the account holds it--> CREDITED
+//! ```
+//!
+//! A payout pays once, so its money comes back once: the late return has the payout's own number, and however often a rail
+//! tells of it, in whatever words, it is the same one. The payout's owner is credited as for every return, by the batch's
+//! own effect: the amount less the rail's return fee; our fee stays earned.
+
+use purser_storage::codec::Stored;
+
+use crate::id::{EffectId, LateReturnId, PayoutId, Wallet};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
+use crate::money::Usdc;
+use crate::port::{Said, Timestamp};
+
+/// A late return's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct LateReturn {
+    /// Whose balance it goes to: the payout's owner.
+    pub owner: Wallet,
+    /// What was paid out.
+    pub payout: PayoutId,
+    /// What came back, before the rail's fee.
+    pub amount: Usdc,
+    /// Kept of it by the rail.
+    pub kept: Usdc,
+    /// The rail's word.
+    pub reason: Said,
+    /// When we heard of it.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a late return stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// The credit is on its way.
+    Received,
+    /// The balance holds it.
+    Credited,
+}
+
+/// What may be asked.
+#[derive(Clone, Copy, Debug)]
+pub enum Command {
+    /// The account holds the credit, or there was none: the rail kept all of it.
+    Credited {
+        /// The effect that says so.
+        effect: EffectId,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// A rail told of it.
+    Received(Box<Received>),
+    /// The balance holds it.
+    Credited(Timestamp),
+}
+
+/// What a late return begins with.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+#[allow(missing_docs, reason = "the fields are those of the late return")]
+pub struct Received {
+    pub owner: Wallet,
+    pub payout: PayoutId,
+    pub amount: Usdc,
+    pub kept: Usdc,
+    pub reason: Said,
+    pub at: Timestamp,
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+impl Stored for LateReturn {
+    const SCHEMA: u16 = 160;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 161;
+}
+
+impl LateReturn {
+    /// The first snapshot, for the batch of the payout whose money it is.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn receive(received: Received, context: &Context) -> Result<Opening, OutOfOrder> {
+        let id = LateReturnId::of(received.payout);
+        Opening::of::<Self>(&id, &Event::Received(Box::new(received)), context)
+    }
+
+    /// What the balance gets.
+    pub fn credited(&self) -> Usdc {
+        self.amount.minus(self.kept).unwrap_or(Usdc::ZERO)
+    }
+}
+
+impl Entity for LateReturn {
+    const KIND: Kind = Kind::LateReturn;
+    const MOVES: &'static [Move] = &[
+        ("-", "rail gives back a payout's money after its window", "received"),
+        (
+            "received",
+            "the balance holds it, less the rail's return fee",
+            "credited",
+        ),
+    ];
+
+    type Id = LateReturnId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Rejection;
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        _: &LateReturnId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let Command::Credited { effect } = command;
+        match this.map(|late| late.status) {
+            Some(Status::Received) => Ok(Decision::answer(())
+                .completes(effect)
+                .event(Event::Credited(context.now))),
+            Some(Status::Credited) => Err(Rejection("credited")),
+            None => Err(Rejection("-")),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &LateReturnId, event: &Event) -> Result<Self, OutOfOrder> {
+        match (this, event) {
+            (None, Event::Received(received)) => {
+                let received = (**received).clone();
+                Ok(Self {
+                    owner: received.owner,
+                    payout: received.payout,
+                    amount: received.amount,
+                    kept: received.kept,
+                    reason: received.reason,
+                    created_at: received.at,
+                    updated_at: received.at,
+                    status: Status::Received,
+                })
+            }
+            (Some(late), Event::Credited(at)) if late.status == Status::Received => Ok(Self {
+                status: Status::Credited,
+                updated_at: *at,
+                ..late
+            }),
+            (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Received => "received",
+            Status::Credited => "credited",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.owner
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Received(_) => "received",
+            Event::Credited(_) => "credited",
+        })
+    }
+
+    fn view(&self, id: &LateReturnId) -> View {
+        View::new()
+            .text("late_return_id", id)
+            .text("payout_id", self.payout)
+            .text("status", self.status())
+            .number("amount", self.amount.decimal())
+            .number("return_fee", self.kept.decimal())
+            .number("credited_amount", self.credited().decimal())
+            .text("reason", &self.reason)
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

@@ -1,0 +1,158 @@
+//! Money that comes back after its payout's return window: the payout's part, and every command in every state of the late
+//! return itself.
+
+use purser_actors::id::{LateReturnId, PayoutId};
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::{Decision, Entity};
+use purser_actors::late_return::{Command, Event, LateReturn, Received, Rejection};
+use purser_actors::ledger::Transaction;
+use purser_actors::money::Usdc;
+use purser_actors::payout::{self, Payout};
+use purser_actors::port::payout::{RailState, Report};
+use purser_storage::{Write, codec};
+
+use crate::charts::assert_chart;
+use crate::payouts::closed;
+use crate::sample::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
+
+const PAYOUT: PayoutId = PayoutId(21);
+const LATE: LateReturnId = LateReturnId::of(PAYOUT);
+
+const TABLE: &str = "
+          -  received  credited
+credited  !  Credited  !
+";
+
+fn events() -> [Event; 2] {
+    let received = Received {
+        owner: WALLET,
+        payout: PAYOUT,
+        amount: Usdc::from_atomic(5_000_000),
+        kept: Usdc::from_atomic(250_000),
+        reason: "account closed".into(),
+        at: NOW,
+    };
+    [Event::Received(Box::new(received)), Event::Credited(NOW)]
+}
+
+fn late_returns() -> Vec<LateReturn> {
+    let received: LateReturn = fold(None, &LATE, &events()[..1]);
+    let credited = fold(Some(received.clone()), &LATE, &events()[1..]);
+    vec![received, credited]
+}
+
+#[test]
+fn every_command_in_every_state_of_a_late_return_does_what_the_table_says() {
+    // Aim: it is credited once, by the effect that says so, and nothing follows.
+    let states: Vec<_> = std::iter::once(None)
+        .chain(late_returns().into_iter().map(Some))
+        .collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for ((name, command), line) in [("credited", Command::Credited { effect: EFFECT })]
+        .into_iter()
+        .zip(lines)
+    {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let met = status(state.as_ref());
+            match LateReturn::decide(state.as_ref(), &LATE, command, &at(NOW)) {
+                Err(rejection) => assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}"),
+                Ok(decision) => {
+                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    assert!(decision.effects().is_empty() && decision.openings().is_empty());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_chart_of_late_returns_is_what_apply_does() {
+    // Aim: state × event, exhaustively; and each state shows itself as JSON under its name, with what goes back.
+    assert_chart(&LATE, late_returns(), &events());
+    for late in late_returns() {
+        let json: serde_json::Value = serde_json::from_str(&late.view(&LATE).to_json()).unwrap();
+        assert_eq!(
+            (&json["status"], &json["credited_amount"].to_string()),
+            (&late.status().into(), &"4.75".to_owned())
+        );
+    }
+}
+
+/// What a payout decides when a rail tells this under that sequence.
+fn told(payout: &Payout, sequence: u64, state: RailState) -> Decision<Payout> {
+    let command = payout::Command::Reported(Report { sequence, state });
+    Payout::decide(Some(payout), &PAYOUT, command, &at(NOW)).unwrap()
+}
+
+fn ways() -> [RailState; 3] {
+    let reason = "account closed";
+    [
+        RailState::Returned { reason: reason.into() },
+        RailState::Failed { reason: reason.into() },
+        RailState::Cancelled { reason: reason.into() },
+    ]
+}
+
+/// What a decision books at each place, in atomic USDC.
+fn booked(decision: &Decision<Payout>) -> Vec<i128> {
+    let rows = decision.writes().iter().filter_map(|write| match write {
+        Write::Put { value, .. } => codec::decode::<Transaction>(value).ok(),
+        Write::Delete { .. } => None,
+    });
+    rows.flat_map(|transaction| transaction.postings)
+        .map(|posting| posting.atomic)
+        .collect()
+}
+
+#[test]
+fn a_late_return_is_opened_once_and_credits_the_amount_less_the_rails_fee() {
+    // Aim: in whatever words it comes back, one late return, one posting and one credit under its own name; every other word,
+    // under whatever sequence, is only known. The payout stays complete.
+    for state in ways() {
+        let closed = closed(Usdc::from_atomic(250_000));
+        let first = told(&closed, 9, state);
+        assert_eq!(first.openings().len(), 1);
+        let credits: Vec<_> = first.effects().iter().map(|effect| effect.work.clone()).collect();
+        let (account, amount) = (WALLET, Usdc::from_atomic(4_750_000));
+        let cause = CreditCause::LateReturn(LATE);
+        assert_eq!(credits[0], Work::Credit { account, amount, cause });
+        assert_eq!(work(&first), ["credit", "uncount_payment"]);
+        assert_eq!(booked(&first), [4_750_000, -4_750_000]);
+        let after = fold(Some(closed), &PAYOUT, first.events());
+        assert_eq!((after.status(), after.came_back_late), ("complete", true));
+        for again in ways() {
+            let decision = told(&after, 10, again);
+            assert_eq!(happened(&decision), "Seen");
+            assert!(decision.effects().is_empty() && decision.openings().is_empty() && booked(&decision).is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_fee_that_takes_all_leaves_nothing_to_credit_and_the_late_return_still_ends() {
+    // Aim: no posting and no credit of nothing; the late return is told at once.
+    let decision = told(&closed(Usdc::from_atomic(u64::MAX)), 9, ways()[0].clone());
+    assert_eq!(work(&decision), ["late_return", "uncount_payment"]);
+    assert!(booked(&decision).is_empty());
+    assert_eq!(decision.openings().len(), 1);
+}
+
+#[test]
+fn a_payment_that_came_back_is_no_part_of_its_recipients_totals() {
+    // Aim: however a payment to an app ends without its money at the recipient, the recipient is told once; one that stays, or
+    // went to a card or a bank, tells nobody.
+    let (queued, complete) = (crate::payouts::met("queued"), crate::payouts::met("complete"));
+    for state in ways() {
+        for payout in [&queued, &complete] {
+            let told = told(payout, 9, state.clone());
+            let counts = work(&told).iter().filter(|work| **work == "uncount_payment").count();
+            assert_eq!(counts, 1, "{state:?} of {}", payout.status());
+        }
+        let bank = told(&crate::payouts::begun(crate::payouts::bank()), 9, state);
+        assert!(!work(&bank).contains(&"uncount_payment"));
+    }
+}

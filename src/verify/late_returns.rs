@@ -1,0 +1,127 @@
+//! Every late return is of a payout that was paid and whose window had ended, gives back what that payout owed its rail
+//! less what the rail keeps, and is credited once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::id::{LateReturnId, PayoutId};
+use purser_actors::kernel::Kind;
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::late_return::{Event, Status};
+use purser_storage::codec::{self, DecodeError};
+
+use super::books::Books;
+use super::fold::History;
+use super::outcomes::credits;
+use super::{Contents, Report};
+
+pub(super) const fn name_of(status: Status) -> &'static str {
+    match status {
+        Status::Received => "received",
+        Status::Credited => "credited",
+    }
+}
+
+/// The status after an event; `None` for another kind.
+pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
+    (kind == Kind::LateReturn as u8).then(|| {
+        codec::decode(event).map(|event| match event {
+            Event::Received(_) => Some("received"),
+            Event::Credited(_) => Some("credited"),
+        })
+    })
+}
+
+/// What is done about each: the credit that is on its way, and the word that it has arrived.
+#[derive(Clone, Copy, Default)]
+struct UnderWay {
+    credits: usize,
+    telling: usize,
+}
+
+pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
+    let mut moving: BTreeMap<LateReturnId, UnderWay> = BTreeMap::new();
+    for effect in &contents.effects {
+        match &effect.work {
+            Work::Credit {
+                cause: CreditCause::LateReturn(id),
+                ..
+            } => moving.entry(*id).or_default().credits += 1,
+            Work::LateReturn(id) => moving.entry(*id).or_default().telling += 1,
+            _ => {}
+        }
+    }
+    for (id, (late, _)) in &contents.late_returns {
+        let name = id.to_string();
+        let Some(sold) = contents.sold.get(&(Kind::Payout as u8, id.0)) else {
+            report.find("late_return.payout", &name, "there is no such payout");
+            continue;
+        };
+        let same = late.payout == PayoutId(id.0) && late.owner == sold.owner;
+        if !same || !sold.came_back_late {
+            report.find(
+                "late_return.payout",
+                &name,
+                format!("{} does not know of it", late.payout),
+            );
+        }
+        let amount = i128::from(late.amount.atomic());
+        let back = amount - i128::from(late.kept.atomic()).min(amount);
+        if amount != sold.worth {
+            report.find(
+                "late_return.amount",
+                &name,
+                format!("{amount} of {} came back", sold.worth),
+            );
+        }
+        let UnderWay {
+            credits: crediting,
+            telling,
+        } = moving.remove(id).unwrap_or_default();
+        let credited = credits(&name, history, books, report);
+        let want = if crediting == 0 { back } else { 0 };
+        let from_rail = books.owed.get(&name).and_then(|owed| owed.get(&sold.provider)).copied();
+        let others = books.owed.get(&name).is_some_and(|owed| owed.len() > 1);
+        if credited != want || -from_rail.unwrap_or(0) != back || others {
+            let detail = format!("{from_rail:?} of the rail and {credited} credited, expected {back} and {want}");
+            report.find("late_return.posting", &name, detail);
+        }
+        let at_work = usize::from(late.status == Status::Received);
+        if crediting + telling != at_work {
+            let detail = format!(
+                "{}: {crediting} credits and {telling} words of it under way",
+                name_of(late.status)
+            );
+            report.find("late_return.orphan", &name, detail);
+        }
+    }
+    for id in moving.keys() {
+        report.find(
+            "late_return.missing",
+            id,
+            "something is at work for it, and it does not exist",
+        );
+    }
+    listed(contents, report);
+}
+
+/// The operators' list has each once, and the payouts that say so have theirs.
+fn listed(contents: &Contents, report: &mut Report) {
+    let there: BTreeSet<u128> = contents.late_returns.keys().map(|id| id.0).collect();
+    for id in there.symmetric_difference(&contents.late_list) {
+        report.find(
+            "late_return.row",
+            LateReturnId(*id),
+            "it and its row in the list are not both there",
+        );
+    }
+    let told = contents.sold.iter().filter(|(_, sold)| sold.came_back_late);
+    for ((_, id), sold) in told {
+        if !there.contains(id) {
+            report.find(
+                "late_return.missing",
+                sold.product,
+                "it came back late, and nothing knows what of",
+            );
+        }
+    }
+}
