@@ -8,7 +8,8 @@
 //!                                          in-process, unclaimed 30 days --> RETURNED <--comes back in time
 //! ```
 //!
-//! Only a push to card begins with the form. EXPIRED, FAILED and CANCELLED credit the whole charge, RETURNED the amount
+//! Only a push to card begins with the form. Before its end of time credits it, the rail is asked whether it was ever
+//! ordered: a restored backup may be older than the order, which then goes on as `queued`. EXPIRED, FAILED and CANCELLED credit the whole charge, RETURNED the amount
 //! less the rail's return fee. `complete` is final once its return window has ended; what comes back later is stuck under
 //! its name and an operator's to decide.
 //!
@@ -203,6 +204,8 @@ pub enum Event {
     PaidTooLate(Timestamp),
     /// It was taken back.
     TakenBack(Timestamp),
+    /// The rail has an order for it that this history did not send: a restored backup is older than the order.
+    Found(Timestamp),
 }
 
 /// What a payout begins with.
