@@ -6,6 +6,7 @@
 
 mod banking;
 mod books;
+mod departures;
 mod fold;
 mod outcomes;
 mod people;
@@ -21,6 +22,7 @@ use purser_actors::account::{Account, Deposit};
 use purser_actors::id::{PaymentId, SessionId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::payment::Payment;
+use purser_actors::port::Booked;
 use purser_actors::session::Session;
 use purser_actors::withdrawal::Withdrawal;
 use purser_storage::codec::{self, Stored};
@@ -120,6 +122,8 @@ pub(crate) struct Contents {
     /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
     pub(crate) deposits: Vec<Deposit>,
+    /// What an operator has booked after a restore.
+    pub(crate) departures: Vec<Booked>,
     /// International orders that the operators' queue lists.
     pub(crate) queue: BTreeSet<u128>,
     /// Ids with a record in the vault.
@@ -142,6 +146,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     people::check(&contents, &mut report);
     sealed::check(&contents, &mut report);
     withdrawals::check(&contents, &holders, &mut report);
+    departures::check(&contents, &holders, &mut report);
     saved::check(store, &contents, &mut report).await?;
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
@@ -240,6 +245,12 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         }
     })
     .await?;
+    read_rows(store, &mut contents, report).await?;
+    Ok(contents)
+}
+
+/// What is no entity.
+async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Report) -> Result<(), StoreError> {
     contents.people.read_rows(store, report).await?;
     for work in [table::EFFECT, table::TIMER] {
         each_row(store, &[work], |key, row| {
@@ -255,6 +266,12 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         }
     })
     .await?;
+    each_row(store, &[table::DEPARTURE], |key, row| {
+        if let Some((booked, _)) = take(row, &hex::encode(key), report) {
+            contents.departures.push(booked);
+        }
+    })
+    .await?;
     for (table, ids) in [
         (table::QUEUE, &mut contents.queue),
         (table::VAULT, &mut contents.sealed),
@@ -265,5 +282,5 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         })
         .await?;
     }
-    Ok(contents)
+    Ok(())
 }

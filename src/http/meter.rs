@@ -15,6 +15,7 @@ pub const ROUTES: &[&str] = &[
     "/account/link",
     "/account/unlink",
     "/admin/audit",
+    "/admin/departures/book",
     "/admin/freeze",
     "/admin/intl-orders",
     "/admin/intl-orders/claim",

@@ -1,6 +1,7 @@
 //! The routes of the operator's own address: `/metrics`, and `/admin/*` for whoever carries a token. None of them is
 //! reachable on the public one.
 
+mod departures;
 mod desk;
 mod doors;
 mod intl;
@@ -66,6 +67,7 @@ pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
         .route("/admin/unfreeze", post(desk::post_unfreeze))
         .route("/admin/stuck", get(desk::get_stuck))
         .route("/admin/retry", post(desk::post_retry))
+        .route("/admin/departures/book", post(departures::post_book))
         .route("/admin/audit", get(desk::get_audit))
         .route("/admin/intl-orders", get(intl::get_queue))
         .route("/admin/intl-orders/claim", post(intl::post_claim))

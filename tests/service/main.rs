@@ -30,6 +30,7 @@ mod cases_people;
 mod cases_rails;
 mod cases_refresh;
 mod cases_replay;
+mod cases_restore;
 mod cases_sandbox;
 mod cases_secrets;
 mod cases_secrets_desk;

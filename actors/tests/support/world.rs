@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
-use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Settings};
+use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Restored, Settings};
 use purser_actors::id::{CardId, SessionId, Wallet};
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -97,11 +97,18 @@ pub(crate) struct World {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
+    restored: Option<Restored>,
 }
 
 impl World {
     pub(crate) async fn new() -> Self {
         Self::with(fast()).await
+    }
+
+    /// Power cut, and a start on what is taken for a restored backup.
+    pub(crate) async fn restored(mut self, restored: Restored) -> Self {
+        self.restored = Some(restored);
+        self.crash().await
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
@@ -115,13 +122,13 @@ impl World {
             Arc::new(Bridge::default()),
             Arc::new(TestClock::new()),
         );
-        Self::on(MemoryStore::new(), surroundings, settings).await
+        Self::on(MemoryStore::new(), surroundings, (settings, None)).await
     }
 
     async fn on(
         store: Arc<MemoryStore>,
         (chain, issuer, catalog, rails, shreds, people, bridge, clock): Surroundings,
-        settings: Settings,
+        (settings, restored): (Settings, Option<Restored>),
     ) -> Self {
         // A new process never has the old one's random numbers.
         static STARTS: AtomicU64 = AtomicU64::new(0);
@@ -142,6 +149,7 @@ impl World {
                 card_balances: bridge.clone(),
             },
             deposits: Vec::new(),
+            restored,
             settings,
         });
         Self {
@@ -156,6 +164,7 @@ impl World {
             bridge,
             clock,
             settings,
+            restored,
         }
     }
 
@@ -173,7 +182,7 @@ impl World {
             self.bridge,
             self.clock,
         );
-        Self::on(survivor, outside, self.settings).await
+        Self::on(survivor, outside, (self.settings, self.restored)).await
     }
 
     pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {
