@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_storage::codec::{self, Stored};
-use purser_storage::{Batch, Row, Store, StoreError, Write};
+use purser_storage::{Batch, Row, RowKey, Store, StoreError, Write};
 
 use super::Engine;
 use super::operating::damaged;
@@ -26,6 +26,8 @@ pub use booking::{Booking, NotBooked};
 const PAGE: usize = 1_000;
 /// Where it is written down that everything is explained.
 const EXPLAINED: &str = "departures-explained";
+/// Where it is written down until then since when not everything is: a backup of a restored store may be restored too.
+const SINCE: &str = "departures-since";
 /// A burn is the top-up's if it is at most this part of it larger: the bridge's fee.
 const FEE_PART: u64 = 100;
 
@@ -82,6 +84,28 @@ impl Departures {
         !self.free.load(Ordering::Acquire) && !self.open.lock().iter().any(|departure| Some(departure.mark) == mark)
     }
 
+    /// From when on, what an earlier restore left to be explained included.
+    async fn since(&self, restored: Timestamp) -> Result<Timestamp, String> {
+        let key = table::meta(SINCE);
+        let row = self.store.read(&key).await.map_err(|e| e.to_string())?;
+        let earlier = row.and_then(|row| row.value.first_chunk().map(|at| Timestamp(u64::from_be_bytes(*at))));
+        match earlier {
+            Some(earlier) if earlier <= restored => Ok(earlier),
+            _ => {
+                self.write(vec![put(key, restored.0.to_be_bytes().to_vec())]).await?;
+                Ok(restored)
+            }
+        }
+    }
+
+    async fn write(&self, writes: Vec<Write>) -> Result<(), String> {
+        let batch = Batch {
+            writes,
+            ..Batch::default()
+        };
+        super::commit(&*self.store, batch).await.map_err(|e| e.to_string())
+    }
+
     /// Holds the chains' lists against the rows. Once nothing more can come and all is explained, that is written down.
     async fn compare(&self, patience: Duration) -> Result<(), String> {
         let Some(restored) = self.restored else { return Ok(()) };
@@ -95,29 +119,30 @@ impl Departures {
             self.free.store(true, Ordering::Release);
             return Ok(());
         }
+        let since = self.since(restored.since).await?;
         // Read before the chain: what lands in between is found at the next comparison, after its row.
         let now = self.clock.now();
-        let left = tokio::time::timeout(patience, self.settlement.departures(restored.since, restored.until)).await;
+        let left = tokio::time::timeout(patience, self.settlement.departures(since, restored.until)).await;
         let mut left = left.map_err(|_| "no answer in time")?.map_err(|e| e.to_string())?;
         let known = Known::read(&*self.store).await.map_err(|e| e.to_string())?;
         left.retain(|departure| !known.explains(departure));
         let all = left.is_empty();
         *self.open.lock() = left;
         if all && now > restored.until {
-            let put = Write::Put {
-                key,
-                revision: 0,
-                value,
-            };
-            let batch = Batch {
-                writes: vec![put],
-                ..Batch::default()
-            };
-            super::commit(&*self.store, batch).await.map_err(|e| e.to_string())?;
+            let since = table::meta(SINCE);
+            self.write(vec![put(key, value), Write::Delete { key: since }]).await?;
             tracing::info!("everything that left the treasury before the restore is explained");
             self.free.store(true, Ordering::Release);
         }
         Ok(())
+    }
+}
+
+fn put(key: RowKey, value: Vec<u8>) -> Write {
+    Write::Put {
+        key,
+        revision: 0,
+        value,
     }
 }
 
