@@ -160,7 +160,14 @@ impl Service {
         world.identity_check.call_back_to(callback_url(address));
         let mark = store.restore_mark();
         let deposits = restore::due(&*as_store, mark, &world).await?;
-        let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, deposits)).await?;
+        let restored = restore::restored(&config, mark);
+        let engine = Engine::start(parts::engine_parts(
+            &config,
+            as_store.clone(),
+            &world,
+            (deposits, restored),
+        ))
+        .await?;
         restore::done(&*as_store, mark).await?;
         if config.is_sandbox() && watched.is_some() {
             let file = data.operator_token();

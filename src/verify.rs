@@ -6,6 +6,7 @@
 
 mod banking;
 mod books;
+mod departures;
 mod fold;
 mod late_returns;
 mod outcomes;
@@ -24,6 +25,7 @@ use purser_actors::id::{LateReturnId, PaymentId, SessionId, Wallet, WithdrawalId
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::late_return::LateReturn;
 use purser_actors::payment::Payment;
+use purser_actors::port::Booked;
 use purser_actors::session::Session;
 use purser_actors::withdrawal::Withdrawal;
 use purser_storage::codec::{self, Stored};
@@ -129,6 +131,8 @@ pub(crate) struct Contents {
     /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
     pub(crate) deposits: Vec<Deposit>,
+    /// What an operator has booked after a restore.
+    pub(crate) departures: Vec<Booked>,
     /// International orders that the operators' queue lists.
     pub(crate) queue: BTreeSet<u128>,
     /// Ids with a record in the vault.
@@ -153,6 +157,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     sealed::check(&contents, &mut report);
     withdrawals::check(&contents, &holders, &mut report);
     late_returns::check(&contents, &history, &holders, &mut report);
+    departures::check(&contents, &holders, &mut report);
     saved::check(store, &contents, &mut report).await?;
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
@@ -259,6 +264,12 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         }
     })
     .await?;
+    read_rows(store, &mut contents, report).await?;
+    Ok(contents)
+}
+
+/// What is no entity.
+async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Report) -> Result<(), StoreError> {
     contents.people.read_rows(store, report).await?;
     contents.program.read_rows(store).await?;
     for work in [table::EFFECT, table::TIMER] {
@@ -275,8 +286,13 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         }
     })
     .await?;
-    read_lists(store, &mut contents).await?;
-    Ok(contents)
+    each_row(store, &[table::DEPARTURE], |key, row| {
+        if let Some((booked, _)) = take(row, &hex::encode(key), report) {
+            contents.departures.push(booked);
+        }
+    })
+    .await?;
+    read_lists(store, contents).await
 }
 
 /// Rows of which only the ids count.

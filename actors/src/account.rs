@@ -15,12 +15,12 @@ mod statement;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
+use crate::id::{DepartureId, EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
 use crate::kernel::effect::{CreditCause, Share};
 use crate::money::{Cents, Usdc};
 use crate::operator::Act;
 use crate::payment::{Found, NewSession};
-use crate::port::{Authorization, Timestamp};
+use crate::port::{Authorization, Departure, Timestamp};
 use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
 
@@ -192,6 +192,15 @@ pub enum Command {
         /// Where it was paid out; `None` gives it back.
         paid: Option<Network>,
     },
+    /// An operator books a transfer that left before a restore: the balance was already smaller.
+    Book {
+        /// Which.
+        departure: Departure,
+        /// Who says so.
+        act: Act,
+        /// In the operator's words.
+        evidence: String,
+    },
     /// Make a login link.
     OfferLink {
         /// Its code.
@@ -254,6 +263,8 @@ pub enum Event {
     Withdrawn(Usdc, WithdrawalId),
     /// What was held is available again.
     Released(Usdc, WithdrawalId),
+    /// It had left before a restore, and an operator has booked it.
+    Departed(Usdc, DepartureId),
 }
 
 /// Why a command was refused.

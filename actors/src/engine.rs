@@ -2,6 +2,7 @@
 
 mod balance;
 mod banking;
+mod departures;
 mod families;
 pub mod figures;
 mod holder;
@@ -34,6 +35,7 @@ use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
 use crate::port::{Clock, Entropy};
 
+pub use departures::{Booking, NotBooked, Restored, Unexplained};
 pub use holder::Denied;
 pub use once::{Once, Turn};
 pub use operating::{Doubt, Place, Queued, Stuck};
@@ -86,6 +88,8 @@ struct Inner {
     deliveries: Arc<dyn StartEffects>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
+    /// What may leave after a restore.
+    departures: Arc<departures::Departures>,
     /// Whether every supervisor lives.
     sound: Arc<AtomicBool>,
     root: ActorCell,
@@ -103,6 +107,7 @@ impl Engine {
             entropy,
             ports,
             deposits,
+            restored,
             settings,
         } = parts;
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
@@ -119,6 +124,9 @@ impl Engine {
             runtime: tokio::runtime::Handle::current(),
             limits: settings.limits,
         };
+        let settlement = ports.settlement.clone();
+        let departures = departures::Departures::new(restored, store.clone(), settlement, clock.clone());
+        let departures = Arc::new(departures);
         let inner = Inner {
             families: Families::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
@@ -135,6 +143,7 @@ impl Engine {
             tries: Arc::default(),
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
+            departures: departures.clone(),
             sound,
             root: root.clone(),
         };
@@ -146,6 +155,7 @@ impl Engine {
             clock: clock.clone(),
             settings,
             has_deposits,
+            departures,
         };
         deliveries
             .open(Families::KINDS, inner.delivery_ground(), Arc::new(worker), root)
@@ -153,6 +163,7 @@ impl Engine {
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
         engine.import(deposits).await?;
+        engine.watch_departures().await;
         engine.take_up(&*deliveries).await?;
         engine.keep_house();
         engine.keep_time(deliveries);
@@ -339,11 +350,13 @@ async fn claim_secret(store: &Arc<dyn Store>, entropy: &Arc<dyn Entropy>) -> Res
         }],
         ..Batch::default()
     };
+    commit(&**store, batch).await.map_err(StartError::Commit)?;
+    Ok(secret)
+}
+
+/// Commits a batch that no entity decides, and waits for it.
+async fn commit(store: &dyn Store, batch: Batch) -> Result<(), CommitError> {
     let (done, committed) = oneshot::channel();
     store.commit(batch, Box::new(move |result| drop(done.send(result))));
-    committed
-        .await
-        .unwrap_or(Err(CommitError::Stopped))
-        .map_err(StartError::Commit)?;
-    Ok(secret)
+    committed.await.unwrap_or(Err(CommitError::Stopped)).map(drop)
 }

@@ -139,6 +139,10 @@ id!(
     WithdrawalId, "wd_"
 );
 id!(
+    /// A transfer out of our treasury that no history of ours explains.
+    DepartureId, "left_"
+);
+id!(
     /// A line of an account's statement. Later lines have greater ids.
     EntryId, "ent_"
 );
@@ -153,15 +157,26 @@ impl EntryId {
 impl DepositId {
     /// Of a transaction on a network: the same transaction always has the same id.
     pub fn of(network: Network, transaction: &str) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(network.caip2());
-        hash.update([0]);
-        hash.update(transaction);
-        let hash = hash.finalize();
-        let mut first = [0; 16];
-        first.copy_from_slice(&hash[..16]);
-        Self(u128::from_be_bytes(first))
+        Self(of_transaction(network, transaction))
     }
+}
+
+impl DepartureId {
+    /// Of a transaction on a network: the same transaction always has the same id.
+    pub fn of(network: Network, transaction: &str) -> Self {
+        Self(of_transaction(network, transaction))
+    }
+}
+
+fn of_transaction(network: Network, transaction: &str) -> u128 {
+    let mut hash = Sha256::new();
+    hash.update(network.caip2());
+    hash.update([0]);
+    hash.update(transaction);
+    let hash = hash.finalize();
+    let mut first = [0; 16];
+    first.copy_from_slice(&hash[..16]);
+    u128::from_be_bytes(first)
 }
 
 /// The two networks the service is paid on.

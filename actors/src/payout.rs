@@ -8,9 +8,10 @@
 //!                                          in-process, unclaimed 30 days --> RETURNED <--comes back in time
 //! ```
 //!
-//! Only a push to card begins with the form. EXPIRED, FAILED and CANCELLED credit the whole charge, RETURNED the amount
-//! less the rail's return fee. `complete` is final once its return window has ended; what comes back later is an entity of
-//! its own, a [`LateReturn`](crate::late_return::LateReturn).
+//! Only a push to card begins with the form. Before its end of time credits it, the rail is asked whether it was ever
+//! ordered: a restored backup may be older than the order, which then goes on as `queued`. EXPIRED, FAILED and CANCELLED
+//! credit the whole charge, RETURNED the amount less the rail's return fee. `complete` is final once its return window has
+//! ended; what comes back later is an entity of its own, a [`LateReturn`](crate::late_return::LateReturn).
 //!
 //! What a rail says carries a sequence: an older word, or the same one again, changes nothing. A rail that says yes
 //! after it said no, when the payer has been credited, is asked to take the money back; if it cannot, that is stuck too.
@@ -207,6 +208,8 @@ pub enum Event {
     TakenBack(Timestamp),
     /// The money came back after the return window.
     CameBackLate,
+    /// The rail has an order for it that this history did not send: a restored backup is older than the order.
+    Found(Timestamp),
 }
 
 /// What a payout begins with.

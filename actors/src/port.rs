@@ -2,6 +2,7 @@
 
 mod balances;
 mod bridge;
+mod departure;
 mod gift_cards;
 mod owner;
 pub mod payout;
@@ -18,6 +19,7 @@ use crate::money::{Cents, Usdc};
 
 pub use balances::{CardBalances, Deposited};
 pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
+pub use departure::{Booked, Departure};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 pub use program::{
@@ -273,6 +275,9 @@ pub trait Settlement: Send + Sync {
 
     /// Reads the chain.
     fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>>;
+
+    /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>>;
 }
 
 /// An order to a card issuer.

@@ -21,6 +21,7 @@ use crate::id::{EffectId, Network, TopUpId, Wallet};
 use crate::kernel::{Kind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
+use crate::operator::Act;
 use crate::port::{Attested, Said, SignedBurn, SignedMint, Timestamp};
 use crate::withdrawal::Outgoing;
 
@@ -125,6 +126,16 @@ pub enum First {
     Transfer(Outgoing),
 }
 
+impl First {
+    /// What the chain shows of it, where it is the same however often it is signed.
+    pub const fn mark(&self) -> Option<[u8; 32]> {
+        match self {
+            Self::Burn(_) => None,
+            Self::Transfer(out) => Some(out.authorization.mark()),
+        }
+    }
+}
+
 /// What is known of a burned top-up.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Burned {
@@ -147,6 +158,17 @@ pub enum Command {
         effect: EffectId,
         /// How many had lapsed before this one: the proof is about no other.
         round: u8,
+    },
+    /// An operator says that this burn, which left before a restore, was its own.
+    Adopt {
+        /// The effect that would send it.
+        effect: EffectId,
+        /// The burn, of which no more is known than its transaction and amount.
+        burn: SignedBurn,
+        /// Who says so.
+        act: Act,
+        /// In the operator's words.
+        evidence: String,
     },
     /// The first leg is on chain.
     Landed {

@@ -1,6 +1,7 @@
 //! A withdrawal: part of a holder's balance, sent out of the treasury to a wallet.
 //!
 //! ```text
+//!    .--operator names its transfer, after a restore--------.
 //! pending --signed and durable--> sent --chain shows it--> COMPLETE
 //!    `--could not be signed--.      `--it can never land--> FAILED, the hold is released
 //!                            `----------------------------> FAILED
@@ -12,11 +13,12 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{EffectId, Wallet, WithdrawalId};
+use crate::id::{DepartureId, EffectId, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::money::Usdc;
+use crate::operator::Act;
 use crate::port::{Authorization, Prepared, Said, Timestamp};
 
 /// A withdrawal's state.
@@ -75,6 +77,17 @@ pub enum Command {
         effect: EffectId,
         /// The transaction.
         transaction: String,
+    },
+    /// An operator says that this transfer, which left before a restore, was its own.
+    Adopt {
+        /// The effect that would send it.
+        effect: EffectId,
+        /// The transaction.
+        transaction: String,
+        /// Who says so.
+        act: Act,
+        /// In the operator's words.
+        evidence: String,
     },
     /// It was never sent, or can never land.
     Fail {
@@ -170,6 +183,7 @@ impl Entity for Withdrawal {
     const MOVES: &'static [Move] = &[
         ("-", "the account holds its amount", "pending"),
         ("pending", "the bytes to send are durable", "sent"),
+        ("pending", "operator names its transfer, after a restore", "complete"),
         ("pending", "it could not be signed; hold released", "failed"),
         ("sent", "chain shows it", "complete"),
         ("sent", "it can never land; hold released", "failed"),
@@ -200,6 +214,28 @@ impl Entity for Withdrawal {
                 let decided = decided.completes(effect).event(Event::Landed(transaction, context.now));
                 Ok(withdrawal.ends(id, true, decided, context))
             }
+            (
+                Status::Pending,
+                Command::Adopt {
+                    effect,
+                    transaction,
+                    act,
+                    evidence,
+                },
+            ) => {
+                let decided = decided
+                    .audited(
+                        &act,
+                        "departure.book",
+                        format!("{transaction} {id}"),
+                        Some(evidence),
+                        context,
+                    )
+                    .requires_absent(table::departure(DepartureId::of(withdrawal.to.network(), &transaction)))
+                    .completes(effect)
+                    .event(Event::Landed(transaction, context.now));
+                Ok(withdrawal.ends(id, true, decided, context))
+            }
             (Status::Pending | Status::Sent(_), Command::Fail { effect, reason }) => {
                 let decided = decided.completes(effect).event(Event::Failed(reason, context.now));
                 Ok(withdrawal.ends(id, false, decided, context))
@@ -224,7 +260,7 @@ impl Entity for Withdrawal {
         };
         match (&withdrawal.status, event) {
             (Status::Pending, Event::Signed(outgoing, at)) => Ok(withdrawal.at(Status::Sent(outgoing.clone()), *at)),
-            (Status::Sent(_), Event::Landed(transaction, at)) => {
+            (Status::Pending | Status::Sent(_), Event::Landed(transaction, at)) => {
                 let transaction = transaction.clone();
                 Ok(withdrawal.at(Status::Complete { transaction }, *at))
             }

@@ -72,6 +72,27 @@ pub enum Act {
         #[arg(long)]
         after: Option<String>,
     },
+    /// Say to whom a transfer belongs that left the treasury before a restore and is in no book. Without any of the
+    /// options: it is taken from the balance of the wallet that received it
+    Book {
+        /// As `purser admin stuck` names it
+        transaction: String,
+        /// Take it from this account's balance
+        #[arg(long, value_name = "ADDRESS", group = "to")]
+        account: Option<String>,
+        /// It is the transfer of this withdrawal
+        #[arg(long, value_name = "ID", group = "to")]
+        withdrawal: Option<String>,
+        /// It is the burn of this top-up
+        #[arg(long, value_name = "ID", group = "to")]
+        top_up: Option<String>,
+        /// It is a loss of ours
+        #[arg(long, group = "to")]
+        loss: bool,
+        /// How you know, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        evidence: String,
+    },
     /// What was done, the oldest first
     Audit {
         /// `next_after` of the page before
@@ -173,6 +194,20 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Stuck => desk.get("/admin/stuck").await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
         Act::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
+        Act::Book {
+            transaction,
+            account,
+            withdrawal,
+            top_up,
+            loss,
+            evidence,
+        } => {
+            let body = json!({
+                "transaction": transaction, "account": account, "withdrawal_id": withdrawal, "top_up_id": top_up,
+                "loss": loss, "evidence": evidence,
+            });
+            desk.post("/admin/departures/book", body).await?
+        }
         Act::Audit { after } => desk.page("/admin/audit", after).await?,
         Act::Token(Token::Create { name, role }) => {
             desk.post("/admin/tokens", json!({"name": name, "role": role})).await?

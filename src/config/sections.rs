@@ -115,6 +115,7 @@ pub struct Engine {
     pub max_attempts: u32,
     pub watch_every_ms: u64,
     pub card_credit_patience_seconds: u64,
+    pub restored_quiet_seconds: u64,
 }
 
 /// The library that recovers the signer of a payment on Base.

@@ -20,6 +20,7 @@ pub const ROUTES: &[&str] = &[
     "/admin/card-withdrawals/fulfil",
     "/admin/card-withdrawals/reject",
     "/admin/card-withdrawals/release",
+    "/admin/departures/book",
     "/admin/freeze",
     "/admin/intl-orders",
     "/admin/intl-orders/claim",

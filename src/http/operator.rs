@@ -2,6 +2,7 @@
 //! reachable on the public one.
 
 mod card_withdrawals;
+mod departures;
 mod desk;
 mod doors;
 mod intl;
@@ -68,6 +69,7 @@ pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
         .route("/admin/stuck", get(desk::get_stuck))
         .route("/admin/retry", post(desk::post_retry))
         .route("/admin/late-returns", get(desk::get_late_returns))
+        .route("/admin/departures/book", post(departures::post_book))
         .route("/admin/audit", get(desk::get_audit))
         .route("/admin/intl-orders", get(intl::get_queue))
         .route("/admin/intl-orders/claim", post(intl::post_claim))

@@ -119,6 +119,9 @@ async fn post_withdraw(
                 accepted(id, usdc, &url, told.map(drop))
             })
         });
+        if engine.is_held() {
+            return Err(held());
+        }
         match engine.withdraw(from, (id, to, usdc), memo).await {
             Ok(()) => accepted(id, usdc, &public_url, Ok(())),
             Err(Denied::Rejected(why)) => accepted(id, usdc, &public_url, Err(&why)),
@@ -126,6 +129,12 @@ async fn post_withdraw(
         }
     })
     .await
+}
+
+/// After a restore, while the balances may still lack what has left already. Nothing is remembered of it.
+fn held() -> ApiError {
+    let error = "Withdrawals wait until the books have been checked after a restore.";
+    ApiError::unavailable("withdrawals_held", error, 60).hint("Nothing was held or sent. Ask again later.")
 }
 
 /// The answer to a withdrawal, as it is sent and remembered.

@@ -55,6 +55,9 @@ pub trait Rails: Send + Sync {
     /// Orders a payout or asks after an order. `Permanent` for a key that was used with another content.
     fn send(&self, order: PlainPayout) -> BoxFuture<'_, Result<Report, PortError>>;
 
+    /// What was last said of an order under this key; `None` when nothing was ever ordered under it.
+    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>>;
+
     /// Takes back what was ordered under this key.
     fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>>;
 
@@ -137,6 +140,10 @@ impl<R: Rails> VaultedRails<R> {
 impl<R: Rails> PayoutRails for VaultedRails<R> {
     fn send<'a>(&'a self, order: &'a PayoutOrder) -> BoxFuture<'a, Result<Report, PortError>> {
         Box::pin(async move { self.rails.send(self.open(order)?).await })
+    }
+
+    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>> {
+        self.rails.ordered(key)
     }
 
     fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>> {

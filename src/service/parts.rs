@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::account::Deposit;
-use purser_actors::engine::{Parts, Ports, Settings};
+use purser_actors::engine::{Parts, Ports, Restored, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -221,7 +221,12 @@ async fn every_key_is_there(vault: &Vault, store: &dyn Store) -> Result<(), Serv
 }
 
 /// What the engine is built from.
-pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, deposits: Vec<Deposit>) -> Parts {
+pub fn engine_parts(
+    config: &Config,
+    store: Arc<dyn Store>,
+    world: &World,
+    (deposits, restored): (Vec<Deposit>, Option<Restored>),
+) -> Parts {
     Parts {
         store,
         clock: world.clock.clone(),
@@ -239,6 +244,7 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
             bridge: world.bridge.clone(),
         },
         deposits,
+        restored,
         settings: engine_settings(config),
     }
 }

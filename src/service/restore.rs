@@ -7,15 +7,18 @@
 use std::collections::BTreeSet;
 
 use purser_actors::account::Deposit;
+use purser_actors::engine::Restored;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Usdc;
 use purser_actors::payment::Payment;
+use purser_actors::port::Timestamp;
 use purser_storage::{Batch, CommitError, RestoreMark, Store, Write, codec};
 use tokio::sync::oneshot;
 
 use super::ServiceError;
 use super::parts::World;
+use crate::config::Config;
 use crate::sandbox::keys::treasury;
 use crate::settlement::sandbox::TransferSeen;
 use crate::verify::{ChainList, ChainTransfer};
@@ -34,6 +37,16 @@ pub async fn due(store: &dyn Store, mark: Option<RestoreMark>, world: &World) ->
         return Ok(Vec::new());
     }
     unclaimed(store, world, mark.restored_at_ms).await
+}
+
+/// What the engine must know of a restore. Clocks differ a little, and what the lost history had signed can land for a
+/// while: the span is that much wider at both ends.
+pub fn restored(config: &Config, mark: Option<RestoreMark>) -> Option<Restored> {
+    let quiet_ms = config.engine.restored_quiet_seconds.saturating_mul(1_000);
+    mark.map(|mark| Restored {
+        since: Timestamp(mark.backed_up_at_ms.saturating_sub(quiet_ms)),
+        until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms),
+    })
 }
 
 /// Writes down that they were.

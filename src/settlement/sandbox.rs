@@ -23,8 +23,8 @@ use ed25519_dalek::Signer as _;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, Clock, Entropy, ErrorKind, EvmAuthorization, Lookup, PortError, Prepared, Settlement,
-    SolanaTransfer, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, Clock, Departure, Entropy, ErrorKind, EvmAuthorization, Lookup, PortError, Prepared,
+    Settlement, SolanaTransfer, Submitted, Timestamp, Transfer,
 };
 
 use self::chain::{Chain, Intent, State, Target, Validity};
@@ -148,6 +148,18 @@ impl Settlement for SandboxSettlement {
         prepared: &'a Prepared,
     ) -> BoxFuture<'a, Result<Submitted, PortError>> {
         Box::pin(self.submit_payment(authorization, prepared))
+    }
+
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        Box::pin(async move {
+            let mut all = Vec::new();
+            for network in Network::ALL {
+                let left = self.left(network, since, until).await;
+                all.extend(left.map_err(|error| temporary("departures", &error.to_string()))?);
+            }
+            all.sort_by_key(|departure| departure.at);
+            Ok(all)
+        })
     }
 
     fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>> {

@@ -122,6 +122,10 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
             trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
             keep(trail, record);
         }
+        account::Event::Departed(amount, _) => {
+            trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
+            keep(trail, record);
+        }
         account::Event::Released(amount, _) => {
             trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
             keep(trail, record);

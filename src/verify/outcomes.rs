@@ -9,7 +9,7 @@ use purser_actors::payment::Status;
 use super::books::Books;
 use super::fold::History;
 use super::products::{self, Money, Sold};
-use super::{ChainTransfer, Contents, Report};
+use super::{ChainTransfer, Contents, Report, departures};
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
@@ -202,8 +202,9 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
         .map(|d| DepositId::of(d.from.network(), &d.transaction).to_string())
         .collect();
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
+    let departures: BTreeSet<String> = contents.departures.iter().map(departures::name_of).collect();
     let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
-    let elsewhere = |c: &String| withdrawals.contains(c) || late.contains(c);
+    let elsewhere = |c: &String| [&withdrawals, &departures, &late].iter().any(|ids| ids.contains(c));
     for cause in books.causes.iter().filter(|c| !elsewhere(c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
             let detail = "there is no such payment, product, deposit, withdrawal or late return";
@@ -213,7 +214,12 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
-    for cause in owing.filter(|c| !products.contains(*c) && !bought.contains(*c) && !late.contains(*c)) {
+    let known = |c: &String| {
+        [&products, &bought, &departures, &late]
+            .iter()
+            .any(|ids| ids.contains(c))
+    };
+    for cause in owing.filter(|c| !known(c)) {
         report.find("ledger.cause", cause, "only a product owes a provider and earns a fee");
     }
     // What left for a product is held there.

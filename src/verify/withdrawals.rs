@@ -7,7 +7,7 @@ use purser_actors::kernel::effect::Work;
 use purser_actors::withdrawal::Status;
 
 use super::books::Books;
-use super::{ChainTransfer, Contents, Report};
+use super::{ChainTransfer, Contents, Report, departures};
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
@@ -83,6 +83,7 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
             Some(_) => {}
         }
     }
+    departures::against_chain(contents, &mut left, report);
     for sent in &contents.left {
         let Some(transaction) = &sent.transaction else { continue };
         match left.remove(transaction.as_str()) {

@@ -14,7 +14,7 @@ use super::desk::{CVV, Desk, PAN};
 use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
-const ADMIN: [(&str, &str); 19] = [
+const ADMIN: [(&str, &str); 20] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/intl-orders"),
@@ -24,6 +24,7 @@ const ADMIN: [(&str, &str); 19] = [
     ("POST", "/admin/card-withdrawals/release"),
     ("POST", "/admin/card-withdrawals/fulfil"),
     ("POST", "/admin/card-withdrawals/reject"),
+    ("POST", "/admin/departures/book"),
     ("POST", "/admin/freeze"),
     ("POST", "/admin/intl-orders/claim"),
     ("POST", "/admin/intl-orders/release"),
@@ -229,7 +230,7 @@ async fn stuck_work_is_tried_again_by_an_operator() {
 }
 
 /// Runs `purser admin` beside the service; what it printed.
-fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &str) -> Result<Value, String> {
+pub(crate) fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &str) -> Result<Value, String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
     command.arg("admin").args(["--at", service.operator.as_ref().unwrap()]);
     command.arg("--data").arg(host.data()).args(arguments).env_clear();

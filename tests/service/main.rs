@@ -32,6 +32,7 @@ mod cases_rails;
 mod cases_refresh;
 mod cases_reloadable;
 mod cases_replay;
+mod cases_restore;
 mod cases_sandbox;
 mod cases_secrets;
 mod cases_secrets_desk;

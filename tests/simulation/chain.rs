@@ -9,7 +9,8 @@ use purser_actors::id::Wallet;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
-    Authorization, BoxFuture, Decline, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted, Transfer,
+    Authorization, BoxFuture, Decline, Departure, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted,
+    Timestamp, Transfer,
 };
 use purser_storage::codec;
 
@@ -330,6 +331,11 @@ impl Settlement for SimChain {
                 None => Lookup::Pending,
             })
         })
+    }
+
+    /// Only a restored store asks, and none is restored here.
+    fn departures(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 }
 

@@ -125,6 +125,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             bridge: Arc::new(NoBridge(world.clone())),
         },
         deposits: Vec::new(),
+        restored: None,
         settings: world.plan.settings,
     };
     let engine = match Engine::start(parts).await {

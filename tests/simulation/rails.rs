@@ -270,6 +270,19 @@ impl PayoutRails for SimRails {
         })
     }
 
+    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            if !world.is_calm() && world.one_in(6) {
+                return Err(error(ErrorKind::Unknown));
+            }
+            let mut rails = world.rails.lock();
+            rails.speak(world);
+            Ok(rails.slips.get(&key).map(|slip| slip.report(slip.said.len() - 1)))
+        })
+    }
+
     fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>> {
         Box::pin(async move {
             let world = &self.0;

@@ -1,12 +1,16 @@
 //! What is reserved of a balance while a withdrawal is on its way.
 
+use purser_storage::codec;
+
 use super::statement::{Change, line};
 use super::{Account, Command, Event, Rejection};
-use crate::id::{EffectId, Network, Wallet, WithdrawalId};
+use crate::id::{DepartureId, EffectId, Network, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Context, Decision, Kind, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
+use crate::operator::Act;
+use crate::port::{Booked, Departure};
 use crate::withdrawal::Withdrawal;
 
 /// Takes a withdrawal on, or ends its hold.
@@ -19,6 +23,11 @@ pub(super) fn decide(account: &Account, command: Command, context: &Context) -> 
             amount,
             paid,
         } => end_hold(account, effect, (withdrawal, amount), paid, context),
+        Command::Book {
+            departure,
+            act,
+            evidence,
+        } => book(account, departure, &act, evidence, context),
         _ => Err(Rejection::Nothing),
     }
 }
@@ -94,4 +103,33 @@ fn end_hold(
         (balance, held, account.lines),
         context,
     ))
+}
+
+/// Takes what had left before a restore out of what is available, once.
+fn book(
+    account: &Account,
+    departure: Departure,
+    act: &Act,
+    evidence: String,
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let (available, amount, owner) = (account.available(), departure.amount, account.wallet);
+    if amount > available {
+        return Err(Rejection::Insufficient { available });
+    }
+    let network = departure.to.network();
+    let id = DepartureId::of(network, &departure.transaction);
+    let booked = Transaction::new(context.now, id).book(Place::Holder(owner), Place::Treasury(network), amount);
+    let balance = account.balance.minus(amount).map_err(|_| Rejection::Overflow)?;
+    let decision = Decision::answer(())
+        .audited(act, "departure.book", &departure.transaction, Some(evidence), context)
+        .event(Event::Departed(amount, id))
+        .post(&booked, context);
+    let noted = (Change::Withdrawn, amount, id.to_string());
+    let after = (balance, account.held, account.lines);
+    let row = Booked {
+        departure,
+        account: Some(owner),
+    };
+    Ok(line(decision, &owner, noted, after, context).put_new(table::departure(id), codec::encode(&row)))
 }

@@ -188,7 +188,7 @@ impl Entity for Account {
             (Some(account), Command::Credit { effect, amount, cause }) => {
                 credit(account, effect, amount, cause, context)
             }
-            (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. })) => {
+            (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. } | Command::Book { .. })) => {
                 holds::decide(account, command, context)
             }
             (
@@ -260,6 +260,11 @@ impl Entity for Account {
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
+            (Some(a), Event::Departed(amount, _)) => Ok(Self {
+                balance: a.balance.minus(*amount).map_err(|_| broken())?,
+                lines: a.lines.saturating_add(1),
+                ..a
+            }),
             (Some(a), Event::Frozen(message)) => Ok(Self {
                 frozen: Some(message.clone()),
                 ..a
@@ -290,7 +295,7 @@ impl Entity for Account {
             Event::Unfrozen => Some("unfrozen"),
             Event::CapsChanged(_) => Some("caps_changed"),
             Event::Held(..) => Some("balance.held"),
-            Event::Withdrawn(..) => Some("balance.withdrawn"),
+            Event::Withdrawn(..) | Event::Departed(..) => Some("balance.withdrawn"),
             Event::Released(..) => Some("balance.released"),
         }
     }

@@ -2,7 +2,6 @@
 
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, Condition, StoreError, Write};
-use tokio::sync::oneshot;
 
 use super::{Denied, Engine, RACES};
 use crate::id::{CardId, EffectId, LateReturnId, PaymentId};
@@ -312,26 +311,26 @@ impl Engine {
     }
 
     fn audit(&self, act: &Act, what: &str, subject: impl ToString) -> Write {
+        self.audit_with(act, what, subject, None)
+    }
+
+    pub(super) fn audit_with(&self, act: &Act, what: &str, subject: impl ToString, words: Option<String>) -> Write {
         let audit = Audit {
             at: self.0.clock.now(),
             act: act.clone(),
             what: what.to_owned(),
             subject: subject.to_string(),
-            words: None,
+            words,
         };
         put(table::audit(audit.at, self.0.entropy.random()), &audit)
     }
 
-    async fn committed(&self, batch: Batch) -> Result<(), CommitError> {
-        let (done, committed) = oneshot::channel();
-        self.0
-            .store
-            .commit(batch, Box::new(move |result| drop(done.send(result))));
-        committed.await.unwrap_or(Err(CommitError::Stopped)).map(drop)
+    pub(super) async fn committed(&self, batch: Batch) -> Result<(), CommitError> {
+        super::commit(&*self.0.store, batch).await
     }
 }
 
-fn put<T: Stored>(key: purser_storage::RowKey, value: &T) -> Write {
+pub(super) fn put<T: Stored>(key: purser_storage::RowKey, value: &T) -> Write {
     Write::Put {
         key,
         revision: 0,
@@ -339,6 +338,6 @@ fn put<T: Stored>(key: purser_storage::RowKey, value: &T) -> Write {
     }
 }
 
-fn damaged(error: impl std::fmt::Display) -> StoreError {
+pub(super) fn damaged(error: impl std::fmt::Display) -> StoreError {
     StoreError::Damaged(error.to_string())
 }

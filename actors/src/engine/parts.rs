@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_storage::Store;
 
-use super::PayoutSettings;
+use super::{PayoutSettings, Restored};
 use crate::account::Deposit;
 use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
@@ -28,6 +28,8 @@ pub struct Parts {
     /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
     /// not know. Empty but after a restore.
     pub deposits: Vec<Deposit>,
+    /// When the store was restored from a backup, if it was: until what left since is explained, nothing new leaves.
+    pub restored: Option<Restored>,
     /// Limits and pauses.
     pub settings: Settings,
 }

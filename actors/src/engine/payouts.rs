@@ -282,10 +282,10 @@ async fn pass_on(families: &Families, word: &Told) -> Result<(), String> {
     let command = payout::Command::Reported(word.report.clone());
     match families.payouts.ask(payout, command).await {
         Ok(()) => Ok(()),
-        // The rail knows a payout that the store does not (an older backup was restored) or never sent to it: nothing
-        // here can be moved by it, and it must be seen.
+        // The rail knows a payout that the store does not (an older backup was restored): nothing here can be moved by
+        // it, and it must be seen.
         Err(refusal @ (Refusal::Missing | Refusal::Rejected(_))) => {
-            tracing::error!(%payout, sequence, ?refusal, "a rail tells of a payout that was not sent to it");
+            tracing::error!(%payout, sequence, ?refusal, "a rail tells of a payout that is not known here");
             Ok(())
         }
         Err(refusal) => Err(format!("{payout}: {refusal:?}")),

@@ -17,6 +17,7 @@ use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, Condition, Store, Write, codec};
 use tokio::sync::oneshot;
 
+use super::departures::Departures;
 use super::families::Families;
 use super::{Ports, Settings};
 use crate::account;
@@ -42,6 +43,8 @@ pub(super) struct Desk {
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
+    /// What may leave after a restore.
+    pub(super) departures: Arc<Departures>,
 }
 
 type Done = Result<(), Failure>;
@@ -257,6 +260,16 @@ impl Desk {
         let id = DepositId::of(payment.claim.authorization.network(), transaction);
         let row = self.store.read(&table::deposit(id)).await;
         Ok(row.map_err(|e| Failure::temporary(e.to_string()))?.is_some())
+    }
+
+    /// Whether something that the backup did not know as signed may be signed and sent, or given back as never sent: not
+    /// before everything that left without a row is explained, because it may have been this. `mark` is what it would be
+    /// sent as: a transfer that is on the chain by exactly that is only looked up.
+    fn may_leave(&self, mark: Option<[u8; 32]>) -> Done {
+        match self.departures.hold(mark) {
+            true => Err(Failure::not_yet(self.settings.watch_every_ms)),
+            false => Ok(()),
+        }
     }
 
     fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {

@@ -2,7 +2,9 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, LateReturnId, SessionId, Wallet, WithdrawalId};
+use crate::id::{
+    CardId, DepartureId, DepositId, DestinationId, EffectId, EntryId, LateReturnId, SessionId, Wallet, WithdrawalId,
+};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -46,6 +48,8 @@ tables! {
     REVOKED = b'r',
     /// Transfers credited as unclaimed deposits: none of them settles a payment any more.
     DEPOSIT = b'd',
+    /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
+    DEPARTURE = b'h',
     /// Sealed card numbers.
     VAULT = b'v',
     /// CVVs that operators entered, each sealed under a key of its own.
@@ -146,6 +150,11 @@ pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
 /// A transfer that was credited as an unclaimed deposit.
 pub fn deposit(id: DepositId) -> RowKey {
     key(&[&[DEPOSIT], &id.0.to_be_bytes()])
+}
+
+/// A transfer out of the treasury that an operator has booked.
+pub fn departure(id: DepartureId) -> RowKey {
+    key(&[&[DEPARTURE], &id.0.to_be_bytes()])
 }
 
 /// A lowercased address.

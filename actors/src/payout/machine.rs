@@ -106,8 +106,9 @@ impl Payout {
     fn settled(&self, id: PayoutId, decision: Decision<Self>) -> Decision<Self> {
         let decision = decision.completes(self.key);
         match self.plan.target {
-            Target::Card(_) => decision.take(table::vault(CardId(id.0))),
-            Target::Bank(..) | Target::App(..) => decision,
+            Target::Card(Some(_)) => decision.take(table::vault(CardId(id.0))),
+            // The form was filled in by a history that was lost: nothing of it is kept here.
+            Target::Card(None) | Target::Bank(..) | Target::App(..) => decision,
         }
     }
 
@@ -118,30 +119,32 @@ impl Payout {
         Report { sequence, state }: Report,
         context: &Context,
     ) -> Result<Decision<Self>, Rejection> {
+        if self.status == Status::AwaitingDetails {
+            // Ordered at the rail by a history that a restore has lost. The word is not taken yet: the effect asks for it.
+            let found = Decision::answer(()).event(Event::Found(context.now));
+            return Ok(found.then_as(self.key, Work::SendPayout(id), context));
+        }
         let decision = Decision::answer(()).event(Event::Seen(sequence));
-        match &self.status {
-            Status::AwaitingDetails => Err(Rejection(self.status())),
-            Status::Queued | Status::InProcess => Ok(self.moved(id, decision, state, context)),
+        Ok(match &self.status {
+            Status::AwaitingDetails | Status::Queued | Status::InProcess => self.moved(id, decision, state, context),
             Status::Complete { returnable, .. } => match state {
-                RailState::InProcess { .. } | RailState::Complete { .. } => Ok(decision),
+                RailState::InProcess { .. } | RailState::Complete { .. } => decision,
                 // What was a lie, or did not last, comes back all the same.
                 RailState::Failed { reason } | RailState::Cancelled { reason } | RailState::Returned { reason } => {
-                    if *returnable {
-                        Ok(self.returned(id, decision, reason, context))
-                    } else {
-                        self.came_back_late(id, decision, reason, context)
+                    if !*returnable {
+                        return self.came_back_late(id, decision, reason, context);
                     }
+                    self.returned(id, decision, reason, context)
                 }
             },
-            Status::Failed { .. } | Status::Cancelled { .. } | Status::Expired | Status::Returned { .. } => {
-                Ok(match state {
-                    RailState::Complete { .. } if !self.recalling => decision
-                        .event(Event::PaidTooLate(context.now))
-                        .then(Work::RecallPayout(id), context),
-                    _ => decision,
-                })
-            }
-        }
+            Status::Failed { .. } | Status::Cancelled { .. } | Status::Expired | Status::Returned { .. } => match state
+            {
+                RailState::Complete { .. } if !self.recalling => decision
+                    .event(Event::PaidTooLate(context.now))
+                    .then(Work::RecallPayout(id), context),
+                _ => decision,
+            },
+        })
     }
 
     /// What a new word means for a payout that is under way.
@@ -204,7 +207,11 @@ impl Entity for Payout {
     const MOVES: &'static [Move] = &[
         ("-", "payment for a push to card settled", "awaiting-details"),
         ("-", "payment settled", "queued"),
-        ("awaiting-details", "recipient gave a card", "queued"),
+        (
+            "awaiting-details",
+            "recipient gave a card, or the rail has it (restored)",
+            "queued",
+        ),
         ("awaiting-details", "30 days without one; charge credited", "expired"),
         ("queued", "rail has it", "in-process"),
         ("queued", "rail definitely refused; charge credited", "failed"),
@@ -276,6 +283,7 @@ impl Entity for Payout {
                 payout.plan.target = Target::Card(Some(last4.clone()));
                 Ok(payout)
             }
+            (Status::AwaitingDetails, Event::Found(at)) => Ok(payout.at(Status::Queued, *at)),
             (Status::AwaitingDetails, Event::Expired(at)) => Ok(payout.at(Status::Expired, *at)),
             (Status::Queued, Event::Accepted(at)) => Ok(payout.at(Status::InProcess, *at)),
             (Status::InProcess, Event::Completed(reference, at)) => {
@@ -340,7 +348,7 @@ impl Entity for Payout {
     fn announces(event: &Event) -> Option<&'static str> {
         Some(match event {
             Event::Ordered(ordered) if matches!(ordered.plan.target, Target::Card(_)) => "awaiting-details",
-            Event::Ordered(_) | Event::Detailed(..) => "queued",
+            Event::Ordered(_) | Event::Detailed(..) | Event::Found(_) => "queued",
             Event::Accepted(_) => "in-process",
             Event::Completed(..) => "complete",
             Event::Failed(..) => "failed",

@@ -18,9 +18,9 @@ pub struct Crossing {
 /// A burn, signed: what is sent on every try.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct SignedBurn {
-    /// The whole transaction, at most 1,232 bytes.
+    /// The whole transaction, at most 1,232 bytes; empty for one that an operator has named after a restore.
     pub bytes: Vec<u8>,
-    /// Its id, known before it is sent: what finds it again on the chain.
+    /// Its id, known before it is sent: what finds it again on the chain, and at the attesters.
     pub transaction: String,
     /// The key of the account that will hold the bridge's message.
     pub event_key: [u8; 32],

@@ -114,6 +114,9 @@ pub trait PayoutRails: Send + Sync {
     /// Orders a payout or asks after an order; the key makes them the same call.
     fn send<'a>(&'a self, order: &'a PayoutOrder) -> BoxFuture<'a, Result<Report, PortError>>;
 
+    /// What was last said of an order under this key; `None` is a definite no: nothing was ever ordered under it.
+    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>>;
+
     /// Takes back what was ordered under this key: a success that came after the payer was credited, or what nobody
     /// claimed. Asking twice changes nothing.
     fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>>;

@@ -1,7 +1,7 @@
 //! The top-up's state machine.
 
 use super::{Burned, Command, Event, First, LAPSED, Leg, LegName, ROUNDS, Rejection, Status, TopUp};
-use crate::id::{EffectId, Network, TopUpId, Wallet};
+use crate::id::{DepartureId, EffectId, Network, TopUpId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
@@ -35,13 +35,18 @@ impl TopUp {
     }
 
     /// The first leg is on chain: what left the treasury is booked out, the bridge's fee as our cost.
-    fn landed(&self, id: &TopUpId, first: &First, landed: (EffectId, String), context: &Context) -> Decision<Self> {
-        let (effect, transaction) = landed;
+    fn landed(
+        &self,
+        id: &TopUpId,
+        decision: Decision<Self>,
+        (first, effect, transaction): (&First, EffectId, String),
+        context: &Context,
+    ) -> Decision<Self> {
         let by = Place::Provider(Provider::CardBalances);
         let left = Place::Treasury(self.rail);
         let owed = self.charge.owed();
         let booked = Transaction::new(context.now, id).book(by, left, owed);
-        let decision = Decision::answer(()).completes(effect);
+        let decision = decision.completes(effect);
         match first {
             First::Burn(burn) => {
                 let fee = burn.burned.minus(owed).unwrap_or(Usdc::ZERO);
@@ -129,7 +134,35 @@ impl Entity for TopUp {
                 .requires_present(table::effect(effect))
                 .event(Event::Lapsed(now))),
             (Status::Paid(Some(first)), Command::Landed { effect, transaction }) => {
-                Ok(top_up.landed(id, first, (effect, transaction), context))
+                Ok(top_up.landed(id, decided, (first, effect, transaction), context))
+            }
+            (
+                Status::Paid(first),
+                Command::Adopt {
+                    effect,
+                    burn,
+                    act,
+                    evidence,
+                },
+            ) => {
+                let transaction = burn.transaction.clone();
+                let decided = decided
+                    .audited(
+                        &act,
+                        "departure.book",
+                        format!("{transaction} {id}"),
+                        Some(evidence),
+                        context,
+                    )
+                    .requires_absent(table::departure(DepartureId::of(top_up.rail, &transaction)));
+                // What the backup knew as signed was signed again by the history that was lost.
+                let decided = match first {
+                    Some(_) => decided.event(Event::Lapsed(now)),
+                    None => decided,
+                };
+                let first = First::Burn(burn);
+                let decided = decided.event(Event::Signed(Box::new(first.clone()), now));
+                Ok(top_up.landed(id, decided, (&first, effect, transaction), context))
             }
             (Status::Bridging(burned), Command::Attested(attested)) if burned.attested.is_none() => {
                 Ok(decided.event(Event::Attested(Box::new(attested), now)))

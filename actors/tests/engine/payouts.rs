@@ -271,6 +271,33 @@ async fn a_push_to_card_waits_for_its_form_and_expires() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_a_rail_was_ever_asked_for_is_not_credited_when_its_form_ends() {
+    // Aim: of three forms that nobody fills in here, a restore forgot two: one the rail tells of, one it knows when it is
+    // asked, after silence. Both are paid and neither is credited or sent; only what the rail denies is credited.
+    let world = World::new().await;
+    let (told, asked) = (bought(&world, &to_card(1)).await, bought(&world, &to_card(2)).await);
+    let never = bought(&world, &to_card(3)).await;
+    let key = async |id| world.engine.payout(&id).await.unwrap().unwrap().key;
+    world.rails.knows(key(told).await, 2, complete());
+    world.rails.tell(told, 1, in_process());
+    becomes(&world, told, "complete").await;
+    world.quiet().await;
+    world.rails.knows(key(asked).await, 2, complete());
+    world.rails.silences(&[
+        ErrorKind::Unknown,
+        ErrorKind::Temporary,
+        ErrorKind::Permanent,
+        ErrorKind::Unknown,
+    ]);
+    world.clock.advance(120_001);
+    becomes(&world, asked, "complete").await;
+    becomes(&world, never, "expired").await;
+    world.quiet().await;
+    assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
+    assert_eq!((world.rails.calls().len(), world.announced("payout.expired")), (0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_32_an_app_payment_that_nobody_claims_is_taken_back_and_credited() {
     // Aim: after its time the rail is asked for the money; only its word credits, once, also when the rail returns it too.
     let world = World::new().await;

@@ -1,10 +1,12 @@
 //! Withdrawals through the engine: the balance, the chain, and deaths in between.
 
 use purser_actors::account::Rejection;
-use purser_actors::engine::Denied;
-use purser_actors::id::{Network, Wallet, WithdrawalId};
+use purser_actors::engine::{Booking, Denied, NotBooked, Restored};
+use purser_actors::id::{Network, RequestId, Wallet, WithdrawalId};
 use purser_actors::ledger::Place;
 use purser_actors::money::Usdc;
+use purser_actors::operator::{Act, Role};
+use purser_actors::port::{Clock, Departure, Timestamp};
 use purser_actors::withdrawal::{Status, Withdrawal};
 
 use crate::support::ports::{Fate, Mood, outgoing};
@@ -226,4 +228,75 @@ async fn the_statement_has_every_change_and_its_cause() {
             .0
             .is_empty()
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
+    // Aim: a chain that cannot be read, one on which something may still land, and a transfer in no book each hold what was
+    // not signed; the operator's word lets it go, once, and it is sent once. What is explained stays so over a crash.
+    let world = credited().await;
+    let now = world.clock.now();
+    world.chain.silence(true);
+    let (since, until) = (now, now.plus_ms(60_000));
+    let world = world.restored(Restored { since, until }).await;
+    withdraw(&world, ALL).await.expect("the engine takes it on");
+    let held = async |world: &World| {
+        let before = world.chain.listings();
+        eventually("the chain is asked", async || world.chain.listings() > before + 2).await;
+        assert!(world.engine.is_held() && world.chain.transfers() == 1);
+        assert_eq!(withdrawal(world).await.status, Status::Pending);
+    };
+    held(&world).await;
+    world.chain.silence(false);
+    held(&world).await;
+    let departure = Departure {
+        transaction: "left".into(),
+        to: evm(7),
+        amount: ALL,
+        at: until,
+        mark: [3; 32],
+    };
+    for at in [Timestamp(since.0 - 1), until, until.plus_ms(10)] {
+        let transaction = format!("at {}", at.0);
+        let left = Departure {
+            at,
+            transaction,
+            ..departure.clone()
+        };
+        world.chain.leave(if at == until { departure.clone() } else { left });
+    }
+    world.clock.advance(60_001);
+    held(&world).await;
+    // A backup of this store is restored too: what it had not explained is not forgotten.
+    let (since, until) = (until.plus_ms(2), until.plus_ms(2));
+    let world = world.restored(Restored { since, until }).await;
+    world.clock.advance(2);
+    held(&world).await;
+    let unexplained = world.engine.unexplained().await.expect("readable");
+    let [one] = &unexplained[..] else {
+        panic!("{unexplained:?}")
+    };
+    assert_eq!(
+        (&one.departure, one.has_account, &one.may_be),
+        (&departure, false, &vec![ID.to_string()])
+    );
+
+    let act = Act {
+        by: "ana".into(),
+        role: Role::Operator,
+        request: RequestId(7),
+    };
+    let book = async |world: &World, booking| world.engine.book("left", booking, (&act, "seen".into())).await;
+    assert_eq!(
+        book(&world, None).await,
+        Err(NotBooked::Differs),
+        "the receiver has no account"
+    );
+    assert_eq!(book(&world, Some(Booking::Loss)).await, Ok(Booking::Loss));
+    assert_eq!(book(&world, Some(Booking::Loss)).await, Err(NotBooked::Unknown));
+    world.quiet().await;
+    assert!(matches!(withdrawal(&world).await.status, Status::Complete { .. }));
+    assert_eq!((balance(&world).await, world.chain.transfers()), ((0, 0), 2));
+    let world = world.crash().await;
+    assert!(!world.engine.is_held());
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use purser_actors::account::{self, Account};
 use purser_actors::card::{self, Card};
-use purser_actors::id::SessionId;
+use purser_actors::id::{DepartureId, SessionId};
 use purser_actors::identity::Identity;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
@@ -109,6 +109,7 @@ fn account_events() -> Vec<account::Event> {
         Event::Held(Usdc::from_atomic(1), WITHDRAWAL),
         Event::Withdrawn(Usdc::from_atomic(1), WITHDRAWAL),
         Event::Released(Usdc::from_atomic(1), WITHDRAWAL),
+        Event::Departed(Usdc::from_atomic(1), DepartureId(1)),
     ]
 }
 

@@ -20,11 +20,11 @@ const KEY: EffectId = EffectId(22);
 const TABLE: &str = "
             -  awaiting-details  queued                              in-process        complete          closed           failed              cancelled           expired             returned
 detail      !  Detailed          !                                   !                 !                 !                !                   !                   !                   !
-in-process  !  !                 Seen+Accepted                       Seen              Seen              Seen             Seen                Seen                Seen                Seen
-complete    !  !                 Seen+Accepted+Completed             Seen+Completed    Seen              Seen             Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate
-failed      !  !                 Seen+Failed                         Seen+Failed       Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
-cancelled   !  !                 Seen+Cancelled                      Seen+Cancelled    Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
-returned    !  !                 Seen+Accepted+Returned              Seen+Returned     Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
+in-process  !  Found             Seen+Accepted                       Seen              Seen              Seen             Seen                Seen                Seen                Seen
+complete    !  Found             Seen+Accepted+Completed             Seen+Completed    Seen              Seen             Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate
+failed      !  Found             Seen+Failed                         Seen+Failed       Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
+cancelled   !  Found             Seen+Cancelled                      Seen+Cancelled    Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
+returned    !  Found             Seen+Accepted+Returned              Seen+Returned     Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
 old         !  =                 =                                   =                 =                 =                =                   =                   =                   =
 expire      !  Expired           =                                   =                 =                 =                =                   =                   =                   =
 close       !  =                 =                                   =                 ReturnsClosed     =                =                   =                   =                   =
@@ -197,6 +197,7 @@ fn the_chart_of_payouts_is_what_apply_does() {
         Event::PaidTooLate(NOW),
         Event::TakenBack(NOW),
         Event::CameBackLate,
+        Event::Found(NOW),
     ];
     let states: Vec<_> = payouts().into_iter().map(|(_, payout)| payout).collect();
     assert_chart(&PAYOUT, states.clone(), &events);
@@ -251,6 +252,27 @@ fn a_form_is_open_until_its_time_is_over_to_the_millisecond() {
     assert!(Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(before)).is_ok());
     let refused = Payout::decide(Some(&waiting), &PAYOUT, command("detail"), &at(end));
     assert_eq!(refused.unwrap_err(), Rejection("awaiting-details"));
+}
+
+#[test]
+fn what_a_lost_history_ordered_is_asked_after_and_not_sent() {
+    // Aim: a word of the rail before the form is an order that a restore forgot: the effect under the same key asks for it,
+    // its end deletes no number that was never kept here, and the form's end credits nothing any more.
+    let waiting = begun(card());
+    let decision = Payout::decide(Some(&waiting), &PAYOUT, word(2, complete()), &at(NOW)).unwrap();
+    assert_eq!(
+        (happened(&decision), work(&decision)),
+        ("Found".into(), vec!["send_payout"])
+    );
+    assert_eq!(decision.effects()[0].id, KEY);
+    let found = after(&waiting, decision.events());
+    assert_eq!((found.status(), found.seen), ("queued", 0));
+    let late = Payout::decide(Some(&found), &PAYOUT, command("expire"), &at(NOW)).unwrap();
+    assert!(late.events().is_empty() && late.effects().is_empty());
+    let told = Payout::decide(Some(&found), &PAYOUT, word(2, complete()), &at(NOW)).unwrap();
+    let vault = table::vault(CardId(PAYOUT.0));
+    assert!(!told.conditions().contains(&Condition::Present(vault)));
+    assert_eq!(after(&found, told.events()).status(), "complete");
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use purser_actors::account::{Account, Admission};
 use purser_actors::card::{Card, Details};
-use purser_actors::id::{CardId, EffectId, PaymentId, SessionId, TopUpId, Wallet, WithdrawalId};
+use purser_actors::id::{CardId, EffectId, PaymentId, RequestId, SessionId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::effect::Share;
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::operator::{Act, Role};
 use purser_actors::payment::{Claim, Found, NewSession, Payment, Status};
 use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp};
 use purser_actors::product::{Cap, Line, Product, Purchase};
@@ -21,6 +22,15 @@ pub(crate) const EFFECT: EffectId = EffectId(13);
 pub(crate) const DAY: u32 = 20_000;
 pub(crate) const DAY_MS: u64 = 86_400_000;
 pub(crate) const NOW: Timestamp = Timestamp(DAY as u64 * DAY_MS + 1_000);
+/// Somebody who acts for the house.
+pub(crate) fn operator() -> Act {
+    Act {
+        by: "ana".into(),
+        role: Role::Operator,
+        request: RequestId::NONE,
+    }
+}
+
 /// The day's part of a purchase of 5.00.
 pub(crate) const SHARE: Share = Share {
     day: DAY,

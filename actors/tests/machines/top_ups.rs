@@ -9,7 +9,9 @@ use purser_actors::port::{Attested, SignedBurn, SignedMint};
 use purser_actors::top_up::{Command, Event, First, LAPSED, ROUNDS, Rejection, Status, TopUp};
 use purser_storage::{Condition, Write, codec};
 
-use crate::sample::{EFFECT, NOW, TOP_UP, WALLET, at, charge, fold, happened, outgoing, status, transaction, work};
+use crate::sample::{
+    EFFECT, NOW, TOP_UP, WALLET, at, charge, fold, happened, operator, outgoing, status, transaction, work,
+};
 
 const TABLE: &str = "
           -  paid    sending   lapsing   bridging  attested    minting     delivered  credited  failed
@@ -17,6 +19,7 @@ signed    !  Signed  !         !         !         !           !           !    
 lapse     !  !       Lapsed    !         !         !           !           !          !         !
 lapse_3   !  !       !         Failed    !         !           !           !          !         !
 landed    !  !       Burned    Burned    !         !           !           !          !         !
+adopt     !  Signed+Burned  Lapsed+Signed+Burned  Lapsed+Signed+Burned  !  !  !  !  !  !
 attested  !  !       !         !         Attested  !           !           !          !         !
 mintable  !  !       !         !         !         MintSigned  MintSigned  !          !         !
 minted    !  !       !         !         !         Minted      Minted      !          !         !
@@ -124,6 +127,15 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
             Command::Landed {
                 effect,
                 transaction: transaction.clone(),
+            },
+        ),
+        (
+            "adopt",
+            Command::Adopt {
+                effect,
+                burn: burn(),
+                act: operator(),
+                evidence: "seen on the chain".into(),
             },
         ),
         ("attested", Command::Attested(attested())),

@@ -1,21 +1,24 @@
 //! The withdrawal's machine, every command in every state, and the account's part in it.
 
 use purser_actors::account::{Account, Command as Ask, Event, Rejection as No};
-use purser_actors::id::Network;
+use purser_actors::id::{DepartureId, Network};
 use purser_actors::kernel::effect::{CreditCause, Work};
-use purser_actors::kernel::{Decision, Entity};
+use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Usdc;
+use purser_actors::port::Departure;
 use purser_actors::withdrawal::{Command, Rejection, Withdrawal};
+use purser_storage::{Condition, Write};
 
 use crate::sample::{
-    EFFECT, NOW, PAYMENT, WALLET, WITHDRAWAL, accounts, at, fold, happened, outgoing, status, transaction, withdrawals,
-    work,
+    EFFECT, NOW, PAYMENT, WALLET, WITHDRAWAL, accounts, at, fold, happened, operator, outgoing, status, transaction,
+    withdrawals, work,
 };
 
 const TABLE: &str = "
           -  pending  sent     complete  failed
 signed    !  Signed   !        !         !
 landed    !  !        Landed   !         !
+adopt     !  Landed   !        !         !
 fail      !  Failed   Failed   !         !
 ";
 
@@ -25,6 +28,15 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     vec![
         ("signed", Command::Signed(outgoing())),
         ("landed", Command::Landed { effect, transaction }),
+        (
+            "adopt",
+            Command::Adopt {
+                effect,
+                transaction: "left".into(),
+                act: operator(),
+                evidence: "seen on the chain".into(),
+            },
+        ),
         ("fail", Command::Fail { effect, reason }),
     ]
 }
@@ -58,7 +70,7 @@ fn case_31_every_command_in_every_state_does_what_the_table_says() {
                     };
                     let expected = match name {
                         "signed" => None,
-                        "landed" => Some((5_000_000, Some(Network::Base))),
+                        "landed" | "adopt" => Some((5_000_000, Some(Network::Base))),
                         _ => Some((5_000_000, None)),
                     };
                     assert_eq!(told, expected, "{name} in {met}");
@@ -115,6 +127,44 @@ fn case_27_the_whole_balance_is_held_once_and_not_a_unit_more() {
         amount: Usdc::from_atomic(1),
     };
     assert!(Account::decide(None, &WALLET, nobody, &at(NOW)).is_err());
+}
+
+#[test]
+fn what_had_left_before_a_restore_is_taken_from_what_is_available_once() {
+    // Aim: all that is available may be booked and not a unit more, nothing of what is held; the row lets it be booked once,
+    // and the operator is written down.
+    let account = holding(7_000_000);
+    let held = fold(
+        Some(account.clone()),
+        &WALLET,
+        withdraw(&account, 3_000_000).unwrap().events(),
+    );
+    let book = |account: &Account, atomic| {
+        let departure = Departure {
+            transaction: "left".into(),
+            to: WALLET,
+            amount: Usdc::from_atomic(atomic),
+            at: NOW,
+            mark: [1; 32],
+        };
+        let (act, evidence) = (operator(), "seen on the chain".into());
+        let command = Ask::Book {
+            departure,
+            act,
+            evidence,
+        };
+        Account::decide(Some(account), &WALLET, command, &at(NOW))
+    };
+    let available = Usdc::from_atomic(4_000_000);
+    assert_eq!(book(&held, 4_000_001).map(drop), Err(No::Insufficient { available }));
+    let decision = book(&held, 4_000_000).unwrap();
+    let row = table::departure(DepartureId::of(Network::Base, "left"));
+    assert!(decision.conditions().contains(&Condition::Absent(row)));
+    let audits = decision.writes().iter();
+    let audits = audits.filter(|write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT));
+    assert_eq!((happened(&decision), audits.count()), ("Departed".to_owned(), 1));
+    let after = fold(Some(held), &WALLET, decision.events());
+    assert_eq!((after.balance.atomic(), after.available()), (3_000_000, Usdc::ZERO));
 }
 
 #[test]

@@ -2,14 +2,15 @@
 //! crash of the engine, as the real ones do.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::id::{EffectId, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    Authorization, BoxFuture, CardActivity, CardIssuer, CardTransaction, Decline, ErrorKind, EvmAuthorization,
-    Issuance, IssueCard, IssuedCard, Lookup, PortError, Prepared, Settlement, Shredder, Submitted, Timestamp, Transfer,
+    Authorization, BoxFuture, CardActivity, CardIssuer, CardTransaction, Decline, Departure, ErrorKind,
+    EvmAuthorization, Issuance, IssueCard, IssuedCard, Lookup, PortError, Prepared, Settlement, Shredder, Submitted,
+    Timestamp, Transfer,
 };
 use tokio::sync::Semaphore;
 
@@ -41,6 +42,9 @@ pub(crate) struct Chain {
     submissions: AtomicU64,
     lookups: AtomicU64,
     waiting: AtomicU64,
+    left: Mutex<Vec<Departure>>,
+    silent: AtomicBool,
+    listings: AtomicU64,
     gate: Semaphore,
 }
 
@@ -61,6 +65,9 @@ impl Chain {
             submissions: AtomicU64::new(0),
             lookups: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
+            left: Mutex::default(),
+            silent: AtomicBool::new(false),
+            listings: AtomicU64::new(0),
             gate: Semaphore::new(0),
         }
     }
@@ -77,6 +84,21 @@ impl Chain {
             .entry(key)
             .or_insert_with(|| format!("0x{}", hex::encode(&key[..8])))
             .clone()
+    }
+
+    /// Something left the treasury that this engine did not send.
+    pub(crate) fn leave(&self, departure: Departure) {
+        self.left.lock().push(departure);
+    }
+
+    /// What left is not listed, or is again.
+    pub(crate) fn silence(&self, silent: bool) {
+        self.silent.store(silent, Ordering::SeqCst);
+    }
+
+    /// How often it was asked what left.
+    pub(crate) fn listings(&self) -> u64 {
+        self.listings.load(Ordering::SeqCst)
     }
 
     /// The transfer's validity is over.
@@ -210,6 +232,18 @@ impl Settlement for Chain {
             None => Lookup::Pending,
         };
         Box::pin(std::future::ready(Ok(seen)))
+    }
+
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        self.listings.fetch_add(1, Ordering::SeqCst);
+        if self.silent.load(Ordering::SeqCst) {
+            return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "departures"))));
+        }
+        let left = self.left.lock().clone().into_iter();
+        let left = left
+            .filter(|departure| (since..=until).contains(&departure.at))
+            .collect();
+        Box::pin(std::future::ready(Ok(left)))
     }
 }
 

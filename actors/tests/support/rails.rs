@@ -18,6 +18,8 @@ pub(crate) struct Rails {
     words: Mutex<Vec<Told>>,
     recalls: Mutex<VecDeque<Result<Recall, PortError>>>,
     recalled: Mutex<Vec<PayoutId>>,
+    known: Mutex<HashMap<EffectId, Report>>,
+    silences: Mutex<VecDeque<ErrorKind>>,
 }
 
 pub(crate) fn in_process() -> RailState {
@@ -62,6 +64,16 @@ impl Rails {
         self.recalls.lock().extend(recalls);
     }
 
+    /// An order that this engine did not send, as a restored backup finds it.
+    pub(crate) fn knows(&self, key: EffectId, sequence: u64, state: RailState) {
+        self.known.lock().insert(key, Report { sequence, state });
+    }
+
+    /// What the next questions after an order come to, instead of an answer.
+    pub(crate) fn silences(&self, kinds: &[ErrorKind]) {
+        self.silences.lock().extend(kinds);
+    }
+
     /// Payouts made.
     pub(crate) fn paid(&self) -> usize {
         self.paid.lock().len()
@@ -97,6 +109,15 @@ impl PayoutRails for Rails {
                 }
                 Mood::Broken => Err(error(ErrorKind::Permanent, "pay out")),
                 _ => Err(error(ErrorKind::Unknown, "pay out")),
+            }
+        })
+    }
+
+    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>> {
+        Box::pin(async move {
+            match self.silences.lock().pop_front() {
+                Some(kind) => Err(error(kind, "ask after")),
+                None => Ok(self.known.lock().get(&key).cloned()),
             }
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
-use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Settings};
+use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Restored, Settings};
 use purser_actors::id::{CardId, SessionId, Wallet};
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -100,11 +100,18 @@ pub(crate) struct World {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
+    restored: Option<Restored>,
 }
 
 impl World {
     pub(crate) async fn new() -> Self {
         Self::with(fast()).await
+    }
+
+    /// Power cut, and a start on what is taken for a restored backup.
+    pub(crate) async fn restored(mut self, restored: Restored) -> Self {
+        self.restored = Some(restored);
+        self.crash().await
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
@@ -119,13 +126,13 @@ impl World {
             Arc::default(),
             Arc::new(TestClock::new()),
         );
-        Self::on(MemoryStore::new(), surroundings, settings).await
+        Self::on(MemoryStore::new(), surroundings, (settings, None)).await
     }
 
     async fn on(
         store: Arc<MemoryStore>,
         (chain, issuer, catalog, rails, shreds, people, bridge, program, clock): Surroundings,
-        settings: Settings,
+        (settings, restored): (Settings, Option<Restored>),
     ) -> Self {
         // A new process never has the old one's random numbers.
         static STARTS: AtomicU64 = AtomicU64::new(0);
@@ -147,6 +154,7 @@ impl World {
                 program: program.clone(),
             },
             deposits: Vec::new(),
+            restored,
             settings,
         });
         Self {
@@ -162,6 +170,7 @@ impl World {
             program,
             clock,
             settings,
+            restored,
         }
     }
 
@@ -180,7 +189,7 @@ impl World {
             self.program,
             self.clock,
         );
-        Self::on(survivor, outside, self.settings).await
+        Self::on(survivor, outside, (self.settings, self.restored)).await
     }
 
     pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {

@@ -12,7 +12,7 @@ use purser_actors::operator::{Act, Audit, Task};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 
-use super::{Admin, Shared, not_now};
+use super::{Admin, Shared, departures, not_now};
 use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -90,10 +90,14 @@ pub(super) async fn get_stuck(
     let now = admin.clock.now().0;
     let effects: Vec<String> = stuck.effects.iter().map(|e| effect(e, now).to_json()).collect();
     let unknown: Vec<String> = stuck.unknown.iter().map(|d| doubt(d, now).to_json()).collect();
+    let unexplained = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
+    let unexplained: Vec<String> = unexplained.iter().map(|u| departures::shown(u).to_json()).collect();
     let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}]}}",
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"unexplained_departures\":[{}],\"withdrawals_held\":{}}}",
         effects.join(","),
-        unknown.join(",")
+        unknown.join(","),
+        unexplained.join(","),
+        admin.engine.is_held()
     );
     Ok(json::private(json::bytes_as_json(body)))
 }

@@ -217,6 +217,10 @@ impl Rails for SandboxRails {
         Box::pin(self.take_order(order))
     }
 
+    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>> {
+        Box::pin(self.known_order(key))
+    }
+
     fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>> {
         Box::pin(self.take_back(key, payout))
     }

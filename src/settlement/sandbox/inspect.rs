@@ -2,7 +2,7 @@
 
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
-use purser_actors::port::{Decline, SolanaTransfer, Timestamp};
+use purser_actors::port::{Decline, Departure, SolanaTransfer, Timestamp};
 use serde::Serialize;
 
 use super::fault::FaultRule;
@@ -90,6 +90,45 @@ impl SandboxSettlement {
                 .collect()
             })
             .await
+    }
+
+    /// What left the treasury of a network in a span of time and stayed.
+    pub(super) async fn left(
+        &self,
+        network: Network,
+        since: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Departure>, LogError> {
+        const PAGE: usize = 1_000;
+        let ours = treasury(network);
+        let (mut left, mut after) = (Vec::new(), 0);
+        loop {
+            let page = self
+                .chain(network)
+                .read(move |state, _| state.ledger.history(after, PAGE))
+                .await?;
+            let Some((last, _)) = page.last() else { return Ok(left) };
+            after = last + 1;
+            let own = page.into_iter().filter(|(_, landed)| {
+                !landed.dropped && landed.transfer.key.payer == ours && (since..=until).contains(&landed.transfer.at)
+            });
+            left.extend(own.map(|(_, landed)| Departure {
+                transaction: landed.transfer.transaction,
+                to: landed.transfer.to,
+                amount: landed.transfer.amount,
+                at: landed.transfer.at,
+                mark: landed.transfer.key.nonce,
+            }));
+        }
+    }
+
+    /// Whether Solana has a transfer out of the treasury under this id.
+    ///
+    /// # Errors
+    /// When the chain's file has stopped.
+    pub async fn has_left(&self, transaction: &str) -> Result<bool, LogError> {
+        let left = self.left(Network::Solana, Timestamp(0), Timestamp(u64::MAX)).await?;
+        Ok(left.iter().any(|departure| departure.transaction == transaction))
     }
 
     /// One chain's totals and settings.

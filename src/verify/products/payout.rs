@@ -61,7 +61,8 @@ fn keeps(id: PayoutId, payout: &Payout) -> Keeps {
     };
     Keeps {
         number: match (&payout.plan.target, &payout.status) {
-            (Target::Card(_), Status::Queued | Status::InProcess) => Has::Always,
+            // One without its last digits was found at the rail after a restore.
+            (Target::Card(Some(_)), Status::Queued | Status::InProcess) => Has::Always,
             _ => Has::Never,
         },
         cvv: Has::Never,
@@ -76,7 +77,7 @@ pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
             Target::Card(_) => "awaiting-details",
             Target::Bank(..) | Target::App(..) => "queued",
         },
-        Event::Detailed(..) => "queued",
+        Event::Detailed(..) | Event::Found(_) => "queued",
         Event::Accepted(_) => "in-process",
         Event::Completed(..) | Event::ReturnsClosed(_) => "complete",
         Event::Failed(..) => "failed",

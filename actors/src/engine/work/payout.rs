@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::{Desk, Done, tell, unreadable, within};
-use crate::id::{CardId, PayoutId};
+use crate::id::{CardId, EffectId, PayoutId};
 use crate::kernel::{Effect, Failure, table};
-use crate::payout::{Command, Payout, Target};
+use crate::payout::{Command, Payout, Status, Target};
 use crate::port::ErrorKind;
-use crate::port::payout::{PayTo, PayoutOrder, RailState, Recall};
+use crate::port::payout::{PayTo, PayoutOrder, RailState, Recall, Report};
 use crate::recipient;
 
 /// A word that was older than what is known: the rail is asked again after this, in milliseconds.
@@ -20,16 +20,14 @@ impl Desk {
         if !payout.is_under_way() {
             return Ok(());
         }
-        let order = PayoutOrder {
-            key: effect.id,
-            payout: id,
-            line: payout.plan.target.line(),
-            amount: payout.amount,
-            currency: payout.currency,
-            to: self.payee(id, &payout).await?,
+        let report = match payout.plan.target {
+            // No card is known here: a history that a restore has lost ordered it. It is asked after and never sent.
+            Target::Card(None) => self
+                .found(payout.key)
+                .await?
+                .ok_or_else(|| Failure::temporary("the rail told of an order and does not know it"))?,
+            _ => self.sent(effect, id, &payout).await?,
         };
-        let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
-        let report = within(timeout, self.ports.rails.send(&order), "pay out").await?;
         let again = match report.state {
             RailState::InProcess { retry_after_ms } => Some(retry_after_ms),
             _ if report.sequence <= payout.seen => Some(STALE_MS),
@@ -40,6 +38,27 @@ impl Desk {
             Some(ms) => Err(Failure::not_yet(ms)),
             None => Ok(()),
         }
+    }
+
+    async fn sent(&self, effect: &Effect, id: PayoutId, payout: &Payout) -> Result<Report, Failure> {
+        let order = PayoutOrder {
+            key: effect.id,
+            payout: id,
+            line: payout.plan.target.line(),
+            amount: payout.amount,
+            currency: payout.currency,
+            to: self.payee(id, payout).await?,
+        };
+        let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
+        Ok(within(timeout, self.ports.rails.send(&order), "pay out").await?)
+    }
+
+    /// What the rail knows of an order under this key.
+    async fn found(&self, key: EffectId) -> Result<Option<Report>, Failure> {
+        let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
+        let found = within(timeout, self.ports.rails.ordered(key), "ask after").await;
+        // Without an answer nothing is credited and nothing is given up.
+        found.map_err(|error| Failure::from(error).every_ms(self.settings.watch_every_ms))
     }
 
     async fn payee(&self, id: PayoutId, payout: &Payout) -> Result<PayTo, Failure> {
@@ -94,8 +113,14 @@ impl Desk {
         tell(&self.families.payouts, id, command).await
     }
 
-    /// The form's time is over.
+    /// The form's time is over. Only what the rail says it was never asked for is credited.
     pub(super) async fn expire_payout(&self, effect: &Effect, id: PayoutId) -> Done {
+        let payout = self.payout(id).await?;
+        if payout.status == Status::AwaitingDetails
+            && let Some(report) = self.found(payout.key).await?
+        {
+            tell(&self.families.payouts, id, Command::Reported(report)).await?;
+        }
         let effect = effect.id;
         tell(&self.families.payouts, id, Command::Expire { effect }).await
     }

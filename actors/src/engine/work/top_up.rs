@@ -43,10 +43,17 @@ impl Desk {
         let first = match first {
             Some(first) => (**first).clone(),
             None => {
+                // A burn is another one each time it is signed, so it is not even signed.
+                if top_up.rail == Network::Solana {
+                    self.may_leave(None)?;
+                }
                 if !self.is_linked(&top_up).await? {
+                    self.may_leave(None)?;
                     return self.fail_top_up(effect, id, UNLINKED).await;
                 }
-                match self.sign_first(id, &top_up).await {
+                let signed = self.sign_first(id, &top_up).await;
+                self.may_leave(signed.as_ref().ok().and_then(First::mark))?;
+                match signed {
                     Ok(first) => {
                         self.tell_top_up(id, Command::Signed(first.clone())).await?;
                         first
@@ -80,6 +87,8 @@ impl Desk {
         };
         match lookup {
             Ok(Lookup::Landed { transaction }) => self.first_landed(effect, id, transaction).await,
+            // The lost history may have signed another, and that one landed.
+            Ok(Lookup::Impossible) if self.departures.hold(None) => self.may_leave(None),
             Ok(Lookup::Impossible) if refused => self.fail_top_up(effect, id, REFUSED).await,
             Ok(Lookup::Impossible) => {
                 let effect = effect.id;

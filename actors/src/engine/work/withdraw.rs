@@ -21,22 +21,22 @@ impl Desk {
         };
         let outgoing = match &asked.status {
             withdrawal::Status::Sent(outgoing) => (**outgoing).clone(),
-            withdrawal::Status::Pending => match self.sign(id, &asked).await {
-                Ok(outgoing) => {
-                    tell(
-                        &self.families.withdrawals,
-                        id,
-                        withdrawal::Command::Signed(outgoing.clone()),
-                    )
-                    .await?;
-                    outgoing
+            withdrawal::Status::Pending => {
+                let signed = self.sign(id, &asked).await;
+                self.may_leave(signed.as_ref().ok().map(|outgoing| outgoing.authorization.mark()))?;
+                match signed {
+                    Ok(outgoing) => {
+                        let signed = withdrawal::Command::Signed(outgoing.clone());
+                        tell(&self.families.withdrawals, id, signed).await?;
+                        outgoing
+                    }
+                    Err(error) if self.gives_up(effect, &error) => {
+                        tracing::warn!(withdrawal = %id, %error, "a withdrawal could not be signed and is given back");
+                        return tell(&self.families.withdrawals, id, fail("not_sent")).await;
+                    }
+                    Err(error) => return Err(error.into()),
                 }
-                Err(error) if self.gives_up(effect, &error) => {
-                    tracing::warn!(withdrawal = %id, %error, "a withdrawal could not be signed and is given back");
-                    return tell(&self.families.withdrawals, id, fail("not_sent")).await;
-                }
-                Err(error) => return Err(error.into()),
-            },
+            }
             // The effect is deleted by the batch that ends it: this is an echo of it.
             _ => return Ok(()),
         };

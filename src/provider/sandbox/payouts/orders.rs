@@ -136,6 +136,21 @@ impl SandboxRails {
         }
     }
 
+    pub(super) async fn known_order(&self, key: EffectId) -> Result<Option<Report>, PortError> {
+        const CALL: &str = "ask after";
+        self.before(CALL, self.faults.take(RailFault::meets_listening)).await?;
+        let (known, durable) = {
+            let mut book = self.book.lock();
+            let durable = self.speak(&mut book);
+            // Every order has its first word from the moment it is taken.
+            let said = book.order(key).and_then(|_| book.said(key).pop());
+            (said.map(|word| word.report()), durable)
+        };
+        let stopped = |e: LogError| failed(CALL, ErrorKind::Unknown, &e.to_string());
+        durable.wait().await.map_err(stopped)?;
+        Ok(known)
+    }
+
     pub(super) async fn take_back(&self, key: EffectId, payout: PayoutId) -> Result<Recall, PortError> {
         let fault = self
             .faults

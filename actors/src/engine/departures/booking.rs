@@ -1,0 +1,163 @@
+//! Whose a transfer was that left before a restore: an operator says it, once.
+
+use purser_storage::{Batch, CommitError, Condition};
+
+use super::{may_be_burn, may_be_withdrawal};
+use crate::account;
+use crate::engine::Engine;
+use crate::engine::operating::put;
+use crate::id::{DepartureId, EffectId, TopUpId, Wallet, WithdrawalId};
+use crate::kernel::effect::Work;
+use crate::kernel::{Refusal, table};
+use crate::ledger::{Place, Transaction};
+use crate::money::Usdc;
+use crate::operator::Act;
+use crate::port::{Booked, Departure, SignedBurn};
+use crate::{top_up, withdrawal};
+
+/// To whom a departure belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Booking {
+    /// It was taken from this balance.
+    Account(Wallet),
+    /// It is the transfer of this withdrawal, which the backup knew and had not signed.
+    Withdrawal(WithdrawalId),
+    /// It is the burn of this top-up, which the backup knew and had not signed.
+    TopUp(TopUpId),
+    /// Nobody's: a loss of ours.
+    Loss,
+}
+
+/// Why a departure was not booked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotBooked {
+    /// Nothing like it waits to be explained.
+    Unknown,
+    /// The account has less.
+    Insufficient {
+        /// What it has.
+        available: Usdc,
+    },
+    /// The withdrawal or top-up does not wait for such a transfer.
+    Differs,
+    /// Ask again later.
+    Unavailable,
+}
+
+impl Engine {
+    /// Books a departure that nothing explains, once: what left is then where the operator says. Written down with the
+    /// operator's evidence by the batch that does it.
+    ///
+    /// # Errors
+    /// [`NotBooked`]; nothing has changed then.
+    pub async fn book(
+        &self,
+        transaction: &str,
+        booking: Option<Booking>,
+        (act, evidence): (&Act, String),
+    ) -> Result<Booking, NotBooked> {
+        // Two at once could both find it open.
+        let _one = self.0.operating.lock().await;
+        let open = self.0.departures.open.lock().clone();
+        let departure = open.into_iter().find(|departure| departure.transaction == transaction);
+        let departure = departure.ok_or(NotBooked::Unknown)?;
+        let booking = booking.unwrap_or(Booking::Account(departure.to));
+        let act = act.clone();
+        match booking {
+            Booking::Account(wallet) => {
+                let command = account::Command::Book {
+                    departure: departure.clone(),
+                    act,
+                    evidence,
+                };
+                match self.0.families.accounts.ask(wallet, command).await {
+                    Err(Refusal::Rejected(account::Rejection::Insufficient { available })) => {
+                        return Err(NotBooked::Insufficient { available });
+                    }
+                    told => told.map_err(refused)?,
+                }
+            }
+            Booking::Withdrawal(id) => {
+                let read = self.withdrawal(&id).await.map_err(|_| NotBooked::Unavailable)?;
+                if !read.is_some_and(|withdrawal| may_be_withdrawal(&withdrawal, &departure)) {
+                    return Err(NotBooked::Differs);
+                }
+                let command = withdrawal::Command::Adopt {
+                    effect: self.moving(&Work::Withdraw(id)).await?,
+                    transaction: departure.transaction.clone(),
+                    act,
+                    evidence,
+                };
+                self.0.families.withdrawals.ask(id, command).await.map_err(refused)?;
+            }
+            Booking::TopUp(id) => {
+                let read = self.top_up(&id).await.map_err(|_| NotBooked::Unavailable)?;
+                if !read.is_some_and(|top_up| may_be_burn(&top_up, &departure)) {
+                    return Err(NotBooked::Differs);
+                }
+                let burn = SignedBurn {
+                    bytes: Vec::new(),
+                    transaction: departure.transaction.clone(),
+                    event_key: [0; 32],
+                    burned: departure.amount,
+                };
+                let command = top_up::Command::Adopt {
+                    effect: self.moving(&Work::SendTopUp(id)).await?,
+                    burn,
+                    act,
+                    evidence,
+                };
+                self.0.families.top_ups.ask(id, command).await.map_err(refused)?;
+            }
+            Booking::Loss => self.lose(&departure, &act, evidence).await?,
+        }
+        self.0.departures.open.lock().retain(|open| *open != departure);
+        self.compare_departures().await;
+        Ok(booking)
+    }
+
+    /// The effect that is to send it.
+    async fn moving(&self, work: &Work) -> Result<EffectId, NotBooked> {
+        let open = self
+            .open_effects(usize::MAX)
+            .await
+            .map_err(|_| NotBooked::Unavailable)?;
+        let moving = open.into_iter().find(|effect| effect.work == *work);
+        moving.map(|effect| effect.id).ok_or(NotBooked::Differs)
+    }
+
+    /// Books it as what it cost us.
+    async fn lose(&self, departure: &Departure, act: &Act, evidence: String) -> Result<(), NotBooked> {
+        let network = departure.to.network();
+        let id = DepartureId::of(network, &departure.transaction);
+        let now = self.0.clock.now();
+        let booked = Transaction::new(now, id).book(Place::Costs, Place::Treasury(network), departure.amount);
+        let row = Booked {
+            departure: departure.clone(),
+            account: None,
+        };
+        let key = table::departure(id);
+        let batch = Batch {
+            conditions: vec![Condition::Absent(key.clone())],
+            writes: vec![
+                put(key, &row),
+                put(table::ledger(now, self.0.entropy.random()), &booked),
+                self.audit_with(act, "departure.book", &departure.transaction, Some(evidence)),
+            ],
+            ..Batch::default()
+        };
+        match self.committed(batch).await {
+            Ok(()) => Ok(()),
+            Err(CommitError::Condition(_)) => Err(NotBooked::Unknown),
+            Err(_) => Err(NotBooked::Unavailable),
+        }
+    }
+}
+
+fn refused<R>(refusal: Refusal<R>) -> NotBooked {
+    match refusal {
+        Refusal::Rejected(_) | Refusal::Missing => NotBooked::Differs,
+        Refusal::Conflict => NotBooked::Unknown,
+        Refusal::Unknown | Refusal::Quarantined => NotBooked::Unavailable,
+    }
+}

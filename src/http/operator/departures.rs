@@ -1,0 +1,126 @@
+//! What left the treasury before a restore and is in no book: the operator says whose it was.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use purser_actors::engine::{Booking, NotBooked, Unexplained};
+use purser_actors::kernel::View;
+use purser_actors::operator::Task;
+use serde::Deserialize;
+
+use super::{Shared, not_now};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+
+/// Characters of the evidence, at most.
+const EVIDENCE_MAX: usize = 500;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Book {
+    transaction: String,
+    account: Option<String>,
+    withdrawal_id: Option<String>,
+    top_up_id: Option<String>,
+    #[serde(default)]
+    loss: bool,
+    evidence: String,
+}
+
+impl Book {
+    /// To whom it is to be booked; `None` is whoever received it.
+    fn booking(&self) -> Result<Option<Booking>, ApiError> {
+        let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
+        if !(1..=EVIDENCE_MAX).contains(&self.evidence.chars().count()) {
+            return Err(invalid(
+                "evidence",
+                "`evidence` says how you know: 1 to 500 characters.",
+            ));
+        }
+        match (&self.account, &self.withdrawal_id, &self.top_up_id, self.loss) {
+            (None, None, None, false) => Ok(None),
+            (Some(account), None, None, false) => {
+                let wallet = account
+                    .parse()
+                    .map_err(|_| invalid("account", "`account` is not an address."))?;
+                Ok(Some(Booking::Account(wallet)))
+            }
+            (None, Some(id), None, false) => {
+                let id = id.parse();
+                let id = id.map_err(|_| invalid("withdrawal_id", "`withdrawal_id` is not one."))?;
+                Ok(Some(Booking::Withdrawal(id)))
+            }
+            (None, None, Some(id), false) => {
+                let id = id
+                    .parse()
+                    .map_err(|_| invalid("top_up_id", "`top_up_id` is not one."))?;
+                Ok(Some(Booking::TopUp(id)))
+            }
+            (None, None, None, true) => Ok(Some(Booking::Loss)),
+            _ => {
+                let error = "Only one of `account`, `withdrawal_id`, `top_up_id` and `loss` can be true.";
+                Err(invalid("account", error))
+            }
+        }
+    }
+}
+
+pub(super) async fn post_book(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Book = admin.body(body).await?;
+    let booking = wanted.booking()?;
+    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    let booked = admin
+        .engine
+        .book(&wanted.transaction, booking, (&act, wanted.evidence))
+        .await;
+    match booked {
+        Ok(booking) => {
+            let to = match booking {
+                Booking::Account(wallet) => wallet.to_string(),
+                Booking::Withdrawal(id) => id.to_string(),
+                Booking::TopUp(id) => id.to_string(),
+                Booking::Loss => "loss".to_owned(),
+            };
+            let view = View::new()
+                .text("transaction", &wanted.transaction)
+                .text("booked_to", to)
+                .flag("withdrawals_held", admin.engine.is_held());
+            Ok(json::private(json::bytes_as_json(view.to_json())))
+        }
+        Err(NotBooked::Unknown) => {
+            let error = "No such transfer waits to be explained, or it is booked.";
+            Err(ApiError::not_found("departure_unknown", error))
+        }
+        Err(NotBooked::Insufficient { available }) => {
+            let error = format!("Only {} is available on this account.", available.decimal());
+            Err(conflict("insufficient_balance", error))
+        }
+        Err(NotBooked::Differs) => {
+            let error = "There is no such account, or the withdrawal or top-up does not wait for such a transfer.";
+            Err(conflict("departure_differs", error.to_owned()))
+        }
+        Err(NotBooked::Unavailable) => Err(not_now()),
+    }
+}
+
+/// With what it may have been: the account is whose balance it is taken from unless the operator says otherwise.
+pub(super) fn shown(unexplained: &Unexplained) -> View {
+    let departure = &unexplained.departure;
+    let account = unexplained.has_account.then(|| departure.to.to_string());
+    View::new()
+        .text("transaction", &departure.transaction)
+        .text("network", departure.to.network().name())
+        .text("receiver", departure.to)
+        .number("amount", departure.amount.decimal())
+        .time("at", departure.at)
+        .maybe("account", account)
+        .list("may_be", unexplained.may_be.iter().map(|id| View::new().text("id", id)))
+}

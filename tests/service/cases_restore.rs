@@ -1,0 +1,258 @@
+//! Money that left after the backup that a store was restored from.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_admin::admin;
+use super::cases_top_up::{self, linked, once, seen};
+use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
+use super::desk::Desk;
+use super::host::{Host, Service, text};
+use super::payee::{comes_to, debit_card, enter};
+use super::wire::{Site, until};
+
+/// Quick providers; pauses between tries that are long enough to stop the service in.
+fn host() -> Host {
+    Host::new()
+        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "10")
+        .with("PURSER_SANDBOX__ATTEST_MS", "20")
+        .with("PURSER_SANDBOX__CREDIT_MS", "20")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "8000")
+        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+        .with("PURSER_ENGINE__RESTORED_QUIET_SECONDS", "0")
+}
+
+/// From the backup, with everything else left as the lost history made it.
+fn restore(host: &Host, backup: &str) {
+    std::fs::rename(host.data().join("store"), host.beside("lost")).unwrap();
+    let restored = host.run(&["restore", backup]);
+    assert!(restored.status.success(), "{}", text(&restored));
+}
+
+fn backup(host: &Host) -> String {
+    let file = host.beside("backup").to_str().unwrap().to_owned();
+    let made = host.run(&["backup", &file]);
+    assert!(made.status.success(), "{}", text(&made));
+    file
+}
+
+/// Network, amount and transaction of what the operator has to explain, and what it may have been.
+type Item = (String, String, String, Vec<String>);
+
+async fn unexplained(desk: &Desk<'_>) -> Vec<Item> {
+    let stuck = desk.get("/admin/stuck").await.body;
+    let of = |item: &Value, name: &str| {
+        item[name]
+            .as_str()
+            .map_or_else(|| item[name].to_string(), str::to_owned)
+    };
+    let items = stuck["unexplained_departures"].as_array().unwrap().iter();
+    let mut items: Vec<_> = items
+        .map(|item| {
+            let may_be = item["may_be"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|one| of(one, "id"))
+                .collect();
+            (of(item, "network"), of(item, "amount"), of(item, "transaction"), may_be)
+        })
+        .collect();
+    items.sort();
+    items
+}
+
+/// What the backup knows: by network a withdrawal and a top-up that could not be signed yet, and a push to card without its
+/// card.
+struct Scene {
+    /// Whose withdrawal waits: token, and its id.
+    holders: Vec<(Agent, String, String)>,
+    /// Whose top-up waits: token, and its id.
+    loaders: Vec<(String, String)>,
+    /// Token, payout, and the recipient's link.
+    push: (String, String, String),
+}
+
+async fn scene(site: &Site<'_>) -> Scene {
+    let (mut holders, mut loaders, mut linkers) = (Vec::new(), Vec::new(), Vec::new());
+    for network in Network::ALL {
+        let (agent, token) = holder(site, network).await;
+        holders.push((agent, token, String::new()));
+        linkers.push(linked(site, network).await);
+    }
+    let payer = Agent::new(Network::Base);
+    let push = payer.buy(site, "/get-push-to-card?amount=25&currency=USD").await;
+    let part = |name: &str| push.str(name).unwrap().to_owned();
+    let push = (payer.token(site).await, part("payout_id"), part("redemption_url"));
+    for network in Network::ALL {
+        let ours = purser::sandbox::keys::treasury(network).address();
+        let fault = json!({"network": network.name(), "fault": "unreachable", "times": 0, "wallet": ours});
+        site.chain_fault(fault).await;
+    }
+    for (_, token, id) in &mut holders {
+        *id = id_of(&withdraw(site, token, None, &json!({"amount": 2.50})).await);
+    }
+    for (agent, token, _) in linkers {
+        let bought = agent.buy(site, "/fund-card-balance?amount=12.34").await;
+        loaders.push((token, cases_top_up::id_of(&bought)));
+    }
+    Scene { holders, loaders, push }
+}
+
+/// The history that is lost: everything under way arrives, the rest of each balance is withdrawn, the card is paid.
+async fn goes_on(site: &Site<'_>, scene: &Scene) {
+    for (_, token, id) in &scene.holders {
+        assert_eq!(ended(site, token, id).await["state"], "complete");
+        let all = id_of(&withdraw(site, token, None, &json!({"amount": 4.16})).await);
+        assert_eq!(ended(site, token, &all).await["state"], "complete");
+        balance(site, token, [0.0, 0.0, 0.0]).await;
+    }
+    for (token, id) in &scene.loaders {
+        once(site, token, id, "credited").await;
+    }
+    let (token, payout, link) = &scene.push;
+    assert_eq!(enter(site, link, &debit_card("840"), "12/31").await.status, 200);
+    comes_to(site, token, payout, "complete").await;
+}
+
+/// What needs nobody: no withdrawal is taken on, cards are sold, what left on Base is found by its nonce, and the push to card by
+/// its rail's word. What may have left on Solana waits.
+async fn explains_itself(site: &Site<'_>, scene: &Scene) {
+    let [base, solana] = &scene.holders[..] else {
+        unreachable!()
+    };
+    let refused = withdraw(site, &base.1, None, &json!({"amount": 1})).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (503, "withdrawals_held"),
+        "{}",
+        refused.text
+    );
+    let card = Agent::new(Network::Base).buy(site, "/get-card?amount=5").await;
+    assert_eq!(card.status, 200, "{}", card.text);
+    assert_eq!(ended(site, &base.1, &base.2).await["state"], "complete");
+    once(site, &scene.loaders[0].0, &scene.loaders[0].1, "credited").await;
+    let (token, payout, _) = &scene.push;
+    let paid = comes_to(site, token, payout, "complete").await;
+    assert!(paid.get("credited_amount").is_none(), "{paid}");
+    let waiting = format!("/get-withdrawal-status?withdrawal_id={}", solana.2);
+    let waiting = site.get_as(&solana.1, &waiting).await;
+    assert_eq!(waiting.body["withdrawal"]["state"], "pending");
+    assert_eq!(
+        seen(site, &scene.loaders[1].0, &scene.loaders[1].1).await["status"],
+        "paid"
+    );
+}
+
+/// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
+async fn explain(host: &Host, service: &Service, scene: &Scene) {
+    let desk = Desk::first(host, service);
+    let named = until("four transfers that wait to be explained", async || {
+        let named = unexplained(&desk).await;
+        (named.len() == 4).then_some(named)
+    })
+    .await;
+    let (withdrawal, top_up) = (&scene.holders[1].2, &scene.loaders[1].1);
+    let shown: Vec<_> = named
+        .iter()
+        .map(|(network, amount, _, may_be)| (&**network, &**amount, may_be))
+        .collect();
+    let (none, burned, sent) = (vec![], vec![top_up.clone()], vec![withdrawal.clone()]);
+    let expected = [
+        ("base", "4.16", &none),
+        ("solana", "12.341234", &burned),
+        ("solana", "2.5", &sent),
+        ("solana", "4.16", &none),
+    ];
+    assert_eq!(shown, expected);
+    let [base, burn, first, second] = &named[..] else {
+        unreachable!()
+    };
+    let path = "/admin/departures/book";
+    let book = |(_, _, transaction, _): &Item, to: Value| {
+        let mut body = json!({"transaction": transaction, "evidence": "seen on the chain"});
+        body.as_object_mut().unwrap().extend(to.as_object().unwrap().clone());
+        body
+    };
+    let holder = scene.holders[1].0.address();
+    for (body, refusal) in [
+        (
+            book(second, json!({"withdrawal_id": withdrawal})),
+            (409, "departure_differs"),
+        ),
+        (book(second, json!({"top_up_id": top_up})), (409, "departure_differs")),
+        (book(burn, json!({"account": holder})), (409, "insufficient_balance")),
+        (
+            book(burn, json!({"account": holder, "loss": true})),
+            (400, "parameter_invalid"),
+        ),
+    ] {
+        let refused = desk.post(path, body).await;
+        assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
+    }
+    let support = desk.hire("sue", "support").await;
+    assert_eq!(support.post(path, book(second, json!({}))).await.status, 403);
+    desk.done(path, book(burn, json!({"top_up_id": top_up}))).await;
+    desk.done(path, book(first, json!({"withdrawal_id": withdrawal}))).await;
+    desk.done(path, book(second, json!({}))).await;
+    let again = desk.post(path, book(second, json!({}))).await;
+    assert_eq!(
+        (again.status, again.code()),
+        (404, "departure_unknown"),
+        "{}",
+        again.text
+    );
+    let loss = ["book", &base.2, "--loss", "--evidence", "the holder has moved on"];
+    let booked = admin(host, service, &loss, "").unwrap();
+    assert_eq!(
+        (&booked["booked_to"], &booked["withdrawals_held"]),
+        (&json!("loss"), &json!(false))
+    );
+    let audited = desk
+        .audit()
+        .await
+        .into_iter()
+        .filter(|(_, what, _)| what == "departure.book");
+    assert_eq!(audited.count(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_left_after_the_backup_leaves_once_and_is_named() {
+    // Aim: withdrawals and top-ups on both chains that the backup knew as not yet signed, withdrawals and a push to card of
+    // after it: nothing lands twice, nothing that was paid is credited, what cannot explain itself waits for the operator by
+    // name, paid calls are served meanwhile, and each is booked once.
+    let host = host();
+    let service = host.start();
+    let scene = scene(&Site::of(&service)).await;
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    goes_on(&Site::of(&service), &scene).await;
+    service.stop();
+    host.assert_books();
+    restore(&host, &file);
+
+    let service = host.start();
+    let site = Site::of(&service);
+    explains_itself(&site, &scene).await;
+    explain(&host, &service, &scene).await;
+    let [base, solana] = &scene.holders[..] else {
+        unreachable!()
+    };
+    assert_eq!(ended(&site, &solana.1, &solana.2).await["state"], "complete");
+    once(&site, &scene.loaders[1].0, &scene.loaders[1].1, "credited").await;
+    balance(&site, &solana.1, [0.0, 0.0, 0.0]).await;
+    balance(&site, &base.1, [4.16, 4.16, 0.0]).await;
+    for (agent, ..) in &scene.holders {
+        assert_eq!(received(&site, agent).await, [2_500_000, 4_160_000]);
+    }
+    let last = id_of(&withdraw(&site, &base.1, None, &json!({"amount": 1})).await);
+    assert_eq!(ended(&site, &base.1, &last).await["state"], "complete");
+    service.stop();
+    host.assert_books();
+    // What was explained stays explained.
+    let service = host.start();
+    let desk = Desk::first(&host, &service);
+    assert_eq!(desk.get("/admin/stuck").await.body["withdrawals_held"], false);
+}
