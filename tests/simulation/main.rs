@@ -31,6 +31,7 @@ mod seeds;
 mod shadow;
 mod shrink;
 mod store;
+mod top_ups;
 mod watchers;
 mod withdrawals;
 mod world;

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Desk, Done, tell, unreadable, within};
-use crate::id::{CardId, PayoutId};
+use crate::id::{CardId, EffectId, PayoutId};
 use crate::kernel::{Effect, Failure, table};
 use crate::payout::{Command, Payout, Target};
 use crate::port::ErrorKind;
-use crate::port::payout::{PayTo, PayoutOrder, RailState, Recall};
+use crate::port::payout::{PayTo, PayoutOrder, RailState, Recall, Report};
 use crate::recipient;
 
 /// A word that was older than what is known: the rail is asked again after this, in milliseconds.
@@ -20,8 +22,13 @@ impl Desk {
         if !payout.is_under_way() {
             return Ok(());
         }
+        let key = if planted::is(Bug::PayoutKeyOfTry) {
+            EffectId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
         let order = PayoutOrder {
-            key: effect.id,
+            key,
             payout: id,
             line: payout.plan.target.line(),
             amount: payout.amount,
@@ -29,7 +36,15 @@ impl Desk {
             to: self.payee(id, &payout).await?,
         };
         let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
-        let report = within(timeout, self.ports.rails.send(&order), "pay out").await?;
+        let report = match within(timeout, self.ports.rails.send(&order), "pay out").await {
+            Err(error) if planted::is(Bug::PayoutTimeoutCredits) && error.kind == ErrorKind::Unknown => Report {
+                sequence: payout.seen.saturating_add(1),
+                state: RailState::Failed {
+                    reason: error.message.into(),
+                },
+            },
+            report => report?,
+        };
         let again = match report.state {
             RailState::InProcess { retry_after_ms } => Some(retry_after_ms),
             _ if report.sequence <= payout.seen => Some(STALE_MS),
