@@ -141,7 +141,7 @@ impl First {
 pub struct Burned {
     /// The burn.
     pub burn: SignedBurn,
-    /// The attesters' word.
+    /// The attesters' word, the newest if theirs has lapsed.
     pub attested: Option<Attested>,
     /// The mint that was last sent, or is about to be.
     pub mint: Option<SignedMint>,
@@ -177,7 +177,7 @@ pub enum Command {
         /// The transaction.
         transaction: String,
     },
-    /// The burn is attested.
+    /// The burn is attested; or attested again, since the word on it has lapsed.
     Attested(Attested),
     /// A mint is about to be sent.
     MintSigned(SignedMint),

@@ -69,6 +69,21 @@ pub enum Bug {
     /// A credit and the end of its effect are two batches. Two faults: something to credit (a refused card, a late
     /// landing), and the process ends between the two batches.
     CreditThenDelete,
+    /// A payout rail that does not answer counts as one that refuses: the payer is credited. Needs an answer that is lost.
+    PayoutTimeoutCredits,
+    /// Each try at a payout rail has a key of its own: needs an order that is taken and not answered.
+    PayoutKeyOfTry,
+    /// A rail that says again that money came back has it credited again: needs a rail that repeats itself.
+    ReturnCreditedTwice,
+    /// A burn whose answer is lost is signed anew and burned again, without a look at the chain.
+    UnknownBurnsAgain,
+    /// A first leg that is signed and not seen on its chain yet counts as never sent: the charge is credited. Needs a
+    /// first leg whose answer is lost or refused, and that lands all the same.
+    SignedLegCredited,
+    /// A mint whose answer is lost counts as minted, whatever Base shows.
+    MintUnproven,
+    /// An attestation is taken for what it is not: that of another message. Needs attesters that tell of one.
+    ForeignAttestation,
     /// A subscriber whose queue overflowed goes on as if nothing were missing: needs one that stalls.
     OverflowUnnoticed,
     /// Nothing reaches a subscriber but what it finds in the store when it comes.
@@ -105,6 +120,13 @@ impl Bug {
         Self::KeyOfTry,
         Self::FeeReversedOneSided,
         Self::CreditThenDelete,
+        Self::PayoutTimeoutCredits,
+        Self::PayoutKeyOfTry,
+        Self::ReturnCreditedTwice,
+        Self::UnknownBurnsAgain,
+        Self::SignedLegCredited,
+        Self::MintUnproven,
+        Self::ForeignAttestation,
         Self::OverflowUnnoticed,
         Self::NothingPublished,
         Self::SubscriberNotWoken,

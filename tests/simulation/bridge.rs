@@ -1,90 +1,363 @@
-//! The bridge and the card balances, pretended. No plan tops up yet: whoever calls is objected to.
+//! The bridge, pretended: burns, the attesters' word, mints, and what the issuer counts. Each leg of each top-up meets the
+//! fate that its plan has for it; what is true of the two chains is kept here and outlives every death of the process.
+
+mod issuer;
+mod judge;
+mod ledger;
 
 use std::sync::Arc;
 
-use purser_actors::id::EffectId;
+use purser_actors::id::TopUpId;
+use purser_actors::kernel::Kind;
+use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, BoxFuture, Bridge, CardBalances, CardOpening, CardProgram, CardWord, Crossing, Deposited,
-    ErrorKind, Lookup, Minting, OpenCard, PortError, Reservation, ReserveBalance, SignedBurn, SignedMint, Standing,
-    SteerCard, Submitted,
+    Attestation, Attested, BoxFuture, Bridge, Crossing, Decline, ErrorKind, Lookup, Minting, PortError, SignedBurn,
+    SignedMint, Submitted,
 };
+use purser_actors::top_up::{Status, TopUp};
 
-use crate::world::World;
+use crate::fate::{Leg, Met};
+use crate::owners::durable;
+use crate::top_ups::bought_by;
+use crate::world::{ORDERED_PANIC, World};
 
-pub(crate) struct NoBridge(pub(crate) Arc<World>);
+use ledger::{ATTESTED_AFTER_MS, nonce};
+pub(crate) use ledger::{Burn, Crossings, mint_name};
+
+pub(crate) struct SimBridge(pub(crate) Arc<World>);
 
 type Told<'a, T> = BoxFuture<'a, Result<T, PortError>>;
 
-impl NoBridge {
-    fn uncalled<T: Send + 'static>(&self, operation: &'static str) -> Told<'_, T> {
-        self.0.object("bridge.called", operation);
-        Box::pin(std::future::ready(Err(PortError {
-            kind: ErrorKind::Permanent,
-            operation,
-            message: "nothing crosses".into(),
-        })))
+fn error(kind: ErrorKind, operation: &'static str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: "as the plan says".into(),
     }
 }
 
-impl Bridge for NoBridge {
-    fn sign_burn<'a>(&'a self, _: &'a Crossing) -> Told<'a, SignedBurn> {
-        self.uncalled("sign burn")
-    }
-
-    fn burn<'a>(&'a self, _: &'a SignedBurn) -> Told<'a, Submitted> {
-        self.uncalled("burn")
-    }
-
-    fn find_burn<'a>(&'a self, _: &'a SignedBurn) -> Told<'a, Lookup> {
-        self.uncalled("find burn")
-    }
-
-    fn attestation<'a>(&'a self, _: &'a SignedBurn) -> Told<'a, Attestation> {
-        self.uncalled("attestation")
-    }
-
-    fn attest_again<'a>(&'a self, _: &'a [u8; 32]) -> Told<'a, ()> {
-        self.uncalled("attest again")
-    }
-
-    fn sign_mint<'a>(&'a self, _: &'a Attested) -> Told<'a, SignedMint> {
-        self.uncalled("sign mint")
-    }
-
-    fn mint<'a>(&'a self, _: &'a SignedMint) -> Told<'a, Minting> {
-        self.uncalled("mint")
-    }
-
-    fn find_mint<'a>(&'a self, _: &'a Attested) -> Told<'a, Lookup> {
-        self.uncalled("find mint")
+fn no(reason: &str) -> Decline {
+    Decline {
+        reason: reason.into(),
+        message: "as the plan says".into(),
     }
 }
 
-impl CardBalances for NoBridge {
-    fn is_credited<'a>(&'a self, _: &'a Deposited) -> Told<'a, bool> {
-        self.uncalled("is credited")
+/// What befalls an answer to something that was done.
+async fn afterwards(met: Option<Met>) -> Result<(), PortError> {
+    match met {
+        Some(Met::DoneLost | Met::Later(_)) => Err(error(ErrorKind::Unknown, "bridge")),
+        Some(Met::DoneHangs) => std::future::pending().await,
+        Some(Met::DonePanics) => panic!("{ORDERED_PANIC}"),
+        _ => Ok(()),
     }
 }
 
-/// No plan spends a card balance yet either: the issuer has nothing to tell.
-impl CardProgram for NoBridge {
-    fn open<'a>(&'a self, _: &'a OpenCard) -> Told<'a, CardOpening> {
-        self.uncalled("open card")
+impl SimBridge {
+    /// What a call meets; what ends it before anything is done, ends it here.
+    async fn meet(&self, leg: Leg, payment: u32) -> Result<Option<Met>, PortError> {
+        let world = &self.0;
+        world.linger(world.below(60)).await;
+        let call = {
+            let mut bridge = world.bridge.lock();
+            let calls = bridge.calls.entry((payment, leg)).or_default();
+            *calls += 1;
+            *calls - 1
+        };
+        let fates = world.plan.fates.get(&payment).and_then(|fate| fate.legs.get(&leg));
+        let met = fates
+            .and_then(|met| met.get(call))
+            .filter(|_| !world.is_calm())
+            .copied();
+        world.trace(|| format!("bridge: {leg:?} of payment {payment} meets {met:?}"));
+        match met {
+            Some(Met::Busy) => Err(error(ErrorKind::Temporary, "bridge")),
+            Some(Met::Lost) => Err(error(ErrorKind::Unknown, "bridge")),
+            Some(Met::Hangs) => std::future::pending().await,
+            Some(Met::Panics) => panic!("{ORDERED_PANIC}"),
+            Some(Met::Slow(ms)) => {
+                world.linger(ms).await;
+                Ok(None)
+            }
+            met => Ok(met),
+        }
     }
 
-    fn steer<'a>(&'a self, _: &'a SteerCard) -> Told<'a, Standing> {
-        self.uncalled("steer card")
+    fn top_up(&self, id: TopUpId) -> Option<TopUp> {
+        durable(&self.0, Kind::TopUp, &id.0.to_be_bytes())
     }
 
-    fn told(&self, _: u64, _: usize) -> Told<'_, Vec<CardWord>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    /// Whose it is, with the number of the payment that bought it.
+    fn known(&self, signed: &SignedBurn) -> Result<(TopUpId, u32), PortError> {
+        let bridge = self.0.bridge.lock();
+        let burn = bridge.burns.get(&signed.transaction);
+        burn.map(|burn| (burn.top_up, burn.payment))
+            .ok_or_else(|| error(ErrorKind::Permanent, "burn"))
     }
 
-    fn reserve<'a>(&'a self, _: &'a ReserveBalance) -> Told<'a, Reservation> {
-        self.uncalled("reserve")
+    async fn signed(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
+        let id = TopUpId(crossing.key);
+        let stored = self.top_up(id);
+        let sold = stored.as_ref().is_some_and(|top_up| {
+            let asked = (top_up.address, top_up.arrives()) == (crossing.to, crossing.arrives);
+            asked && matches!(top_up.status, Status::Paid(_))
+        });
+        if !sold {
+            self.0
+                .object("burn.early", format!("{crossing:?}, and durable is {stored:?}"));
+        }
+        let payment = bought_by(crossing.arrives);
+        let met = self.meet(Leg::Sign, payment).await?;
+        if met == Some(Met::Never) {
+            return Err(error(ErrorKind::Permanent, "sign burn"));
+        }
+        let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
+        let nth = bridge.burns.len() as u64;
+        let transaction = format!("burn{payment}x{nth}");
+        // The bridge's fee is another every time.
+        let burned = match met {
+            Some(Met::Wrong) => crossing.arrives.atomic() - 1,
+            _ => crossing.arrives.atomic() + 100 + nth,
+        };
+        let burn = Burn::signed(crossing, payment, burned, now);
+        bridge.burns.insert(transaction.clone(), burn);
+        Ok(SignedBurn {
+            bytes: transaction.clone().into_bytes(),
+            event_key: nonce(&transaction),
+            transaction,
+            burned: Usdc::from_atomic(burned),
+        })
     }
 
-    fn end_reservation(&self, _: EffectId, _: bool) -> Told<'_, ()> {
-        self.uncalled("end reservation")
+    async fn burned(&self, signed: &SignedBurn, payment: u32) -> Result<Submitted, PortError> {
+        let met = self.meet(Leg::Burn, payment).await?;
+        let now = self.0.true_ms();
+        let lands_at = {
+            let mut bridge = self.0.bridge.lock();
+            let burn = bridge.burns.get_mut(&signed.transaction).expect("it was signed");
+            burn.sent = true;
+            match met {
+                Some(Met::Refused) => {}
+                Some(Met::Later(ms) | Met::RefusedLater(ms)) => burn.land(now + ms),
+                Some(Met::Never | Met::Lapses) if burn.lands_at.is_none() => burn.dead = true,
+                _ => burn.land(now),
+            }
+            burn.lands_at
+        };
+        self.0
+            .trace(|| format!("bridge: {} lands at {lands_at:?}", signed.transaction));
+        // Here it is burned and nobody has been told.
+        self.0.linger(self.0.below(40)).await;
+        match met {
+            Some(Met::Refused | Met::RefusedLater(_)) => return Ok(Submitted::Declined(no("blockhash_not_found"))),
+            Some(Met::Never | Met::DoneRefused) => return Err(error(ErrorKind::Permanent, "burn")),
+            Some(Met::Lapses) => return Err(error(ErrorKind::Unknown, "burn")),
+            _ => afterwards(met).await?,
+        }
+        Ok(match lands_at {
+            Some(at) if at <= self.0.true_ms() => Submitted::Settled {
+                transaction: signed.transaction.clone(),
+            },
+            _ => Submitted::Declined(no("blockhash_not_found")),
+        })
+    }
+
+    async fn attested(&self, signed: &SignedBurn, (id, payment): (TopUpId, u32)) -> Result<Attestation, PortError> {
+        let met = self.meet(Leg::Attest, payment).await?;
+        let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
+        let burn = bridge.burns.get_mut(&signed.transaction).expect("it was signed");
+        let seen = burn.lands_at.is_some_and(|at| at + ATTESTED_AFTER_MS <= now);
+        if met == Some(Met::NotYet) || !seen {
+            return Ok(Attestation::Pending { retry_after_ms: 300 });
+        }
+        let good_for = burn.word_ms();
+        let (word, until) = burn.word.get_or_insert((1, now + good_for));
+        if met == Some(Met::Lapses) {
+            *until = now;
+        }
+        if *until <= now {
+            let nonce = nonce(&signed.transaction);
+            return Ok(Attestation::Lapsed { nonce });
+        }
+        let (word, mut name) = (*word, signed.transaction.clone());
+        let (mut to, mut is_usdc, mut arrives) = (burn.to, true, burn.arrives);
+        if met == Some(Met::Wrong) {
+            // The word on somebody else's burn: for another, of another amount, of another token.
+            let kind = self.0.below(3);
+            match kind {
+                0 => to = [6; 20],
+                1 => arrives /= 2,
+                _ => is_usdc = false,
+            }
+            name = format!("stranger{payment}x{kind}");
+            let stranger = Burn::strange(payment, (to, arrives), now);
+            bridge.burns.entry(name.clone()).or_insert(stranger);
+            bridge.lied_of.insert(id);
+        }
+        Ok(Attestation::Complete(Attested {
+            nonce: nonce(&name),
+            message: name.into_bytes(),
+            attestation: word.to_be_bytes().to_vec(),
+            to,
+            is_usdc,
+            arrives: Usdc::from_atomic(arrives),
+        }))
+    }
+
+    async fn minted(&self, mint: &SignedMint, payment: u32, name: &str) -> Result<Minting, PortError> {
+        let met = self.meet(Leg::Mint, payment).await?;
+        let now = self.0.true_ms();
+        let minted = {
+            let mut bridge = self.0.bridge.lock();
+            let Some((_, burn, word)) = bridge.of_mint(mint) else {
+                return Err(error(ErrorKind::Permanent, "mint"));
+            };
+            let before = burn.is_minted(now);
+            if met == Some(Met::Others) {
+                burn.mint(now, "other");
+            }
+            if met == Some(Met::Never) && burn.mint.is_none() {
+                burn.blocked = true;
+            }
+            let good = burn.word.is_some_and(|(newest, until)| newest == word && now < until);
+            match met {
+                _ if before => {}
+                Some(Met::Refused) => return Ok(Minting::Declined(no("insufficient_gas"))),
+                _ if burn.blocked => return Ok(Minting::Declined(no("recipient_denied"))),
+                _ if !good && burn.mint.is_none() => return Ok(Minting::Declined(no("message_expired"))),
+                Some(Met::Later(ms) | Met::RefusedLater(ms)) => burn.mint(now + ms, "ours"),
+                _ => burn.mint(now, "ours"),
+            }
+            burn.mint
+                .filter(|(at, by)| !before && *at <= now && *by == "ours")
+                .map(|(_, by)| by)
+        };
+        self.0.linger(self.0.below(40)).await;
+        if matches!(met, Some(Met::RefusedLater(_) | Met::DoneRefused)) {
+            return Ok(Minting::Declined(no("insufficient_gas")));
+        }
+        afterwards(met).await?;
+        Ok(match minted {
+            Some(by) => Minting::Minted {
+                transaction: mint_name(name, by),
+            },
+            None => Minting::NonceUsed,
+        })
+    }
+}
+
+impl Bridge for SimBridge {
+    fn sign_burn<'a>(&'a self, crossing: &'a Crossing) -> Told<'a, SignedBurn> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let _one = self.0.alone.enter(&self.0, "top_up.at_once", crossing.key);
+            let answer = self.signed(crossing).await;
+            self.0.pass().await;
+            answer
+        })
+    }
+
+    fn burn<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Submitted> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let (id, payment) = self.known(burn)?;
+            self.judge_burn(burn, id);
+            let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
+            let answer = self.burned(burn, payment).await;
+            self.0.pass().await;
+            self.0
+                .trace(|| format!("bridge: {} is answered {answer:?}", burn.transaction));
+            answer
+        })
+    }
+
+    fn find_burn<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Lookup> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let (id, payment) = self.known(burn)?;
+            let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
+            self.meet(Leg::Look, payment).await?;
+            let (now, bridge) = (self.0.true_ms(), self.0.bridge.lock());
+            let known = &bridge.burns[&burn.transaction];
+            let transaction = burn.transaction.clone();
+            Ok(match known.has_landed(now) {
+                true => Lookup::Landed { transaction },
+                false if known.dead || known.lands_at.is_none() && now >= known.until_ms => Lookup::Impossible,
+                false => Lookup::Pending,
+            })
+        })
+    }
+
+    fn attestation<'a>(&'a self, burn: &'a SignedBurn) -> Told<'a, Attestation> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let known = self.known(burn)?;
+            let _one = self.0.alone.enter(&self.0, "top_up.at_once", known.0.0);
+            let answer = self.attested(burn, known).await;
+            self.0.pass().await;
+            self.0
+                .trace(|| format!("bridge: of {} the attesters say {answer:?}", burn.transaction));
+            answer
+        })
+    }
+
+    fn attest_again<'a>(&'a self, wanted: &'a [u8; 32]) -> Told<'a, ()> {
+        Box::pin(async move {
+            self.0.linger(self.0.below(40)).await;
+            let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
+            let Some((_, burn)) = bridge.with_nonce(wanted) else {
+                return Err(error(ErrorKind::Permanent, "attest again"));
+            };
+            let good_for = burn.word_ms();
+            burn.word = burn.word.map(|(word, _)| (word + 1, now + good_for));
+            Ok(())
+        })
+    }
+
+    fn sign_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, SignedMint> {
+        Box::pin(async move {
+            self.0.linger(self.0.below(20)).await;
+            let transaction = String::new();
+            let bytes = [attested.nonce.as_slice(), &attested.attestation].concat();
+            Ok(SignedMint { bytes, transaction })
+        })
+    }
+
+    fn mint<'a>(&'a self, mint: &'a SignedMint) -> Told<'a, Minting> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let Some((id, payment, name)) = self.judge_mint(mint) else {
+                return Err(error(ErrorKind::Permanent, "mint"));
+            };
+            let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
+            let answer = self.minted(mint, payment, &name).await;
+            self.0.pass().await;
+            self.0
+                .trace(|| format!("bridge: the mint of {name} is answered {answer:?}"));
+            answer
+        })
+    }
+
+    fn find_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, Lookup> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let found = self
+                .0
+                .bridge
+                .lock()
+                .with_nonce(&attested.nonce)
+                .map(|(_, burn)| burn.payment);
+            let payment = found.ok_or_else(|| error(ErrorKind::Permanent, "find mint"))?;
+            self.meet(Leg::Look, payment).await?;
+            let (now, mut bridge) = (self.0.true_ms(), self.0.bridge.lock());
+            let found = bridge.with_nonce(&attested.nonce);
+            Ok(match found {
+                Some((_, burn)) if burn.blocked => Lookup::Impossible,
+                Some((name, burn)) if burn.is_minted(now) => Lookup::Landed {
+                    transaction: mint_name(&name, burn.minted_by()),
+                },
+                _ => Lookup::Pending,
+            })
+        })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser::verify::{ChainList, ChainTransfer};
-use purser_actors::id::Wallet;
+use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
@@ -16,6 +16,7 @@ use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};
 use crate::fate::{Ask, Submit};
+use crate::top_ups::{self, FORWARD};
 use crate::withdrawals::{self, OUT, fate_of};
 use crate::world::{ORDERED_PANIC, World};
 
@@ -32,6 +33,8 @@ pub(crate) struct Ledger {
     prepared: u64,
     /// Payments that it has said no to.
     refused: BTreeSet<u32>,
+    /// Which top-up a transfer on Base was signed for.
+    pub(crate) forwards: BTreeMap<u32, TopUpId>,
 }
 
 impl Ledger {
@@ -60,6 +63,8 @@ impl Ledger {
     }
 
     fn count(&mut self, n: u32, call: &'static str) -> usize {
+        // What is signed again is another transfer, and goes on where the last one was.
+        let n = if n >= FORWARD { fate_of(n) } else { n };
         let calls = self.calls.entry((n, call)).or_default();
         *calls += 1;
         *calls - 1
@@ -124,7 +129,11 @@ impl SimChain {
                 .object("sent.other_bytes", format!("payment {n} was sent as two transactions"));
         }
         if n >= OUT {
-            if !withdrawals::is_durable(&self.0, authorization, prepared) {
+            let durable = match n >= FORWARD {
+                true => top_ups::is_durable(&self.0, n, authorization, prepared),
+                false => withdrawals::is_durable(&self.0, authorization, prepared),
+            };
+            if !durable {
                 self.0.object(
                     "sent.early",
                     format!("transfer {n} was sent before its bytes were durable"),
@@ -258,7 +267,8 @@ impl Settlement for SimChain {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(async move {
             self.0.pass().await;
-            Ok(withdrawals::sign(&self.0, transfer))
+            let forward = top_ups::sign(&self.0, transfer);
+            Ok(forward.unwrap_or_else(|| withdrawals::sign(&self.0, transfer)))
         })
     }
 
@@ -294,9 +304,13 @@ impl Settlement for SimChain {
             self.0.pass().await;
             self.judge_sent(authorization, prepared);
             let n = number_of(authorization);
-            // Withdrawals have a supervisor of their own, and so room of their own.
-            let call = if n >= OUT { "left.at_once" } else { "sent.at_once" };
-            let _one = self.0.alone.enter(&self.0, call, u128::from(n));
+            // Each kind has a supervisor of its own, and so room of its own.
+            let (call, what) = match self.0.chain.lock().forwards.get(&n) {
+                Some(id) => ("top_up.at_once", id.0),
+                None if n >= OUT => ("left.at_once", u128::from(n)),
+                None => ("sent.at_once", u128::from(n)),
+            };
+            let _one = self.0.alone.enter(&self.0, call, what);
             let answer = self.submitted(authorization).await;
             if matches!(&answer, Ok(Submitted::Declined(_)))
                 || answer.as_ref().is_err_and(|e| e.kind == ErrorKind::Permanent)
@@ -354,9 +368,23 @@ fn paid_to(authorization: &Authorization) -> Wallet {
 pub(crate) fn transfers(world: &World) -> ChainList {
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
-    let of = |range: std::ops::Range<u32>| ledger.transfers.range(range).map(|(_, t)| t.clone()).collect();
+    let of = |range: std::ops::Range<u32>| {
+        ledger
+            .transfers
+            .range(range)
+            .map(|(_, t)| t.clone())
+            .collect::<Vec<_>>()
+    };
+    let mut left = of(OUT..u32::MAX);
+    left.extend(world.bridge.lock().left(world.true_ms()));
     ChainList {
         received: of(0..OUT),
-        left: of(OUT..u32::MAX),
+        left,
     }
+}
+
+/// What was withdrawn.
+pub(crate) fn withdrawn(world: &World) -> Vec<ChainTransfer> {
+    let ledger = world.chain.lock();
+    ledger.transfers.range(OUT..FORWARD).map(|(_, t)| t.clone()).collect()
 }

@@ -28,6 +28,7 @@ use crate::world::World;
 mod desk;
 mod payouts;
 mod told;
+mod top_ups;
 
 pub(super) type Wrong = (&'static str, String);
 
@@ -160,6 +161,7 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| told::holders(world, &stock))
         .and_then(|()| desk::orders(world, &stock))
         .and_then(|()| payouts::judge(world, &stock))
+        .and_then(|()| top_ups::judge(world, &stock))
         .and_then(|()| shares(world, &stock))
         .and_then(|()| crate::people::judge(world))
         .and_then(|()| room(world, engine, tasks));
@@ -223,7 +225,7 @@ fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> 
 /// Every transfer on the chain has one product or one credit, and nothing else has either.
 fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
     let chain = transfers(world);
-    crate::withdrawals::at_rest(world, &chain.left)?;
+    crate::withdrawals::at_rest(world, &crate::chain::withdrawn(world))?;
     let sum = |transfers: &[ChainTransfer]| transfers.iter().map(|t| i128::from(t.atomic)).sum::<i128>();
     let (landed, sum) = (&chain.received, sum(&chain.received) - sum(&chain.left));
     if sum != stock.treasury {
@@ -274,7 +276,7 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
 fn outcome(stock: &Stock, made: &BTreeSet<Thing>, id: &PaymentId, payment: &Payment) -> Result<(), Wrong> {
     let goods: Vec<_> = stock.goods.iter().filter(|(_, good)| good.payment == *id).collect();
     if let [((kind, _), _)] = goods[..]
-        && *kind == Kind::Payout as u8
+        && [Kind::Payout as u8, Kind::TopUp as u8].contains(kind)
         && payment.transaction().is_some()
         && !stock.credits.contains_key(&id.to_string())
     {

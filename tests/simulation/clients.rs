@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answers;
 use crate::payees::{self, is_payout};
+use crate::top_ups;
 use crate::world::World;
 
 /// One presentation of a payment.
@@ -70,6 +71,9 @@ pub(crate) fn wallet(n: u8) -> Wallet {
 
 /// Who pays: the first wallet most often, so that payments of one account meet.
 pub(crate) fn payer(payment: u32) -> u8 {
+    if top_ups::is_top_up(payment) {
+        return top_ups::payer(payment);
+    }
     [0, 0, 2, 1, 0, 2, 3, 0][payment as usize % 8]
 }
 
@@ -123,6 +127,9 @@ fn quoted(payment: u32, purchase: &Purchase) -> Quoted {
 
 fn purchase(world: &World, payment: u32) -> Purchase {
     let amount = amount(payment);
+    if top_ups::is_top_up(payment) {
+        return top_ups::purchase(amount);
+    }
     if is_payout(payment) {
         return payees::purchase(world, payment, payer(payment), amount);
     }

@@ -64,7 +64,7 @@ impl Desk {
     }
 }
 
-fn act(who: u8) -> Act {
+pub(crate) fn act(who: u8) -> Act {
     Act {
         by: format!("operator {who}"),
         role: if who == 2 { Role::Administrator } else { Role::Operator },

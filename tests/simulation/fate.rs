@@ -1,5 +1,7 @@
 //! What the outside does with each payment, call by call.
 
+use std::collections::BTreeMap;
+
 use purser_storage::fault::Seeded;
 
 use crate::plan::pick;
@@ -93,6 +95,48 @@ pub(crate) enum Course {
     Unclaimed,
 }
 
+/// A leg of a top-up's way, by the call that it makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Leg {
+    Sign,
+    Burn,
+    Attest,
+    Mint,
+    /// Either chain is read.
+    Look,
+    /// The issuer is asked.
+    Count,
+}
+
+/// What one call of a leg meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Met {
+    Busy,
+    Lost,
+    Hangs,
+    Panics,
+    Slow(u64),
+    /// It happens, and the answer is lost.
+    DoneLost,
+    DoneHangs,
+    DonePanics,
+    /// It happens, and the answer is a refusal.
+    DoneRefused,
+    /// The answer is lost, and it happens after so long.
+    Later(u64),
+    Refused,
+    RefusedLater(u64),
+    /// It never can happen any more.
+    Never,
+    /// What was signed or attested is good no more.
+    Lapses,
+    NotYet,
+    /// The answer is about something else.
+    Wrong,
+    /// Somebody else has done it.
+    Others,
+}
+
 /// Everything that the outside does with one payment, call by call; afterwards it behaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fate {
@@ -102,9 +146,23 @@ pub(crate) struct Fate {
     pub(crate) issue: Vec<Issue>,
     pub(crate) send: Vec<Send>,
     pub(crate) course: Course,
+    pub(crate) legs: BTreeMap<Leg, Vec<Met>>,
 }
 
 impl Fate {
+    /// Of a top-up: its payment, and each leg of its way.
+    pub(crate) fn of_top_up(chance: &mut Seeded) -> Self {
+        let mut fate = Self::of(chance);
+        (fate.issue, fate.send, fate.course) = Default::default();
+        for (leg, meets) in LEGS {
+            if !chance.one_in(3) {
+                let met = (0..=chance.below(3)).map(|_| met(chance, meets)).collect();
+                fate.legs.insert(*leg, met);
+            }
+        }
+        fate
+    }
+
     pub(crate) fn of(chance: &mut Seeded) -> Self {
         let mut fate = Self::default();
         let ask = [Ask::Fails, Ask::Fails, Ask::Hangs, Ask::Panics, Ask::Unknown];
@@ -201,4 +259,86 @@ fn course(chance: &mut Seeded) -> Course {
         Course::Unclaimed,
     ];
     pick(chance, &courses)
+}
+
+/// What can befall each leg.
+const LEGS: &[(Leg, &[Met])] = {
+    use Met::*;
+    &[
+        (
+            Leg::Sign,
+            &[Busy, Lost, Hangs, Panics, Slow(0), Busy, Lost, Never, Wrong],
+        ),
+        (
+            Leg::Burn,
+            &[
+                Busy,
+                Lost,
+                Hangs,
+                Panics,
+                Slow(0),
+                DoneLost,
+                DoneHangs,
+                DonePanics,
+                DoneRefused,
+                Later(0),
+                Refused,
+                RefusedLater(0),
+                Never,
+                Lapses,
+                Lapses,
+            ],
+        ),
+        (
+            Leg::Attest,
+            &[
+                Busy,
+                Lost,
+                Hangs,
+                Panics,
+                Slow(0),
+                NotYet,
+                NotYet,
+                Lapses,
+                Lapses,
+                Wrong,
+            ],
+        ),
+        (
+            Leg::Mint,
+            &[
+                Busy,
+                Lost,
+                Hangs,
+                Panics,
+                Slow(0),
+                DoneLost,
+                DoneHangs,
+                DonePanics,
+                DoneRefused,
+                Later(0),
+                Refused,
+                RefusedLater(0),
+                Never,
+                Others,
+                Refused,
+                Lost,
+            ],
+        ),
+        (Leg::Look, &[Busy, Lost, Hangs, Panics, Slow(0)]),
+        (
+            Leg::Count,
+            &[Busy, Lost, Hangs, Panics, Slow(0), NotYet, NotYet, NotYet],
+        ),
+    ]
+};
+
+fn met(chance: &mut Seeded, meets: &[Met]) -> Met {
+    let later = pick(chance, &[50, 1_500, 9_000]);
+    match pick(chance, meets) {
+        Met::Slow(_) => Met::Slow(later),
+        Met::Later(_) => Met::Later(later),
+        Met::RefusedLater(_) => Met::RefusedLater(later),
+        met => met,
+    }
 }

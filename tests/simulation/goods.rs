@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 
 use purser_actors::card::{self, Card};
 use purser_actors::gift_card::{self, GiftCard};
-use purser_actors::id::{CardId, PaymentId, PayoutId, Wallet};
+use purser_actors::id::{CardId, PaymentId, PayoutId, TopUpId, Wallet};
 use purser_actors::intl_order::{self, IntlOrder};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, Kind, table};
 use purser_actors::payout::Payout;
 use purser_actors::product::Product;
+use purser_actors::top_up::TopUp;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Row, RowKey};
 
@@ -88,6 +89,18 @@ pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<Thing, Good> {
         };
         goods.insert((Kind::Payout as u8, id), good);
     });
+    each(rows, Kind::TopUp, |id, top_up: TopUp| {
+        let good = Good {
+            name: TopUpId(id).to_string(),
+            owner: top_up.owner,
+            payment: top_up.charge.payment,
+            status: top_up.status(),
+            // Judged by where the money is.
+            says_made: false,
+            work: Work::SendTopUp(TopUpId(id)),
+        };
+        goods.insert((Kind::TopUp as u8, id), good);
+    });
     goods
 }
 
@@ -98,6 +111,6 @@ pub(crate) fn thing(product: &Product) -> Thing {
         Product::GiftCard(id) => (Kind::GiftCard as u8, id.0),
         Product::IntlOrder(id) => (Kind::IntlOrder as u8, id.0),
         Product::Payout(id) => (Kind::Payout as u8, id.0),
-        other => unreachable!("nobody buys {other} here"),
+        Product::TopUp(id) => (Kind::TopUp as u8, id.0),
     }
 }

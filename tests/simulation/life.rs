@@ -11,7 +11,7 @@ use purser_storage::fault::Faults;
 use purser_storage::{JournalStore, Store, codec};
 
 use crate::birth::{boot, bury};
-use crate::bridge::NoBridge;
+use crate::bridge::SimBridge;
 use crate::chain::SimChain;
 use crate::checks;
 use crate::clients::Clients;
@@ -19,6 +19,7 @@ use crate::desk::SimShredder;
 use crate::makers::Makers;
 use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
+use crate::program::NoProgram;
 use crate::rails::SimRails;
 use crate::store::SimStore;
 use crate::watchers::{self, Stream};
@@ -120,9 +121,9 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             identity_check: Arc::new(SimPeople(world.clone())),
             card_accounts: Arc::new(SimPeople(world.clone())),
             rails: Arc::new(SimRails(world.clone())),
-            card_balances: Arc::new(NoBridge(world.clone())),
-            program: Arc::new(NoBridge(world.clone())),
-            bridge: Arc::new(NoBridge(world.clone())),
+            card_balances: Arc::new(SimBridge(world.clone())),
+            program: Arc::new(NoProgram(world.clone())),
+            bridge: Arc::new(SimBridge(world.clone())),
         },
         deposits: Vec::new(),
         restored: None,
@@ -216,10 +217,12 @@ async fn rest(clients: &Clients, store: &SimStore) {
     loop {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let effects = engine.open_effects(10_000).await.unwrap_or_default();
+        crate::top_ups::operate(world, engine, &effects).await;
         let waiting = world.notes.lock().waiting;
         let asleep = engine.census().resident == 0;
         let heard = world.rails.lock().is_heard() && !rings_soon(world);
-        if effects.iter().all(|e| e.stuck) && waiting == 0 && asleep && heard && store.headroom().queued == 0 {
+        let left = |e: &Effect| !e.stuck || crate::top_ups::moved_by(&e.work).is_some();
+        if !effects.iter().any(left) && waiting == 0 && asleep && heard && store.headroom().queued == 0 {
             return;
         }
         if world.true_ms() > begun + PATIENCE_MS {

@@ -38,6 +38,7 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
         settle_timeout_ms: 2_000,
         prepare_attempts: 3,
         watch_every_ms: pick(chance, &[300, 2_000]),
+        // What a plan's top-ups wait is theirs to say.
         card_credit_patience_ms: 600_000,
         issuer_timeout_ms: 1_500,
         payouts: payouts(chance),

@@ -44,7 +44,7 @@ fn reference(key: EffectId) -> String {
     format!("check-{key}")
 }
 
-fn address(wallet: &Wallet) -> [u8; 20] {
+pub(crate) fn address(wallet: &Wallet) -> [u8; 20] {
     let mut address = [9; 20];
     address[..16].copy_from_slice(&wallet.digest().to_be_bytes());
     address

@@ -209,6 +209,7 @@ impl Plan {
             }
         }
         crate::withdrawals::add(&mut plan);
+        crate::top_ups::add(&mut plan);
         plan
     }
 }

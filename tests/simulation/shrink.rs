@@ -29,13 +29,14 @@ pub(crate) fn shrink(plan: &Plan, rule: &str) -> Plan {
         }
     }
     for payment in plan.fates.keys() {
-        let part: [fn(&mut Fate); 6] = [
+        let part: [fn(&mut Fate); 7] = [
             |f| f.prepare.clear(),
             |f| f.submit.clear(),
             |f| f.lookup.clear(),
             |f| f.issue.clear(),
             |f| f.send.clear(),
             |f| f.course = Default::default(),
+            |f| f.legs.clear(),
         ];
         for clear in part {
             let mut trial = best.clone();

@@ -23,7 +23,7 @@ use crate::world::World;
 /// Transfers with this number and above leave the treasury.
 pub(crate) const OUT: u32 = 1 << 24;
 /// Numbers that one request has: a new one for each time that it is asked, since only one of them may come to be.
-const EACH: u32 = 64;
+pub(crate) const EACH: u32 = 64;
 
 /// Under which number the plan has the fate of a transfer.
 pub(crate) const fn fate_of(n: u32) -> u32 {

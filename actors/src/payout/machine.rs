@@ -1,5 +1,7 @@
 //! The payout's state machine.
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Command, Event, Ordered, Payout, Rejection, Status, Target};
 use crate::id::{CardId, EffectId, LateReturnId, PayoutId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
@@ -254,6 +256,14 @@ impl Entity for Payout {
                     .then_as(payout.key, Work::SendPayout(*id), context))
             }
             (_, Command::Detail { .. }) => Err(Rejection(payout.status())),
+            (Status::Returned { kept, .. }, Command::Reported(report))
+                if planted::is(Bug::ReturnCreditedTwice) && matches!(report.state, RailState::Returned { .. }) =>
+            {
+                let (posted, amount) = payout.charge.returned(context.now, *id, payout.provider(), *kept);
+                let (account, cause) = (payout.owner, CreditCause::Payout(*id));
+                let credit = Work::Credit { account, amount, cause };
+                Ok(decided.post(&posted, context).then(credit, context))
+            }
             (_, Command::Reported(report)) if report.sequence <= payout.seen => Ok(decided),
             (_, Command::Reported(report)) => payout.told(*id, report, context),
             (Status::AwaitingDetails, Command::Expire { effect }) => {

@@ -7,9 +7,17 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Place, Provider, Transaction};
 use crate::money::{Cents, Usdc};
-use crate::port::{Said, Timestamp};
+use crate::port::{Attested, Said, Timestamp};
 
 type Decided = Result<Decision<TopUp>, Rejection>;
+
+impl Burned {
+    /// Whether it is the first word of the attesters, or a newer one on the same message: theirs lapse.
+    fn may_take(&self, word: &Attested) -> bool {
+        let known = self.attested.as_ref();
+        known.is_none_or(|known| known.nonce == word.nonce && known != word)
+    }
+}
 
 impl TopUp {
     /// The first snapshot of a top-up, for the batch of the payment that bought it.
@@ -164,7 +172,7 @@ impl Entity for TopUp {
                 let decided = decided.event(Event::Signed(Box::new(first.clone()), now));
                 Ok(top_up.landed(id, decided, (&first, effect, transaction), context))
             }
-            (Status::Bridging(burned), Command::Attested(attested)) if burned.attested.is_none() => {
+            (Status::Bridging(burned), Command::Attested(attested)) if burned.may_take(&attested) => {
                 Ok(decided.event(Event::Attested(Box::new(attested), now)))
             }
             (Status::Bridging(burned), Command::MintSigned(mint)) if burned.attested.is_some() => {
@@ -197,8 +205,9 @@ impl Entity for TopUp {
                 Ok(Self { lapsed, ..top_up })
             }
             (Status::Paid(Some(first)), event) => first_leg(top_up, *first, event),
-            (Status::Bridging(mut burned), Event::Attested(attested, at)) if burned.attested.is_none() => {
+            (Status::Bridging(mut burned), Event::Attested(attested, at)) if burned.may_take(attested) => {
                 burned.attested = Some((**attested).clone());
+                burned.mint = None;
                 Ok(top_up.at(Status::Bridging(burned), *at))
             }
             (Status::Bridging(mut burned), Event::MintSigned(mint, at)) if burned.attested.is_some() => {

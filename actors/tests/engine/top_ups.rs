@@ -144,7 +144,7 @@ async fn without_a_link_nothing_is_charged() {
 async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_mint() {
     // Aim: lost answers, silence, 404 and 429, lapses, refusals for want of gas and deaths of the delivery, in every place;
     // the burn is found by its transaction, the mint by its nonce.
-    let faults: [(At, &[Met]); 12] = [
+    let faults: [(At, &[Met]); 16] = [
         (At::Sign, &[Met::Busy, Met::Lost, Met::Panics]),
         (At::Burn, &[Met::Silent]),
         (At::Burn, &[Met::Lost, Met::Busy, Met::Refused, Met::Panics]),
@@ -157,6 +157,12 @@ async fn case_35_36_37_every_fault_of_every_leg_still_ends_in_one_burn_and_one_m
         (At::Credit, &[Met::Busy, Met::Lost, Met::Panics]),
         (At::Mint, &[Met::Lost, Met::Refused, Met::Silent]),
         (At::Attest, &[Met::Lapses, Met::NotYet, Met::Lapses]),
+        // A burn that could not bring what it is for is not sent.
+        (At::Sign, &[Met::Short, Met::Short]),
+        // The attesters' word has lapsed since it was written down: a new one is minted on.
+        (At::Mint, &[Met::Lapses]),
+        (At::Mint, &[Met::Refused, Met::Lapses, Met::Lost, Met::Lapses]),
+        (At::Mint, &[Met::Lost, Met::Lapses, Met::Silent]),
     ];
     for (at, met) in faults {
         let world = World::new().await;

@@ -37,6 +37,8 @@ pub(crate) enum Met {
     Less,
     /// Attested at a length that no row takes.
     Long,
+    /// A burn of less than is to arrive.
+    Short,
 }
 
 /// Which calls.
@@ -57,6 +59,8 @@ struct Truth {
     burned: BTreeMap<String, SignedBurn>,
     dead: BTreeSet<String>,
     lapsed: BTreeSet<[u8; 32]>,
+    /// How often each message was attested again.
+    renewed: BTreeMap<[u8; 32], u8>,
     minted: BTreeMap<[u8; 32], (String, Usdc)>,
     blocked: BTreeSet<[u8; 32]>,
     to: BTreeMap<String, Crossing>,
@@ -153,9 +157,15 @@ impl Bridge {
     }
 
     fn sign(&self, crossing: &Crossing) -> Result<SignedBurn, PortError> {
-        if self.meet(At::Sign)? == Some(Met::Never) {
+        let met = self.meet(At::Sign)?;
+        if met == Some(Met::Never) {
             return Err(error(ErrorKind::Permanent));
         }
+        let fee = Usdc::from_atomic(FEE);
+        let burned = match met {
+            Some(Met::Short) => crossing.arrives.minus(fee),
+            _ => crossing.arrives.plus(fee),
+        };
         let mut truth = self.0.lock();
         truth.signed += 1;
         let transaction = format!("burn{}", truth.signed);
@@ -164,7 +174,7 @@ impl Bridge {
             bytes: transaction.clone().into_bytes(),
             event_key: nonce(&transaction),
             transaction,
-            burned: crossing.arrives.plus(Usdc::from_atomic(FEE)).unwrap(),
+            burned: burned.unwrap(),
         })
     }
 
@@ -211,7 +221,7 @@ impl Bridge {
         let mut attested = Attested {
             nonce,
             message: burn.bytes.clone(),
-            attestation: vec![1; 65],
+            attestation: vec![truth.word(&nonce); 65],
             to,
             is_usdc: true,
             arrives,
@@ -233,9 +243,11 @@ impl Bridge {
         match met {
             Some(Met::Refused) => return Ok(Minting::Declined(no())),
             Some(Met::Never) => drop(truth.blocked.insert(nonce)),
+            Some(Met::Lapses) => drop(truth.lapsed.insert(nonce)),
             _ => {}
         }
-        if truth.blocked.contains(&nonce) {
+        let good = !truth.lapsed.contains(&nonce) && mint.bytes.last() == Some(&truth.word(&nonce));
+        if truth.blocked.contains(&nonce) || !good {
             return Ok(Minting::Declined(no()));
         }
         if truth.minted.contains_key(&nonce) {
@@ -250,6 +262,11 @@ impl Bridge {
 }
 
 impl Truth {
+    /// What the newest attestation of a message is made of.
+    fn word(&self, nonce: &[u8; 32]) -> u8 {
+        self.renewed.get(nonce).copied().unwrap_or(0)
+    }
+
     fn mint(&mut self, minted: [u8; 32], by: &str) -> String {
         let burn = self
             .burned
@@ -288,12 +305,15 @@ impl Port for Bridge {
     }
 
     fn attest_again<'a>(&'a self, nonce: &'a [u8; 32]) -> Told<'a, ()> {
-        self.0.lock().lapsed.remove(nonce);
+        let mut truth = self.0.lock();
+        if truth.lapsed.remove(nonce) {
+            *truth.renewed.entry(*nonce).or_default() += 1;
+        }
         Box::pin(std::future::ready(Ok(())))
     }
 
     fn sign_mint<'a>(&'a self, attested: &'a Attested) -> Told<'a, SignedMint> {
-        let bytes = attested.nonce.to_vec();
+        let bytes = [attested.nonce.as_slice(), &attested.attestation].concat();
         let transaction = String::new();
         Box::pin(std::future::ready(Ok(SignedMint { bytes, transaction })))
     }

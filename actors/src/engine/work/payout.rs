@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Desk, Done, tell, unreadable, within};
 use crate::id::{CardId, EffectId, PayoutId};
 use crate::kernel::{Effect, Failure, table};
@@ -41,8 +43,13 @@ impl Desk {
     }
 
     async fn sent(&self, effect: &Effect, id: PayoutId, payout: &Payout) -> Result<Report, Failure> {
+        let key = if planted::is(Bug::PayoutKeyOfTry) {
+            EffectId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
         let order = PayoutOrder {
-            key: effect.id,
+            key,
             payout: id,
             line: payout.plan.target.line(),
             amount: payout.amount,
@@ -50,7 +57,15 @@ impl Desk {
             to: self.payee(id, payout).await?,
         };
         let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
-        Ok(within(timeout, self.ports.rails.send(&order), "pay out").await?)
+        match within(timeout, self.ports.rails.send(&order), "pay out").await {
+            Err(error) if planted::is(Bug::PayoutTimeoutCredits) && error.kind == ErrorKind::Unknown => Ok(Report {
+                sequence: payout.seen.saturating_add(1),
+                state: RailState::Failed {
+                    reason: error.message.into(),
+                },
+            }),
+            report => Ok(report?),
+        }
     }
 
     /// What the rail knows of an order under this key.

@@ -1,11 +1,15 @@
 //! A top-up's way to the card issuer, leg by leg. Before anything is sent it is durable; what may have been sent is read
 //! from the chain before anything else is done.
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Desk, Done, tell, unreadable, within};
 use crate::id::{Network, TopUpId, Wallet};
 use crate::kernel::{Effect, Failure, table};
+use crate::money::Usdc;
 use crate::port::{
-    Attestation, Attested, Crossing, Deposited, ErrorKind, Lookup, Minting, PortError, SignedBurn, Submitted, Transfer,
+    Attestation, Attested, Crossing, Decline, Deposited, ErrorKind, Lookup, Minting, PortError, SignedBurn, Submitted,
+    Transfer,
 };
 use crate::top_up::{Burned, Command, First, LegName, REFUSED, Status, TopUp, UNAVAILABLE, UNLINKED, UNMINTABLE};
 use crate::withdrawal::Outgoing;
@@ -69,6 +73,11 @@ impl Desk {
         let refused = match self.in_time(self.submit_first(&first), "submit").await {
             Ok(Submitted::Settled { transaction }) => return self.first_landed(effect, id, transaction).await,
             Ok(Submitted::Declined(_)) => false,
+            Err(error) if planted::is(Bug::UnknownBurnsAgain) && error.kind == ErrorKind::Unknown => {
+                let (effect, round) = (effect.id, top_up.lapsed);
+                self.tell_top_up(id, Command::Lapse { effect, round }).await?;
+                return Err(Failure::not_yet(self.settings.watch_every_ms));
+            }
             Err(error) => error.kind == ErrorKind::Permanent,
         };
         self.look_for_first(effect, id, (&first, refused, top_up.lapsed)).await
@@ -98,6 +107,7 @@ impl Desk {
                     _ => Ok(()),
                 }
             }
+            Ok(Lookup::Pending) if planted::is(Bug::SignedLegCredited) => self.fail_top_up(effect, id, REFUSED).await,
             Ok(Lookup::Pending) => Err(Failure::not_yet(every_ms)),
             Err(error) => Err(Failure::from(error).every_ms(every_ms)),
         }
@@ -126,6 +136,14 @@ impl Desk {
                 let signed = self
                     .in_time(self.ports.bridge.sign_burn(&crossing), "sign burn")
                     .await?;
+                // What was to arrive could not be minted from it.
+                if signed.burned < crossing.arrives {
+                    return Err(PortError {
+                        kind: ErrorKind::Temporary,
+                        operation: "sign burn",
+                        message: "it burns less than is to arrive".into(),
+                    });
+                }
                 Ok(First::Burn(signed))
             }
             Network::Base => {
@@ -165,13 +183,7 @@ impl Desk {
         let attested = match attested {
             Some(attested) => attested,
             None => {
-                let attested = self.attested(&burn).await?;
-                if let Err(wrong) = attested.is_of(&to, arrives) {
-                    return Err(Failure {
-                        kind: ErrorKind::Permanent,
-                        ..Failure::temporary(wrong)
-                    });
-                }
+                let attested = self.attested(&burn, (&to, arrives)).await?;
                 self.tell_top_up(id, Command::Attested(attested.clone())).await?;
                 attested
             }
@@ -198,24 +210,45 @@ impl Desk {
             (Lookup::Impossible, _) => self.fail_top_up(effect, id, UNMINTABLE).await,
             // As it was signed it was refused: another may be taken.
             (Lookup::Pending, Ok(Minting::Declined(decline))) => {
-                tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a mint was refused and is signed anew");
-                self.sign_mint(id, &attested)
-                    .await
-                    .map_err(|e| e.every_ms(self.settings.watch_every_ms))?;
-                let pause_ms = self.settings.watch_every_ms.saturating_mul(MINT_AGAIN_AFTER);
-                Err(Failure::temporary(decline.reason.as_str()).every_ms(pause_ms))
+                let newest = self.attested(&burn, (&to, arrives)).await?;
+                self.mint_anew(id, (&attested, newest), decline).await
+            }
+            (Lookup::Pending, Err(_)) if planted::is(Bug::MintUnproven) => {
+                let (effect, transaction) = (effect.id, mint.transaction);
+                self.tell_top_up(id, Command::Minted { effect, transaction }).await
             }
             (Lookup::Pending, _) => Err(Failure::not_yet(self.settings.watch_every_ms)),
         }
     }
 
-    /// The attesters' word, for as long as it takes them.
-    async fn attested(&self, burn: &SignedBurn) -> Result<Attested, Failure> {
+    /// A mint was refused: it is signed anew after a while, or, if the attesters' word has lapsed since it was written down,
+    /// begun again at once from their new one.
+    async fn mint_anew(&self, id: TopUpId, (known, newest): (&Attested, Attested), decline: Decline) -> Done {
+        tracing::warn!(top_up = %id, reason = decline.reason.as_str(), "a mint was refused and is signed anew");
+        if newest != *known {
+            self.tell_top_up(id, Command::Attested(newest)).await?;
+            return Err(Failure::not_yet(0));
+        }
+        let every_ms = self.settings.watch_every_ms;
+        let signed = self.sign_mint(id, known).await;
+        signed.map_err(|e| e.every_ms(every_ms))?;
+        Err(Failure::temporary(decline.reason.as_str()).every_ms(every_ms.saturating_mul(MINT_AGAIN_AFTER)))
+    }
+
+    /// The attesters' word, for as long as it takes them. One on what is not this crossing is nothing to mint on: somebody
+    /// must look.
+    async fn attested(&self, burn: &SignedBurn, (to, arrives): (&[u8; 20], Usdc)) -> Result<Attested, Failure> {
         let every_ms = self.settings.watch_every_ms;
         let steady = |error: PortError| Failure::from(error).every_ms(every_ms);
         let told = self.in_time(self.ports.bridge.attestation(burn), "attestation").await;
         match told.map_err(steady)? {
-            Attestation::Complete(attested) => Ok(attested),
+            Attestation::Complete(attested) => match attested.is_of(to, arrives) {
+                Err(wrong) if !planted::is(Bug::ForeignAttestation) => Err(Failure {
+                    kind: ErrorKind::Permanent,
+                    ..Failure::temporary(wrong)
+                }),
+                _ => Ok(attested),
+            },
             Attestation::Pending { retry_after_ms } => Err(Failure::not_yet(retry_after_ms)),
             Attestation::Lapsed { nonce } => {
                 let asked = self

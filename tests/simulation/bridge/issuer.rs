@@ -1,0 +1,57 @@
+//! What the issuer counts, pretended: a delivery counts when its plan lets it.
+
+use purser_actors::id::{TopUpId, Wallet};
+use purser_actors::port::{BoxFuture, CardBalances, Deposited, PortError};
+
+use super::{SimBridge, mint_name};
+use crate::fate::{Leg, Met};
+use crate::top_ups::{bought_by, forwards};
+use crate::world::World;
+
+/// The top-up that brought exactly this to exactly this address.
+pub(crate) fn delivered(world: &World, deposit: &Deposited) -> Option<TopUpId> {
+    let now = world.true_ms();
+    let forwarded = forwards(world).into_iter().find_map(|(id, transfer)| {
+        let same = (transfer.transaction.as_str(), transfer.atomic) == (&deposit.transaction, deposit.amount.atomic());
+        (same && transfer.to == Wallet::Evm(deposit.address)).then_some(id)
+    });
+    let bridge = world.bridge.lock();
+    let mut minted = bridge.burns.iter().filter(|(_, burn)| burn.is_minted(now));
+    let bridged = minted.find(|(name, burn)| {
+        let same = (burn.to, burn.arrives) == (deposit.address, deposit.amount.atomic());
+        same && mint_name(name, burn.minted_by()) == deposit.transaction
+    });
+    forwarded.or(bridged.map(|(_, burn)| burn.top_up))
+}
+
+impl SimBridge {
+    /// Nobody asks after what was not delivered.
+    async fn counts(&self, deposit: &Deposited) -> Result<bool, PortError> {
+        let Some(id) = delivered(&self.0, deposit) else {
+            self.0.object("credit.unreal", format!("{deposit:?} is not on Base"));
+            return Ok(false);
+        };
+        let _one = self.0.alone.enter(&self.0, "top_up.at_once", id.0);
+        // Whatever comes of it, it was not counted yet when somebody asked.
+        self.0.bridge.lock().doubted.insert(id);
+        if self.meet(Leg::Count, bought_by(deposit.amount)).await? == Some(Met::NotYet) {
+            return Ok(false);
+        }
+        let mut bridge = self.0.bridge.lock();
+        bridge.counted.insert(deposit.transaction.clone(), deposit.clone());
+        Ok(true)
+    }
+}
+
+impl CardBalances for SimBridge {
+    fn is_credited<'a>(&'a self, deposit: &'a Deposited) -> BoxFuture<'a, Result<bool, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let answer = self.counts(deposit).await;
+            self.0.pass().await;
+            self.0
+                .trace(|| format!("issuer: {} counts: {answer:?}", deposit.transaction));
+            answer
+        })
+    }
+}

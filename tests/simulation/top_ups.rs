@@ -1,0 +1,164 @@
+//! Top-ups of a card balance: who buys them when, what the treasury signs for those paid on Base, and the operator who
+//! tries again what got stuck on its way.
+
+use std::ops::Range;
+
+use purser::verify::ChainTransfer;
+use purser_actors::engine::Engine;
+use purser_actors::id::{TopUpId, Wallet};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Effect, Kind};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{Authorization, EvmAuthorization, Prepared, Transfer};
+use purser_actors::product::Purchase;
+use purser_actors::top_up::{First, Status, TopUp};
+use purser_storage::fault::Seeded;
+
+use crate::clients::payment_of_amount;
+use crate::desk::act;
+use crate::fate::Fate;
+use crate::owners::durable;
+use crate::plan::{Plan, Step, pick};
+use crate::withdrawals::EACH;
+use crate::world::World;
+
+/// Payments with this number and above are for top-ups.
+const TOP: u32 = 1 << 14;
+/// Transfers with this number and above are forwarded on Base.
+pub(crate) const FORWARD: u32 = 1 << 25;
+
+pub(crate) const fn is_top_up(payment: u32) -> bool {
+    payment >= TOP
+}
+
+/// Who pays for it: on either network.
+pub(crate) const fn payer(payment: u32) -> u8 {
+    [2, 0, 3, 1][payment as usize % 4]
+}
+
+pub(crate) const fn purchase(amount: Cents) -> Purchase {
+    Purchase::CardBalance { amount }
+}
+
+/// The payment that bought what arrives.
+pub(crate) fn bought_by(arrives: Usdc) -> u32 {
+    payment_of_amount(Cents::new(arrives.atomic() / 10_000))
+}
+
+/// Adds top-ups to a plan by chance of their own, so that all else in it stays as it was.
+pub(crate) fn add(plan: &mut Plan) {
+    let mut chance = Seeded::new(plan.seed ^ 0x746f_7075_7073);
+    let first = TOP + chance.below(4) as u32;
+    plan.settings.card_credit_patience_ms = pick(&mut chance, &[4_000, 600_000]);
+    for payment in first..first + chance.below(3) as u32 {
+        let wallet = payer(payment);
+        let pay = |patience_ms| Step::Pay {
+            payment,
+            request: 0,
+            patience_ms,
+        };
+        let mut steps = Vec::new();
+        if !chance.one_in(10) {
+            steps.push(Step::Issuer { wallet, linked: true });
+            let ms = pick(&mut chance, &[300, 1_200, 2_500]);
+            steps.push(Step::Wait { ms });
+        }
+        steps.push(pay(chance.one_in(4).then_some(500)));
+        let ms = pick(&mut chance, &[1, 300, 3_000]);
+        steps.push(Step::Wait { ms });
+        if chance.one_in(6) {
+            steps.push(Step::Issuer { wallet, linked: false });
+        }
+        let at = chance.below(plan.steps.len() as u64 + 1) as usize;
+        let behind = at + steps.len();
+        plan.steps.splice(at..at, steps);
+        if chance.one_in(2) {
+            let again = behind + chance.below((plan.steps.len() - behind) as u64 + 1) as usize;
+            plan.steps.insert(again, pay(None));
+        }
+        let forwarded = Fate {
+            issue: Vec::new(),
+            ..Fate::of(&mut chance)
+        };
+        plan.fates.insert(payment, Fate::of_top_up(&mut chance));
+        plan.fates.insert(FORWARD + (payment - TOP) * EACH, forwarded);
+    }
+}
+
+/// What the treasury signs for a top-up that was paid on Base: another authorization every time, so that nothing but its own
+/// care keeps the service from sending two. Nothing is signed that is not durably sold.
+pub(crate) fn sign(world: &World, transfer: &Transfer) -> Option<Authorization> {
+    let id = TopUpId(transfer.key);
+    let top_up: TopUp = durable(world, Kind::TopUp, &transfer.key.to_be_bytes())?;
+    let Wallet::Evm(to) = transfer.to else { return None };
+    if (top_up.address, top_up.arrives()) != (to, transfer.amount) || !matches!(top_up.status, Status::Paid(_)) {
+        world.object("forward.early", format!("{transfer:?}, and durable is {top_up:?}"));
+    }
+    let mut chain = world.chain.lock();
+    let base = FORWARD + (bought_by(transfer.amount) - TOP) * EACH;
+    let n = (base..base + EACH).find(|n| !chain.forwards.contains_key(n))?;
+    chain.forwards.insert(n, id);
+    let mut nonce = [0; 32];
+    nonce[28..].copy_from_slice(&n.to_be_bytes());
+    Some(Authorization::Evm(EvmAuthorization {
+        from: [9; 20],
+        to,
+        value: transfer.amount,
+        valid_after: 0,
+        valid_before: world.true_ms() + 20_000,
+        nonce,
+        signature: [0; 65],
+    }))
+}
+
+/// Whether exactly this was durable before it is sent.
+pub(crate) fn is_durable(world: &World, n: u32, authorization: &Authorization, prepared: &Prepared) -> bool {
+    let id = world.chain.lock().forwards[&n];
+    let top_up: Option<TopUp> = durable(world, Kind::TopUp, &id.0.to_be_bytes());
+    top_up.is_some_and(|top_up| match &top_up.status {
+        Status::Paid(None) => false,
+        Status::Paid(Some(first)) => matches!(
+            &**first,
+            First::Transfer(out) if out.authorization == *authorization && out.prepared == *prepared
+        ),
+        // An older try, while a younger one has already come back.
+        _ => true,
+    })
+}
+
+/// What has been forwarded, with what it was for.
+pub(crate) fn forwards(world: &World) -> Vec<(TopUpId, ChainTransfer)> {
+    let mut chain = world.chain.lock();
+    chain.settle(world.true_ms());
+    let all: Range<u32> = FORWARD..u32::MAX;
+    let landed = chain.transfers.range(all);
+    landed
+        .map(|(n, transfer)| (chain.forwards[n], transfer.clone()))
+        .collect()
+}
+
+/// The top-up that a piece of work moves on.
+pub(crate) const fn moved_by(work: &Work) -> Option<TopUpId> {
+    match work {
+        Work::SendTopUp(id) | Work::CrossBridge(id) | Work::AwaitCardCredit(id) => Some(*id),
+        _ => None,
+    }
+}
+
+/// The operator has what is stuck tried again: what an attester lied about, or an issuer did not count in time. Nothing else
+/// of a top-up ever waits for a person.
+pub(crate) async fn operate(world: &World, engine: &Engine, effects: &[Effect]) {
+    for effect in effects.iter().filter(|effect| effect.stuck) {
+        let Some(id) = moved_by(&effect.work) else { continue };
+        let known = match effect.work {
+            Work::CrossBridge(_) => world.bridge.lock().lied_of.contains(&id),
+            Work::AwaitCardCredit(_) => world.bridge.lock().doubted.contains(&id),
+            _ => false,
+        };
+        if !known {
+            world.object("top_up.stuck", format!("{effect:?}"));
+        }
+        let told = engine.retry(effect.id, &act(0)).await;
+        world.trace(|| format!("operator: {} of {id} is tried again: {told:?}", effect.work.name()));
+    }
+}
