@@ -49,6 +49,7 @@ pub const ROUTES: &[&str] = &[
     "/getBankingProfileStatus",
     "/healthz",
     "/identity-callback",
+    "/payout-callback",
     "/list-card-transactions",
     "/login",
     "/metrics",

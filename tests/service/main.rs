@@ -13,6 +13,7 @@ mod cases_app_payments;
 mod cases_banking;
 mod cases_catalogs;
 mod cases_countries;
+mod cases_elsewhere;
 mod cases_faults;
 mod cases_forged;
 mod cases_frozen;
@@ -44,6 +45,7 @@ mod crash;
 mod crash_books;
 mod crash_traffic;
 mod desk;
+mod elsewhere;
 mod exposition;
 mod host;
 #[path = "../contract/ladder.rs"]
