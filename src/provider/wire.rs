@@ -38,7 +38,7 @@ pub const KEY_HEADER: &str = "idempotency-key";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
-    /// Not done, and this order never will be.
+    /// Not done, and asking again will not help: somebody must look. (An order that failed is answered with 200.)
     Refused,
     /// There is no such thing here.
     NotFound,

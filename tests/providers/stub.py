@@ -3,462 +3,347 @@
 
     python3 -u stub.py --token-file FILE [--port 0]
 
-All ports at one address. What it was told is in memory only, so it does not hold to a restart as a real provider must;
-callbacks, which are optional, it does not make: it is asked.
+Routes and what a request may hold it takes from the document itself, so that one which says something else than the
+service fails the suite. It keeps all in memory, so does not hold to a restart as a real provider must; it calls nobody.
 """
 
 import argparse
-import datetime
+import contextlib
 import difflib
 import hashlib
 import hmac
 import json
 import re
-import sys
 import threading
 import time
 from collections import Counter, deque
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import parse_qs, unquote
 
+DOCUMENT = json.loads((Path(__file__).resolve().parents[2] / "docs/providers.openapi.json").read_text("utf-8"))
+STATUS_OF = {"key_reused": 409, "not_found": 404, "invalid_request": 400, "unauthorized": 401}  # no others happen here
 DELAY_S = 0.03  # from an order to its result: long enough for the first answer to be `pending`
-ORDER_RETRY_MS = 10
-CHECK_RETRY_MS = 50
-MOST_REPORTS = 1000
-MOST_BODY_BYTES = 65536
-STATUS_OF = {"refused": 422, "key_reused": 409, "not_found": 404, "invalid_request": 400, "unauthorized": 401,
-             "not_now": 503, "unknown": 504}
-RAILS = ("push_to_card", "bank_payment", "app_payment")
-CARD_TYPES = ("Non-Reloadable U.S.", "Non-Reloadable International", "Reloadable")
-BILLING_ADDRESS = {"line1": "1 Stub Street", "city": "Dover", "state": "DE", "postal_code": "19901", "country": "US"}
-RATES = {"USD": "1", "EUR": "1.08", "GBP": "1.27", "CHF": "1.13", "INR": "0.0119", "JPY": "0.0067"}
-PERSONS_PAGE = (b'<!doctype html><title>Identity check</title><p>Are you who you say you are? '
-                b'<a href="?answer=pass">Yes</a> <a href="?answer=fail">No</a>')
-
-
-def product(product_id, name, category, countries, currency, values, fee_rate):
-    return {"product_id": product_id, "name": name, "brand": name.split()[0], "category": category,
-            "countries": countries, "currency": currency, "values": values, "fee_rate": fee_rate, "in_stock": True,
-            "description": f"{name}, for tests.", "terms": "Worth nothing anywhere."}
-
-
-PRODUCTS = [
-    product("stub-world", "Everywhere Card", "Shopping", None, "USD",
-            {"kind": "range", "least": "5", "most": "500", "step": "1"}, "0.01"),
-    product("stub-us", "Diner Gift Card", "Food", ["US"], "USD",
-            {"kind": "fixed", "amounts": ["10", "25", "50", "100"]}, "0.02"),
-    product("stub-eu", "Kino Voucher", "Entertainment", ["DE", "FR"], "EUR",
-            {"kind": "fixed", "amounts": ["15.50", "30"]}, "0.03"),
-]
-MERCHANTS = [  # by name, as a search without words lists them; accepted for so many of CARD_TYPES
+RETRY_AFTER_MS = 10
+COMMON = {"currency": "USD", "in_stock": True, "description": "For tests.", "terms": "None."}
+PRODUCTS = {each["product_id"]: {**COMMON, **each} for each in (
+    {"product_id": "stub-world", "name": "Everywhere Card", "brand": "Everywhere", "category": "Shopping",
+     "countries": None, "fee_rate": "0.01", "values": {"kind": "range", "least": "5", "most": "500", "step": "1"}},
+    {"product_id": "stub-us", "name": "Diner Gift Card", "brand": "Diner", "category": "Food",
+     "countries": ["US"], "fee_rate": "0.02", "values": {"kind": "fixed", "amounts": ["10", "25", "50", "100"]}},
+)}
+AMOUNTS = {"stub-world": range(5, 501), "stub-us": (10, 25, 50, 100)}  # as `values` has them
+MERCHANTS = [  # by name, as a search without words lists them
     {"id": "m-1", "name": "Acorn Books", "category": "Books", "countries": ["US"], "url": "https://acorn.example"},
     {"id": "m-2", "name": "Birch Cloud", "category": "Software", "countries": [], "url": "https://birch.example"},
     {"id": "m-3", "name": "Cedar Market", "category": "Groceries", "countries": ["DE", "FR"], "url": None},
-    {"id": "m-4", "name": "Dogwood Travel", "category": "Travel", "countries": [], "url": None},
 ]
 
 
-class Refused(Exception):
-    """A refusal in the form and with the status that the protocol has for its code."""
-
-    def __init__(self, code, message):
-        super().__init__(message)
-        self.status = STATUS_OF[code]
-        self.body = {"error": {"code": code, "message": message}}
+class Refused(ValueError):
+    """A code and a message. All else that cannot be read, be it JSON or UTF-8, is a ValueError too."""
 
 
-def insist(holds, message):
+def insist(holds, message, code="invalid_request"):
     if not holds:
-        raise Refused("invalid_request", message)
+        raise Refused(code, message)
 
 
-# What a body may hold. Each reader gives back what is compared when a key comes again: amounts as numbers, so that "5"
-# and "5.00" are one order.
-
-def text(value):
-    insist(isinstance(value, str), "a text was expected")
-    return value
-
-
-def text_like(pattern, convert=str):
-    def read_text(value):
-        insist(re.fullmatch(pattern, text(value)), f"a text like {pattern} was expected")
-        return convert(value)
-    return read_text
-
-
-def integer(value):
-    insist(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31, "a number was expected")
-    return value
+def fits(value, schema):
+    """Whether it is what the schema says, for as much of JSON Schema as the document's requests use."""
+    if "$ref" in schema:
+        return fits(value, DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
+    if "oneOf" in schema:
+        return sum(fits(value, each) for each in schema["oneOf"]) == 1
+    if schema["type"] == "object":
+        known = schema["properties"]
+        return (isinstance(value, dict) and set(schema["required"]) <= value.keys()
+                and (schema.get("additionalProperties", True) or value.keys() <= known.keys())
+                and all(fits(value[name], known[name]) for name in value.keys() & known.keys()))
+    if schema["type"] == "integer":
+        return type(value) is int and value >= schema["minimum"]
+    return (isinstance(value, str) and re.fullmatch(schema.get("pattern", "(?s).*"), value) is not None
+            and value in schema.get("enum", [value]))
 
 
-def month(value):
-    insist(1 <= integer(value) <= 12, "a month was expected")
-    return value
+def decimal(text):
+    """Rates, and amounts in addresses, have no pattern in the document, and Decimal would take "NaN" and "1e9" too."""
+    insist(re.fullmatch("[0-9]+([.][0-9]+)?", text), "decimal text was expected")
+    return Decimal(text)
 
 
-def rail(value):
-    insist(value in RAILS, "no such rail")
-    return value
-
-
-def payee(value):
-    insist(isinstance(value, dict) and value.get("kind") in list(PAYEES), "no such kind of payee")
-    known = {name: value.get(name) for name in PAYEES[value["kind"]]}  # others are not forbidden by the document here
-    return {"kind": value["kind"], **read(known, PAYEES[value["kind"]])}
-
-
-def read(body, fields):
-    insist(isinstance(body, dict) and body.keys() == fields.keys(), f"exactly these were expected: {', '.join(fields)}")
-    return {name: read_field(body[name]) for name, read_field in fields.items()}
-
-
-amount = text_like("[0-9]+([.][0-9]{1,2})?", Decimal)
-usdc = text_like("[0-9]+([.][0-9]{1,6})?", Decimal)
-rate = text_like("[0-9]+([.][0-9]+)?", Decimal)
-card_number = text_like("[0-9]{12,19}")
-count = text_like("[0-9]{1,18}", int)
-
-CARD_ORDER = {"card_id": text, "amount": amount}
-GIFT_ORDER = {"product_id": text, "country": text, "amount": amount, "fee_rate": rate}
-PAYOUT_ORDER = {"payout_id": text, "rail": rail, "amount": amount, "currency": text, "payee": payee}
-PAYEES = {
-    "card": {"number": card_number, "exp_month": month, "exp_year": integer},
-    "bank": {"routing_number": text, "account_number": text, "account_holder_name": text},
-    "app": {"platform": text_like("venmo|paypal"), "recipient": text, "first_name": text, "last_name": text,
-            "email": text},
-}
-
-
-class Request:
-    """What was asked, read as the protocol says."""
-
-    def __init__(self, method, target, headers, body):
-        path, _, query = target.partition("?")
-        self.method, self.headers, self._body = method, headers, body
-        try:  # split first: a segment may hold an encoded slash
-            self.segments = [unquote(segment, errors="strict") for segment in path.split("/")[1:]]
-            self._query = parse_qs(query, keep_blank_values=True, errors="strict")
-        except ValueError:
-            raise Refused("invalid_request", "the address is no UTF-8") from None
-
-    def body(self, fields):
-        """The body as sent, and what of it counts when it is compared."""
-        try:
-            body = json.loads(self._body)
-            json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text
-        except (ValueError, RecursionError):
-            raise Refused("invalid_request", "the body is no JSON") from None
-        return body, read(body, fields)
-
-    def key(self):
-        key = self.headers.get("Idempotency-Key", "")
-        insist(key, "an Idempotency-Key was expected")
-        return key
-
-    def given(self, name):
-        return self._query.get(name, [None])[0]
-
-    def needed(self, name, read_text=text):
-        insist(name in self._query, f"{name} was expected")
-        return read_text(self.given(name))
-
-
-class Order:
-    """An order under its key; `told` is its definite state, which is due after a while unless it is known at once."""
-
-    def __init__(self, key, body, content, told, due_at):
-        self.key, self.body, self.content, self.told, self.due_at = key, body, content, told, due_at
-
-    def state(self):
-        is_due = time.monotonic() >= self.due_at
-        return self.told if is_due else {"status": "pending", "retry_after_ms": ORDER_RETRY_MS}
-
-
-def with_check_digit(digits):
-    """Luhn: from the right, every second digit counts double, and the digits of that are added up."""
-    total = sum(sum(divmod(int(digit) * (2 if place % 2 == 0 else 1), 10)) for place, digit in enumerate(digits[::-1]))
-    return digits + str(-total % 10)
-
-
-def comes_in(values, wanted):
-    if values["kind"] == "fixed":
-        return wanted in [Decimal(each) for each in values["amounts"]]
-    least, most, step = (Decimal(values[name]) for name in ("least", "most", "step"))
-    return least <= wanted <= most and (wanted - least) % step == 0
-
-
-def redeemable_in(product, country):
-    return product["countries"] is None or country in product["countries"]
-
-
-def offer_of(product_id, country, wanted):
-    product = PRODUCT_BY_ID.get(product_id)
-    if product is None:
-        return {"status": "unknown_product"}
-    if not redeemable_in(product, country):
-        return {"status": "not_in_country"}
-    if not comes_in(product["values"], wanted):
-        return {"status": "not_this_amount", "values": product["values"]}
-    return {"status": "open", "currency": product["currency"], "fee_rate": product["fee_rate"]}
-
-
-def distance(wanted, product):
-    """0 for a match, 1 for one with slips, None for none."""
+def is_about(product, wanted):
     known = " ".join((product["name"], product["brand"], product["category"])).lower()
-    if wanted in known:
-        return 0
-    return 1 if all(difflib.get_close_matches(word, known.split(), cutoff=0.7) for word in wanted.split()) else None
+    return wanted in known or all(difflib.get_close_matches(word, known.split(), cutoff=0.7) for word in wanted.split())
 
 
-def page_of(found, id_name, request):
-    """The page asked for, or None when it should begin behind something that was not found; and whether more follow."""
-    limit, behind = request.needed("limit", count), request.given("starting_after")
-    ids = [each[id_name] for each in found]
-    if behind is not None and behind not in ids:
-        return None, False
-    begin = 0 if behind is None else ids.index(behind) + 1
-    return found[begin:begin + limit], begin + limit < len(found)
-
-
-PRODUCT_BY_ID = {each["product_id"]: each for each in PRODUCTS}
+def page_of(name, found, id_name, asked):
+    """The page, or null when it should begin behind something that was not found; and whether more follow."""
+    ids = [None, *(each[id_name] for each in found)]  # behind None comes the first
+    if asked["starting_after"] not in ids:
+        return {name: None, "has_more": False}
+    begin, end = ids.index(asked["starting_after"]), ids.index(asked["starting_after"]) + asked["limit"]
+    return {name: found[begin:end], "has_more": end < len(found)}
 
 
 class Provider:
-    """What was ordered, and the operations. Its caller holds the lock."""
+    """What was ordered, and each operation under the document's name of it. Its caller holds the lock."""
 
-    def __init__(self, secret):
-        self._secret = secret.encode()
-        self._started_ms = time.time_ns() // 1_000_000
-        self.address = None
-        self.lock = threading.Lock()
-        self._orders = {}  # by kind and key: a key belongs to one operation, since each may be served elsewhere
-        self._cards, self._checks, self._payouts, self._accounts = {}, {}, {}, set()
-        self._on_their_way = deque()  # payouts, the first due first
-        self._words = []  # in the order told; a word's number is its place here, from 1
+    def __init__(self, secret, address):
+        self.secret, self.address, self.lock = secret.strip().encode(), address, threading.Lock()
+        self.started_ms = time.time_ns() // 1_000_000
+        self.orders = {}  # by kind and key: each kind may be served elsewhere, so that none can know another's keys
+        self.cards, self.checks, self.pages, self.payouts, self.accounts = {}, {}, {}, {}, set()
+        self.on_their_way = deque()  # payouts, the first due first
+        self.words = []  # in the order told; a word's number is its place here, from 1
 
-    def is_authorized(self, header):
-        return hmac.compare_digest((header or "").encode(), b"Bearer " + self._secret)
+    def minted(self, what, key):
+        """The same for the same key, so that who comes again can only find what there is; and for nobody to guess."""
+        return hmac.new(self.secret, f"{what}\n{key}".encode(), hashlib.sha256).hexdigest()[:32]
 
-    def _minted(self, what, key):
-        """The same for the same key, and for nobody to guess: whoever asks again can only find what there is."""
-        return hmac.new(self._secret, f"{what}\n{key}".encode(), hashlib.sha256).hexdigest()
+    def digits(self, what, key, length):
+        return str(int(self.minted(what, key), 16) % 10**length).zfill(length)
 
-    def _digits(self, what, key, length):
-        return str(int(self._minted(what, key), 16) % 10**length).zfill(length)
+    def order(self, kind, asked, result=None):
+        """The first order under this key, which may be this one, and where it stands on its way to its result."""
+        content = {name: decimal(value) if name in ("amount", "fee_rate") else value  # "5" and "5.00" are one order
+                   for name, value in asked["body"].items()}
+        new = asked["body"], content, result, time.monotonic()
+        body, first_content, state, since = self.orders.setdefault((kind, asked["Idempotency-Key"]), new)
+        insist(first_content == content, "this key belongs to another order", "key_reused")
+        if state and state["status"] == "ready" and time.monotonic() < since + DELAY_S:
+            state = {"status": "pending", "retry_after_ms": RETRY_AFTER_MS}
+        return body, state
 
-    def _order(self, kind, request, fields, decide):
-        """The order under this key: the first one, or a new one of which `decide` says what becomes of it and when."""
-        key, (body, content) = request.key(), request.body(fields)
-        order = self._orders.get((kind, key))
-        if order is None:
-            told, delay = decide(key, body, content)
-            order = self._orders[kind, key] = Order(key, body, content, told, time.monotonic() + delay)
-        elif order.content != content:
-            raise Refused("key_reused", "this key belongs to another order")
-        return order
+    def order_card(self, asked):
+        reference = "card-" + self.minted("card", asked["Idempotency-Key"])
+        card = {"reference": reference, "number": self.card_number(asked["Idempotency-Key"]),
+                "exp_month": 12, "exp_year": time.gmtime(self.started_ms // 1000).tm_year + 3}
+        is_declined = Decimal(asked["body"]["amount"]) == Decimal("6.66")
+        result = {"status": "declined", "reason": "declined"} if is_declined else {"status": "ready", "card": card}
+        body, state = self.order("card", asked, result)
+        self.cards[reference] = body["amount"]  # of one that is declined nobody learns the reference
+        return {**body, **state}
 
-    # Cards
+    def card_number(self, key):
+        """With a Luhn digit: from the right, every second digit before it counts double, and digits are added up."""
+        digits = "4" + self.digits("number", key, 14)
+        total = sum(sum(divmod(int(digit) * (2 - place % 2), 10)) for place, digit in enumerate(reversed(digits)))
+        return digits + str(-total % 10)
 
-    def order_card(self, request):
-        order = self._order("card", request, CARD_ORDER, self._make_card)
-        return {**order.body, **order.state()}
+    def card_activity(self, asked):
+        reference = asked["reference"]
+        insist(reference in self.cards, "no such card", "not_found")
+        return {"reference": reference, "available": self.cards[reference], "transactions": []}
 
-    def _make_card(self, key, body, content):
-        if content["amount"] == Decimal("6.66"):
-            return {"status": "declined", "reason": "declined"}, 0
-        reference = "card-" + self._minted("card", key)[:24]
-        self._cards[reference] = body["amount"]
-        card = {"reference": reference, "number": with_check_digit("4" + self._digits("number", key, 14)),
-                "exp_month": 12, "exp_year": datetime.date.today().year + 3}
-        return {"status": "ready", "card": card}, DELAY_S
+    def card_cvv(self, asked):
+        return {"cvv": self.digits("cvv", self.card_activity(asked)["reference"], 3)}
 
-    def _known_card(self, reference):
-        if reference not in self._cards:
-            raise Refused("not_found", "no such card")
-        return reference
+    def billing_address(self, asked):
+        return {"line1": "1 Stub Street", "city": "Dover", "state": "DE", "postal_code": "19901", "country": "US"}
 
-    def card_activity(self, request, reference):
-        return {"reference": reference, "available": self._cards[self._known_card(reference)], "transactions": []}
+    def search_gift_cards(self, asked):
+        wanted, country, currency, category = (asked[name] for name in ("q", "country", "currency", "category"))
+        found = [one for one in PRODUCTS.values() if is_about(one, (wanted or "").strip().lower())
+                 and currency in (None, one["currency"]) and (not country or country in (one["countries"] or [country]))
+                 and (category is None or one["category"].lower() == category.lower())]
+        named = {name for one in found for name in one["countries"] or []}
+        return {**page_of("products", found, "product_id", asked), "count": len(found),
+                "countries": {name: sum(name in (one["countries"] or [name]) for one in found) for name in named},
+                "currencies": Counter(one["currency"] for one in found),
+                "categories": Counter(one["category"] for one in found)}
 
-    def card_cvv(self, request, reference):
-        return {"cvv": self._digits("cvv", self._known_card(reference), 3)}
+    def gift_card_product(self, asked):
+        return {"product": PRODUCTS.get(asked["product_id"])}
 
-    def billing_address(self, request):
-        return BILLING_ADDRESS
+    def gift_card_offer(self, asked):
+        product, amount = PRODUCTS.get(asked["product_id"]), decimal(asked["amount"])
+        if product is None:
+            return {"status": "unknown_product"}
+        if asked["country"] not in (product["countries"] or [asked["country"]]):
+            return {"status": "not_in_country"}
+        if amount not in AMOUNTS[product["product_id"]]:
+            return {"status": "not_this_amount", "values": product["values"]}
+        return {"status": "open", "currency": product["currency"], "fee_rate": product["fee_rate"]}
 
-    # Gift cards
+    def order_gift_card(self, asked):
+        key, body = asked["Idempotency-Key"], asked["body"]
+        offer = self.gift_card_offer(body)
+        is_dearer = offer["status"] == "open" and decimal(body["fee_rate"]) < Decimal(offer["fee_rate"])
+        result = {"status": "declined", "reason": "price_changed" if is_dearer else offer["status"]}
+        if offer["status"] == "open" and not is_dearer:
+            code, pin = self.minted("code", key)[:16], self.digits("pin", key, 4)
+            result = {"status": "ready", "redemption_code": code, "pin_code": pin}
+        first, state = self.order("gift card", asked, result)
+        return {"order": first, **state}
 
-    def search_gift_cards(self, request):
-        wanted, country, currency, category = map(request.given, ("q", "country", "currency", "category"))
-        wanted = (wanted or "").strip().lower()
-        found = [each for each in PRODUCTS if distance(wanted, each) is not None
-                 and (country is None or redeemable_in(each, country))
-                 and (currency is None or each["currency"] == currency)
-                 and (category is None or each["category"].lower() == category.lower())]
-        found.sort(key=lambda each: distance(wanted, each))
-        products, has_more = page_of(found, "product_id", request)
-        named = {country for each in found for country in each["countries"] or []}
-        return {"products": products, "has_more": has_more, "count": len(found),
-                "countries": {country: sum(redeemable_in(each, country) for each in found) for country in named},
-                "currencies": Counter(each["currency"] for each in found),
-                "categories": Counter(each["category"] for each in found)}
-
-    def gift_card_product(self, request, product_id):
-        return {"product": PRODUCT_BY_ID.get(product_id)}
-
-    def gift_card_offer(self, request, product_id):
-        return offer_of(product_id, request.needed("country"), request.needed("amount", amount))
-
-    def order_gift_card(self, request):
-        order = self._order("gift card", request, GIFT_ORDER, self._make_gift_card)
-        return {"order": order.body, **order.state()}
-
-    def _make_gift_card(self, key, body, content):
-        offer = offer_of(content["product_id"], content["country"], content["amount"])
-        if offer["status"] != "open":
-            return {"status": "declined", "reason": offer["status"]}, 0
-        if content["fee_rate"] < Decimal(offer["fee_rate"]):
-            return {"status": "declined", "reason": "price_changed"}, 0
-        return {"status": "ready", "redemption_code": self._minted("code", key)[:16].upper(),
-                "pin_code": self._digits("pin", key, 4), "redemption_url": None}, DELAY_S
-
-    # Payouts
-
-    def _tell(self, payout, state):
-        payout.append({"payout_id": payout[0]["payout_id"] if payout else None, "sequence": len(payout) + 1, **state})
-        self._words.append(payout[-1])
+    def tell(self, payout, state):
+        payout["sequence"] += 1
+        payout["word"] = {"payout_id": payout["id"], "sequence": payout["sequence"], **state}
+        self.words.append(payout["word"])
 
     def tell_what_is_due(self):
-        """Before anything else is looked at or told, so that nobody can see that no clock tells it."""
-        while self._on_their_way and self._on_their_way[0][0] <= time.monotonic():
-            _, payout, reference = self._on_their_way.popleft()
-            if payout[-1]["status"] == "in_process":
-                self._tell(payout, {"status": "complete", "reference": reference})
+        """To be called before anything is looked at or told: then it is as if a clock had told it in time."""
+        while self.on_their_way and self.on_their_way[0]["due_at"] <= time.monotonic():
+            payout = self.on_their_way.popleft()
+            if payout["word"]["status"] == "in_process":
+                self.tell(payout, {"status": "complete", "reference": "paid-" + self.minted("payout", payout["key"])})
 
-    def order_payout(self, request):
-        return self._order("payout", request, PAYOUT_ORDER, self._make_payout).told[-1]
-
-    def _make_payout(self, key, body, content):
-        payout_id = content["payout_id"]
+    def order_payout(self, asked):
+        key, payout_id = asked["Idempotency-Key"], asked["body"]["payout_id"]
         # Words name the payout alone: of two under one name nobody could tell which is meant.
-        insist(payout_id not in self._payouts, "this payout was ordered with another key")
-        words = []
-        self._payouts[payout_id] = key, words
-        self._tell(words, {"payout_id": payout_id, "status": "in_process", "retry_after_ms": ORDER_RETRY_MS})
-        self._on_their_way.append((time.monotonic() + DELAY_S, words, "paid-" + self._minted("payout", key)[:24]))
-        return words, 0
+        insist(payout_id not in self.payouts or ("payout", key) in self.orders, "this payout has another key")
+        self.order("payout", asked)
+        if payout_id not in self.payouts:
+            payout = {"id": payout_id, "key": key, "sequence": 0, "due_at": time.monotonic() + DELAY_S}
+            self.tell(payout, {"status": "in_process", "retry_after_ms": RETRY_AFTER_MS})
+            self.payouts[payout_id] = payout
+            self.on_their_way.append(payout)
+        return self.payouts[payout_id]["word"]
 
-    def recall_payout(self, request, payout_id):
-        key, (ordered_with, words) = request.key(), self._payouts.get(payout_id, (None, None))
-        if words is None:
-            raise Refused("not_found", "no such payout")
-        if key != ordered_with:
-            raise Refused("key_reused", "this is not the key of that payout's order")
-        if words[-1]["status"] == "in_process":
-            self._tell(words, {"status": "cancelled", "reason": "recalled"})
-        is_back = words[-1]["status"] == "cancelled"
-        return {"payout_id": payout_id, "outcome": "recalled" if is_back else "too_late"}
+    def recall_payout(self, asked):
+        payout = self.payouts.get(asked["payout_id"])
+        insist(payout, "no such payout", "not_found")
+        insist(asked["Idempotency-Key"] == payout["key"], "this is another order's key", "key_reused")
+        if payout["word"]["status"] == "in_process":
+            self.tell(payout, {"status": "cancelled", "reason": "recalled"})
+        is_paid = payout["word"]["status"] == "complete"
+        return {"payout_id": payout["id"], "outcome": "too_late" if is_paid else "recalled"}
 
-    def payout_reports(self, request):
-        after, limit = request.needed("after", count), min(request.needed("limit", count), MOST_REPORTS)
-        return {"reports": [{"number": number, **word}
-                            for number, word in enumerate(self._words[after:after + limit], after + 1)]}
+    def payout_reports(self, asked):
+        words = self.words[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
+        return {"reports": [{"number": number, **word} for number, word in enumerate(words, asked["after"] + 1)]}
 
-    def debit_card_country(self, request):
-        _, content = request.body({"number": card_number})
-        return {"country": "US" if content["number"].startswith("40000084") else None}
+    def debit_card_country(self, asked):
+        return {"country": "US" if asked["body"]["number"].startswith("40000084") else None}
 
-    # People
+    def begin_check(self, asked):
+        body, _ = self.order("check", asked)
+        reference, page = (self.minted(what, asked["Idempotency-Key"]) for what in ("check", "page"))
+        self.pages[page] = reference
+        self.checks.setdefault(reference, {"status": "pending", "retry_after_ms": 50})
+        return {**body, "reference": reference, "url": f"{self.address}/person/{page}"}
 
-    def begin_check(self, request):
-        return self._order("check", request, {"wallet": text}, self._make_check).told
+    def check_status(self, asked):
+        insist(asked["reference"] in self.checks, "no such check", "not_found")
+        return {"reference": asked["reference"], **self.checks[asked["reference"]]}
 
-    def _make_check(self, key, body, content):
-        reference = "check-" + self._minted("check", key)[:24]
-        self._checks[reference] = {"status": "pending", "retry_after_ms": CHECK_RETRY_MS}
-        url = f"{self.address}/person/{reference}/{self._minted('page', reference)}"
-        return {"wallet": content["wallet"], "reference": reference, "url": url}, 0
-
-    def check_status(self, request, reference):
-        if reference not in self._checks:
-            raise Refused("not_found", "no such check")
-        return {"reference": reference, **self._checks[reference]}
-
-    def answer_check(self, request, reference, page_secret):
-        """The person's own page. The first answer stays."""
-        state, answer = self.check_status(request, reference), request.given("answer")
-        if not hmac.compare_digest(page_secret.encode(), self._minted("page", reference).encode()):
-            raise Refused("not_found", "no such page")
+    def persons_page(self, page, answer):
+        """No affair of the document. Its address is the only secret that a person has; the first answer stays."""
+        insist(page in self.pages, "no such page", "not_found")
         insist(answer in (None, "pass", "fail"), "the answer is pass or fail")
-        if answer and state["status"] == "pending":
-            failed = {"status": "failed", "reason": "not_proven"}
-            self._checks[reference] = {"status": "passed"} if answer == "pass" else failed
-        return PERSONS_PAGE
+        if answer and self.checks[self.pages[page]]["status"] == "pending":
+            state = {"status": "passed"} if answer == "pass" else {"status": "failed", "reason": "not_proven"}
+            self.checks[self.pages[page]] = state
+        return {"questions": {"Are you who you say you are?": ["?answer=pass", "?answer=fail"]}}
 
-    def open_account(self, request):
-        _, content = request.body({"holder": text})
-        deposit_address = "0x" + hashlib.sha256(content["holder"].encode()).hexdigest()[:40]
-        self._accounts.add(deposit_address)
-        return {"holder": content["holder"], "status": "open", "deposit_address": deposit_address}
+    def open_account(self, asked):
+        deposit_address = "0x" + hashlib.sha256(asked["body"]["holder"].encode()).hexdigest()[:40]
+        self.accounts.add(deposit_address)
+        return {**asked["body"], "status": "open", "deposit_address": deposit_address}
 
-    def _known_account(self, address):
-        if address.lower() not in self._accounts:  # an address on Base is the same in either case
-            raise Refused("not_found", "no such account")
-        return address
+    def account_balance(self, asked):
+        insist(asked["address"].lower() in self.accounts, "no such account", "not_found")  # on Base case says nothing
+        return {"deposit_address": asked["address"], "balance": "0"}
 
-    def account_balance(self, request, address):
-        return {"deposit_address": self._known_account(address), "balance": "0"}
+    def account_deposit(self, asked):
+        self.account_balance(asked)
+        decimal(asked["amount"])
+        return {"transaction": asked["transaction"], "amount": asked["amount"], "credited": False}
 
-    def account_deposit(self, request, address, transaction):
-        self._known_account(address)
-        request.needed("amount", usdc)
-        return {"transaction": transaction, "amount": request.given("amount"), "credited": False}
+    def search_merchants(self, asked):
+        wanted = (asked["q"] or "").strip().lower()
+        found = [{**each, "status": "accepted"} for each in MERCHANTS if wanted in each["name"].lower()]
+        return page_of("merchants", found, "id", asked)
 
-    # Tables
-
-    def search_merchants(self, request):
-        card_type, wanted = request.needed("card_type"), (request.given("q") or "").strip().lower()
-        insist(card_type in CARD_TYPES, "no such type of card")
-        found = [{**each, "status": "accepted" if card_type == "Reloadable" or not each["countries"] else "unknown"}
-                 for each in MERCHANTS if wanted in each["name"].lower() or each["url"] == wanted]
-        found.sort(key=lambda each: not each["name"].lower().startswith(wanted))
-        merchants, has_more = page_of(found, "id", request)
-        return {"merchants": merchants, "has_more": has_more}
-
-    def exchange_rates(self, request):
-        return {"source": "stub", "as_of_ms": self._started_ms, "usd_per_unit": RATES}
+    def exchange_rates(self, asked):
+        return {"source": "stub", "as_of_ms": self.started_ms,
+                "usd_per_unit": {"USD": "1", "EUR": "1.08", "GBP": "1.27", "INR": "0.0119", "JPY": "0.0067"}}
 
 
-PERSONS_ROUTE = "GET person * *"
-ROUTES = [(route.split(), operation) for route, operation in (
-    (PERSONS_ROUTE, Provider.answer_check),
-    ("GET v1 billing-address", Provider.billing_address),
-    ("POST v1 card-accounts", Provider.open_account),
-    ("GET v1 card-accounts *", Provider.account_balance),
-    ("GET v1 card-accounts * deposits *", Provider.account_deposit),
-    ("POST v1 cards", Provider.order_card),
-    ("GET v1 cards *", Provider.card_activity),
-    ("GET v1 cards * cvv", Provider.card_cvv),
-    ("POST v1 debit-card-country", Provider.debit_card_country),
-    ("POST v1 gift-card-orders", Provider.order_gift_card),
-    ("GET v1 gift-cards", Provider.search_gift_cards),
-    ("GET v1 gift-cards *", Provider.gift_card_product),
-    ("GET v1 gift-cards * offer", Provider.gift_card_offer),
-    ("POST v1 identity-checks", Provider.begin_check),
-    ("GET v1 identity-checks *", Provider.check_status),
-    ("GET v1 merchants", Provider.search_merchants),
-    ("GET v1 payout-reports", Provider.payout_reports),
-    ("POST v1 payouts", Provider.order_payout),
-    ("POST v1 payouts * recall", Provider.recall_payout),
-    ("GET v1 rates", Provider.exchange_rates),
-)]
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are two writes: else a kept connection waits between them
+
+    def handle(self):
+        with contextlib.suppress(ConnectionError):  # who asks may go away at any time
+            super().handle()
+
+    def do_GET(self):
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))  # or it would be taken for the next request
+        try:
+            self.send(200, self.answer(raw))
+        except (ValueError, RecursionError) as wrong:
+            code, message = wrong.args if isinstance(wrong, Refused) else ("invalid_request", str(wrong))
+            self.send(STATUS_OF[code], {"error": {"code": code, "message": message}})
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
+
+    def answer(self, raw):
+        provider, (path, _, query) = self.server.provider, self.path.partition("?")
+        segments = [unquote(each, errors="strict") for each in path.split("/")[1:]]  # one may hold an encoded slash
+        query = {name: values[0] for name, values in parse_qs(query, errors="strict").items()}
+        if self.command == "GET" and segments[0] == "person" and len(segments) == 2:
+            with provider.lock:
+                return provider.persons_page(segments[1], query.get("answer"))
+        bearer = self.headers.get("Authorization", "").encode()
+        insist(hmac.compare_digest(bearer, b"Bearer " + provider.secret), "not the secret", "unauthorized")
+        operation, given = self.operation_at(segments)
+        asked = self.read(operation, {"path": given, "query": query, "header": self.headers}, raw)
+        with provider.lock:
+            provider.tell_what_is_due()
+            return getattr(provider, operation["operationId"])(asked)
+
+    def operation_at(self, segments):
+        """What the document has at this address, and what stands in the places that its template leaves open."""
+        for template, operations in DOCUMENT["paths"].items():
+            parts, method = template.split("/")[1:], self.command.lower()
+            given = {part[1:-1]: segment for part, segment in zip(parts, segments) if part[0] == "{"}
+            filled = [given.get(part[1:-1]) if part[0] == "{" else part for part in parts]
+            if method in operations and filled == segments:
+                return operations[method], given
+        raise Refused("invalid_request", "no such operation")
+
+    def read(self, operation, places, raw):
+        """All that the document names, by its name there; None for what was left out."""
+        asked = {}
+        for parameter in operation.get("parameters", ()):
+            name, schema = parameter["name"], parameter["schema"]
+            value = places[parameter["in"]].get(name) or None
+            value = json.loads(value) if value and schema["type"] == "integer" else value
+            insist(not parameter["required"] if value is None else fits(value, schema), f"not such a {name}")
+            asked[name] = value
+        if "requestBody" in operation:
+            asked["body"] = json.loads(raw)
+            json.dumps(asked["body"], ensure_ascii=False).encode()  # half a surrogate pair is no text
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            insist(fits(asked["body"], schema), "the body is not what the document says")
+        return asked
+
+    def send(self, status, body):
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        """Nothing: whoever starts the stub reads its first line alone."""
 
 
-def operation_for(request):
-    asked = [request.method, *request.segments]
-    for route, operation in ROUTES:
-        if len(route) == len(asked) and all(part in ("*", given) for part, given in zip(route, asked)):
-            return operation, [given for part, given in zip(route, asked) if part == "*"]
-    raise Refused("invalid_request", "no such operation")
+def main():
+    parser = argparse.ArgumentParser(description="A stub of a Purser provider.")
+    parser.add_argument("--token-file", type=Path, required=True)
+    parser.add_argument("--port", type=int, default=0)
+    arguments = parser.parse_args()
+    ThreadingHTTPServer.request_queue_size = 128  # else many who come at once wait for a second
+    server = ThreadingHTTPServer(("127.0.0.1", arguments.port), Handler)
+    server.provider = Provider(arguments.token_file.read_text("utf-8"), f"http://127.0.0.1:{server.server_port}")
+    print(f"serving at {server.provider.address}", flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
