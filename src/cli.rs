@@ -6,6 +6,7 @@
 pub mod admin;
 pub mod listen;
 pub mod pay;
+pub mod provider;
 mod remote;
 pub mod serve;
 mod session;

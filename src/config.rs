@@ -16,8 +16,8 @@ mod text;
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
 pub use sections::{
-    Caps, Engine, Identity, Limits, Operator, OperatorToken, PayTo, Payment, Payouts, Provider, ProviderKind, Rates,
-    Recovery, Sandbox, Server, Service, Storage, Stream,
+    Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
+    ProviderKind, Rates, Recovery, Sandbox, Server, Service, Storage, Stream,
 };
 
 use serde::Deserialize;
@@ -97,7 +97,7 @@ pub struct Config {
     /// Who moves the USDC.
     pub settlement: Provider,
     /// Who issues cards.
-    pub issuer: Provider,
+    pub providers: Outsiders,
     /// Tokens, sign-in, links.
     pub identity: Identity,
     /// Request ceilings.

@@ -6,6 +6,7 @@
 pub mod account;
 pub mod banking;
 pub mod callable;
+pub mod callbacks;
 pub mod caller;
 pub mod card_refresh;
 pub mod card_withdrawals;

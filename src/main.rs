@@ -29,6 +29,7 @@ enum Command {
     Verify(cli::store::VerifyArgs),
     Backup(cli::store::BackupArgs),
     Restore(cli::store::RestoreArgs),
+    Provider(cli::provider::Args),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
             Some(Command::Verify(args)) => cli::store::verify(args).await,
             Some(Command::Backup(args)) => cli::store::backup(args).await,
             Some(Command::Restore(args)) => cli::store::restore(args).await,
+            Some(Command::Provider(args)) => cli::provider::run(args).await,
         }
     });
     match done {

@@ -2,13 +2,17 @@
 //! and leave towards the engine sealed.
 
 pub mod callback;
+pub mod elsewhere;
 pub mod gift_cards;
 pub mod merchants;
 pub mod payouts;
 pub mod program;
 pub mod rates;
 pub mod redemption;
+pub mod remote;
 pub mod sandbox;
+pub mod serving;
+pub mod wire;
 
 use std::sync::Arc;
 
@@ -16,9 +20,14 @@ use purser_actors::id::CardId;
 pub use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    BoxFuture, CardActivity, CardIssuer, ErrorKind, Issuance, IssueCard, IssuedCard, PortError, Said,
+    BoxFuture, CardAccounts, CardActivity, CardBalances, CardIssuer, ErrorKind, IdentityCheck, Issuance, IssueCard,
+    IssuedCard, PortError, Said,
 };
 
+use self::gift_cards::GiftCatalog;
+use self::merchants::Merchants;
+use self::payouts::Rails;
+use self::rates::Rates;
 use crate::secret::Secret;
 use crate::vault::{CardNumber, Vault};
 
@@ -76,13 +85,36 @@ pub trait Balances: Send + Sync {
     fn balance<'a>(&'a self, address: &'a [u8; 20]) -> BoxFuture<'a, Result<Usdc, PortError>>;
 }
 
+/// Everybody who makes what is sold, in plain: in this process or elsewhere.
+#[derive(Clone)]
+pub struct Providers {
+    /// Makes cards.
+    pub issuer: Arc<dyn Issuer>,
+    /// Sells gift cards.
+    pub gift_cards: Arc<dyn GiftCatalog>,
+    /// Pays out.
+    pub rails: Arc<dyn Rails>,
+    /// Knows who people are.
+    pub identity_check: Arc<dyn IdentityCheck>,
+    /// Opens holders' accounts at the issuer.
+    pub accounts: Arc<dyn CardAccounts>,
+    /// Watches what is deposited to them.
+    pub deposits: Arc<dyn CardBalances>,
+    /// Says what they hold.
+    pub balances: Arc<dyn Balances>,
+    /// Says what currencies cost.
+    pub rates: Arc<dyn Rates>,
+    /// Says who takes cards.
+    pub merchants: Arc<dyn Merchants>,
+}
+
 /// An issuer as the engine may see it: what comes out is sealed.
-pub struct VaultedIssuer<I> {
+pub struct VaultedIssuer<I: ?Sized> {
     issuer: Arc<I>,
     vault: Arc<Vault>,
 }
 
-impl<I: Issuer> VaultedIssuer<I> {
+impl<I: Issuer + ?Sized> VaultedIssuer<I> {
     /// Seals what `issuer` delivers with the vault's active key.
     pub const fn new(issuer: Arc<I>, vault: Arc<Vault>) -> Self {
         Self { issuer, vault }
@@ -114,7 +146,7 @@ fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<IssuedCard, P
     })
 }
 
-impl<I: Issuer> CardIssuer for VaultedIssuer<I> {
+impl<I: Issuer + ?Sized> CardIssuer for VaultedIssuer<I> {
     fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
         self.issuer.activity(issuer_ref)
     }

@@ -22,6 +22,7 @@ use crate::http::front::Front;
 use crate::http::health::Readiness;
 use crate::http::operator;
 use crate::http::server::{Server, StopHandle};
+use crate::sandbox::keys::identity_callback;
 use crate::stream::Hub;
 
 /// Why the service does not start.
@@ -157,7 +158,10 @@ impl Service {
         }));
         let as_store: Arc<dyn Store> = store.clone();
         let world = parts::open_world(&config, &data, &*as_store).await?;
-        world.identity_check.call_back_to(callback_url(address));
+        world
+            .sandbox
+            .identity_check
+            .call_back_to(callback_url(address), identity_callback());
         let mark = store.restore_mark();
         let deposits = restore::due(&*as_store, mark, &world).await?;
         let restored = restore::restored(&config, mark);

@@ -86,6 +86,8 @@ struct Inner {
     refused: figures::Refused,
     tries: Arc<Tries>,
     deliveries: Arc<dyn StartEffects>,
+    /// Rung when the rails are said to have something to tell.
+    rails_told: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
     /// What may leave after a restore.
@@ -140,6 +142,7 @@ impl Engine {
             turns: turn::Turns::default(),
             running: once::Running::default(),
             refused: figures::Refused::default(),
+            rails_told: Arc::default(),
             tries: Arc::default(),
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),

@@ -85,7 +85,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
 }
 
 /// Log lines go to standard error; `RUST_LOG` chooses what.
-fn log() {
+pub(super) fn log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     // A second call (tests) keeps the first subscriber.
@@ -130,13 +130,13 @@ fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
 }
 
 /// SIGTERM and SIGINT.
-struct StopSignals {
+pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl StopSignals {
-    fn new() -> Result<Self, CliError> {
+    pub(super) fn new() -> Result<Self, CliError> {
         let on = |kind| {
             signal(kind).map_err(|source| CliError::Io {
                 what: "signals".into(),
@@ -149,7 +149,7 @@ impl StopSignals {
         })
     }
 
-    async fn wait(mut self) {
+    pub(super) async fn wait(mut self) {
         tokio::select! {
             biased;
             _ = self.terminate.recv() => {}

@@ -41,6 +41,7 @@ pub(super) fn check(config: &Config) -> Checked {
     }
     codes("service.countries", &config.service.countries)?;
     rates(config)?;
+    outsiders(config)?;
     if config.is_sandbox() {
         sandbox(config)
     } else {
@@ -258,6 +259,42 @@ fn rates(config: &Config) -> Checked {
     )
 }
 
+/// A secret goes to each of them with every call, and card numbers come back.
+fn outsiders(config: &Config) -> Checked {
+    for (key, outside) in config.providers.all() {
+        if outside.url.is_empty() {
+            continue;
+        }
+        // The engine waits longer than the client, so that the client's own word for what happened is heard.
+        require(
+            outside.timeout_ms > 0 && outside.timeout_ms < config.engine.settle_timeout_ms,
+            key,
+            "timeout_ms is at least 1 and less than engine.settle_timeout_ms",
+        )?;
+        let url = reqwest::Url::parse(&outside.url).map_err(|e| refuse(key, format!("url: {e}")))?;
+        let near = url.host_str().is_some_and(|host| {
+            let literal = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+            host == "localhost" || literal.is_ok_and(|address| address.is_loopback())
+        });
+        require(
+            url.scheme() == "https" || (url.scheme() == "http" && near),
+            key,
+            "url is https, or http on this machine",
+        )?;
+        require(
+            url.query().is_none() && url.fragment().is_none() && url.username().is_empty() && url.password().is_none(),
+            key,
+            "url has no query, fragment, user or password",
+        )?;
+        require(
+            !outside.token_file.as_os_str().is_empty(),
+            key,
+            "token_file holds the secret that the provider knows us by",
+        )?;
+    }
+    Ok(())
+}
+
 /// What only the sandbox may have.
 fn production(config: &Config) -> Checked {
     let needs = "production needs your own";
@@ -291,5 +328,12 @@ fn production(config: &Config) -> Checked {
         "settlement.kind",
         sandboxed,
     )?;
-    require(config.issuer.kind != ProviderKind::Sandbox, "issuer.kind", sandboxed)
+    for (key, outside) in config.providers.all() {
+        require(
+            !outside.url.is_empty(),
+            key,
+            "without a url it is the sandbox's; production refuses it",
+        )?;
+    }
+    Ok(())
 }

@@ -173,6 +173,43 @@ pub struct Provider {
     pub kind: ProviderKind,
 }
 
+/// Who makes what is sold, port by port.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outsiders {
+    pub issuer: Outside,
+    pub gift_cards: Outside,
+    pub payouts: Outside,
+    pub identity: Outside,
+    pub card_accounts: Outside,
+    pub rates: Outside,
+    pub merchants: Outside,
+}
+
+impl Outsiders {
+    /// Each with its name in the settings.
+    pub const fn all(&self) -> [(&'static str, &Outside); 7] {
+        [
+            ("providers.issuer", &self.issuer),
+            ("providers.gift_cards", &self.gift_cards),
+            ("providers.payouts", &self.payouts),
+            ("providers.identity", &self.identity),
+            ("providers.card_accounts", &self.card_accounts),
+            ("providers.rates", &self.rates),
+            ("providers.merchants", &self.merchants),
+        ]
+    }
+}
+
+/// Where a provider is; an empty URL is the sandbox's own, in this process.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outside {
+    pub url: String,
+    pub token_file: PathBuf,
+    pub timeout_ms: u64,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {

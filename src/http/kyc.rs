@@ -19,16 +19,14 @@ use serde::Deserialize;
 use utoipa::OpenApi;
 
 use super::account::{Holder, active};
+use super::callbacks::{MAX_CALLBACK_BYTES, signed};
 use super::error::ApiError;
 use super::json;
 use super::login::{Login, login_link, signed_in};
 use super::query::Query;
 use super::shapes;
 use crate::identity::login::LOGIN_CODE_LIFETIME_S;
-use crate::provider::callback::{CallbackKey, Signed};
-
-/// A callback of the provider, in bytes.
-const MAX_CALLBACK_BYTES: usize = 16 * 1024;
+use crate::provider::callback::CallbackKey;
 
 /// What these routes need.
 pub struct Kyc {
@@ -140,23 +138,7 @@ enum CallbackKind {
 async fn post_callback(State(kyc): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
     let login = &kyc.login;
     let body = json::collect(body, MAX_CALLBACK_BYTES, login.body_timeout).await?;
-    let header = |name: &str| {
-        headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default()
-    };
-    let signed = Signed {
-        id: header("webhook-id"),
-        at: header("webhook-timestamp"),
-        signature: header("webhook-signature"),
-    };
-    if !kyc.callback_key.verifies(signed, &body, login.clock.now()) {
-        return Err(ApiError::unauthorized(
-            "signature_invalid",
-            "The callback is not signed with the provider's key, or not now.",
-        ));
-    }
+    signed(&kyc.callback_key, &headers, &body, login.clock.now())?;
     let Callback {
         r#type,
         reference,

@@ -58,6 +58,7 @@ pub const ROUTES: &[&str] = &[
     "/getBankingProfileStatus",
     "/healthz",
     "/identity-callback",
+    "/payout-callback",
     "/list-card-transactions",
     "/login",
     "/metrics",

@@ -18,7 +18,7 @@ use http_body_util::{BodyExt as _, Limited};
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::id::{CardId, PayoutId};
 use purser_actors::payout::{Payout, Status};
-use purser_actors::port::Clock;
+use purser_actors::port::{Clock, PortError};
 use sha2::{Digest as _, Sha256};
 use utoipa::OpenApi;
 use zeroize::Zeroizing;
@@ -116,9 +116,18 @@ async fn post_redeem(State(redeem): State<Arc<Redeem>>, headers: HeaderMap, body
     if payout.status != Status::AwaitingDetails {
         return standing(id, &key, &payout);
     }
-    match redeem.card(&payout, form) {
-        Ok(card) => redeem.take(id, &card).await,
-        Err(wrong) => asking(StatusCode::UNPROCESSABLE_ENTITY, id, &key, &payout, wrong),
+    let wrong = |wrong| asking(StatusCode::UNPROCESSABLE_ENTITY, id, &key, &payout, wrong);
+    let card = match redeem.card(form) {
+        Ok(card) => card,
+        Err(what) => return wrong(what),
+    };
+    match redeem.is_payable(&payout, &card).await {
+        Ok(true) => redeem.take(id, &card).await,
+        Ok(false) => wrong("That card cannot be paid in this currency. Please use a debit card of a bank where it is."),
+        Err(error) => {
+            tracing::warn!(%error, "the rails do not say whose a debit card is");
+            not_now()
+        }
     }
 }
 
@@ -144,7 +153,7 @@ impl Redeem {
     }
 
     /// The card of a form, or what is wrong with it, in words that repeat nothing of it.
-    fn card(&self, payout: &Payout, form: Option<&str>) -> Result<CardNumber, &'static str> {
+    fn card(&self, form: Option<&str>) -> Result<CardNumber, &'static str> {
         let query =
             Query::parse(form, &["payout_id", "key", "card_number", "expiry"]).map_err(|_| "Please try again.")?;
         let number = query.get("card_number").unwrap_or_default();
@@ -160,12 +169,17 @@ impl Redeem {
         if (year, month) < this_month(&*self.clock) {
             return Err("That card has expired.");
         }
-        let country = self.rails.card_country(card.number());
+        Ok(card)
+    }
+
+    /// Whether the card's bank is where this payout's currency is paid.
+    async fn is_payable(&self, payout: &Payout, card: &CardNumber) -> Result<bool, PortError> {
+        let country = self.rails.card_country(card.number()).await?;
         let served = self.product.countries_by_currency.get(payout.currency.as_str());
-        match (country, served) {
-            (Some(country), Some(served)) if served.serves(country.as_str()) => Ok(card),
-            _ => Err("That card cannot be paid in this currency. Please use a debit card of a bank where it is."),
-        }
+        Ok(match (country, served) {
+            (Some(country), Some(served)) => served.serves(country.as_str()),
+            _ => false,
+        })
     }
 
     async fn take(&self, id: PayoutId, card: &CardNumber) -> Response {

@@ -5,7 +5,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purser_actors::port::Timestamp;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::identity::secret::{Key32, MacKey};
+use crate::secret::Secret;
 
 /// How far the sender's clock may be from ours, in seconds.
 const TOLERANCE_S: u64 = 300;
@@ -28,6 +31,11 @@ pub struct Signed<'a> {
 pub struct CallbackKey(MacKey);
 
 impl CallbackKey {
+    /// Made from the secret that a provider and this service share: the SHA-256 of its bytes.
+    pub fn of_token(token: &Secret<String>) -> Self {
+        Self::new(&Key32::new(Sha256::digest(token.expose_secret()).into()))
+    }
+
     /// Shared with the provider and nobody else.
     pub fn new(key: &Key32) -> Self {
         Self(MacKey::new(key))

@@ -62,14 +62,14 @@ pub trait Rails: Send + Sync {
     fn recall(&self, key: EffectId, payout: PayoutId) -> BoxFuture<'_, Result<Recall, PortError>>;
 
     /// Where the bank of a debit card is, by the card's first digits; `None` for a card that no rail pays to.
-    fn card_country(&self, number: &Secret<String>) -> Option<Country>;
+    fn card_country<'a>(&'a self, number: &'a Secret<String>) -> BoxFuture<'a, Result<Option<Country>, PortError>>;
 
     /// What was told since.
     fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Told>, PortError>>;
 }
 
 /// Rails as the engine may see them: what goes in is sealed.
-pub struct VaultedRails<R> {
+pub struct VaultedRails<R: ?Sized> {
     rails: Arc<R>,
     vault: Arc<Vault>,
 }
@@ -88,7 +88,7 @@ pub fn seal_account(
     vault.seal_bytes(CardId(id.0), &plain)
 }
 
-impl<R: Rails> VaultedRails<R> {
+impl<R: Rails + ?Sized> VaultedRails<R> {
     /// Opens what the vault sealed, for these rails.
     pub const fn new(rails: Arc<R>, vault: Arc<Vault>) -> Self {
         Self { rails, vault }
@@ -137,7 +137,7 @@ impl<R: Rails> VaultedRails<R> {
     }
 }
 
-impl<R: Rails> PayoutRails for VaultedRails<R> {
+impl<R: Rails + ?Sized> PayoutRails for VaultedRails<R> {
     fn send<'a>(&'a self, order: &'a PayoutOrder) -> BoxFuture<'a, Result<Report, PortError>> {
         Box::pin(async move { self.rails.send(self.open(order)?).await })
     }

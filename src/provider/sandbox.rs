@@ -10,6 +10,7 @@ mod book;
 pub mod bridge;
 mod card;
 mod charges;
+pub mod everybody;
 pub mod fault;
 pub mod gift_cards;
 pub mod identity_check;

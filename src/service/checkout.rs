@@ -17,7 +17,6 @@ use crate::payment::evm;
 use crate::payment::mpp::Mpp;
 use crate::payment::{BasePayee, SolanaPayee};
 use crate::prices::{Lives, PriceBook};
-use crate::provider::rates::Rates;
 use crate::sandbox::keys::fee_payer;
 
 /// Who is paid.
@@ -72,7 +71,7 @@ pub(super) async fn open(
     let config = &house.config;
     let seconds = config.payment.max_timeout_seconds;
     let now = house.world.clock.now();
-    let table = house.world.rates.current().await;
+    let table = house.world.providers.rates.current().await;
     let table = table.map_err(|e| ServiceError::Part("the exchange rates", e.to_string()))?;
     let lives = Lives {
         quote_ms: seconds * 1000,
@@ -118,7 +117,7 @@ pub(super) async fn open(
 fn refresh(house: &House, prices: &Arc<PriceBook>) {
     let (prices, rates, clock) = (
         Arc::downgrade(prices),
-        house.world.rates.clone(),
+        house.world.providers.rates.clone(),
         house.world.clock.clone(),
     );
     let every = Duration::from_secs(house.config.rates.refresh_seconds.max(1));

@@ -17,20 +17,12 @@ use super::{DataDir, ServiceError, sealed};
 use crate::checkout::Blockhashes;
 use crate::config::Config;
 use crate::payment::RecentBlockhash;
-use crate::provider::VaultedIssuer;
 use crate::provider::payouts::VaultedRails;
 use crate::provider::program::VaultedProgram;
 use crate::provider::redemption::VaultedCatalog;
-use crate::provider::sandbox::accounts::SandboxAccounts;
-use crate::provider::sandbox::balances::SandboxBalances;
 use crate::provider::sandbox::bridge::SandboxBridge;
-use crate::provider::sandbox::gift_cards::{GiftSettings, SandboxGiftCards};
-use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
-use crate::provider::sandbox::merchants::SandboxMerchants;
-use crate::provider::sandbox::payouts::{RailSettings, SandboxRails};
-use crate::provider::sandbox::program::SandboxProgram;
-use crate::provider::sandbox::rates::SandboxRates;
-use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
+use crate::provider::sandbox::everybody::SandboxProviders;
+use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
@@ -38,8 +30,9 @@ use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
 const TIMERS_EVERY_MS: u64 = 500;
-/// How often the payout rails are asked what they have to tell.
+/// How often the payout rails in this process are asked what they have to tell, and those elsewhere, which also call.
 const TOLD_EVERY_MS: u64 = 500;
+const TOLD_ELSEWHERE_EVERY_MS: u64 = 5_000;
 /// Failed loads before an entity is quarantined.
 const QUARANTINE_AFTER: u32 = 5;
 /// Tries to prepare or send a payment before it is released or counts as unknown.
@@ -80,26 +73,12 @@ pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, 
 pub struct World {
     /// Both chains.
     pub settlement: Arc<SandboxSettlement>,
-    /// Makes cards.
-    pub issuer: Arc<SandboxIssuer>,
-    /// Says who takes cards.
-    pub merchants: Arc<SandboxMerchants>,
-    /// Makes gift cards.
-    pub gift_cards: Arc<SandboxGiftCards>,
-    /// Pays out.
-    pub rails: Arc<SandboxRails>,
-    /// Says what currencies cost.
-    pub rates: Arc<SandboxRates>,
-    /// Keeps people's own accounts at the issuer.
-    pub accounts: Arc<SandboxAccounts>,
-    /// Knows who people are.
-    pub identity_check: Arc<SandboxIdentityCheck>,
     /// Carries USDC from Solana to Base.
     pub bridge: Arc<SandboxBridge>,
-    /// Keeps holders' balances.
-    pub balances: Arc<SandboxBalances>,
-    /// Keeps reloadable cards, and takes from those balances.
-    pub program: Arc<SandboxProgram<SandboxBalances>>,
+    /// Who makes what is sold: the sandbox's, but for those that the settings put elsewhere.
+    pub providers: Providers,
+    /// The sandbox's own, for its desk.
+    pub sandbox: SandboxProviders,
     /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs that operators enter.
@@ -110,64 +89,34 @@ pub struct World {
     pub entropy: Arc<dyn Entropy>,
 }
 
-/// Opens the sandbox's chains and issuer, and the vault.
+/// Opens the sandbox's chains and providers, meets those that are elsewhere, and opens the vault.
 ///
 /// # Errors
-/// When a file cannot be read or is damaged, or when the vault's key does not open what the store holds.
+/// When a file cannot be read or is damaged, when an issuer elsewhere does not answer, or when the vault's key does not
+/// open what the store holds.
 pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> Result<World, ServiceError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
-    let sandbox = data.sandbox();
-    let settlement = SandboxSettlement::open(&sandbox, config.sandbox.faucet_usdc, clock.clone(), &*entropy)
+    let directory = data.sandbox();
+    let part = |(what, why)| ServiceError::Part(what, why);
+    let settlement = SandboxSettlement::open(&directory, config.sandbox.faucet_usdc, clock.clone(), &*entropy)
         .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
         .taking(Duration::from_millis(config.sandbox.settle_ms));
-    let settings = IssuerSettings {
-        ready_after_ms: config.sandbox.card_ready_ms,
-        ..IssuerSettings::default()
-    };
-    let issuer = SandboxIssuer::open(&sandbox, settings, clock.clone())
-        .map_err(|e| ServiceError::Part("the sandbox's issuer", e.to_string()))?;
-    let settings = GiftSettings {
-        ready_after_ms: config.sandbox.gift_ready_ms,
-        ..GiftSettings::default()
-    };
-    let gift_cards = SandboxGiftCards::open(&sandbox, settings, clock.clone())
-        .map_err(|e| ServiceError::Part("the sandbox's gift cards", e.to_string()))?;
-    let settings = RailSettings {
-        paid_after_ms: config.sandbox.payout_paid_ms,
-        ..RailSettings::default()
-    };
-    let rails = SandboxRails::open(&sandbox, settings, clock.clone())
-        .map_err(|e| ServiceError::Part("the sandbox's payout rails", e.to_string()))?;
-    let merchants = SandboxMerchants::new().map_err(|e| ServiceError::Part("the sandbox's merchants", e))?;
-    let accounts = SandboxAccounts::open(&sandbox, clock.clone())
-        .map_err(|e| ServiceError::Part("the sandbox's accounts", e.to_string()))?;
-    let decides_after_ms = config.sandbox.identity_check_ms;
-    let identity_check = SandboxIdentityCheck::open(&sandbox, decides_after_ms, clock.clone())
-        .map_err(|e| ServiceError::Part("the sandbox's identity check", e.to_string()))?;
     let settlement = Arc::new(settlement);
-    let times = &config.sandbox;
-    let bridge = SandboxBridge::open(&sandbox, settlement.clone(), clock.clone(), times.attest_ms)
+    let attest_ms = config.sandbox.attest_ms;
+    let bridge = SandboxBridge::open(&directory, settlement.clone(), clock.clone(), attest_ms)
         .map_err(|e| ServiceError::Part("the sandbox's bridge", e.to_string()))?;
-    let balances = SandboxBalances::open(&sandbox, settlement.clone(), clock.clone(), times.credit_ms)
-        .map_err(|e| ServiceError::Part("the sandbox's card balances", e.to_string()))?;
-    let balances = Arc::new(balances);
-    let program = SandboxProgram::open_in(&sandbox, balances.clone(), clock.clone())
-        .map_err(|e| ServiceError::Part("the sandbox's card program", e.to_string()))?;
+    let sandbox = SandboxProviders::open(&directory, config, &settlement, &clock).map_err(part)?;
+    let providers = elsewhere::meet(&config.providers, sandbox.providers())
+        .await
+        .map_err(|e| ServiceError::Part("a provider", e))?;
     let vault = open_vault(config, data, store, entropy.clone()).await?;
     let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
         settlement,
-        issuer: Arc::new(issuer),
-        merchants: Arc::new(merchants),
-        gift_cards: Arc::new(gift_cards),
-        rails: Arc::new(rails),
-        rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
-        accounts: Arc::new(accounts),
-        identity_check: Arc::new(identity_check),
         bridge: Arc::new(bridge),
-        balances,
-        program: Arc::new(program),
+        providers,
+        sandbox,
         vault: Arc::new(vault),
         cvvs,
         clock,
@@ -227,20 +176,21 @@ pub fn engine_parts(
     world: &World,
     (deposits, restored): (Vec<Deposit>, Option<Restored>),
 ) -> Parts {
+    let providers = &world.providers;
     Parts {
         store,
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
         ports: Ports {
             settlement: world.settlement.clone(),
-            issuer: Arc::new(VaultedIssuer::new(world.issuer.clone(), world.vault.clone())),
-            gift_cards: Arc::new(VaultedCatalog::new(world.gift_cards.clone(), world.vault.clone())),
+            issuer: Arc::new(VaultedIssuer::new(providers.issuer.clone(), world.vault.clone())),
+            gift_cards: Arc::new(VaultedCatalog::new(providers.gift_cards.clone(), world.vault.clone())),
             shredder: Arc::new(world.cvvs.clone()),
-            identity_check: world.identity_check.clone(),
-            card_accounts: world.accounts.clone(),
-            rails: Arc::new(VaultedRails::new(world.rails.clone(), world.vault.clone())),
-            card_balances: world.balances.clone(),
-            program: Arc::new(VaultedProgram::new(world.program.clone(), world.vault.clone())),
+            identity_check: providers.identity_check.clone(),
+            card_accounts: providers.accounts.clone(),
+            rails: Arc::new(VaultedRails::new(providers.rails.clone(), world.vault.clone())),
+            card_balances: providers.deposits.clone(),
+            program: Arc::new(VaultedProgram::new(world.sandbox.program.clone(), world.vault.clone())),
             bridge: world.bridge.clone(),
         },
         deposits,
@@ -252,6 +202,10 @@ pub fn engine_parts(
 /// The engine's limits from the settings.
 pub fn engine_settings(config: &Config) -> Settings {
     let engine = &config.engine;
+    let told_every_ms = match config.providers.payouts.url.is_empty() {
+        true => TOLD_EVERY_MS,
+        false => TOLD_ELSEWHERE_EVERY_MS,
+    };
     Settings {
         limits: Limits {
             resident_max: engine.resident_max,
@@ -273,7 +227,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         prepare_attempts: PREPARE_ATTEMPTS,
         watch_every_ms: engine.watch_every_ms,
         issuer_timeout_ms: engine.settle_timeout_ms,
-        payouts: config.payouts.in_force(engine.settle_timeout_ms, TOLD_EVERY_MS),
+        payouts: config.payouts.in_force(engine.settle_timeout_ms, told_every_ms),
         card_credit_patience_ms: engine.card_credit_patience_seconds.saturating_mul(1_000),
         sweep_every_ms: SWEEP_EVERY_MS,
         timers_every_ms: TIMERS_EVERY_MS,

@@ -19,8 +19,8 @@ use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
 use crate::http::{
-    account, callable, card_withdrawals, events, health, kyc, login, openapi, owner, pricing, sandbox, sign_in,
-    version, withdrawals,
+    account, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner, pricing, sandbox,
+    sign_in, version, withdrawals,
 };
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
@@ -40,6 +40,7 @@ use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::prices::PriceBook;
+use crate::provider::elsewhere::callback_keys;
 use crate::sandbox::desk::SandboxDesk;
 use crate::sandbox::desk::catalogs::CatalogDesk;
 use crate::sandbox::desk::payouts::PayoutDesk;
@@ -120,7 +121,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
         .merge(sign_in)
-        .merge(login_routes(&house, &entrance))
+        .merge(login_routes(&house, &entrance)?)
         .merge(shop.routes)
         .merge(account::router(Arc::new(account::Accounts {
             engine: house.engine.clone(),
@@ -155,7 +156,7 @@ fn documents(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<u
     rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
     rooms.push(card_withdrawals::Api::openapi());
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
-    rooms.extend([kyc::Api::openapi(), owner::Api::openapi()]);
+    rooms.extend([kyc::Api::openapi(), callbacks::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {
         rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
         rooms.extend([sandbox::people::Api::openapi(), sandbox::payouts::Api::openapi()]);
@@ -227,7 +228,8 @@ fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router
     }))
 }
 
-fn login_routes(house: &House, entrance: &Entrance) -> Router {
+fn login_routes(house: &House, entrance: &Entrance) -> Result<Router, ServiceError> {
+    let keys = callback_keys(&house.config.providers).map_err(|e| ServiceError::Part("a provider", e))?;
     let login = Arc::new(login::Login {
         engine: house.engine.clone(),
         store: house.store.clone(),
@@ -244,11 +246,18 @@ fn login_routes(house: &House, entrance: &Entrance) -> Router {
     });
     let kyc = kyc::Kyc {
         login: login.clone(),
-        callback_key: identity_callback(),
+        callback_key: keys.identity.unwrap_or_else(identity_callback),
     };
-    login::router(login.clone())
+    let callbacks = callbacks::Callbacks {
+        engine: house.engine.clone(),
+        clock: house.world.clock.clone(),
+        rails: keys.rails,
+        body_timeout: house.config.server.body_timeout(),
+    };
+    Ok(login::router(login.clone())
         .merge(owner::router(login))
         .merge(kyc::router(Arc::new(kyc)))
+        .merge(callbacks::router(Arc::new(callbacks))))
 }
 
 fn withdrawal_routes(house: &House) -> Router {
@@ -309,19 +318,19 @@ fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
 fn sandbox_routes(house: &House) -> Router {
     let world = &house.world;
     let people = sandbox::people::People {
-        identity: world.identity_check.clone(),
-        accounts: world.accounts.clone(),
+        identity: world.sandbox.identity_check.clone(),
+        accounts: world.sandbox.accounts.clone(),
         engine: house.engine.clone(),
         body_timeout: house.config.server.body_timeout(),
     };
     let crossing = sandbox::crossing::router(Arc::new(sandbox::crossing::Crossings {
         bridge: world.bridge.clone(),
-        balances: world.balances.clone(),
+        balances: world.sandbox.balances.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let steered = sandbox::router(Arc::new(sandbox::SandboxRoutes {
-        desk: SandboxDesk::new(world.settlement.clone(), world.issuer.clone()),
+        desk: SandboxDesk::new(world.settlement.clone(), world.sandbox.issuer.clone()),
         settlement: world.settlement.clone(),
         engine: house.engine.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
@@ -329,13 +338,13 @@ fn sandbox_routes(house: &House) -> Router {
     }));
     let charging = sandbox::charging::router(Arc::new(sandbox::charging::Charging {
         engine: house.engine.clone(),
-        issuer: world.issuer.clone(),
-        program: world.program.clone(),
+        issuer: world.sandbox.issuer.clone(),
+        program: world.sandbox.program.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
     let program = sandbox::program::router(Arc::new(sandbox::program::ProgramDesk {
-        program: world.program.clone(),
+        program: world.sandbox.program.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
@@ -350,7 +359,7 @@ fn payout_desk(house: &House) -> Router {
     let world = &house.world;
     sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutRoutes {
         desk: PayoutDesk {
-            rails: world.rails.clone(),
+            rails: world.sandbox.rails.clone(),
             engine: house.engine.clone(),
             vault: world.vault.clone(),
             entropy: world.entropy.clone(),
@@ -364,9 +373,9 @@ fn catalog_desk(house: &House) -> Router {
     let world = &house.world;
     sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogRoutes {
         desk: CatalogDesk {
-            merchants: world.merchants.clone(),
-            gift_cards: world.gift_cards.clone(),
-            rates: world.rates.clone(),
+            merchants: world.sandbox.merchants.clone(),
+            gift_cards: world.sandbox.gift_cards.clone(),
+            rates: world.sandbox.rates.clone(),
         },
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),

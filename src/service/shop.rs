@@ -44,7 +44,7 @@ impl Shop {
             checkout: checkout.clone(),
             product: config.products.card_balance.clone(),
             engine: house.engine.clone(),
-            balances: world.program.clone(),
+            balances: world.providers.balances.clone(),
         };
         let reloadables = reloadables::Reloadables {
             engine: house.engine.clone(),
@@ -89,7 +89,7 @@ impl Shop {
             engine: house.engine.clone(),
             forms: checkout.answers.forms.clone(),
             vault: world.vault.clone(),
-            rails: world.rails.clone(),
+            rails: world.providers.rails.clone(),
             product: config.products.push_to_card.clone(),
             clock: world.clock.clone(),
             body_timeout: config.server.body_timeout(),
@@ -130,8 +130,8 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         engine: house.engine.clone(),
         vault: world.vault.clone(),
         cvvs: world.cvvs.clone(),
-        program: world.program.clone(),
-        issuer: world.issuer.clone(),
+        program: world.sandbox.program.clone(),
+        issuer: world.providers.issuer.clone(),
         payment_token_reads_cards: config.identity.payment_token_reads_cards,
     };
     let international = intl_cards::IntlCards {
@@ -142,7 +142,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         body_timeout: config.server.body_timeout(),
     };
     let gifts = gift_cards::GiftCards {
-        catalog: world.gift_cards.clone(),
+        catalog: world.providers.gift_cards.clone(),
         countries: config.products.gift_card.countries.clone(),
         most: config.products.gift_card.fee_rate,
         patience: Duration::from_millis(config.engine.settle_timeout_ms),
@@ -150,7 +150,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
     let gift_orders = gift_orders::GiftOrders {
         checkout: checkout.clone(),
         product: config.products.gift_card.clone(),
-        catalog: world.gift_cards.clone(),
+        catalog: world.providers.gift_cards.clone(),
         patience: Duration::from_millis(config.engine.settle_timeout_ms),
     };
     let empty = Shop {
@@ -176,7 +176,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         )
         .room(gift_cards::router(Arc::new(gifts)), gift_cards::Api::openapi(), &[])
         .room(
-            merchants::router(world.merchants.clone()),
+            merchants::router(world.providers.merchants.clone()),
             merchants::Api::openapi(),
             &[],
         )

@@ -14,6 +14,7 @@ mod cases_banking;
 mod cases_card_withdrawal;
 mod cases_catalogs;
 mod cases_countries;
+mod cases_elsewhere;
 mod cases_faults;
 mod cases_forged;
 mod cases_frozen;
@@ -47,6 +48,7 @@ mod crash;
 mod crash_books;
 mod crash_traffic;
 mod desk;
+mod elsewhere;
 mod exposition;
 mod host;
 #[path = "../contract/ladder.rs"]

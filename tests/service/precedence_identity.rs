@@ -5,6 +5,7 @@ use purser_actors::port::Clock as _;
 use serde_json::json;
 
 use super::agent::Agent;
+use super::elsewhere::Provider;
 use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
@@ -180,6 +181,30 @@ async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
         ask.header("webhook-timestamp", &at);
         ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
         ask.text(&body);
+        ladder.meets(&ask.send(&site).await);
+    }
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rails_callback_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: the size, the signature, the body, what it says.
+    let provider = Provider::start();
+    let service = provider.host(&provider.url).start();
+    let site = Site::of(&service);
+    let mut ladder = Ladder::of("POST /payout-callback", "payout-callback");
+    let mut ask = Request::new("POST", "/payout-callback");
+    ask.text(&"x".repeat(16 * 1024 + 1));
+    ladder.meets(&ask.send(&site).await);
+    ask.text("{\"type\":\"payouts.told\"}");
+    ladder.meets(&ask.send(&site).await);
+    let key = provider.callback_key();
+    for body in ["[", "{\"type\":\"cards.told\"}", "{\"type\":\"payouts.told\"}"] {
+        let at = purser::system::SystemClock.now().seconds().to_string();
+        ask.header("webhook-id", "msg_1");
+        ask.header("webhook-timestamp", &at);
+        ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
+        ask.text(body);
         ladder.meets(&ask.send(&site).await);
     }
     ladder.ends();

@@ -230,7 +230,13 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
 
 /// Routes whose body has no members in the document: the owner's form, which names budgets, the provider's word, which counts
 /// by its signature, and the links' codes, which are whoever's they were given to.
-pub(crate) const WITHOUT_MEMBERS: &[&str] = &["/account/caps", "/identity-callback", "/login", "/redeem"];
+pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
+    "/account/caps",
+    "/identity-callback",
+    "/login",
+    "/payout-callback",
+    "/redeem",
+];
 
 impl Ask {
     /// The call with an id in its place, and no token yet.

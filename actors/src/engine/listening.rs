@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, CommitError, RowKey, Store, Write};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use super::{Engine, Inner};
 use crate::kernel::table;
@@ -26,6 +26,11 @@ pub(super) trait Teller: Send + Sync + 'static {
 
     /// Out of the engine, with no hold on the engine itself.
     fn of(inner: &Inner) -> Self;
+
+    /// Rung when it is said to have something to tell; some only wait to be asked.
+    fn bell(_: &Inner) -> Arc<Notify> {
+        Arc::default()
+    }
 
     /// A word's place among the provider's, from 1.
     fn number(word: &Self::Word) -> u64;
@@ -57,11 +62,15 @@ struct Ears<W> {
 /// it is written down.
 pub(super) fn listen<T: Teller>(engine: &Engine) {
     let inner = Arc::downgrade(&engine.0);
+    let bell = T::bell(&engine.0);
     let every = Duration::from_millis(engine.0.settings.payouts.told_every_ms.max(1));
     tokio::spawn(async move {
         let mut ears = Ears::default();
         loop {
-            tokio::time::sleep(every).await;
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                () = bell.notified() => {}
+            }
             let Some(inner) = inner.upgrade() else { return };
             let timeout = Duration::from_millis(inner.settings.payouts.timeout_ms);
             let (store, teller) = (inner.store.clone(), T::of(&inner));

@@ -130,6 +130,12 @@ impl Engine {
         Ok(self.0.families.payouts.ask(id, command).await?)
     }
 
+    /// The rails are said to have something to tell: they are asked now and not only when it is time. Whoever says so
+    /// need not be believed; what counts is what the rails answer.
+    pub fn rails_have_told(&self) {
+        self.0.rails_told.notify_one();
+    }
+
     /// A saved recipient.
     ///
     /// # Errors
@@ -262,6 +268,10 @@ impl Teller for Rails {
     fn of(inner: &Inner) -> Self {
         let (rails, families) = (inner.ports.rails.clone(), inner.families.clone());
         Self { rails, families }
+    }
+
+    fn bell(inner: &Inner) -> Arc<Notify> {
+        inner.rails_told.clone()
     }
 
     fn number(word: &Told) -> u64 {

@@ -51,12 +51,32 @@ pub struct Api;
 
 /// The routes.
 pub fn router(people: Arc<People>) -> Router {
+    let pages = pages(Pages {
+        identity: people.identity.clone(),
+        body_timeout: people.body_timeout,
+    });
     Router::new()
-        .route("/sandbox/identity-check", get(get_check).post(post_check))
         .route("/sandbox/identity", post(post_identity))
         .route("/sandbox/accounts", post(post_accounts))
         .route("/sandbox/link", post(post_link))
         .with_state(people)
+        .merge(pages)
+}
+
+/// What the person's pages need.
+#[derive(Clone)]
+pub struct Pages {
+    /// Checks identities.
+    pub identity: Arc<SandboxIdentityCheck>,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+/// The person's pages alone: whoever runs the check shows them.
+pub fn pages(pages: Pages) -> Router {
+    Router::new()
+        .route("/sandbox/identity-check", get(get_check).post(post_check))
+        .with_state(pages)
 }
 
 /// The sandbox's identity check, for the person
@@ -66,7 +86,7 @@ pub fn router(people: Arc<People>) -> Router {
     params(("token" = String, Query, description = "The check's own secret.")),
     responses((status = 200, description = "The form, or that it was answered.", body = String, content_type = "text/html"),
         (status = 404, description = "Nobody's.")))]
-async fn get_check(State(people): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+async fn get_check(State(people): State<Pages>, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["token"])?;
     let page = people.identity.page(query.required("token")?).ok_or_else(unknown)?;
     Ok(identity_page::page(page, None, StatusCode::OK))
@@ -79,7 +99,7 @@ async fn get_check(State(people): Shared, RawQuery(query): RawQuery) -> Result<R
     responses((status = 200, description = "Taken; the verdict follows.", body = String, content_type = "text/html"),
         (status = 400, description = "The form again, with what is wrong.", body = String, content_type = "text/html"),
         (status = 404, description = "Nobody's.")))]
-async fn post_check(State(people): Shared, RawQuery(query): RawQuery, body: Body) -> Result<Response, ApiError> {
+async fn post_check(State(people): State<Pages>, RawQuery(query): RawQuery, body: Body) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["token"])?;
     let token = query.required("token")?;
     people.identity.page(token).ok_or_else(unknown)?;

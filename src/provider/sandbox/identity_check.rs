@@ -18,6 +18,7 @@ use purser_actors::port::{
 pub use self::answers::{MAGIC_NAMES, MagicName, Telling, Unreadable};
 use self::book::{Check, CheckBook, Entry, reference, token};
 use super::rules::{Rule, Rules};
+use crate::provider::callback::CallbackKey;
 use crate::sandbox::archive::Archive;
 use crate::sandbox::record_log::{Durable, LogError};
 
@@ -98,8 +99,10 @@ pub struct SandboxIdentityCheck {
     book: Mutex<CheckBook>,
     archive: Archive,
     rules: Rules<CheckFault>,
-    /// Where the service takes callbacks; unknown until it listens.
-    callbacks_to: OnceLock<String>,
+    /// Where the service takes callbacks, and the key they are signed with; unknown until it listens.
+    callbacks: OnceLock<(String, CallbackKey)>,
+    /// What the addresses of its pages begin with; nothing while the service itself shows them.
+    pages_at: OnceLock<String>,
 }
 
 impl SandboxIdentityCheck {
@@ -116,13 +119,19 @@ impl SandboxIdentityCheck {
             book: Mutex::new(book),
             archive,
             rules: Rules::default(),
-            callbacks_to: OnceLock::new(),
+            callbacks: OnceLock::new(),
+            pages_at: OnceLock::new(),
         })
     }
 
-    /// Sends its callbacks there from now on. The first address stays.
-    pub fn call_back_to(&self, url: String) {
-        drop(self.callbacks_to.set(url));
+    /// Sends its callbacks there from now on, signed with this key. The first address stays.
+    pub fn call_back_to(&self, url: String, key: CallbackKey) {
+        drop(self.callbacks.set((url, key)));
+    }
+
+    /// Its pages are shown at this origin from now on. The first stays.
+    pub fn show_pages_at(&self, origin: String) {
+        drop(self.pages_at.set(origin));
     }
 
     /// Adds a fault.
@@ -258,8 +267,12 @@ impl SandboxIdentityCheck {
         }
         Ok(BegunCheck {
             reference: reference(order.key),
-            // A page of this service: the address without its origin outlives a move.
-            url: format!("{PAGES}{}", token(order.key)),
+            // A page of the service itself has an address without an origin, which outlives a move.
+            url: format!(
+                "{}{PAGES}{}",
+                self.pages_at.get().map_or("", String::as_str),
+                token(order.key)
+            ),
         })
     }
 

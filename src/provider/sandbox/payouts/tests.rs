@@ -266,7 +266,8 @@ async fn words_are_read_on_from_where_one_was() {
 async fn the_file_knows_no_number() {
     let world = world();
     let number = Secret::new("4000008400001234".to_owned());
-    assert_eq!(world.rails.card_country(&number).unwrap().as_str(), "US");
+    let country = world.rails.card_country(&number).await.unwrap();
+    assert_eq!(country.unwrap().as_str(), "US");
     let card = PlainPayout {
         line: Line::PushToCard,
         to: Payee::Card(CardNumber::new(number, 12, 2031).unwrap()),

@@ -1,0 +1,215 @@
+//! Providers that run elsewhere, asked over HTTP by the protocol of [`super::wire`]. One type a port; each is the port's
+//! plain side, as the sandbox's are.
+
+pub mod cards;
+pub mod gift_cards;
+pub mod payouts;
+pub mod people;
+pub mod tables;
+
+use std::time::Duration;
+
+use purser_actors::id::EffectId;
+use purser_actors::port::{ErrorKind, PortError};
+use reqwest::{Client, Method, Response, StatusCode, Url};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::wire::{Code, KEY_HEADER, Refusal, Unreadable};
+use crate::secret::Secret;
+
+/// The largest answer that is read: a page of the catalog.
+const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
+/// Characters of a provider's words that are kept.
+const MAX_WORDS: usize = 200;
+
+/// Where a provider is and how it knows us.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// What its paths are relative to. HTTPS outside this machine.
+    pub base_url: Url,
+    /// Said with every call, and to nobody else: redirects are not followed.
+    pub token: Secret<String>,
+    /// After which an answer counts as lost.
+    pub timeout: Duration,
+}
+
+/// One provider.
+#[derive(Clone)]
+pub struct Remote {
+    http: Client,
+    endpoint: Endpoint,
+}
+
+impl Remote {
+    /// Connects when first asked.
+    ///
+    /// # Errors
+    /// When the machine has no means for TLS.
+    pub fn new(endpoint: Endpoint) -> Result<Self, String> {
+        let http = crate::outbound::client()
+            .no_proxy()
+            .timeout(endpoint.timeout)
+            .build()
+            .map_err(|e| e.to_string())?;
+        Ok(Self { http, endpoint })
+    }
+
+    /// Reads. Nothing changes by it, so that every failure is `Temporary` unless the provider says what it is.
+    async fn get<T: DeserializeOwned>(
+        &self,
+        operation: &'static str,
+        path: &[&str],
+        query: &impl Serialize,
+    ) -> Result<T, PortError> {
+        let asked = self.request(Method::GET, operation, path)?.query(query);
+        self.ask(operation, asked).await.map_err(|failure| {
+            let error = failure.into_error();
+            let kind = match error.kind {
+                ErrorKind::Unknown => ErrorKind::Temporary,
+                kind => kind,
+            };
+            PortError { kind, ..error }
+        })
+    }
+
+    /// Orders. Without a readable answer the outcome is `Unknown`, unless the provider was never reached.
+    async fn post<T: DeserializeOwned>(
+        &self,
+        operation: &'static str,
+        path: &[&str],
+        key: Option<EffectId>,
+        body: &impl Serialize,
+    ) -> Result<T, PortError> {
+        let mut asked = self.request(Method::POST, operation, path)?.json(body);
+        if let Some(key) = key {
+            asked = asked.header(KEY_HEADER, key.to_string());
+        }
+        // An order cannot be missing: whoever finds nothing at its path has not understood it.
+        self.ask(operation, asked).await.map_err(|failure| match failure {
+            Failure::Said(Code::NotFound, error) => PortError {
+                kind: ErrorKind::Temporary,
+                ..error
+            },
+            failure => failure.into_error(),
+        })
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        operation: &'static str,
+        path: &[&str],
+    ) -> Result<reqwest::RequestBuilder, PortError> {
+        let mut url = self.endpoint.base_url.clone();
+        // Segments are escaped one by one: no name of a provider's reaches another path.
+        match url.path_segments_mut() {
+            Ok(mut segments) => segments.pop_if_empty().push("v1").extend(path),
+            Err(()) => {
+                return Err(failed(
+                    ErrorKind::Temporary,
+                    operation,
+                    "the provider's URL takes no path",
+                ));
+            }
+        };
+        Ok(self
+            .http
+            .request(method, url)
+            .bearer_auth(self.endpoint.token.expose_secret()))
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        operation: &'static str,
+        asked: reqwest::RequestBuilder,
+    ) -> Result<T, Failure> {
+        let lost = |kind, what: &str| Failure::Lost(failed(kind, operation, what));
+        let answer = asked.send().await.map_err(|error| {
+            // Without a connection nothing was said, so nothing was done.
+            let kind = match error.is_connect() || error.is_builder() {
+                true => ErrorKind::Temporary,
+                false => ErrorKind::Unknown,
+            };
+            lost(kind, &words(&error))
+        })?;
+        let status = answer.status();
+        let body = read(answer).await.map_err(|what| lost(ErrorKind::Unknown, &what))?;
+        if status == StatusCode::OK {
+            return serde_json::from_slice(&body).map_err(|error| {
+                // Its position, never its content: the body may hold a card number.
+                let (line, column) = (error.line(), error.column());
+                let what = format!("the answer is not of the protocol (line {line}, column {column})");
+                lost(ErrorKind::Unknown, &what)
+            });
+        }
+        // Only a refusal in the protocol's form, with its code's own status, says anything.
+        match serde_json::from_slice::<Refusal>(&body) {
+            Ok(Refusal { error }) if error.code.status() == status.as_u16() => {
+                let said = failed(error.code.kind(), operation, &error.message);
+                Err(Failure::Said(error.code, said))
+            }
+            _ => {
+                let what = format!("status {status} without a refusal of the protocol");
+                Err(lost(ErrorKind::Unknown, &what))
+            }
+        }
+    }
+}
+
+/// Why there is no answer.
+enum Failure {
+    /// The provider said so.
+    Said(Code, PortError),
+    /// Nobody knows what it said.
+    Lost(PortError),
+}
+
+impl Failure {
+    fn into_error(self) -> PortError {
+        match self {
+            Self::Said(_, error) | Self::Lost(error) => error,
+        }
+    }
+}
+
+async fn read(mut answer: Response) -> Result<zeroize::Zeroizing<Vec<u8>>, String> {
+    let mut body = zeroize::Zeroizing::new(Vec::new());
+    while let Some(chunk) = answer.chunk().await.map_err(|e| words(&e))? {
+        if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+            return Err("the answer is larger than any of the protocol".into());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// An error with its causes, which reqwest keeps to itself, and without the URL, whose path may name things.
+fn words(error: &reqwest::Error) -> String {
+    use std::error::Error as _;
+    let mut text = match (error.is_timeout(), error.is_connect()) {
+        (true, _) => "no answer in time".to_owned(),
+        (false, true) => "no connection".to_owned(),
+        (false, false) => "the connection broke".to_owned(),
+    };
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text.push_str(": ");
+        text.push_str(&next.to_string());
+        cause = next.source();
+    }
+    text
+}
+
+fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.chars().take(MAX_WORDS).collect(),
+    }
+}
+
+/// An answer to another question leaves the outcome open.
+fn unreadable(operation: &'static str) -> impl FnOnce(Unreadable) -> PortError {
+    move |what| failed(ErrorKind::Unknown, operation, &what.to_string())
+}

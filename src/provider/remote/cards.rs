@@ -1,0 +1,69 @@
+//! A card issuer elsewhere.
+
+use purser_actors::money::Cents;
+use purser_actors::port::{BoxFuture, CardActivity, IssueCard, PortError};
+
+use super::{Remote, unreadable};
+use crate::provider::wire::cards::{Activity, CardAnswer, CardOrder, Cvv};
+use crate::provider::{BillingAddress, Issuer, PlainIssuance};
+use crate::secret::Secret;
+
+/// An issuer over HTTP.
+pub struct RemoteIssuer {
+    remote: Remote,
+    /// Asked for once, at the start: every card has it.
+    billing_address: BillingAddress,
+}
+
+impl RemoteIssuer {
+    /// Asks for what all its cards have in common.
+    ///
+    /// # Errors
+    /// When the issuer does not answer.
+    pub async fn connect(remote: Remote) -> Result<Self, PortError> {
+        const CALL: &str = "billing address";
+        let said: crate::provider::wire::cards::BillingAddress = remote.get(CALL, &["billing-address"], &()).await?;
+        Ok(Self {
+            remote,
+            billing_address: said.into(),
+        })
+    }
+
+    async fn look(&self, operation: &'static str, issuer_ref: &str) -> Result<CardActivity, PortError> {
+        let said: Activity = self.remote.get(operation, &["cards", issuer_ref], &()).await?;
+        said.read(issuer_ref).map_err(unreadable(operation))
+    }
+}
+
+impl Issuer for RemoteIssuer {
+    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<PlainIssuance, PortError>> {
+        const CALL: &str = "issue";
+        Box::pin(async move {
+            let wanted = CardOrder::from(order);
+            let said: CardAnswer = self.remote.post(CALL, &["cards"], Some(order.key), &wanted).await?;
+            said.read(order).map_err(unreadable(CALL))
+        })
+    }
+
+    fn cvv<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Secret<String>, PortError>> {
+        Box::pin(async move {
+            let said: Cvv = self.remote.get("cvv", &["cards", issuer_ref, "cvv"], &()).await?;
+            Ok(said.cvv.0)
+        })
+    }
+
+    fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
+        Box::pin(async move {
+            let said = self.look("available balance", issuer_ref).await?;
+            Ok(said.available)
+        })
+    }
+
+    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
+        Box::pin(self.look("activity", issuer_ref))
+    }
+
+    fn billing_address(&self) -> BillingAddress {
+        self.billing_address.clone()
+    }
+}

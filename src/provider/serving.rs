@@ -1,0 +1,218 @@
+//! The other side of the protocol of [`super::wire`]: what serves the plain ports of a provider over HTTP, for
+//! `purser provider` and for whoever builds one of their own in Rust.
+
+mod cards;
+mod gift_cards;
+mod payouts;
+mod people;
+mod tables;
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state, map_response};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use purser_actors::id::EffectId;
+use purser_actors::port::{ErrorKind, PortError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+
+use super::Providers;
+use super::wire::{Code, KEY_HEADER, Reason, Refusal, Unreadable};
+use crate::secret::Secret;
+
+/// The version of the protocol; it is the first segment of every path.
+pub const VERSION: &str = "v1";
+/// The longest body that is read.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+
+/// Every route of the protocol, for whoever says `token`.
+pub fn router(providers: &Providers, token: Secret<String>) -> Router {
+    let routes = Router::new()
+        .merge(cards::router(providers))
+        .merge(gift_cards::router(providers))
+        .merge(payouts::router(providers))
+        .merge(people::router(providers))
+        .merge(tables::router(providers));
+    Router::new()
+        .nest(&format!("/{VERSION}"), routes)
+        .fallback(async || Refused::new(Code::InvalidRequest, "there is no such path in the protocol"))
+        .layer(from_fn_with_state(Arc::new(token), authorized))
+        .layer(axum::extract::DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(map_response(async |mut answer: Response| {
+            let no_store = HeaderValue::from_static("no-store");
+            answer.headers_mut().insert(header::CACHE_CONTROL, no_store);
+            answer
+        }))
+}
+
+/// The protocol's OpenAPI 3.1 document.
+///
+/// # Errors
+/// Never for documents that utoipa made.
+pub fn document() -> Result<serde_json::Value, serde_json::Error> {
+    #[derive(OpenApi)]
+    #[openapi(
+        info(
+            title = "Purser provider protocol",
+            version = "1",
+            description = "What Purser asks of those who make what it sells. The same Idempotency-Key asks again and never \
+                does a second thing. A definite answer is a 200 that names the order again; any other answer leaves the outcome open \
+                unless it is a refusal in the form below with its code's own status. Amounts and rates are decimal text, \
+                moments are Unix milliseconds."
+        ),
+        components(schemas(Refusal))
+    )]
+    struct Protocol;
+
+    let mut api = Protocol::openapi();
+    for room in [
+        cards::document(),
+        gift_cards::document(),
+        payouts::document(),
+        people::document(),
+        tables::document(),
+    ] {
+        api.merge(room);
+    }
+    let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+    api.components
+        .get_or_insert_default()
+        .add_security_scheme("bearer", bearer);
+    api.security = Some(vec![SecurityRequirement::new("bearer", [""; 0])]);
+    let mut document = serde_json::to_value(&api)?;
+    describe_refusals(&mut document);
+    Ok(document)
+}
+
+/// Every operation can be refused with every code.
+fn describe_refusals(document: &mut serde_json::Value) {
+    let paths = document["paths"].as_object_mut();
+    let operations = paths.into_iter().flat_map(|paths| paths.values_mut());
+    let operations = operations.filter_map(|path| path.as_object_mut());
+    for operation in operations.flat_map(|methods| methods.values_mut()) {
+        for code in Code::ALL {
+            let name = serde_json::to_value(code).unwrap_or_default();
+            operation["responses"][code.status().to_string()] = serde_json::json!({
+                "description": format!("Code `{}`.", name.as_str().unwrap_or_default()),
+                "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Refusal" } } },
+            });
+        }
+    }
+}
+
+async fn authorized(State(token): State<Arc<Secret<String>>>, request: Request, next: Next) -> Response {
+    let said = request.headers().get(header::AUTHORIZATION);
+    let said = said.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+    match said {
+        Some(said) if same(said, token.expose_secret().as_bytes()) => next.run(request).await,
+        _ => Refused::new(Code::Unauthorized, "the bearer's secret is wrong").into_response(),
+    }
+}
+
+/// In the same time wherever they differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |seen, (a, b)| seen | (a ^ b)) == 0
+}
+
+/// A refusal on its way out.
+#[derive(Debug)]
+struct Refused(Refusal);
+
+impl Refused {
+    fn new(code: Code, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self(Refusal {
+            error: Reason { code, message },
+        })
+    }
+}
+
+impl From<PortError> for Refused {
+    fn from(error: PortError) -> Self {
+        Self::new(Code::of(error.kind), error.message)
+    }
+}
+
+impl From<Unreadable> for Refused {
+    fn from(error: Unreadable) -> Self {
+        Self::new(Code::InvalidRequest, format!("this is not {}", error.0))
+    }
+}
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.0.error.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        (status, Json(self.0)).into_response()
+    }
+}
+
+/// An answer, or why there is none.
+type Answered<T> = Result<Json<T>, Refused>;
+
+fn answered<T: Serialize>(said: T) -> Answered<T> {
+    Ok(Json(said))
+}
+
+/// The error of a port whose `Permanent` only says that there is no such thing.
+fn not_found(error: PortError) -> Refused {
+    match error.kind {
+        ErrorKind::Permanent => Refused::new(Code::NotFound, error.message),
+        _ => error.into(),
+    }
+}
+
+/// The key of a call that changes something.
+struct Key(EffectId);
+
+impl<S: Send + Sync> FromRequestParts<S> for Key {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        key(&parts.headers).map(Self)
+    }
+}
+
+fn key(headers: &HeaderMap) -> Result<EffectId, Refused> {
+    let mut said = headers.get_all(KEY_HEADER).iter();
+    let one = said.next().and_then(|value| value.to_str().ok()?.parse().ok());
+    match (one, said.next()) {
+        (Some(key), None) => Ok(key),
+        _ => Err(Refused::new(
+            Code::InvalidRequest,
+            "this takes one Idempotency-Key: eff_ and 32 hex digits",
+        )),
+    }
+}
+
+/// A body of the protocol.
+struct Body<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Refused;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Refused> {
+        let read = Json::<T>::from_request(request, state).await;
+        // Where it is wrong, never what stands there.
+        read.map(|Json(body)| Self(body))
+            .map_err(|_| Refused::new(Code::InvalidRequest, "the body is not of the protocol"))
+    }
+}
+
+/// Parameters of the protocol.
+struct Query<T>(T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refused> {
+        let read = axum::extract::Query::<T>::from_request_parts(parts, state).await;
+        read.map(|axum::extract::Query(query)| Self(query))
+            .map_err(|_| Refused::new(Code::InvalidRequest, "the parameters are not of the protocol"))
+    }
+}

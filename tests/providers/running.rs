@@ -1,0 +1,138 @@
+//! Those who are asked: in this process, as `purser provider`, and as the stub in Python.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use purser::config::{Config, Outside, Outsiders, Sources};
+use purser::provider::sandbox::everybody::SandboxProviders;
+use purser::provider::{Providers, elsewhere};
+use purser::settlement::sandbox::SandboxSettlement;
+use purser::system::{SystemClock, SystemEntropy};
+use purser_actors::port::Clock;
+
+/// The sandbox's own, over files in `folder`.
+pub(crate) fn in_process(folder: &Path) -> Providers {
+    let mut config = Config::load(&Sources::default()).unwrap();
+    config.sandbox.card_ready_ms = 20;
+    config.sandbox.gift_ready_ms = 20;
+    config.sandbox.payout_paid_ms = 20;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let chains = SandboxSettlement::open(folder, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy).unwrap();
+    let sandbox = SandboxProviders::open(folder, &config, &Arc::new(chains), &clock);
+    sandbox.unwrap().providers()
+}
+
+/// Every port at one address.
+pub(crate) fn everybody_at(url: &str, token_file: &Path) -> Outsiders {
+    let outside = Outside {
+        url: url.to_owned(),
+        token_file: token_file.to_owned(),
+        timeout_ms: 10_000,
+    };
+    Outsiders {
+        issuer: outside.clone(),
+        gift_cards: outside.clone(),
+        payouts: outside.clone(),
+        identity: outside.clone(),
+        card_accounts: outside.clone(),
+        rates: outside.clone(),
+        merchants: outside,
+    }
+}
+
+/// Asked over HTTP at one address.
+pub(crate) async fn met(url: &str, token_file: &Path, folder: &Path) -> Providers {
+    let settings = everybody_at(url, token_file);
+    let nobody = folder.join("replaced");
+    std::fs::create_dir_all(&nobody).unwrap();
+    elsewhere::meet(&settings, in_process(&nobody)).await.unwrap()
+}
+
+/// A process that has said where it listens; killed when dropped.
+struct Serving {
+    child: Child,
+    url: String,
+    folder: tempfile::TempDir,
+}
+
+impl Serving {
+    /// Starts it and waits for a line with an address.
+    fn start(mut command: Command, folder: tempfile::TempDir) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let url = loop {
+            let line = lines.next().expect("it ended").unwrap();
+            if let Some(at) = line.find("http://") {
+                break line[at..].trim().to_owned();
+            }
+        };
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, url, folder }
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `purser provider`.
+pub(crate) struct SandboxOverHttp(Serving);
+
+impl SandboxOverHttp {
+    pub(crate) async fn start(more: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+        command
+            .env_clear()
+            .args(["provider", "--listen", "127.0.0.1:0", "--data"]);
+        command.arg(folder.path()).args(more);
+        for delay in ["CARD_READY_MS", "GIFT_READY_MS", "PAYOUT_PAID_MS"] {
+            command.env(format!("PURSER_SANDBOX__{delay}"), "20");
+        }
+        Self(Serving::start(command, folder))
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.0.url
+    }
+
+    pub(crate) async fn providers(&self) -> Providers {
+        let folder = self.0.folder.path();
+        met(&self.0.url, &folder.join("provider.token"), folder).await
+    }
+}
+
+/// The stub. It knows nothing of this repository but the document.
+pub(crate) struct PythonStub(Serving);
+
+impl PythonStub {
+    /// `None`: the test must return, and has been reported as skipped.
+    pub(crate) async fn start() -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let token_file = folder.path().join("provider.token");
+        std::fs::write(&token_file, "the secret of a stub, in one line".replace(' ', "-")).unwrap();
+        let stub = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/providers/stub.py");
+        let version = Command::new("python3").arg("--version").stdout(Stdio::null()).status();
+        if !version.is_ok_and(|status| status.success()) {
+            let in_ci = std::env::var("CI").is_ok_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+            assert!(!in_ci, "python3 is missing");
+            // A skipped test must be seen, whatever captures the output of the others.
+            use std::io::Write as _;
+            let _ = writeln!(std::io::stderr(), "skipped: the stub in Python: python3 is missing");
+            return None;
+        }
+        let mut command = Command::new("python3");
+        command.arg("-u").arg(stub).arg("--token-file").arg(token_file);
+        Some(Self(Serving::start(command, folder)))
+    }
+
+    pub(crate) async fn providers(&self) -> Providers {
+        let folder = self.0.folder.path();
+        met(&self.0.url, &folder.join("provider.token"), folder).await
+    }
+}

@@ -1,0 +1,311 @@
+//! The rules. They hold for any provider that declines a card of 6.66 and sells at least one gift card.
+
+use std::time::{Duration, Instant};
+
+use purser::provider::gift_cards::{GiftAnswer, GiftSearch, Offer, OrderGiftCard, Redemption};
+use purser::provider::merchants::{CardType, MerchantSearch};
+use purser::provider::payouts::{Payee, PlainPayout};
+use purser::provider::{PlainCard, PlainIssuance, Providers};
+use purser::secret::Secret;
+use purser::vault::CardNumber;
+use purser_actors::id::{CardId, EffectId, PayoutId, Wallet};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::payout::{RailState, Recall, Report};
+use purser_actors::port::{AccountOpening, CheckStatus, ErrorKind, IssueCard, StartCheck};
+use purser_actors::product::{AppPayee, Currency, Line, Platform};
+use rust_decimal::Decimal;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) async fn every_rule(providers: &Providers) {
+    cards(providers).await;
+    gift_cards(providers).await;
+    payouts(providers).await;
+    people(providers).await;
+    tables(providers).await;
+}
+
+/// Asks until there is an answer.
+async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = ask().await {
+            return answer;
+        }
+        assert!(begun.elapsed() < PATIENCE, "no end: {what}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn card_order(key: u128, cents: u64) -> IssueCard {
+    IssueCard {
+        key: EffectId(key),
+        card: CardId(key + 1_000),
+        amount: Cents::new(cents),
+    }
+}
+
+async fn made(providers: &Providers, order: &IssueCard) -> PlainCard {
+    until("a card", async || match providers.issuer.issue(order).await.unwrap() {
+        PlainIssuance::Ready(card) => Some(card),
+        PlainIssuance::Pending { .. } => None,
+        PlainIssuance::Declined { reason } => panic!("declined: {reason}"),
+    })
+    .await
+}
+
+async fn cards(providers: &Providers) {
+    let issuer = &providers.issuer;
+    let order = card_order(1, 2_550);
+    let card = made(providers, &order).await;
+    let again = made(providers, &order).await;
+    assert_eq!(card.issuer_ref, again.issuer_ref, "one key is one card");
+    assert_eq!(card.number.expose_secret(), again.number.expose_secret());
+    let digits = card.number.expose_secret();
+    assert!((12..=19).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()));
+    let other = IssueCard {
+        amount: Cents::new(2_551),
+        ..order.clone()
+    };
+    let refused = issuer.issue(&other).await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Permanent, "a key has one content: {refused}");
+    let second = made(providers, &card_order(2, 2_550)).await;
+    assert_ne!(second.issuer_ref, card.issuer_ref, "another key is another card");
+    let cvv = issuer.cvv(&card.issuer_ref).await.unwrap();
+    assert!(matches!(cvv.expose_secret().len(), 3 | 4));
+    assert_eq!(issuer.available_balance(&card.issuer_ref).await.unwrap(), order.amount);
+    let activity = issuer.activity(&card.issuer_ref).await.unwrap();
+    assert_eq!((activity.available, activity.transactions.len()), (order.amount, 0));
+    for nobody in ["nobody", "../cards", "a/b?c=d"] {
+        assert_eq!(
+            issuer.cvv(nobody).await.unwrap_err().kind,
+            ErrorKind::Permanent,
+            "{nobody}"
+        );
+        assert_eq!(issuer.activity(nobody).await.unwrap_err().kind, ErrorKind::Permanent);
+    }
+    for _ in 0..2 {
+        let declined = issuer.issue(&card_order(3, 666)).await.unwrap();
+        assert!(matches!(declined, PlainIssuance::Declined { .. }), "{declined:?}");
+    }
+    assert_eq!(issuer.billing_address().country.len(), 2);
+}
+
+async fn gift_cards(providers: &Providers) {
+    let catalog = &providers.gift_cards;
+    let wanted = |limit, starting_after| GiftSearch {
+        limit,
+        starting_after,
+        ..GiftSearch::default()
+    };
+    let page = catalog.search(&wanted(1, None)).await.unwrap().unwrap();
+    assert_eq!(page.products.len(), 1);
+    assert_eq!(page.has_more, page.count > 1);
+    let unknown = Some("no such product".to_owned());
+    assert_eq!(catalog.search(&wanted(1, unknown)).await.unwrap(), None);
+    assert_eq!(catalog.product("no such product").await.unwrap(), None);
+    let all = catalog.search(&wanted(100, None)).await.unwrap().unwrap();
+    let product = all.products.iter().find(|product| product.in_stock).unwrap();
+    let found = catalog.product(&product.product_id).await.unwrap().unwrap();
+    assert_eq!(found, *product, "a product is the same in a list and alone");
+    let country = match &product.reach {
+        purser::provider::gift_cards::Reach::Borderless => "US".to_owned(),
+        purser::provider::gift_cards::Reach::Countries(countries) => countries[0].clone(),
+    };
+    let (least, most) = product.values.ends();
+    let offer = catalog.offer(&product.product_id, &country, least).await.unwrap();
+    let Offer::Open { currency, fee_rate } = offer else {
+        panic!("{offer:?}");
+    };
+    assert_eq!((currency, fee_rate), (product.currency.clone(), product.fee_rate));
+    let too_much = Cents::new(most.get() + 1);
+    let offer = catalog.offer(&product.product_id, &country, too_much).await.unwrap();
+    assert_eq!(offer, Offer::NotThisAmount(product.values.clone()));
+    let offer = catalog.offer("no such product", &country, least).await.unwrap();
+    assert_eq!(offer, Offer::UnknownProduct);
+    let order = |key| OrderGiftCard {
+        key: EffectId(key),
+        product_id: product.product_id.clone(),
+        country: country.clone(),
+        amount: least,
+        fee_rate,
+    };
+    let first = redeemed(providers, &order(11)).await;
+    assert_eq!(redeemed(providers, &order(11)).await, first, "one key is one gift card");
+    assert_ne!(redeemed(providers, &order(12)).await, first);
+    let other = OrderGiftCard {
+        amount: most,
+        fee_rate: fee_rate + Decimal::new(1, 4),
+        ..order(11)
+    };
+    assert_eq!(catalog.order(&other).await.unwrap_err().kind, ErrorKind::Permanent);
+}
+
+/// What lets its bearer spend an ordered gift card.
+async fn redeemed(providers: &Providers, order: &OrderGiftCard) -> Vec<String> {
+    let Redemption {
+        redemption_url,
+        redemption_code,
+        pin_code,
+    } = until("a gift card", async || {
+        match providers.gift_cards.order(order).await.unwrap() {
+            GiftAnswer::Ready(redemption) => Some(redemption),
+            GiftAnswer::Accepted { .. } | GiftAnswer::Pending { .. } => None,
+            GiftAnswer::Declined { reason } => panic!("declined: {reason}"),
+        }
+    })
+    .await;
+    let parts = [redemption_url, redemption_code, pin_code].into_iter().flatten();
+    let texts: Vec<_> = parts.map(|part| part.expose_secret().clone()).collect();
+    assert!(!texts.is_empty());
+    texts
+}
+
+fn payout(key: u128, cents: u64) -> PlainPayout {
+    PlainPayout {
+        key: EffectId(key),
+        payout: PayoutId(key + 1_000),
+        line: Line::AppPayment,
+        amount: Cents::new(cents),
+        currency: Currency::USD,
+        to: Payee::App(
+            Platform::Paypal,
+            AppPayee {
+                recipient: "ada@example.com".into(),
+                first_name: "Ada".into(),
+                last_name: "Lovelace".into(),
+                email: "ada@example.com".into(),
+            },
+        ),
+    }
+}
+
+async fn paid(providers: &Providers, order: &PlainPayout) -> Report {
+    until("a payout", async || {
+        let report = providers.rails.send(order.clone()).await.unwrap();
+        match report.state {
+            RailState::InProcess { .. } => None,
+            RailState::Complete { .. } => Some(report),
+            state => panic!("{state:?}"),
+        }
+    })
+    .await
+}
+
+async fn payouts(providers: &Providers) {
+    let rails = &providers.rails;
+    let order = payout(21, 4_200);
+    let report = paid(providers, &order).await;
+    assert_eq!(paid(providers, &order).await, report, "one key pays once");
+    let other = PlainPayout {
+        amount: Cents::new(4_201),
+        ..order.clone()
+    };
+    assert_eq!(rails.send(other).await.unwrap_err().kind, ErrorKind::Permanent);
+    let card = CardNumber::new(Secret::new("4000008400001234".to_owned()), 12, 2031).unwrap();
+    let to_card = PlainPayout {
+        line: Line::PushToCard,
+        to: Payee::Card(card.clone()),
+        ..payout(22, 2_500)
+    };
+    paid(providers, &to_card).await;
+    let to_bank = PlainPayout {
+        line: Line::BankPayment,
+        to: Payee::Bank {
+            routing_number: "021000021".into(),
+            account_number: Secret::new("000123456789".into()),
+            account_holder_name: "Ada Lovelace".into(),
+        },
+        ..payout(23, 9_900)
+    };
+    paid(providers, &to_bank).await;
+    // What was told is told again, in order, from wherever one asks.
+    let told = rails.told(0, 1_000).await.unwrap();
+    assert!(told.windows(2).all(|pair| pair[0].number < pair[1].number));
+    for order in [&order, &to_card, &to_bank] {
+        let words = told.iter().filter(|word| word.payout == order.payout);
+        let words: Vec<_> = words.map(|word| (word.report.sequence, &word.report.state)).collect();
+        assert!(words.windows(2).all(|pair| pair[0].0 < pair[1].0), "{words:?}");
+        assert!(
+            matches!(words.last(), Some((_, RailState::Complete { .. }))),
+            "{words:?}"
+        );
+    }
+    let rest = rails.told(told[0].number, 1_000).await.unwrap();
+    assert_eq!(rest, told[1..]);
+    assert_eq!(rails.told(0, 1).await.unwrap(), told[..1]);
+    assert!(rails.told(told.last().unwrap().number, 10).await.unwrap().is_empty());
+    for _ in 0..2 {
+        assert_eq!(rails.recall(order.key, order.payout).await.unwrap(), Recall::TooLate);
+    }
+    let country = rails.card_country(card.number()).await.unwrap();
+    assert_eq!(country.unwrap().as_str(), "US");
+    let foreign = Secret::new("9999999999999995".to_owned());
+    assert_eq!(rails.card_country(&foreign).await.unwrap(), None);
+}
+
+async fn people(providers: &Providers) {
+    let (ada, bob) = (Wallet::Evm([0xA1; 20]), Wallet::Solana([0xB2; 32]));
+    let check = |key, wallet| StartCheck {
+        key: EffectId(key),
+        wallet,
+    };
+    let identity = &providers.identity_check;
+    let begun = identity.start(&check(31, ada)).await.unwrap();
+    assert_eq!(identity.start(&check(31, ada)).await.unwrap(), begun);
+    let other = identity.start(&check(31, bob)).await.unwrap_err();
+    assert_eq!(other.kind, ErrorKind::Permanent);
+    let second = identity.start(&check(32, bob)).await.unwrap();
+    assert!(second.reference != begun.reference && second.url != begun.url);
+    // Nothing is decided before the person has answered.
+    let status = identity.status(&begun.reference).await.unwrap();
+    assert!(matches!(status, CheckStatus::Pending { .. }), "{status:?}");
+    assert!(identity.status("no such check").await.is_err());
+    let opened = async |wallet: &Wallet| {
+        until("an account", async || {
+            match providers.accounts.open(wallet).await.unwrap() {
+                AccountOpening::Open { deposit_address } => Some(deposit_address),
+                AccountOpening::Pending { .. } => None,
+                AccountOpening::Declined { reason } => panic!("declined: {reason}"),
+            }
+        })
+        .await
+    };
+    let address = opened(&ada).await;
+    assert_eq!(opened(&ada).await, address, "a holder has one account for good");
+    assert_ne!(opened(&bob).await, address);
+    assert_eq!(providers.balances.balance(&address).await.unwrap(), Usdc::ZERO);
+    let deposit = purser_actors::port::Deposited {
+        address,
+        transaction: "0x00".into(),
+        amount: Usdc::from_atomic(1),
+    };
+    assert!(!providers.deposits.is_credited(&deposit).await.unwrap());
+}
+
+async fn tables(providers: &Providers) {
+    let table = providers.rates.current().await.unwrap();
+    assert_eq!(table.usd_per_unit["USD"], Decimal::ONE);
+    assert!(table.usd_per_unit.values().all(|rate| *rate > Decimal::ZERO));
+    let wanted = MerchantSearch {
+        q: None,
+        card_type: CardType::NonReloadableInternational,
+        starting_after: None,
+        limit: 1,
+    };
+    let page = providers.merchants.search(&wanted).await.unwrap().unwrap();
+    assert_eq!(page.merchants.len(), 1);
+    let name = page.merchants[0].name.clone();
+    let by_name = MerchantSearch {
+        q: Some(name.clone()),
+        limit: 5,
+        ..wanted.clone()
+    };
+    let found = providers.merchants.search(&by_name).await.unwrap().unwrap();
+    assert!(found.merchants.iter().any(|merchant| merchant.name == name));
+    let lost = MerchantSearch {
+        starting_after: Some("no such merchant".into()),
+        ..wanted
+    };
+    assert_eq!(providers.merchants.search(&lost).await.unwrap(), None);
+}
