@@ -211,6 +211,11 @@ class Provider:
         is_paid = payout["word"]["status"] == "complete"
         return {"payout_id": payout["id"], "outcome": "too_late" if is_paid else "recalled"}
 
+    def payout_order(self, asked):
+        known = [payout for payout in self.payouts.values() if payout["key"] == asked["key"]]
+        words = [{name: value for name, value in payout["word"].items() if name != "payout_id"} for payout in known]
+        return {"key": asked["key"], "report": words[0] if words else None}
+
     def payout_reports(self, asked):
         words = self.words[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
         return {"reports": [{"number": number, **word} for number, word in enumerate(words, asked["after"] + 1)]}

@@ -202,6 +202,12 @@ async fn payouts(providers: &Providers) {
         ..order.clone()
     };
     assert_eq!(rails.send(other).await.unwrap_err().kind, ErrorKind::Permanent);
+    assert_eq!(
+        rails.ordered(order.key).await.unwrap(),
+        Some(report),
+        "asking orders nothing"
+    );
+    assert_eq!(rails.ordered(EffectId(29)).await.unwrap(), None);
     let card = CardNumber::new(Secret::new("4000008400001234".to_owned()), 12, 2031).unwrap();
     let to_card = PlainPayout {
         line: Line::PushToCard,
@@ -238,6 +244,11 @@ async fn payouts(providers: &Providers) {
     for _ in 0..2 {
         assert_eq!(rails.recall(order.key, order.payout).await.unwrap(), Recall::TooLate);
     }
+    assert_eq!(
+        rails.ordered(EffectId(29)).await.unwrap(),
+        None,
+        "asking has ordered nothing"
+    );
     let country = rails.card_country(card.number()).await.unwrap();
     assert_eq!(country.unwrap().as_str(), "US");
     let foreign = Secret::new("9999999999999995".to_owned());

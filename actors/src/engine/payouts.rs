@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use purser_storage::codec;
+use tokio::sync::Notify;
 
 use super::families::Families;
 use super::listening::Teller;

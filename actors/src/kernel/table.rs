@@ -71,7 +71,7 @@ tables! {
     /// Lines of accounts' statements.
     ENTRY = b's',
     /// Late returns, the oldest first.
-    LATE_RETURN = b'z',
+    LATE_RETURN = b'j',
     /// Facts about the store itself.
     META = b'm',
 }

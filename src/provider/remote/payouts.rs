@@ -8,7 +8,9 @@ use serde_json::json;
 
 use super::{Remote, failed, unreadable};
 use crate::provider::payouts::{PlainPayout, Rails};
-use crate::provider::wire::payouts::{DebitCard, DebitCardCountry, PayoutOrder, PayoutReport, RecallAnswer, Reports};
+use crate::provider::wire::payouts::{
+    DebitCard, DebitCardCountry, OrderedAnswer, PayoutOrder, PayoutReport, RecallAnswer, Reports, Word,
+};
 use crate::provider::wire::{Hidden, Unreadable};
 use crate::secret::Secret;
 
@@ -27,6 +29,19 @@ impl Rails for RemoteRails {
                 return Err(unreadable(CALL)(Unreadable("it is about another payout")));
             }
             Ok(report)
+        })
+    }
+
+    fn ordered(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Report>, PortError>> {
+        const CALL: &str = "ask after";
+        Box::pin(async move {
+            let key = key.to_string();
+            let said: OrderedAnswer = self.0.get(CALL, &["payout-orders", &key], &()).await?;
+            // A payer is credited on its no: another's does not count.
+            if said.key != key {
+                return Err(unreadable(CALL)(Unreadable("it is about another order")));
+            }
+            Ok(said.report.map(Word::read))
         })
     }
 

@@ -13,7 +13,7 @@ use super::{Answered, Body, Key, Query, Refused, answered};
 use crate::provider::Providers;
 use crate::provider::payouts::Rails;
 use crate::provider::wire::payouts::{
-    DebitCard, DebitCardCountry, OrderedAnswer, PayoutOrder, PayoutReport, RecallAnswer, Reports,
+    DebitCard, DebitCardCountry, OrderedAnswer, PayoutOrder, PayoutReport, RecallAnswer, Reports, Word,
 };
 use crate::provider::wire::{Code, Text, Unreadable};
 

@@ -1,5 +1,5 @@
 //! Payouts on the wire: `POST /v1/payouts`, `POST /v1/payouts/{payout_id}/recall`, `GET /v1/payout-reports`,
-//! `POST /v1/debit-card-country`.
+//! `GET /v1/payout-orders/{key}`, `POST /v1/debit-card-country`.
 
 use purser_actors::id::PayoutId;
 use purser_actors::port::payout::{RailState, Recall, Report, Told};

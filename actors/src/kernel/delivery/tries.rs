@@ -20,8 +20,14 @@ pub struct Tried {
 }
 
 /// Of all deliveries of one engine, by [`Work::NAMES`]. Each cell is written by one supervisor.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tries([Cells; Work::NAMES.len()]);
+
+impl Default for Tries {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Cells::default()))
+    }
+}
 
 #[derive(Debug, Default)]
 struct Cells {
