@@ -158,20 +158,12 @@ impl Service {
         }));
         let as_store: Arc<dyn Store> = store.clone();
         let world = parts::open_world(&config, &data, &*as_store).await?;
-        world
-            .sandbox
-            .identity_check
-            .call_back_to(callback_url(address), identity_callback());
+        let checks = &world.sandbox.identity_check;
+        checks.call_back_to(callback_url(address), identity_callback());
         let mark = store.restore_mark();
         let deposits = restore::due(&*as_store, mark, &world).await?;
-        let restored = restore::restored(&config, mark);
-        let engine = Engine::start(parts::engine_parts(
-            &config,
-            as_store.clone(),
-            &world,
-            (deposits, restored),
-        ))
-        .await?;
+        let forgotten = (deposits, restore::restored(&config, mark));
+        let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, forgotten)).await?;
         restore::done(&*as_store, mark).await?;
         if config.is_sandbox() && watched.is_some() {
             let file = data.operator_token();

@@ -168,11 +168,16 @@ impl Engine {
         engine.import(deposits).await?;
         engine.watch_departures().await;
         engine.take_up(&*deliveries).await?;
-        engine.keep_house();
-        engine.keep_time(deliveries);
-        listening::listen::<payouts::Rails>(&engine);
-        listening::listen::<program::Cards>(&engine);
+        engine.live(deliveries);
         Ok(engine)
+    }
+
+    /// What goes on for as long as the engine lives.
+    fn live(&self, deliveries: Arc<Deliveries>) {
+        self.keep_house();
+        self.keep_time(deliveries);
+        listening::listen::<payouts::Rails>(self);
+        listening::listen::<program::Cards>(self);
     }
 
     /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.

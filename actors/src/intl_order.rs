@@ -253,11 +253,11 @@ pub enum Rejection {
 }
 
 impl Stored for IntlOrder {
-    const SCHEMA: u16 = 34;
+    const SCHEMA: u16 = 36;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 35;
+    const SCHEMA: u16 = 37;
 }
 
 impl IntlOrder {

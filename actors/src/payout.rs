@@ -16,6 +16,7 @@
 //! What a rail says carries a sequence: an older word, or the same one again, changes nothing. A rail that says yes
 //! after it said no, when the payer has been credited, is asked to take the money back; if it cannot, that is stuck too.
 
+mod late;
 mod machine;
 mod show;
 

@@ -245,11 +245,11 @@ pub enum Event {
 pub struct Rejection(pub &'static str);
 
 impl Stored for TopUp {
-    const SCHEMA: u16 = 80;
+    const SCHEMA: u16 = 88;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 81;
+    const SCHEMA: u16 = 89;
 }
 
 impl TopUp {

@@ -330,6 +330,7 @@ pub struct Payouts {
     pub card_return_seconds: u64,
     pub bank_return_seconds: u64,
     pub app_return_seconds: u64,
+    pub reports_every_seconds: u64,
     #[serde(deserialize_with = "text::usdc")]
     pub card_return_fee: Usdc,
     #[serde(deserialize_with = "text::usdc")]

@@ -24,6 +24,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{Holder, active};
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, memo_of, undecided};
+use super::login::signed_in;
 use super::withdrawals::in_range;
 use super::{cards, json, shapes, top_ups};
 
@@ -108,6 +109,8 @@ async fn create_reloadable_card(
     let amount = in_range(wanted.usd_amount.get(), "usd_amount", LEAST, None)?;
     let reusable = wanted.reusable.unwrap_or(true);
     active(&state.engine, &claims).await?;
+    // Whoever relayed a payment has a token of it, and the card's number with it: what was loaded before is not theirs.
+    signed_in(&claims)?;
     let order = Order {
         usd_amount: amount.to_string(),
         reusable,

@@ -11,6 +11,8 @@
 
 pub mod cards;
 pub mod gift_cards;
+pub mod gift_orders;
+pub mod payout_reports;
 pub mod payouts;
 pub mod people;
 pub mod tables;

@@ -30,9 +30,8 @@ use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
 const TIMERS_EVERY_MS: u64 = 500;
-/// How often the payout rails in this process are asked what they have to tell, and those elsewhere, which also call.
+/// How often the payout rails in this process are asked what they have to tell.
 const TOLD_EVERY_MS: u64 = 500;
-const TOLD_ELSEWHERE_EVERY_MS: u64 = 5_000;
 /// Failed loads before an entity is quarantined.
 const QUARANTINE_AFTER: u32 = 5;
 /// Tries to prepare or send a payment before it is released or counts as unknown.
@@ -204,7 +203,7 @@ pub fn engine_settings(config: &Config) -> Settings {
     let engine = &config.engine;
     let told_every_ms = match config.providers.payouts.url.is_empty() {
         true => TOLD_EVERY_MS,
-        false => TOLD_ELSEWHERE_EVERY_MS,
+        false => config.payouts.reports_every_seconds.saturating_mul(1_000),
     };
     Settings {
         limits: Limits {

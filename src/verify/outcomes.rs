@@ -223,8 +223,11 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
         report.find("ledger.cause", cause, "only a product owes a provider and earns a fee");
     }
     // What left for a product is held there.
-    let moves =
-        |c: &String| payments.contains(c) || deposits.contains(c) || withdrawals.contains(c) || products.contains(c);
+    let moves = |c: &String| {
+        [&payments, &deposits, &withdrawals, &products, &departures]
+            .iter()
+            .any(|ids| ids.contains(c))
+    };
     for cause in books.received.keys().filter(|c| !moves(c)) {
         report.find("ledger.cause", cause, "only a payment or a deposit is received");
     }

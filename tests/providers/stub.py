@@ -155,7 +155,7 @@ class Provider:
                 "categories": Counter(one["category"] for one in found)}
 
     def gift_card_product(self, asked):
-        return {"product": PRODUCTS.get(asked["product_id"])}
+        return {"product_id": asked["product_id"], "product": PRODUCTS.get(asked["product_id"])}
 
     def gift_card_offer(self, asked):
         product, amount = PRODUCTS.get(asked["product_id"]), decimal(asked["amount"])

@@ -51,7 +51,7 @@ async fn asked_for(site: &Site<'_>, token: &str, to: &str) -> Vec<String> {
 async fn decided(desk: &Desk<'_>, ids: &[String]) {
     let of = |id: &str| json!({"withdrawal_id": id});
     let lease = desk.done("/admin/card-withdrawals/claim", of(&ids[0])).await["lease"].clone();
-    let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": "5xPaid"});
+    let paid = json!({"withdrawal_id": ids[0], "lease": lease, "tx_hash": PAID});
     desk.done("/admin/card-withdrawals/fulfil", paid.clone()).await;
     assert_eq!(
         desk.post("/admin/card-withdrawals/fulfil", paid).await.code(),
@@ -63,7 +63,7 @@ async fn decided(desk: &Desk<'_>, ids: &[String]) {
         held.post("/admin/card-withdrawals/claim", of(&ids[1])).await.code(),
         "withdrawal_held"
     );
-    let twice = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": "5xPaid"});
+    let twice = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": PAID});
     assert_eq!(
         desk.post("/admin/card-withdrawals/fulfil", twice).await.code(),
         "transaction_used"
@@ -73,7 +73,7 @@ async fn decided(desk: &Desk<'_>, ids: &[String]) {
         json!({"withdrawal_id": ids[1], "lease": lease}),
     )
     .await;
-    let old = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": "5xOther"});
+    let old = json!({"withdrawal_id": ids[1], "lease": lease, "tx_hash": OTHER});
     assert_eq!(
         desk.post("/admin/card-withdrawals/fulfil", old).await.code(),
         "lease_old"
@@ -82,6 +82,9 @@ async fn decided(desk: &Desk<'_>, ids: &[String]) {
     desk.done("/admin/card-withdrawals/reject", no).await;
 }
 
+/// Transactions on Base.
+const PAID: &str = "0xabababababababababababababababababababababababababababababababab";
+const OTHER: &str = "0xcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd";
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
     // Aim: set aside when it is asked for; an operator claims it and says by which transaction it was paid, or why it was not,
@@ -125,7 +128,7 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
     let one = site
         .get_as(&token, &format!("/get-withdrawal-status?withdrawal_id={}", ids[0]))
         .await;
-    assert_eq!(one.body["withdrawal"]["tx_hash"], json!("5xPaid"), "{}", one.text);
+    assert_eq!(one.body["withdrawal"]["tx_hash"], PAID, "{}", one.text);
     let kinds = told(&site.events(&token, 0).await, "card_withdrawal");
     for (kind, times) in [
         ("pending", 3),
@@ -161,7 +164,7 @@ async fn verify_names_what_waits_at_the_issuer_without_anybody_at_work() {
                 .done("/admin/card-withdrawals/claim", json!({"withdrawal_id": id}))
                 .await["lease"]
                 .clone();
-            let paid = json!({"withdrawal_id": id, "lease": lease, "tx_hash": "5xPaid"});
+            let paid = json!({"withdrawal_id": id, "lease": lease, "tx_hash": PAID});
             desk.done("/admin/card-withdrawals/fulfil", paid).await;
         }
     }

@@ -23,6 +23,11 @@ pub(crate) const FORMS: [&str; 4] = ["/account/identity", "/account/link", "/acc
 /// Bodies of routes that need one and have no row in the matrix.
 const BODIES: &[(&str, &str)] = &[
     ("/withdraw", r#"{"amount": 1}"#),
+    ("/create-reloadable-card", r#"{"usd_amount": 1}"#),
+    (
+        "/withdraw-card-balance",
+        r#"{"amount": 2, "destination_address": "0x1111111111111111111111111111111111111111"}"#,
+    ),
     (
         "/createBankingProfile",
         r#"{"data": {"firstName": "A", "lastName": "B", "email": "a@b.c"}}"#,

@@ -239,7 +239,9 @@ async fn case_70_no_secret_is_told_or_kept_in_clear() {
         for signature in &signed {
             assert!(!text.contains(signature.as_str()), "a signature is told: {signature}");
         }
-        assert!(!text.to_ascii_lowercase().contains("cvv"), "a CVV is spoken of");
+        let at = text.to_ascii_lowercase().find("cvv");
+        let about = at.map(|at| text[at.saturating_sub(200)..].chars().take(400).collect::<String>());
+        assert_eq!(about, None, "a CVV is spoken of");
     }
 }
 

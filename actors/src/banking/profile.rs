@@ -71,11 +71,11 @@ pub enum Event {
 pub struct Exists;
 
 impl Stored for Profile {
-    const SCHEMA: u16 = 150;
+    const SCHEMA: u16 = 180;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 151;
+    const SCHEMA: u16 = 181;
 }
 
 impl Entity for Profile {

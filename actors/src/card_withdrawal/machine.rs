@@ -132,9 +132,12 @@ impl CardWithdrawal {
             }
             (Status::Queued, Command::Fulfil { .. }) => Err(Rejection::OldLease(self.lease)),
             (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
-                self.free_for(&act, now)?;
-                if lease.is_some_and(|lease| self.held_by(&act, lease, now).is_err()) {
-                    return Err(Rejection::OldLease(self.lease));
+                // Once claimed, the money may be on its way, also after the lease has ended: only who holds it now, and so
+                // has seen who held it before, may say that nothing was paid.
+                match (&self.status, lease) {
+                    (Status::Queued, None) => {}
+                    (Status::Claimed(_), Some(lease)) => self.held_by(&act, lease, now)?,
+                    _ => return Err(Rejection::OldLease(self.lease)),
                 }
                 let decided = decided
                     .audited(&act, "card_withdrawal.reject", id, Some(reason.clone()), context)
@@ -156,7 +159,11 @@ impl Entity for CardWithdrawal {
         ("claimed", "an operator releases it", "queued"),
         ("claimed", "the operator whose lease runs has paid", "complete"),
         ("queued", "an operator rejects; issuer puts it back", "rejected"),
-        ("claimed", "an operator rejects; issuer puts it back", "rejected"),
+        (
+            "claimed",
+            "the operator whose lease runs rejects; issuer puts it back",
+            "rejected",
+        ),
     ];
     const SELF_BORN: bool = true;
 

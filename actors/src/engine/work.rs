@@ -22,7 +22,6 @@ use super::families::Families;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
-use crate::card_withdrawal;
 use crate::id::{CardId, DepositId, PaymentId, Wallet};
 use crate::intl_order;
 use crate::kernel::delivery::Worker;
@@ -114,11 +113,7 @@ impl Worker for Desk {
                 Work::SteerCard(id) => self.steer_card(effect, *id).await,
                 Work::ReserveCardBalance(id) => self.reserve_card_balance(effect, *id).await,
                 Work::EndReservation(id) => self.end_reservation(effect, *id).await,
-                Work::EndCardLease { withdrawal, lease } => {
-                    let (effect, lease) = (effect.id, *lease);
-                    let command = card_withdrawal::Command::EndLease { effect, lease };
-                    tell(&self.families.card_withdrawals, *withdrawal, command).await
-                }
+                Work::EndCardLease { withdrawal, lease } => self.end_card_lease(effect, *withdrawal, *lease).await,
                 Work::UncountPayment(id) => self.uncount_payment(effect, *id).await,
             }
         })

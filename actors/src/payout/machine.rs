@@ -3,11 +3,10 @@
 use purser_storage::planted::{self, Bug};
 
 use super::{Command, Event, Ordered, Payout, Rejection, Status, Target};
-use crate::id::{CardId, EffectId, LateReturnId, PayoutId, Wallet};
+use crate::id::{CardId, EffectId, PayoutId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::late_return::{LateReturn, Received};
 use crate::money::Usdc;
 use crate::port::payout::{RailState, Report};
 use crate::port::{Said, Timestamp};
@@ -24,7 +23,7 @@ impl Payout {
         }
     }
 
-    fn provider(&self) -> crate::ledger::Provider {
+    pub(super) fn provider(&self) -> crate::ledger::Provider {
         self.plan.target.line().provider()
     }
 
@@ -41,52 +40,11 @@ impl Payout {
     }
 
     /// What came back was not paid to anybody: its recipient's totals are told.
-    fn uncounted(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+    pub(super) fn uncounted(&self, id: PayoutId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
         match self.plan.target {
             Target::App(..) => decision.then(Work::UncountPayment(id), context),
             Target::Card(_) | Target::Bank(..) => decision,
         }
-    }
-
-    /// Money that comes back after the window: a late return, of which there is one, however often it is told.
-    fn came_back_late(
-        &self,
-        id: PayoutId,
-        decision: Decision<Self>,
-        reason: Said,
-        context: &Context,
-    ) -> Result<Decision<Self>, Rejection> {
-        if self.came_back_late {
-            return Ok(decision);
-        }
-        let kept = self.plan.terms.return_fee.min(self.charge.owed());
-        let (owner, late, at) = (self.owner, LateReturnId::of(id), context.now);
-        let (posted, amount) = self.charge.returned(at, late, self.provider(), kept);
-        let received = Received {
-            owner,
-            payout: id,
-            amount: self.charge.owed(),
-            kept,
-            reason,
-            at,
-        };
-        let opening = LateReturn::receive(received, context).map_err(|_| Rejection(self.status()))?;
-        let cause = CreditCause::LateReturn(late);
-        let next = match amount {
-            Usdc::ZERO => Work::LateReturn(late),
-            amount => Work::Credit {
-                account: owner,
-                amount,
-                cause,
-            },
-        };
-        let decision = decision
-            .event(Event::CameBackLate)
-            .open(opening)
-            .put_new(table::late_return(at, late), Vec::new())
-            .post(&posted, context)
-            .then(next, context);
-        Ok(self.uncounted(id, decision, context))
     }
 
     /// Credits what came back, less what the rail keeps of it; our fee is earned.
@@ -130,6 +88,10 @@ impl Payout {
         Ok(match &self.status {
             Status::AwaitingDetails | Status::Queued | Status::InProcess => self.moved(id, decision, state, context),
             Status::Complete { returnable, .. } => match state {
+                // Its late return has credited the payer: paid again, it is taken back as after any credit.
+                RailState::Complete { .. } if self.came_back_late && !self.recalling => decision
+                    .event(Event::PaidTooLate(context.now))
+                    .then(Work::RecallPayout(id), context),
                 RailState::InProcess { .. } | RailState::Complete { .. } => decision,
                 // What was a lie, or did not last, comes back all the same.
                 RailState::Failed { reason } | RailState::Cancelled { reason } | RailState::Returned { reason } => {
@@ -322,10 +284,12 @@ impl Entity for Payout {
             }
             (Status::AwaitingDetails, Event::Seen(_)) => Err(broken()),
             (_, Event::Seen(seen)) if *seen > payout.seen => Ok(Self { seen: *seen, ..payout }),
-            (_, Event::PaidTooLate(_)) if payout.is_credited() && !payout.recalling => Ok(Self {
-                recalling: true,
-                ..payout
-            }),
+            (_, Event::PaidTooLate(_)) if (payout.is_credited() || payout.came_back_late) && !payout.recalling => {
+                Ok(Self {
+                    recalling: true,
+                    ..payout
+                })
+            }
             (_, Event::TakenBack(_)) if payout.recalling => Ok(Self {
                 recalling: false,
                 ..payout

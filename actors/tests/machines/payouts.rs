@@ -16,20 +16,20 @@ use crate::sample::{EFFECT, NOW, WALLET, at, charge, fold, happened, status, wor
 const PAYOUT: PayoutId = PayoutId(21);
 const KEY: EffectId = EffectId(22);
 
-// `closed` is `complete` after its return window.
+// `closed` is `complete` after its return window, `late` is it after money came back all the same.
 const TABLE: &str = "
-            -  awaiting-details  queued                              in-process        complete          closed           failed              cancelled           expired             returned
-detail      !  Detailed          !                                   !                 !                 !                !                   !                   !                   !
-in-process  !  Found             Seen+Accepted                       Seen              Seen              Seen             Seen                Seen                Seen                Seen
-complete    !  Found             Seen+Accepted+Completed             Seen+Completed    Seen              Seen             Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate
-failed      !  Found             Seen+Failed                         Seen+Failed       Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
-cancelled   !  Found             Seen+Cancelled                      Seen+Cancelled    Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
-returned    !  Found             Seen+Accepted+Returned              Seen+Returned     Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen
-old         !  =                 =                                   =                 =                 =                =                   =                   =                   =
-expire      !  Expired           =                                   =                 =                 =                =                   =                   =                   =
-close       !  =                 =                                   =                 ReturnsClosed     =                =                   =                   =                   =
-recalled    !  =                 =                                   Returned          =                 =                =                   =                   =                   =
-kept        !  =                 =                                   =                 =                 =                =                   =                   =                   =
+            -  awaiting-details  queued                              in-process        complete          closed           failed              cancelled           expired             returned          late
+detail      !  Detailed          !                                   !                 !                 !                !                   !                   !                   !   !
+in-process  !  Found             Seen+Accepted                       Seen              Seen              Seen             Seen                Seen                Seen                Seen   Seen
+complete    !  Found             Seen+Accepted+Completed             Seen+Completed    Seen              Seen             Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate    Seen+PaidTooLate   Seen+PaidTooLate
+failed      !  Found             Seen+Failed                         Seen+Failed       Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen   Seen
+cancelled   !  Found             Seen+Cancelled                      Seen+Cancelled    Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen   Seen
+returned    !  Found             Seen+Accepted+Returned              Seen+Returned     Seen+Returned     Seen+CameBackLate  Seen                Seen                Seen                Seen   Seen
+old         !  =                 =                                   =                 =                 =                =                   =                   =                   =   =
+expire      !  Expired           =                                   =                 =                 =                =                   =                   =                   =   =
+close       !  =                 =                                   =                 ReturnsClosed     =                =                   =                   =                   =   =
+recalled    !  =                 =                                   Returned          =                 =                =                   =                   =                   =   =
+kept        !  =                 =                                   =                 =                 =                =                   =                   =                   =   =
 ";
 
 fn word(sequence: u64, state: RailState) -> Command {
@@ -138,6 +138,10 @@ fn payouts() -> Vec<(&'static str, Payout)> {
         ("cancelled", after(&under_way, &[Event::Cancelled(reason(), NOW)])),
         ("expired", after(&waiting, &[Event::Expired(NOW)])),
         ("returned", after(&complete, &[Event::Returned(reason(), kept, NOW)])),
+        (
+            "late",
+            after(&complete, &[Event::ReturnsClosed(NOW), Event::CameBackLate]),
+        ),
     ]
 }
 

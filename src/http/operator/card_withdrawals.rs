@@ -20,8 +20,6 @@ use crate::http::query::Query;
 
 /// Characters of a reason, at most.
 const REASON_MAX: usize = 500;
-/// Characters of a transaction's id, at most: Solana's have 88.
-const TRANSACTION_MAX: usize = 100;
 
 pub(super) async fn get_queue(
     State(admin): Shared,
@@ -124,17 +122,24 @@ pub(super) async fn post_fulfil(
 ) -> Result<Response, ApiError> {
     let act = admin.doors.admit(&headers, request, Task::Operate).await?;
     let wanted: Fulfil = admin.body(body).await?;
-    let plain = wanted.tx_hash.bytes().all(|b| b.is_ascii_alphanumeric());
-    if !plain || !(1..=TRANSACTION_MAX).contains(&wanted.tx_hash.len()) {
-        let error = "`tx_hash` is the transaction that paid it: 1 to 100 letters and digits.";
-        return Err(ApiError::parameter("parameter_invalid", "tx_hash", error));
-    }
     let id = known(&admin, &wanted.withdrawal_id).await?;
-    let paid = admin
-        .engine
-        .fulfil_card_withdrawal(id, act, wanted.lease, wanted.tx_hash);
+    let tx_hash = transaction(&wanted.tx_hash).ok_or_else(|| {
+        let error = "`tx_hash` is the transaction that paid it: 0x and 64 hex digits, or base58 of 64 bytes.";
+        ApiError::parameter("parameter_invalid", "tx_hash", error)
+    })?;
+    let paid = admin.engine.fulfil_card_withdrawal(id, act, wanted.lease, tx_hash);
     paid.await.map_err(refused)?;
     Ok(answer(done(id, "complete")))
+}
+
+/// A transaction's id in its one form, so that one transaction pays one withdrawal however it is written.
+fn transaction(text: &str) -> Option<String> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        let hash = digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        return hash.then(|| text.to_ascii_lowercase());
+    }
+    let signature = bs58::decode(text).into_vec().ok()?;
+    (signature.len() == 64).then(|| text.to_owned())
 }
 
 #[derive(Deserialize)]

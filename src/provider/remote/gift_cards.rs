@@ -5,10 +5,9 @@ use purser_actors::port::{BoxFuture, PortError};
 
 use super::{Remote, unreadable};
 use crate::provider::gift_cards::{GiftAnswer, GiftCatalog, GiftPage, GiftProduct, GiftSearch, Offer, OrderGiftCard};
-use crate::provider::wire::gift_cards::{
-    GiftOrder, GiftOrderAnswer, GiftQuery, MaybeProduct, OfferAnswer, OfferQuery, Products,
-};
-use crate::provider::wire::{Amount, Text};
+use crate::provider::wire::gift_cards::{GiftQuery, MaybeProduct, OfferAnswer, OfferQuery, Product, Products};
+use crate::provider::wire::gift_orders::{GiftOrder, GiftOrderAnswer};
+use crate::provider::wire::{Amount, Text, Unreadable};
 
 /// A catalog over HTTP.
 pub struct RemoteGiftCards(pub Remote);
@@ -27,9 +26,12 @@ impl GiftCatalog for RemoteGiftCards {
         const CALL: &str = "gift card product";
         Box::pin(async move {
             let said: MaybeProduct = self.0.get(CALL, &["gift-cards", product_id], &()).await?;
+            let is_it = |product: &Product| product.product_id == product_id;
+            if said.product_id != product_id || !said.product.as_ref().is_none_or(is_it) {
+                return Err(unreadable(CALL)(Unreadable("it is about another product")));
+            }
             let product = said.product.map(GiftProduct::try_from).transpose();
-            let product = product.map_err(unreadable(CALL))?;
-            Ok(product.filter(|product| product.product_id == product_id))
+            product.map_err(unreadable(CALL))
         })
     }
 

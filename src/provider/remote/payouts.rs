@@ -8,9 +8,8 @@ use serde_json::json;
 
 use super::{Remote, failed, unreadable};
 use crate::provider::payouts::{PlainPayout, Rails};
-use crate::provider::wire::payouts::{
-    DebitCard, DebitCardCountry, OrderedAnswer, PayoutOrder, PayoutReport, RecallAnswer, Reports, Word,
-};
+use crate::provider::wire::payout_reports::{OrderedAnswer, PayoutReport, RecallAnswer, Reports, Word};
+use crate::provider::wire::payouts::{DebitCard, DebitCardCountry, PayoutOrder};
 use crate::provider::wire::{Hidden, Unreadable};
 use crate::secret::Secret;
 

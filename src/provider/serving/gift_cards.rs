@@ -10,9 +10,8 @@ use utoipa::OpenApi;
 use super::{Answered, Body, Key, Query, answered};
 use crate::provider::Providers;
 use crate::provider::gift_cards::GiftCatalog;
-use crate::provider::wire::gift_cards::{
-    GiftOrder, GiftOrderAnswer, GiftQuery, MaybeProduct, OfferAnswer, OfferQuery, Products,
-};
+use crate::provider::wire::gift_cards::{GiftQuery, MaybeProduct, OfferAnswer, OfferQuery, Products};
+use crate::provider::wire::gift_orders::{GiftOrder, GiftOrderAnswer};
 
 type Served = State<Arc<dyn GiftCatalog>>;
 
@@ -45,7 +44,7 @@ async fn search_gift_cards(State(catalog): Served, Query(query): Query<GiftQuery
     responses((status = 200, description = "It, or none.", body = MaybeProduct)))]
 async fn gift_card_product(State(catalog): Served, Path(product_id): Path<String>) -> Answered<MaybeProduct> {
     let product = catalog.product(&product_id).await?.map(Into::into);
-    answered(MaybeProduct { product })
+    answered(MaybeProduct { product_id, product })
 }
 
 /// Stock and price of a purchase at this moment; nothing is reserved

@@ -12,9 +12,8 @@ use utoipa::{IntoParams, OpenApi};
 use super::{Answered, Body, Key, Query, Refused, answered};
 use crate::provider::Providers;
 use crate::provider::payouts::Rails;
-use crate::provider::wire::payouts::{
-    DebitCard, DebitCardCountry, OrderedAnswer, PayoutOrder, PayoutReport, RecallAnswer, Reports, Word,
-};
+use crate::provider::wire::payout_reports::{OrderedAnswer, PayoutReport, RecallAnswer, Reports, Word};
+use crate::provider::wire::payouts::{DebitCard, DebitCardCountry, PayoutOrder};
 use crate::provider::wire::{Code, Text, Unreadable};
 
 type Served = State<Arc<dyn Rails>>;

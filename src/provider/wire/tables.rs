@@ -105,6 +105,8 @@ impl MerchantQuery {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Merchants {
     /// The page; `null` when `starting_after` is not among what was found.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(required)]
     pub merchants: Option<Vec<MerchantOnWire>>,
     /// Whether more follow.
     pub has_more: bool,

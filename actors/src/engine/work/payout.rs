@@ -73,7 +73,10 @@ impl Desk {
         let timeout = Duration::from_millis(self.settings.payouts.timeout_ms);
         let found = within(timeout, self.ports.rails.ordered(key), "ask after").await;
         // Without an answer nothing is credited and nothing is given up.
-        found.map_err(|error| Failure::from(error).every_ms(self.settings.watch_every_ms))
+        found.map_err(|error| match error.kind {
+            ErrorKind::Permanent => error.into(),
+            ErrorKind::Temporary | ErrorKind::Unknown => Failure::from(error).every_ms(self.settings.watch_every_ms),
+        })
     }
 
     async fn payee(&self, id: PayoutId, payout: &Payout) -> Result<PayTo, Failure> {

@@ -104,13 +104,21 @@ impl Desk {
         tell(withdrawals, id, card_withdrawal::Command::Settled { effect }).await
     }
 
-    /// Again and again, as often as it takes.
+    /// Ends a lease whose time is over.
+    pub(super) async fn end_card_lease(&self, effect: &Effect, id: WithdrawalId, lease: u64) -> Done {
+        let effect = effect.id;
+        let command = card_withdrawal::Command::EndLease { effect, lease };
+        tell(&self.families.card_withdrawals, id, command).await
+    }
+
+    /// Again and again, as often as it takes; what will never be is stuck by name.
     fn patiently(&self, error: &PortError) -> Failure {
-        let pause = match error.kind {
-            ErrorKind::Permanent => self.settings.retry.longest_ms,
-            ErrorKind::Temporary | ErrorKind::Unknown => self.settings.watch_every_ms,
-        };
-        Failure::temporary(error.to_string()).every_ms(pause)
+        match error.kind {
+            ErrorKind::Permanent => error.clone().into(),
+            ErrorKind::Temporary | ErrorKind::Unknown => {
+                Failure::temporary(error.to_string()).every_ms(self.settings.watch_every_ms)
+            }
+        }
     }
 
     const fn answers_in(&self) -> Duration {
