@@ -94,7 +94,7 @@ struct Order {
     responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = shapes::ReloadableCreated),
         (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = shapes::ReloadableCreated),
         (status = 400, description = "A malformed body, amount or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account."),
+        (status = 403, description = "A frozen account, or a token born of a payment: `GET /auth` gives one that may."),
         (status = 409, description = "The balance is less, the issuer refused the card, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),

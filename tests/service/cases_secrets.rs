@@ -239,7 +239,13 @@ async fn case_70_no_secret_is_told_or_kept_in_clear() {
         for signature in &signed {
             assert!(!text.contains(signature.as_str()), "a signature is told: {signature}");
         }
-        let at = text.to_ascii_lowercase().find("cvv");
+        // As a word: a random address in base58 may well hold the three letters.
+        let lower = text.to_ascii_lowercase();
+        let is_word = |at: &usize| {
+            let (before, after) = (lower[..*at].chars().next_back(), lower[at + 3..].chars().next());
+            ![before, after].into_iter().flatten().any(|c| c.is_ascii_alphanumeric())
+        };
+        let at = lower.match_indices("cvv").map(|(at, _)| at).find(is_word);
         let about = at.map(|at| text[at.saturating_sub(200)..].chars().take(400).collect::<String>());
         assert_eq!(about, None, "a CVV is spoken of");
     }

@@ -23,6 +23,8 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
     first.header("idempotency-key", "used");
     first.body(&json!({"usd_amount": 1}));
     assert_eq!(first.answer(&site).await.status, 200);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let born_of_payment = bought.body["auth"]["id_token"].as_str().unwrap();
     link(&site, &agent, false).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
@@ -31,7 +33,7 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
     ask.header("idempotency-key", &"x".repeat(256));
     ask.text("[");
     ladder.meets(&ask.send(&site).await);
-    ask.bearer(&token);
+    ask.bearer(born_of_payment);
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "used");
     ladder.meets(&ask.send(&site).await);
@@ -45,6 +47,8 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
         ladder.meets(&ask.send(&site).await);
     }
     site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "new");
     ladder.meets(&ask.send(&site).await);
