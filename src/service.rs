@@ -77,8 +77,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(config: &Config, listener: TcpListener, front: Front) -> Self {
-        let (server, stop) = Server::new(config, listener, Arc::new(front));
+    fn start(config: &Config, listener: TcpListener, front: Arc<Front>) -> Self {
+        let (server, stop) = Server::new(config, listener, front);
         let task = tokio::spawn(server.run());
         Self { stop, task }
     }
@@ -174,6 +174,7 @@ impl Service {
             serving: serving.clone(),
             store: store.clone(),
         });
+        let calling = world.calling.clone();
         let house = routes::House {
             config: config.clone(),
             data,
@@ -188,6 +189,8 @@ impl Service {
             public,
             operator: watch,
         } = routes::edge(house, health).await?;
+        let public = Arc::new(public);
+        calling.serve_own(&public);
         let operator = watched.as_ref().map(|(_, address)| *address);
         Ok(Self {
             address,
@@ -198,7 +201,7 @@ impl Service {
             hub,
             serving,
             running: Running::start(&config, listener, public),
-            watching: watched.map(|(listener, _)| Running::start(&config, listener, watch)),
+            watching: watched.map(|(listener, _)| Running::start(&config, listener, Arc::new(watch))),
         })
     }
 

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use purser_actors::account::Account;
+use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::banking::profile::Profile;
 use purser_actors::card::Card;
 use purser_actors::destination::Destination;
@@ -18,6 +19,7 @@ use purser_actors::payment::Payment;
 use purser_actors::payout::Payout;
 use purser_actors::recipient::Recipient;
 use purser_actors::session::Session;
+use purser_actors::spend::Spend;
 use purser_actors::top_up::TopUp;
 use purser_actors::withdrawal::Withdrawal;
 
@@ -65,5 +67,7 @@ fn the_documents_charts_are_the_codes() {
     check::<Recipient>(document, &mut wrong);
     check::<Destination>(document, &mut wrong);
     check::<Profile>(document, &mut wrong);
+    check::<AgentWallet>(document, &mut wrong);
+    check::<Spend>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

@@ -1,5 +1,6 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod agent_wallet;
 mod balance;
 mod banking;
 mod families;
@@ -25,6 +26,7 @@ use purser_storage::{Batch, CommitError, Condition, Row, RowKey, Store, StoreErr
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
+use self::agent_wallet::spoken;
 use self::families::Families;
 use crate::account::{self, Deposit, LinkGrant};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};

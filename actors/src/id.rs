@@ -127,6 +127,14 @@ id!(
     WithdrawalId, "wd_"
 );
 id!(
+    /// A spend of a managed wallet.
+    SpendId, "spd_"
+);
+id!(
+    /// An address in a managed wallet's book.
+    AddressId, "adr_"
+);
+id!(
     /// A line of an account's statement. Later lines have greater ids.
     EntryId, "ent_"
 );

@@ -2,6 +2,7 @@
 
 mod balances;
 mod bridge;
+mod custody;
 mod gift_cards;
 mod owner;
 pub mod payout;
@@ -17,6 +18,7 @@ use crate::money::{Cents, Usdc};
 
 pub use balances::{CardBalances, Deposited};
 pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
+pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 pub use said::Said;

@@ -36,7 +36,18 @@ use super::idempotency::Reply;
 use super::json;
 
 /// Every callable function's path.
-pub const NAMES: &[&str] = &["/createBankingProfile", "/getBankingProfileStatus"];
+pub const NAMES: &[&str] = &[
+    "/agentWalletTransfer",
+    "/agentX402Pay",
+    "/createAgentWallet",
+    "/createBankingProfile",
+    "/deleteAddressBookEntry",
+    "/getAgentSpendLimit",
+    "/getAgentWallet",
+    "/getBankingProfileStatus",
+    "/listAddressBook",
+    "/saveAddressBookEntry",
+];
 
 /// What is needed to read a call and to let it in.
 pub struct Callables {

@@ -14,8 +14,11 @@ use purser_actors::port::{Clock, Entropy};
 use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
 
 use super::{DataDir, ServiceError, sealed};
+use crate::agent_wallet::calling::Calling;
+use crate::agent_wallet::custody::VaultedWallets;
 use crate::checkout::Blockhashes;
 use crate::config::Config;
+use crate::outbound::call::OutboundCaller;
 use crate::payment::RecentBlockhash;
 use crate::provider::VaultedIssuer;
 use crate::provider::payouts::VaultedRails;
@@ -38,6 +41,8 @@ const SWEEP_EVERY_MS: u64 = 5_000;
 const TIMERS_EVERY_MS: u64 = 500;
 /// How often the payout rails are asked what they have to tell.
 const TOLD_EVERY_MS: u64 = 500;
+/// What a paid call may take longer than any other: our own routes wait for the chain first.
+const OWN_ROUTE_MS: u64 = 10_000;
 /// Failed loads before an entity is quarantined.
 const QUARANTINE_AFTER: u32 = 5;
 /// Tries to prepare or send a payment before it is released or counts as unknown.
@@ -100,6 +105,10 @@ pub struct World {
     pub vault: Arc<Vault>,
     /// Seals CVVs that operators enter.
     pub cvvs: CvvVault,
+    /// Makes and uses the keys of managed wallets.
+    pub wallets: Arc<VaultedWallets>,
+    /// Makes the calls that they pay for.
+    pub calling: Arc<Calling>,
     /// Now.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -147,7 +156,11 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .map_err(|e| ServiceError::Part("the sandbox's bridge", e.to_string()))?;
     let balances = SandboxBalances::open(&sandbox, settlement.clone(), clock.clone(), times.credit_ms)
         .map_err(|e| ServiceError::Part("the sandbox's card balances", e.to_string()))?;
-    let vault = open_vault(config, data, store, entropy.clone()).await?;
+    let vault = Arc::new(open_vault(config, data, store, entropy.clone()).await?);
+    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), clock.clone(), entropy.clone());
+    let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
+        .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let calling = Calling::new(outbound, vault.clone(), config.outbound.max_body_bytes);
     let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
         settlement,
@@ -160,8 +173,10 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         identity_check: Arc::new(identity_check),
         bridge: Arc::new(bridge),
         balances: Arc::new(balances),
-        vault: Arc::new(vault),
+        vault,
         cvvs,
+        wallets: Arc::new(wallets),
+        calling: Arc::new(calling),
         clock,
         entropy,
     })
@@ -228,6 +243,8 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
             rails: Arc::new(VaultedRails::new(world.rails.clone(), world.vault.clone())),
             card_balances: world.balances.clone(),
             bridge: world.bridge.clone(),
+            custody: world.wallets.clone(),
+            calls: world.calling.clone(),
         },
         deposits,
         settings: engine_settings(config),
@@ -255,6 +272,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         in_flight_per_payer_max: engine.max_settlements_per_payer,
         caps: config.caps.in_force(),
         settle_timeout_ms: engine.settle_timeout_ms,
+        paid_call_timeout_ms: config.outbound.timeout_ms.saturating_add(OWN_ROUTE_MS),
         prepare_attempts: PREPARE_ATTEMPTS,
         watch_every_ms: engine.watch_every_ms,
         issuer_timeout_ms: engine.settle_timeout_ms,

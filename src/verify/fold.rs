@@ -8,7 +8,7 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, banking, people, products, saved};
+use super::{Contents, Report, agent_wallets, banking, people, products, saved};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -84,6 +84,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| products::fold(kind, &record.event));
             let told = told.or_else(|| people::fold(kind, &record.event));
             let told = told.or_else(|| banking::fold(kind, &record.event));
+            let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => keep(trail, record),

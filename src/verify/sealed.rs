@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::id::CardId;
 
 use super::products::Has;
@@ -42,6 +43,7 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
             report.find("destination.vault", &saved.name, detail);
         }
     }
+    owners.extend(contents.agents.wallets.keys().map(|owner| AgentWallet::keys(owner).0));
     for (rule, ids) in [("vault.orphan", &contents.sealed), ("cvv.orphan", &contents.cvvs)] {
         for id in ids.difference(&owners) {
             report.find(rule, CardId(*id), "a sealed record of nothing that there is");

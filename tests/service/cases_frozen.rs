@@ -18,7 +18,13 @@ use super::wire::{Answer, Site, send, until};
 /// With what no page may be broken, nor any answer.
 const WHY: &str = "<b>Call us.</b>";
 /// The forms of the account page.
-pub(crate) const FORMS: [&str; 4] = ["/account/identity", "/account/link", "/account/unlink", "/account/caps"];
+pub(crate) const FORMS: [&str; 5] = [
+    "/account/identity",
+    "/account/link",
+    "/account/unlink",
+    "/account/caps",
+    "/account/spending",
+];
 
 /// Bodies of routes that need one and have no row in the matrix.
 const BODIES: &[(&str, &str)] = &[
@@ -28,6 +34,10 @@ const BODIES: &[(&str, &str)] = &[
         r#"{"data": {"firstName": "A", "lastName": "B", "email": "a@b.c"}}"#,
     ),
     ("/getBankingProfileStatus", r#"{"data": {}}"#),
+    ("/createAgentWallet", r#"{"data": {}}"#),
+    ("/getAgentSpendLimit", r#"{"data": {}}"#),
+    ("/listAddressBook", r#"{"data": {}}"#),
+    ("/agentX402Pay", r#"{"data": {"route": "/get-card?amount=5"}}"#),
 ];
 
 fn assert_frozen(answer: &Answer, what: &str) {

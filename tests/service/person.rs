@@ -6,6 +6,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::cases_banking::result;
 use super::cases_top_up::{link, once};
 use super::cases_withdraw::{credited, ended, id_of, withdraw};
 use super::owner::Owner;
@@ -47,6 +48,7 @@ impl Person {
         person.has("intl_order", &order["intl_card_order"]["card_id"]);
         person.withdraws(site, cents).await;
         person.pays_out(site, cents).await;
+        person.has_a_wallet(site, cents).await;
         link(site, &person.agent, true).await;
         let top_up = person.buys(site, &format!("/fund-card-balance?amount=1{cents}")).await;
         person.has("top_up", &top_up["top_up_id"]);
@@ -62,6 +64,18 @@ impl Person {
         let out = withdraw(site, &self.token, None, &json!({"amount": format!("1.{cents}")})).await;
         self.has("withdrawal", &id_of(&out).into());
         ended(site, &self.token, self.thing("withdrawal")).await;
+    }
+
+    async fn has_a_wallet(&mut self, site: &Site<'_>, cents: u32) {
+        result(site, &self.token, "createAgentWallet", json!({})).await;
+        let own = self.agent.address();
+        let entry = json!({"name": format!("Number {cents} of ours"), "address": own});
+        let saved = result(site, &self.token, "saveAddressBookEntry", entry).await;
+        self.has("address", &saved["entry"]["entryId"]);
+        let sent = json!({"toAddress": own, "amountUsdc": format!("2.{cents}")});
+        let sent = result(site, &self.token, "agentWalletTransfer", sent).await;
+        assert_eq!(sent["status"], "settled", "{sent}");
+        self.has("spend", &sent["spend"]["spendId"]);
     }
 
     async fn pays_out(&mut self, site: &Site<'_>, cents: u32) {

@@ -41,6 +41,7 @@ const WITHDRAWAL: (Told, Told) = ((403, "withdrawal_of_another"), (404, "withdra
 const PAYOUT: (Told, Told) = ((403, "payout_of_another"), (404, "payout_unknown"));
 const RECIPIENT: (Told, Told) = ((403, "recipient_of_another"), (404, "recipient_unknown"));
 const DESTINATION: (Told, Told) = ((404, "destination_unknown"), (404, "destination_unknown"));
+const ADDRESS: (Told, Told) = ((404, "address_unknown"), (404, "address_unknown"));
 const CARD: (Told, Told) = ((403, "card_of_another"), (404, "card_unknown"));
 
 /// A route that shows one thing to its owner.
@@ -149,6 +150,32 @@ pub(crate) const ASKS: &[Ask] = &[
     ),
     Ask {
         method: "POST",
+        ..reads(
+            "/getAgentWallet",
+            "spendId",
+            "spend",
+            ((403, "spend_of_another"), (404, "spend_unknown")),
+        )
+    },
+    Ask {
+        method: "POST",
+        with: &[("amountUsdc", "0.25")],
+        ..reads("/agentWalletTransfer", "addressBookEntryId", "address", ADDRESS)
+    },
+    Ask {
+        method: "POST",
+        with: &[
+            ("name", "Somebody"),
+            ("address", "0x2222222222222222222222222222222222222222"),
+        ],
+        ..reads("/saveAddressBookEntry", "entryId", "address", ADDRESS)
+    },
+    Ask {
+        method: "POST",
+        ..reads("/deleteAddressBookEntry", "entryId", "address", ADDRESS)
+    },
+    Ask {
+        method: "POST",
         with: &[("platform", "paypal"), ("display_name", "Somebody")],
         ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
     },
@@ -187,6 +214,24 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
         "/createBankingProfile",
         &["type", "firstName", "lastName", "businessName", "email"],
     ),
+    // Whoever is to be paid, and on which terms.
+    ("/agentWalletTransfer", &["amountUsdc", "toAddress", "note"]),
+    (
+        "/agentX402Pay",
+        &[
+            "route",
+            "url",
+            "params",
+            "method",
+            "body",
+            "note",
+            "maxAmountUsdc",
+            "expectedAsset",
+            "expectedNetwork",
+            "expectedPayTo",
+        ],
+    ),
+    ("/saveAddressBookEntry", &["name", "address"]),
     // Whoever is to receive the money.
     ("/withdraw", &["address"]),
     // The catalog's, which is everybody's.
@@ -207,7 +252,13 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
 
 /// Routes whose body has no members in the document: the owner's form, which names budgets, the provider's word, which counts
 /// by its signature, and the links' codes, which are whoever's they were given to.
-pub(crate) const WITHOUT_MEMBERS: &[&str] = &["/account/caps", "/identity-callback", "/login", "/redeem"];
+pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
+    "/account/caps",
+    "/account/spending",
+    "/identity-callback",
+    "/login",
+    "/redeem",
+];
 
 impl Ask {
     /// The call with an id in its place, and no token yet.

@@ -352,5 +352,6 @@ pub(crate) fn transfers(world: &World) -> ChainList {
     ChainList {
         received: of(0..OUT),
         left: of(OUT..u32::MAX),
+        elsewhere: Vec::new(),
     }
 }

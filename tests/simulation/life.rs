@@ -21,6 +21,7 @@ use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
 use crate::rails::SimRails;
 use crate::store::SimStore;
+use crate::wallets::NoWallets;
 use crate::watchers::{self, Stream};
 use crate::world::{Objection, World};
 
@@ -121,6 +122,8 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             card_accounts: Arc::new(SimPeople(world.clone())),
             rails: Arc::new(SimRails(world.clone())),
             card_balances: Arc::new(NoBridge(world.clone())),
+            custody: Arc::new(NoWallets(world.clone())),
+            calls: Arc::new(NoWallets(world.clone())),
             bridge: Arc::new(NoBridge(world.clone())),
         },
         deposits: Vec::new(),

@@ -31,6 +31,7 @@ mod seeds;
 mod shadow;
 mod shrink;
 mod store;
+mod wallets;
 mod watchers;
 mod withdrawals;
 mod world;

@@ -5,6 +5,7 @@ use ractor::{ActorCell, SpawnErr};
 
 use super::figures::KindFigures;
 use crate::account::Account;
+use crate::agent_wallet::AgentWallet;
 use crate::banking::profile::Profile;
 use crate::card::Card;
 use crate::destination::Destination;
@@ -18,6 +19,7 @@ use crate::payment::Payment;
 use crate::payout::Payout;
 use crate::recipient::Recipient;
 use crate::session::Session;
+use crate::spend::Spend;
 use crate::top_up::TopUp;
 use crate::withdrawal::Withdrawal;
 
@@ -68,4 +70,6 @@ families! {
     recipients: Recipient,
     destinations: Destination,
     profiles: Profile,
+    agent_wallets: AgentWallet,
+    spends: Spend,
 }

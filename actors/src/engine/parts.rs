@@ -10,7 +10,8 @@ use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
 use crate::port::payout::PayoutRails;
 use crate::port::{
-    Bridge, CardAccounts, CardBalances, CardIssuer, Clock, Entropy, GiftCards, IdentityCheck, Settlement, Shredder,
+    Bridge, CardAccounts, CardBalances, CardIssuer, Clock, Custody, Entropy, GiftCards, IdentityCheck, PaidCalls,
+    Settlement, Shredder,
 };
 use crate::product::Caps;
 
@@ -52,6 +53,10 @@ pub struct Ports {
     pub card_balances: Arc<dyn CardBalances>,
     /// Carries USDC from Solana to Base.
     pub bridge: Arc<dyn Bridge>,
+    /// Signs with the keys of managed wallets.
+    pub custody: Arc<dyn Custody>,
+    /// Makes the calls that managed wallets pay for.
+    pub calls: Arc<dyn PaidCalls>,
 }
 
 /// The engine's limits and pauses.
@@ -69,6 +74,8 @@ pub struct Settings {
     pub caps: Caps,
     /// How long the chain may take to answer a submission before its outcome counts as unknown, in milliseconds.
     pub settle_timeout_ms: u64,
+    /// How long a call that a managed wallet pays for may take, in milliseconds.
+    pub paid_call_timeout_ms: u64,
     /// Tries to prepare a payment before it is released.
     pub prepare_attempts: u32,
     /// Pause between two readings of the chain for one payment, in milliseconds.

@@ -5,6 +5,7 @@ mod cards;
 mod gift_cards;
 mod owner;
 mod payout;
+mod spend;
 mod top_up;
 mod withdraw;
 
@@ -101,6 +102,8 @@ impl Worker for Desk {
                 Work::CloseReturns(id) => self.close_returns(effect, *id).await,
                 Work::LateReturn(id) => Err(Self::late_return(*id)),
                 Work::SaveRecipient(id) => self.save_recipient(effect, *id).await,
+                Work::Spend(id) => self.spend(effect, *id).await,
+                Work::EndSpend { wallet, spend, paid } => self.end_spend(effect, *wallet, *spend, *paid).await,
             }
         })
     }

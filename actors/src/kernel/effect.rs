@@ -6,7 +6,9 @@
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{CardId, DepositId, EffectId, Network, PaymentId, PayoutId, RequestId, TopUpId, Wallet, WithdrawalId};
+use crate::id::{
+    CardId, DepositId, EffectId, Network, PaymentId, PayoutId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
+};
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::{ErrorKind, PortError, Timestamp};
@@ -100,6 +102,17 @@ pub enum Work {
     AwaitCardCredit(TopUpId),
     /// Ask the issuer for news of a card.
     RefreshCard(CardId),
+    /// Sign a spend, send it, and follow it until the chain shows it or it can never land.
+    Spend(SpendId),
+    /// End a managed wallet's reservation.
+    EndSpend {
+        /// Whose wallet.
+        wallet: Wallet,
+        /// For what it was reserved.
+        spend: SpendId,
+        /// Whether it left.
+        paid: bool,
+    },
 }
 
 /// Why an account is credited.
@@ -143,7 +156,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 27] = [
+    pub const NAMES: [&str; 29] = [
         "settle",
         "watch",
         "issue_card",
@@ -171,6 +184,8 @@ impl Work {
         "cross_bridge",
         "await_card_credit",
         "refresh_card",
+        "spend",
+        "end_spend",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -203,6 +218,8 @@ impl Work {
             Self::CrossBridge(_) => 24,
             Self::AwaitCardCredit(_) => 25,
             Self::RefreshCard(_) => 26,
+            Self::Spend(_) => 27,
+            Self::EndSpend { .. } => 28,
         }
     }
 
@@ -229,6 +246,8 @@ impl Work {
             | Self::LateReturn(_) => Kind::Payout,
             Self::SaveRecipient(_) => Kind::Recipient,
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
+            Self::Spend(_) => Kind::Spend,
+            Self::EndSpend { .. } => Kind::AgentWallet,
         }
     }
 
@@ -254,6 +273,7 @@ impl Work {
             | Self::LateReturn(id)
             | Self::SaveRecipient(id) => id.to_string(),
             Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
+            Self::Spend(id) | Self::EndSpend { spend: id, .. } => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),
         }

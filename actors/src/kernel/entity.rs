@@ -42,6 +42,10 @@ pub enum Kind {
     Destination = 13,
     /// Who a holder is to the bank.
     Profile = 18,
+    /// A managed wallet.
+    AgentWallet = 17,
+    /// A spend of a managed wallet.
+    Spend = 22,
 }
 
 impl Kind {
@@ -62,6 +66,8 @@ impl Kind {
             Self::Recipient => "payment_recipient",
             Self::Destination => "bank_destination",
             Self::Profile => "banking_profile",
+            Self::AgentWallet => "agent_wallet",
+            Self::Spend => "spend",
         }
     }
 }
@@ -101,7 +107,8 @@ entity_id!(
     crate::id::TopUpId,
     crate::id::DestinationId,
     crate::id::WithdrawalId,
-    crate::id::RecipientId
+    crate::id::RecipientId,
+    crate::id::SpendId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

@@ -2,7 +2,7 @@
 
 use purser_storage::RowKey;
 
-use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, SessionId, Wallet};
+use crate::id::{CardId, DepositId, DestinationId, EffectId, EntryId, SessionId, SpendId, Wallet};
 use crate::kernel::Kind;
 use crate::port::Timestamp;
 
@@ -62,6 +62,8 @@ tables! {
     MEMO_END = b'x',
     /// Lines of accounts' statements.
     ENTRY = b's',
+    /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
+    SPOKEN = b'p',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -195,6 +197,16 @@ pub fn entries(owner: &Wallet) -> RowKey {
 /// A line of it.
 pub fn entry(owner: &Wallet, id: EntryId) -> RowKey {
     key(&[&entries(owner), &id.0.to_be_bytes()])
+}
+
+/// Prefix of one part of what was spoken for a spend.
+pub fn spoken(spend: SpendId, part: u8) -> RowKey {
+    key(&[&[SPOKEN], &spend.0.to_be_bytes(), &[part]])
+}
+
+/// A piece of it.
+pub fn spoken_piece(spend: SpendId, part: u8, piece: u16) -> RowKey {
+    key(&[&spoken(spend, part), &piece.to_be_bytes()])
 }
 
 /// A fact about the store.

@@ -20,6 +20,7 @@ mod payouts;
 mod people;
 mod remembered;
 mod shells;
+mod spends;
 mod timers;
 mod top_ups;
 mod withdrawals;

@@ -205,6 +205,7 @@ impl House {
             | Work::LateReturn(_)
             | Work::SaveRecipient(_) => unreachable!("no timer comes due here, and only cards are bought"),
             Work::CheckIdentity(_) | Work::OpenIssuerAccount(_) => unreachable!("nobody asks for it here"),
+            Work::Spend(_) | Work::EndSpend { .. } => unreachable!("nobody has a managed wallet here"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),

@@ -16,5 +16,6 @@ mod people;
 mod recipients;
 mod sample;
 mod sessions;
+mod spends;
 mod top_ups;
 mod withdrawals;

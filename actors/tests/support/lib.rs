@@ -6,6 +6,7 @@ pub(crate) mod counter;
 pub(crate) mod people;
 pub(crate) mod ports;
 pub(crate) mod rails;
+pub(crate) mod sellers;
 pub(crate) mod store;
 pub(crate) mod world;
 

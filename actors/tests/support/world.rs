@@ -24,6 +24,7 @@ use super::catalog::Catalog;
 use super::people::People;
 use super::ports::{Chain, Issuer, Shreds};
 use super::rails::Rails;
+use super::sellers::Sellers;
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
 
@@ -47,6 +48,7 @@ pub(crate) const fn fast() -> Settings {
         in_flight_per_payer_max: 128,
         caps: cards_a_day(200, 2_000_000),
         settle_timeout_ms: 120_000,
+        paid_call_timeout_ms: 120_000,
         prepare_attempts: 3,
         watch_every_ms: 2,
         issuer_timeout_ms: 120_000,
@@ -66,6 +68,7 @@ type Surroundings = (
     Arc<Shreds>,
     Arc<People>,
     Arc<Bridge>,
+    Arc<Sellers>,
     Arc<TestClock>,
 );
 
@@ -94,6 +97,7 @@ pub(crate) struct World {
     pub(crate) shreds: Arc<Shreds>,
     pub(crate) people: Arc<People>,
     pub(crate) bridge: Arc<Bridge>,
+    pub(crate) sellers: Arc<Sellers>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -105,14 +109,17 @@ impl World {
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
+        let chain = Arc::new(Chain::new());
+        let sellers = Arc::new(Sellers::of(&chain));
         let surroundings = (
-            Arc::new(Chain::new()),
+            chain,
             Arc::new(Issuer::default()),
             Arc::new(Catalog::default()),
             Arc::new(Rails::default()),
             Arc::new(Shreds::default()),
             Arc::default(),
             Arc::new(Bridge::default()),
+            sellers,
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, settings).await
@@ -120,7 +127,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, rails, shreds, people, bridge, clock): Surroundings,
+        (chain, issuer, catalog, rails, shreds, people, bridge, sellers, clock): Surroundings,
         settings: Settings,
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -140,6 +147,8 @@ impl World {
                 rails: rails.clone(),
                 bridge: bridge.clone(),
                 card_balances: bridge.clone(),
+                custody: sellers.clone(),
+                calls: sellers.clone(),
             },
             deposits: Vec::new(),
             settings,
@@ -154,6 +163,7 @@ impl World {
             shreds,
             people,
             bridge,
+            sellers,
             clock,
             settings,
         }
@@ -171,6 +181,7 @@ impl World {
             self.shreds,
             self.people,
             self.bridge,
+            self.sellers,
             self.clock,
         );
         Self::on(survivor, outside, self.settings).await

@@ -61,10 +61,7 @@ impl SandboxIdentityCheck {
         let at = self.clock.now().seconds().to_string();
         let id = format!("msg_{}", hex::encode(&Sha256::digest(&body)[..12]));
         let signature = key.sign(&id, &at, &body);
-        let client = outbound::client()
-            .no_proxy()
-            .timeout(CALLBACK_TIMEOUT)
-            .build();
+        let client = outbound::client().no_proxy().timeout(CALLBACK_TIMEOUT).build();
         let Ok(client) = client else { return };
         let request = client
             .post(url)
