@@ -270,6 +270,11 @@ impl DataDir {
         self.root.join("identity.keys")
     }
 
+    /// What holders uploaded for the bank, each file sealed.
+    pub fn documents(&self) -> PathBuf {
+        self.root.join("documents")
+    }
+
     /// Keys of CVVs, one file each.
     pub fn cvv_keys(&self) -> PathBuf {
         self.root.join("cvv.keys")

@@ -149,6 +149,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     withdrawals::check(&contents, &holders, &mut report);
     agent_wallets::check(&contents, &mut report);
     saved::check(store, &contents, &mut report).await?;
+    banking::check(&contents, &history, &holders, &mut report);
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
         withdrawals::against_chain(&contents, &chain.left, &mut report);

@@ -7,7 +7,10 @@ use std::fmt::Write as _;
 
 use purser_actors::account::Account;
 use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::banking::account::BankAccount;
+use purser_actors::banking::application::Application;
 use purser_actors::banking::profile::Profile;
+use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::card::Card;
 use purser_actors::destination::Destination;
 use purser_actors::gift_card::GiftCard;
@@ -69,5 +72,8 @@ fn the_documents_charts_are_the_codes() {
     check::<Profile>(document, &mut wrong);
     check::<AgentWallet>(document, &mut wrong);
     check::<Spend>(document, &mut wrong);
+    check::<Application>(document, &mut wrong);
+    check::<BankAccount>(document, &mut wrong);
+    check::<BankTransfer>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

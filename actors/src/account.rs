@@ -11,6 +11,7 @@ mod caps;
 mod claims;
 mod holds;
 mod machine;
+mod paying_out;
 mod statement;
 
 use purser_storage::codec::Stored;
@@ -25,6 +26,7 @@ use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
 
 pub use caps::{OwnCap, OwnCaps};
+pub use paying_out::{BankPayout, Outgoing, PaidFor};
 pub use statement::{Change, Entry};
 
 /// An account's state.
@@ -192,6 +194,8 @@ pub enum Command {
         /// Where it was paid out; `None` gives it back.
         paid: Option<Network>,
     },
+    /// Pay for something out of the balance.
+    PayOut(Outgoing),
     /// Make a login link.
     OfferLink {
         /// Its code.
@@ -254,6 +258,8 @@ pub enum Event {
     Withdrawn(Usdc, WithdrawalId),
     /// What was held is available again.
     Released(Usdc, WithdrawalId),
+    /// Part of the balance paid for something.
+    PaidOut(Usdc, PaidFor),
 }
 
 /// Why a command was refused.

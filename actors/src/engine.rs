@@ -156,6 +156,7 @@ impl Engine {
         engine.keep_house();
         engine.keep_time(deliveries);
         payouts::listen(&engine);
+        banking::listen(&engine);
         Ok(engine)
     }
 

@@ -1,6 +1,7 @@
 //! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
 
 mod balances;
+pub mod banking;
 mod bridge;
 mod custody;
 mod gift_cards;

@@ -98,6 +98,23 @@ pub const ROUTES: &[&str] = &[
     "/stream",
     "/version",
     "/withdraw",
+    "/getBankingApplication",
+    "/updateBankingApplicationDetails",
+    "/uploadBankingDocument",
+    "/submitBankingApplication",
+    "/createBankingAccount",
+    "/listBankingAccounts",
+    "/createBankingRecipient",
+    "/addBankingDestination",
+    "/listBankingRecipients",
+    "/updateBankingDestination",
+    "/deleteBankingRecipient",
+    "/createBankingTransfer",
+    "/sendBankingPayout",
+    "/getBankingTransaction",
+    "/listBankingTransactions",
+    "/sandbox/bank",
+    "/sandbox/bank-deposits",
 ];
 
 /// The label of a path that is no route.

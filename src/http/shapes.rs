@@ -25,7 +25,7 @@ pub use agent_wallet::{
     AgentSpend, AgentSpendLimit, AgentSpending, AgentWallet, AgentWalletAddresses, AgentWalletLimits, AgentWalletNow,
     NewAgentWallet, OpenSpend,
 };
-pub use banking::{BankingProfile, BankingProfileStatus, NewBankingProfile};
+pub use banking::*;
 pub use card_balance::{CardActivity, DepositAddress, NewTopUp, PaidTopUp, TopUp, TopUpLeg};
 pub use gift_cards::{BoughtGiftCard, GiftCardRecord, NewGiftCard, OneGiftCard, PaidGiftCard};
 pub use intl::{Cancelled, IntlCard, IntlCardDetails, NewOrder, OneIntlCard, Ordered, PaidOrder};

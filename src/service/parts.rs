@@ -21,10 +21,12 @@ use crate::config::Config;
 use crate::outbound::call::OutboundCaller;
 use crate::payment::RecentBlockhash;
 use crate::provider::VaultedIssuer;
+use crate::provider::banking::VaultedBank;
 use crate::provider::payouts::VaultedRails;
 use crate::provider::redemption::VaultedCatalog;
 use crate::provider::sandbox::accounts::SandboxAccounts;
 use crate::provider::sandbox::balances::SandboxBalances;
+use crate::provider::sandbox::banking::SandboxBank;
 use crate::provider::sandbox::bridge::SandboxBridge;
 use crate::provider::sandbox::gift_cards::{GiftSettings, SandboxGiftCards};
 use crate::provider::sandbox::identity_check::SandboxIdentityCheck;
@@ -34,7 +36,7 @@ use crate::provider::sandbox::rates::SandboxRates;
 use crate::provider::sandbox::{IssuerSettings, SandboxIssuer};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
+use crate::vault::{CvvVault, Documents, Vault, VaultError, keys_in_use};
 
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
@@ -101,6 +103,10 @@ pub struct World {
     pub bridge: Arc<SandboxBridge>,
     /// Keeps holders' balances.
     pub balances: Arc<SandboxBalances>,
+    /// Keeps holders' bank accounts.
+    pub bank: Arc<SandboxBank>,
+    /// Keeps what they upload.
+    pub documents: Documents,
     /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs that operators enter.
@@ -161,6 +167,10 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
     let calling = Calling::new(outbound, vault.clone(), config.outbound.max_body_bytes);
+    let bank = SandboxBank::open(&sandbox, times.bank_ms, clock.clone())
+        .map_err(|e| ServiceError::Part("the sandbox's bank", e.to_string()))?;
+    let documents = Documents::open(data.documents(), vault.clone(), entropy.clone())
+        .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
     let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
         settlement,
@@ -173,6 +183,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         identity_check: Arc::new(identity_check),
         bridge: Arc::new(bridge),
         balances: Arc::new(balances),
+        bank: Arc::new(bank),
+        documents,
         vault,
         cvvs,
         wallets: Arc::new(wallets),
@@ -245,6 +257,11 @@ pub fn engine_parts(config: &Config, store: Arc<dyn Store>, world: &World, depos
             bridge: world.bridge.clone(),
             custody: world.wallets.clone(),
             calls: world.calling.clone(),
+            bank: Arc::new(VaultedBank::new(
+                world.bank.clone(),
+                world.vault.clone(),
+                world.documents.clone(),
+            )),
         },
         deposits,
         settings: engine_settings(config),

@@ -127,10 +127,17 @@ fn callables(house: &House) -> Callables {
 }
 
 /// Banking's callable functions.
-fn bank(house: &House) -> banking::Banking {
+fn bank(house: &House, checkout: &Checkout) -> banking::Banking {
+    let config = &house.config;
     banking::Banking {
         callables: callables(house),
-        countries: house.config.service.countries.clone(),
+        countries: config.service.countries.clone(),
+        product: config.products.bank_payment.clone(),
+        prices: checkout.prices.clone(),
+        vault: house.world.vault.clone(),
+        documents: house.world.documents.clone(),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
     }
 }
 
@@ -192,7 +199,11 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             merchants::Api::openapi(),
             &[],
         )
-        .room(banking::router(Arc::new(bank(house))), banking::Api::openapi(), &[])
+        .room(
+            banking::router(Arc::new(bank(house, checkout))),
+            banking::Api::openapi(),
+            &[],
+        )
         .room(
             agent_wallet::router(Arc::new(agent_wallets(house))),
             agent_wallet::Api::openapi(),

@@ -41,7 +41,7 @@ impl Wallets {
                 let name = wallet.owner.address();
                 self.wallets.insert(wallet.owner, wallet);
                 let status = "active";
-                Kept { name, revision, status }
+                Kept::of(name, revision, status)
             }));
         }
         if kind == Kind::Spend as u8 {
@@ -49,7 +49,7 @@ impl Wallets {
                 let id = SpendId(<[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0));
                 let (name, status) = (id.to_string(), name_of(&spend.status));
                 self.spends.insert(id, spend);
-                Kept { name, revision, status }
+                Kept::of(name, revision, status)
             }));
         }
         None

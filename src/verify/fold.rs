@@ -29,8 +29,24 @@ struct Trail {
 pub(super) struct History {
     /// Credits that accounts recorded, by cause.
     pub(super) credits: BTreeMap<String, Vec<u64>>,
+    /// What balances paid for, by cause.
+    pub(super) paid_out: BTreeMap<String, u64>,
     /// Whether the journal still holds every event since the beginning.
     pub(super) complete: bool,
+}
+
+impl History {
+    /// What a cause brought to balances by the events, less what they paid for it; atomic USDC.
+    pub(super) fn moved(&self, cause: &str) -> i128 {
+        let came: i128 = self
+            .credits
+            .get(cause)
+            .into_iter()
+            .flatten()
+            .map(|a| i128::from(*a))
+            .sum();
+        came - self.paid_out.get(cause).copied().map_or(0, i128::from)
+    }
 }
 
 pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<History, StoreError> {
@@ -123,6 +139,13 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
         }
         account::Event::Released(amount, _) => {
             trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
+            keep(trail, record);
+        }
+        account::Event::PaidOut(amount, paid_for) => {
+            trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
+            history
+                .paid_out
+                .insert(products::paid_for_name(&paid_for), amount.atomic());
             keep(trail, record);
         }
         account::Event::Reserved(_) | account::Event::Freed(_) | account::Event::CapsChanged(_) => keep(trail, record),

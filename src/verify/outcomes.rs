@@ -92,13 +92,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
 /// What holders were credited for a cause, by the ledger; the journal must say the same.
 fn credits(name: &str, history: &History, books: &Books, report: &mut Report) -> i128 {
     let booked = books.credited.get(name).copied().unwrap_or(0);
-    let recorded: i128 = history
-        .credits
-        .get(name)
-        .into_iter()
-        .flatten()
-        .map(|a| i128::from(*a))
-        .sum();
+    let recorded = history.moved(name);
     if history.complete && booked != recorded {
         report.find(
             "credit.recorded",
@@ -139,7 +133,9 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
                 format!("{all} charged, and its quote says {price}"),
             );
         }
-        let want = if under_way.contains(&name) { 0 } else { back };
+        // What a balance paid for was taken from it under the product's own name.
+        let by_balance = sold.charge.payment == PaymentId::NONE;
+        let want = if under_way.contains(&name) { 0 } else { back } - if by_balance { all } else { 0 };
         if credited != want {
             report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
         }
@@ -168,6 +164,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
         }
         match contents.payments.get(&sold.charge.payment) {
             Some((p, _)) if matches!(p.status, Status::Fulfilled { product, .. } if product == sold.product) => {}
+            None if by_balance => {}
             _ => report.find(
                 "product.payment",
                 &name,
@@ -202,7 +199,9 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
         .map(|d| DepositId::of(d.from.network(), &d.transaction).to_string())
         .collect();
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
-    for cause in books.causes.iter().filter(|c| !withdrawals.contains(*c)) {
+    let bank: BTreeSet<&String> = contents.bank.values().map(|kept| &kept.name).collect();
+    let known = |c: &&String| withdrawals.contains(*c) || bank.contains(*c);
+    for cause in books.causes.iter().filter(|c| !known(c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
             let detail = "there is no such payment, product, deposit or withdrawal";
             report.find("ledger.cause", cause, detail);
@@ -211,7 +210,7 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
-    for cause in owing.filter(|c| !products.contains(*c) && !bought.contains(*c)) {
+    for cause in owing.filter(|c| !products.contains(*c) && !bought.contains(*c) && !bank.contains(*c)) {
         report.find("ledger.cause", cause, "only a product owes a provider and earns a fee");
     }
     // What left for a product is held there.

@@ -12,6 +12,7 @@ mod cases_admin;
 mod cases_agent_wallet;
 mod cases_app_payments;
 mod cases_banking;
+mod cases_banking_money;
 mod cases_catalogs;
 mod cases_countries;
 mod cases_faults;

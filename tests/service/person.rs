@@ -6,7 +6,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_banking::result;
+use super::cases_banking::{approve, open_account, result};
 use super::cases_top_up::{link, once};
 use super::cases_withdraw::{credited, ended, id_of, withdraw};
 use super::owner::Owner;
@@ -52,6 +52,7 @@ impl Person {
         link(site, &person.agent, true).await;
         let top_up = person.buys(site, &format!("/fund-card-balance?amount=1{cents}")).await;
         person.has("top_up", &top_up["top_up_id"]);
+        person.banks(site, cents).await;
         once(site, &person.token, person.thing("top_up"), "credited").await;
         person.waits(site).await;
         person
@@ -95,6 +96,28 @@ impl Person {
         let app = self.buys(site, &app).await;
         self.has("recipient", &app["payment"]["recipient_id"]);
         self.has("app", &app["payment"]["payout_id"]);
+    }
+
+    /// An approved holder, who was verified before, with an off-ramp, a recipient and money on the way.
+    async fn banks(&mut self, site: &Site<'_>, cents: u32) {
+        approve(site, &self.token, &format!("Person Number {cents}")).await;
+        let account = open_account(site, &self.token, "offramp").await;
+        self.has("bank_account", &account["accountId"]);
+        let destination = json!({"type": "fiat_us", "bankName": "Bank", "routingNumber": "021000021",
+            "accountNumber": format!("55555{cents}")});
+        let data = json!({"name": format!("Payee Number {cents}"), "destination": destination});
+        let made = result(site, &self.token, "createBankingRecipient", data).await;
+        self.has("bank_recipient", &made["recipientId"]);
+        self.has("bank_destination", &made["destination"]["destinationId"]);
+        let data = json!({"accountId": account["accountId"], "amount": format!("1.{cents}")});
+        let moved = result(site, &self.token, "createBankingTransfer", data).await;
+        self.has("bank_transfer", &moved["transactionId"]);
+        let moved = json!({"transactionId": moved["transactionId"]});
+        until("the transfer's end", async || {
+            let seen = result(site, &self.token, "getBankingTransaction", moved.clone()).await;
+            (seen["transaction"]["status"] == "complete").then_some(())
+        })
+        .await;
     }
 
     async fn buys(&mut self, site: &Site<'_>, path: &str) -> Value {

@@ -42,6 +42,9 @@ const PAYOUT: (Told, Told) = ((403, "payout_of_another"), (404, "payout_unknown"
 const RECIPIENT: (Told, Told) = ((403, "recipient_of_another"), (404, "recipient_unknown"));
 const DESTINATION: (Told, Told) = ((404, "destination_unknown"), (404, "destination_unknown"));
 const ADDRESS: (Told, Told) = ((404, "address_unknown"), (404, "address_unknown"));
+const BANK_ACCOUNT: (Told, Told) = ((403, "bank_account_of_another"), (404, "bank_account_unknown"));
+const TRANSACTION: (Told, Told) = ((404, "transaction_unknown"), (404, "transaction_unknown"));
+const BANK_RECIPIENT: (Told, Told) = ((404, "recipient_unknown"), (404, "recipient_unknown"));
 const CARD: (Told, Told) = ((403, "card_of_another"), (404, "card_unknown"));
 
 /// A route that shows one thing to its owner.
@@ -57,6 +60,21 @@ const fn reads(route: &'static str, by: &'static str, of: &'static str, (another
         another,
         unknown,
         nobody: NO_TOKEN,
+    }
+}
+
+/// A callable function.
+const fn calls(
+    route: &'static str,
+    by: &'static str,
+    of: &'static str,
+    with: &'static [(&'static str, &'static str)],
+    refused: (Told, Told),
+) -> Ask {
+    Ask {
+        method: "POST",
+        with,
+        ..reads(route, by, of, refused)
     }
 }
 
@@ -184,6 +202,93 @@ pub(crate) const ASKS: &[Ask] = &[
         with: &[("platform", "paypal")],
         ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
     },
+    calls(
+        "/listBankingAccounts",
+        "startingAfter",
+        "bank_account",
+        &[],
+        BANK_ACCOUNT,
+    ),
+    calls(
+        "/getBankingTransaction",
+        "transactionId",
+        "bank_transfer",
+        &[],
+        TRANSACTION,
+    ),
+    calls(
+        "/listBankingTransactions",
+        "startingAfter",
+        "bank_transfer",
+        &[],
+        TRANSACTION,
+    ),
+    calls(
+        "/listBankingRecipients",
+        "startingAfter",
+        "bank_destination",
+        &[],
+        DESTINATION,
+    ),
+    Ask {
+        own: 409,
+        ..calls(
+            "/createBankingTransfer",
+            "accountId",
+            "bank_account",
+            &[("amount", "9000")],
+            BANK_ACCOUNT,
+        )
+    },
+    Ask {
+        own: 409,
+        ..calls(
+            "/sendBankingPayout",
+            "destinationId",
+            "bank_destination",
+            &[("amount", "9000")],
+            DESTINATION,
+        )
+    },
+    calls(
+        "/updateBankingDestination",
+        "destinationId",
+        "bank_destination",
+        &[("nickname", "Somebody")],
+        DESTINATION,
+    ),
+    calls(
+        "/addBankingDestination",
+        "recipientId",
+        "bank_recipient",
+        &[(
+            "destination",
+            r#"{"type": "fiat_iban", "bankName": "Bank", "iban": "DE89370400440532013000"}"#,
+        )],
+        BANK_RECIPIENT,
+    ),
+    calls(
+        "/deleteBankingRecipient",
+        "recipientId",
+        "bank_recipient",
+        &[],
+        BANK_RECIPIENT,
+    ),
+];
+
+const ANSWERS: &[&str] = &[
+    "dateOfBirth",
+    "phone",
+    "addressLine1",
+    "addressLine2",
+    "city",
+    "state",
+    "postalCode",
+    "occupation",
+    "sourceOfFunds",
+    "businessType",
+    "formationDate",
+    "taxId",
 ];
 
 /// Parameters and members that name nothing of anybody's, by the routes that take them; `*` is every route.
@@ -232,6 +337,13 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
         ],
     ),
     ("/saveAddressBookEntry", &["name", "address"]),
+    ("/updateBankingApplicationDetails", ANSWERS),
+    ("/uploadBankingDocument", &["type", "content"]),
+    ("/createBankingAccount", &["type"]),
+    ("/createBankingRecipient", &["name", "address", "destination"]),
+    ("/addBankingDestination", &["destination"]),
+    ("/updateBankingDestination", &["nickname"]),
+    ("/createBankingTransfer", &["direction", "note"]),
     // Whoever is to receive the money.
     ("/withdraw", &["address"]),
     // The catalog's, which is everybody's.
@@ -266,7 +378,10 @@ impl Ask {
         if self.method == "POST" {
             let mut body = json!({ (self.by): id });
             for (name, value) in self.with {
-                body[*name] = (*value).into();
+                body[*name] = serde_json::from_str(value)
+                    .ok()
+                    .filter(serde_json::Value::is_object)
+                    .unwrap_or_else(|| (*value).into());
             }
             if NAMES.contains(&self.route) {
                 body = json!({ "data": body });

@@ -10,6 +10,7 @@ use purser_actors::kernel::{Effect, table};
 use purser_storage::fault::Faults;
 use purser_storage::{JournalStore, Store, codec};
 
+use crate::bank::SimBank;
 use crate::birth::{boot, bury};
 use crate::bridge::NoBridge;
 use crate::chain::SimChain;
@@ -125,6 +126,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             custody: Arc::new(NoWallets(world.clone())),
             calls: Arc::new(NoWallets(world.clone())),
             bridge: Arc::new(NoBridge(world.clone())),
+            bank: Arc::new(SimBank(world.clone())),
         },
         deposits: Vec::new(),
         settings: world.plan.settings,
@@ -166,6 +168,7 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
             patience_ms,
         } => clients.pay(payment, request, patience_ms),
         Step::Withdraw { wallet, nth } => clients.withdraw(wallet, nth),
+        Step::Bank { wallet, does } => clients.bank(wallet, does),
         Step::Read { wallet } => clients.read(wallet),
         Step::Watch { wallet } => stream.watch(wallet),
         Step::Stall { watcher, ms } => stream.stall(watcher, ms),
@@ -219,7 +222,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
         let effects = engine.open_effects(10_000).await.unwrap_or_default();
         let waiting = world.notes.lock().waiting;
         let asleep = engine.census().resident == 0;
-        let heard = world.rails.lock().is_heard() && !rings_soon(world);
+        let heard = world.rails.lock().is_heard() && world.vaults.lock().is_heard() && !rings_soon(world);
         if effects.iter().all(|e| e.stuck) && waiting == 0 && asleep && heard && store.headroom().queued == 0 {
             return;
         }

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
 mod answers;
+mod bank;
 mod birth;
 mod bridge;
 mod chain;

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::bank::Vaults;
 use crate::chain::Ledger;
 use crate::clients::Notes;
 use crate::desk::Desk;
@@ -81,6 +82,7 @@ pub(crate) struct World {
     pub(crate) chain: Mutex<Ledger>,
     pub(crate) press: Mutex<Press>,
     pub(crate) rails: Mutex<Rails>,
+    pub(crate) vaults: Mutex<Vaults>,
     pub(crate) desk: Mutex<Desk>,
     pub(crate) bureau: Mutex<Bureau>,
     pub(crate) notes: Mutex<Notes>,
@@ -115,6 +117,7 @@ impl World {
             chain: Mutex::default(),
             press: Mutex::default(),
             rails: Mutex::default(),
+            vaults: Mutex::default(),
             desk: Mutex::default(),
             bureau: Mutex::default(),
             notes: Mutex::default(),

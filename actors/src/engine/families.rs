@@ -6,7 +6,10 @@ use ractor::{ActorCell, SpawnErr};
 use super::figures::KindFigures;
 use crate::account::Account;
 use crate::agent_wallet::AgentWallet;
+use crate::banking::account::BankAccount;
+use crate::banking::application::Application;
 use crate::banking::profile::Profile;
+use crate::banking::transfer::BankTransfer;
 use crate::card::Card;
 use crate::destination::Destination;
 use crate::gift_card::GiftCard;
@@ -72,4 +75,7 @@ families! {
     profiles: Profile,
     agent_wallets: AgentWallet,
     spends: Spend,
+    applications: Application,
+    bank_accounts: BankAccount,
+    bank_transfers: BankTransfer,
 }

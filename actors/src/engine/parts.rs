@@ -8,6 +8,7 @@ use super::PayoutSettings;
 use crate::account::Deposit;
 use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
+use crate::port::banking::Bank;
 use crate::port::payout::PayoutRails;
 use crate::port::{
     Bridge, CardAccounts, CardBalances, CardIssuer, Clock, Custody, Entropy, GiftCards, IdentityCheck, PaidCalls,
@@ -57,6 +58,8 @@ pub struct Ports {
     pub custody: Arc<dyn Custody>,
     /// Makes the calls that managed wallets pay for.
     pub calls: Arc<dyn PaidCalls>,
+    /// Keeps holders' accounts.
+    pub bank: Arc<dyn Bank>,
 }
 
 /// The engine's limits and pauses.

@@ -206,19 +206,38 @@ impl Engine {
         id: DestinationId,
         destination: Destination,
         sealed: Vec<u8>,
+        memo: Option<Memo<Destination>>,
     ) -> Result<(), Denied<destination::Rejection>> {
         let destination = Box::new(destination);
         let command = destination::Command::Register { destination, sealed };
-        Ok(self.0.families.destinations.ask(id, command).await?)
+        self.ask_once(&self.0.families.destinations, id, command, memo).await
+    }
+
+    /// Renames a bank destination. The answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When it was removed; [`Denied::Used`] when the memo's key was used in between.
+    pub async fn rename_destination(
+        &self,
+        id: DestinationId,
+        name: String,
+        memo: Option<Memo<Destination>>,
+    ) -> Result<(), Denied<destination::Rejection>> {
+        let command = destination::Command::Rename(name);
+        self.ask_once(&self.0.families.destinations, id, command, memo).await
     }
 
     /// Takes a bank destination off its owner's list.
     ///
     /// # Errors
     /// When it is not on it.
-    pub async fn remove_destination(&self, id: DestinationId) -> Result<(), Denied<destination::Rejection>> {
+    pub async fn remove_destination(
+        &self,
+        id: DestinationId,
+        memo: Option<Memo<Destination>>,
+    ) -> Result<(), Denied<destination::Rejection>> {
         let command = destination::Command::Remove;
-        Ok(self.0.families.destinations.ask(id, command).await?)
+        self.ask_once(&self.0.families.destinations, id, command, memo).await
     }
 
     /// A bank destination, removed or not.
@@ -324,18 +343,18 @@ impl Ears {
         self.at = Some(at);
         let known = self.late.iter().map(|word| word.number - 1).fold(at, u64::min);
         if known > heard.0 {
-            write_down(store, key, Heard(known)).await?;
+            write_down(store, key, codec::encode(&Heard(known))).await?;
         }
         failed.map_or(Ok(()), Err)
     }
 }
 
-async fn write_down(store: &dyn Store, key: RowKey, heard: Heard) -> Result<(), String> {
+pub(super) async fn write_down(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), String> {
     let batch = Batch {
         writes: vec![Write::Put {
             key,
             revision: 0,
-            value: codec::encode(&heard),
+            value,
         }],
         ..Batch::default()
     };

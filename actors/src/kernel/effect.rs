@@ -3,16 +3,21 @@
 //! An effect is a row. It is written by the batch that wants the work and deleted by the batch that records the
 //! outcome, on the condition that it still exists: that is the only memory of what was seen. It runs at least once.
 
+mod cause;
+
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::{
-    CardId, DepositId, EffectId, Network, PaymentId, PayoutId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, CardId, DestinationId, EffectId, Network, PaymentId, PayoutId, RequestId, SpendId,
+    TopUpId, Wallet, WithdrawalId,
 };
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::{ErrorKind, PortError, Timestamp};
 use crate::product::Line;
+
+pub use cause::CreditCause;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -113,34 +118,14 @@ pub enum Work {
         /// Whether it left.
         paid: bool,
     },
-}
-
-/// Why an account is credited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum CreditCause {
-    /// A payment that settled and could not be fulfilled.
-    Payment(PaymentId),
-    /// A card of any kind that was not made, or not made in time.
-    Card(CardId),
-    /// A payout that did not arrive or came back.
-    Payout(PayoutId),
-    /// A top-up that could not be delivered.
-    TopUp(TopUpId),
-    /// A transfer that no payment claims.
-    Deposit(DepositId),
-}
-
-impl CreditCause {
-    /// The id as text.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Payment(id) => id.to_string(),
-            Self::Card(id) => id.to_string(),
-            Self::Payout(id) => id.to_string(),
-            Self::TopUp(id) => id.to_string(),
-            Self::Deposit(id) => id.to_string(),
-        }
-    }
+    /// Give an application to the bank and learn what it says.
+    ReviewApplication(Wallet),
+    /// Have the bank open an account.
+    OpenBankAccount(BankAccountId),
+    /// Have the bank move money.
+    MoveBankMoney(BankTransferId),
+    /// Destroy the sealed number of a removed destination, once no payout needs it.
+    ForgetNumber(DestinationId),
 }
 
 /// A reserved share of an account's daily caps.
@@ -156,7 +141,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 29] = [
+    pub const NAMES: [&str; 33] = [
         "settle",
         "watch",
         "issue_card",
@@ -186,6 +171,10 @@ impl Work {
         "refresh_card",
         "spend",
         "end_spend",
+        "review_application",
+        "open_bank_account",
+        "move_bank_money",
+        "forget_number",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -220,6 +209,10 @@ impl Work {
             Self::RefreshCard(_) => 26,
             Self::Spend(_) => 27,
             Self::EndSpend { .. } => 28,
+            Self::ReviewApplication(_) => 29,
+            Self::OpenBankAccount(_) => 30,
+            Self::MoveBankMoney(_) => 31,
+            Self::ForgetNumber(_) => 32,
         }
     }
 
@@ -245,6 +238,10 @@ impl Work {
             | Self::CloseReturns(_)
             | Self::LateReturn(_) => Kind::Payout,
             Self::SaveRecipient(_) => Kind::Recipient,
+            Self::ReviewApplication(_) => Kind::Application,
+            Self::OpenBankAccount(_) => Kind::BankAccount,
+            Self::MoveBankMoney(_) => Kind::BankTransfer,
+            Self::ForgetNumber(_) => Kind::Destination,
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
             Self::Spend(_) => Kind::Spend,
             Self::EndSpend { .. } => Kind::AgentWallet,
@@ -275,7 +272,12 @@ impl Work {
             Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
             Self::Spend(id) | Self::EndSpend { spend: id, .. } => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
-            Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),
+            Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) | Self::ReviewApplication(wallet) => {
+                wallet.to_string()
+            }
+            Self::OpenBankAccount(id) => id.to_string(),
+            Self::MoveBankMoney(id) => id.to_string(),
+            Self::ForgetNumber(id) => id.to_string(),
         }
     }
 }

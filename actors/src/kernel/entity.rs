@@ -46,6 +46,12 @@ pub enum Kind {
     AgentWallet = 17,
     /// A spend of a managed wallet.
     Spend = 22,
+    /// An application to bank.
+    Application = 19,
+    /// A holder's account at the bank.
+    BankAccount = 20,
+    /// Money between a balance and an account at the bank.
+    BankTransfer = 21,
 }
 
 impl Kind {
@@ -68,6 +74,9 @@ impl Kind {
             Self::Profile => "banking_profile",
             Self::AgentWallet => "agent_wallet",
             Self::Spend => "spend",
+            Self::Application => "banking_application",
+            Self::BankAccount => "bank_account",
+            Self::BankTransfer => "bank_transfer",
         }
     }
 }
@@ -108,7 +117,9 @@ entity_id!(
     crate::id::DestinationId,
     crate::id::WithdrawalId,
     crate::id::RecipientId,
-    crate::id::SpendId
+    crate::id::SpendId,
+    crate::id::BankAccountId,
+    crate::id::BankTransferId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

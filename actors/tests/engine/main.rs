@@ -5,6 +5,7 @@
 mod support;
 
 mod admission;
+mod banking;
 mod challenges;
 mod crashes;
 mod credits;

@@ -1,5 +1,6 @@
 //! What the engine stands on in tests: time, ids, the outside and the store, all in the test's hands.
 
+pub(crate) mod bank;
 pub(crate) mod bridge;
 pub(crate) mod catalog;
 pub(crate) mod counter;

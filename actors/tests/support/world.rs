@@ -19,6 +19,7 @@ use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
 use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
 use purser_storage::codec;
 
+use super::bank::Bank;
 use super::bridge::Bridge;
 use super::catalog::Catalog;
 use super::people::People;
@@ -69,6 +70,7 @@ type Surroundings = (
     Arc<People>,
     Arc<Bridge>,
     Arc<Sellers>,
+    Arc<Bank>,
     Arc<TestClock>,
 );
 
@@ -98,6 +100,7 @@ pub(crate) struct World {
     pub(crate) people: Arc<People>,
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) sellers: Arc<Sellers>,
+    pub(crate) bank: Arc<Bank>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -120,6 +123,7 @@ impl World {
             Arc::default(),
             Arc::new(Bridge::default()),
             sellers,
+            Arc::default(),
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, settings).await
@@ -127,7 +131,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, rails, shreds, people, bridge, sellers, clock): Surroundings,
+        (chain, issuer, catalog, rails, shreds, people, bridge, sellers, bank, clock): Surroundings,
         settings: Settings,
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -149,6 +153,7 @@ impl World {
                 card_balances: bridge.clone(),
                 custody: sellers.clone(),
                 calls: sellers.clone(),
+                bank: bank.clone(),
             },
             deposits: Vec::new(),
             settings,
@@ -164,6 +169,7 @@ impl World {
             people,
             bridge,
             sellers,
+            bank,
             clock,
             settings,
         }
@@ -182,6 +188,7 @@ impl World {
             self.people,
             self.bridge,
             self.sellers,
+            self.bank,
             self.clock,
         );
         Self::on(survivor, outside, self.settings).await

@@ -20,8 +20,15 @@ pub struct Tried {
 }
 
 /// Of all deliveries of one engine, by [`Work::NAMES`]. Each cell is written by one supervisor.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tries([Cells; Work::NAMES.len()]);
+
+// The standard library has defaults of arrays up to 32.
+impl Default for Tries {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| Cells::default()))
+    }
+}
 
 #[derive(Debug, Default)]
 struct Cells {
