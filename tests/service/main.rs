@@ -51,6 +51,7 @@ mod host;
 #[path = "../contract/ladder.rs"]
 mod ladder;
 mod mpp;
+mod names;
 mod owner;
 mod payee;
 mod person;
