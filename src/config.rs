@@ -9,6 +9,7 @@ mod check;
 mod layers;
 mod products;
 mod sections;
+mod spending;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -19,6 +20,7 @@ pub use sections::{
     Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
     ProviderKind, Rates, Recovery, Sandbox, Server, Service, Storage, Stream,
 };
+pub use spending::{AgentWallets, Outbound};
 
 use serde::Deserialize;
 
@@ -106,6 +108,10 @@ pub struct Config {
     pub caps: Caps,
     /// WebSocket clients.
     pub stream: Stream,
+    /// Managed wallets.
+    pub agent_wallet: AgentWallets,
+    /// Calls to URLs that others name.
+    pub outbound: Outbound,
     /// Rules of the payout rails.
     pub payouts: Payouts,
     /// Magic of the sandbox.

@@ -4,6 +4,7 @@
 //! [`error::ApiError`] and is written by the front.
 
 pub mod account;
+pub mod agent_wallet;
 pub mod banking;
 pub mod callable;
 pub mod callbacks;

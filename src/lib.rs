@@ -9,10 +9,12 @@
 //! - Who is paid: [`bank_number`]. Who asks: [`identity`]. Card numbers: [`vault`].
 //! - The engine's ports: [`settlement`] (chains), [`provider`] (card issuers), [`system`] (time and chance); [`sandbox`] is
 //!   what their pretended sides share.
+//! - Agents pay others: [`agent_wallet`], through [`outbound`].
 //! - The process: [`config`], [`service`], [`cli`], [`metrics`]; [`wallet`] pays as a client would; [`verify`] proves the books.
 //!
 //! `ARCHITECTURE.md` follows one paid call through these rooms.
 
+pub mod agent_wallet;
 pub mod bank_number;
 pub mod checkout;
 pub mod cli;

@@ -1,6 +1,7 @@
 //! Companies that make what is sold: card issuers first. Card numbers live here in plain only inside a `Secret`,
 //! and leave towards the engine sealed.
 
+pub mod banking;
 pub mod callback;
 pub mod elsewhere;
 pub mod gift_cards;

@@ -78,8 +78,8 @@ struct Running {
 }
 
 impl Running {
-    fn start(config: &Config, listener: TcpListener, front: Front) -> Self {
-        let (server, stop) = Server::new(config, listener, Arc::new(front));
+    fn start(config: &Config, listener: TcpListener, front: Arc<Front>) -> Self {
+        let (server, stop) = Server::new(config, listener, front);
         let task = tokio::spawn(server.run());
         Self { stop, task }
     }
@@ -177,6 +177,7 @@ impl Service {
             serving: serving.clone(),
             store: store.clone(),
         });
+        let calling = world.calling.clone();
         let house = routes::House {
             config: config.clone(),
             data,
@@ -191,6 +192,8 @@ impl Service {
             public,
             operator: watch,
         } = routes::edge(house, health).await?;
+        let public = Arc::new(public);
+        calling.serve_own(&public);
         let operator = watched.as_ref().map(|(_, address)| *address);
         Ok(Self {
             address,
@@ -201,7 +204,7 @@ impl Service {
             hub,
             serving,
             running: Running::start(&config, listener, public),
-            watching: watched.map(|(listener, _)| Running::start(&config, listener, watch)),
+            watching: watched.map(|(listener, _)| Running::start(&config, listener, Arc::new(watch))),
         })
     }
 
@@ -268,6 +271,11 @@ impl DataDir {
     /// Keys of identity.
     pub fn identity_keys(&self) -> PathBuf {
         self.root.join("identity.keys")
+    }
+
+    /// What holders uploaded for the bank, each file sealed.
+    pub fn documents(&self) -> PathBuf {
+        self.root.join("documents")
     }
 
     /// Keys of CVVs, one file each.

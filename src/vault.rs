@@ -6,6 +6,7 @@
 //! ([`CvvVault`]).
 
 mod cvv;
+mod documents;
 mod keyring;
 
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use purser_actors::port::Entropy;
 use zeroize::Zeroizing;
 
 pub use self::cvv::CvvVault;
+pub use self::documents::Documents;
 pub use self::keyring::KeyId;
 use self::keyring::{DataKey, Keyring};
 use crate::secret::Secret;

@@ -4,6 +4,7 @@
 //! journal's events by other rules written a second time, and the two are held against the snapshots, against each
 //! other and against the chain's own list of transfers. Whatever differs is named.
 
+mod agent_wallets;
 mod banking;
 mod books;
 mod departures;
@@ -83,13 +84,15 @@ impl Report {
     }
 }
 
-/// What moved into and out of our treasury, as the chain itself lists it.
+/// What moved, as the chain itself lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainList {
     /// Paid to us.
     pub received: Vec<ChainTransfer>,
     /// Paid by us.
     pub left: Vec<ChainTransfer>,
+    /// Between others.
+    pub elsewhere: Vec<ChainTransfer>,
 }
 
 /// A transfer as the chain itself lists it.
@@ -126,6 +129,8 @@ pub(crate) struct Contents {
     pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
     /// What the bank side keeps.
     pub(crate) bank: banking::Bank,
+    /// Managed wallets and their spends.
+    pub(crate) agents: agent_wallets::Wallets,
     /// What left the treasury for products.
     pub(crate) left: Vec<products::Left>,
     /// Work that is due, and work that is not yet.
@@ -158,10 +163,14 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     withdrawals::check(&contents, &holders, &mut report);
     late_returns::check(&contents, &history, &holders, &mut report);
     departures::check(&contents, &holders, &mut report);
+    agent_wallets::check(&contents, &mut report);
     saved::check(store, &contents, &mut report).await?;
+    banking::check(&contents, &history, &holders, &mut report);
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
         withdrawals::against_chain(&contents, &chain.left, &mut report);
+        let others = chain.received.iter().chain(&chain.elsewhere);
+        agent_wallets::against_chain(&contents, others, &mut report);
     }
     report.entities = BTreeMap::from([
         ("accounts", contents.accounts.len()),
@@ -252,7 +261,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
                 Ok(saved) => drop(contents.saved.insert((kind, number), saved)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
             }
-        } else if let Some(read) = banking::read(kind, id, row) {
+        } else if let Some(read) = banking::read(kind, id, row).or_else(|| contents.agents.read(kind, id, row)) {
             match read {
                 Ok(kept) => drop(contents.bank.insert((kind, id.to_vec()), kept)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),

@@ -1,7 +1,8 @@
 //! The client's side: keys on both chains, and what they sign. Used by `purser pay`, by the tests and by the benches.
 //!
 //! These are wallets for the sandbox and for small test amounts: a key lies in a file that only its owner can read.
-//! The server never uses this module; it holds no payer's key.
+//! The server signs with this module for the sandbox's treasury and for managed wallets ([`crate::agent_wallet`]), whose
+//! keys lie in the vault; it holds no other payer's key.
 //!
 //! What a stock client sends for the same challenge, clock and random bytes, this module sends byte for byte; the
 //! golden vectors hold it to that.

@@ -6,7 +6,11 @@
 use std::fmt::Write as _;
 
 use purser_actors::account::Account;
+use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::banking::account::BankAccount;
+use purser_actors::banking::application::Application;
 use purser_actors::banking::profile::Profile;
+use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::card::Card;
 use purser_actors::card_withdrawal::CardWithdrawal;
 use purser_actors::destination::Destination;
@@ -21,6 +25,7 @@ use purser_actors::payout::Payout;
 use purser_actors::recipient::Recipient;
 use purser_actors::reloadable::Reloadable;
 use purser_actors::session::Session;
+use purser_actors::spend::Spend;
 use purser_actors::top_up::TopUp;
 use purser_actors::withdrawal::Withdrawal;
 
@@ -71,5 +76,10 @@ fn the_documents_charts_are_the_codes() {
     check::<Profile>(document, &mut wrong);
     check::<Reloadable>(document, &mut wrong);
     check::<CardWithdrawal>(document, &mut wrong);
+    check::<AgentWallet>(document, &mut wrong);
+    check::<Spend>(document, &mut wrong);
+    check::<Application>(document, &mut wrong);
+    check::<BankAccount>(document, &mut wrong);
+    check::<BankTransfer>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

@@ -11,6 +11,7 @@ mod caps;
 mod claims;
 mod holds;
 mod machine;
+mod paying_out;
 mod statement;
 
 use purser_storage::codec::Stored;
@@ -25,6 +26,7 @@ use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
 
 pub use caps::{OwnCap, OwnCaps};
+pub use paying_out::{BankPayout, Outgoing, PaidFor};
 pub use statement::{Change, Entry};
 
 /// An account's state.
@@ -201,6 +203,8 @@ pub enum Command {
         /// In the operator's words.
         evidence: String,
     },
+    /// Pay for something out of the balance.
+    PayOut(Outgoing),
     /// Make a login link.
     OfferLink {
         /// Its code.
@@ -265,6 +269,8 @@ pub enum Event {
     Released(Usdc, WithdrawalId),
     /// It had left before a restore, and an operator has booked it.
     Departed(Usdc, DepartureId),
+    /// Part of the balance paid for something.
+    PaidOut(Usdc, PaidFor),
 }
 
 /// Why a command was refused.

@@ -5,11 +5,13 @@
 //! ```
 //!
 //! While a U.S. destination is active, a row of its own says so and carries what a claim must know; a claim's batch holds
-//! only with that row. The account number lies sealed in the vault.
+//! only with that row. The account number lies sealed in the vault, also for a while after the removal: payouts that were
+//! claimed before it still need it.
 
 use purser_storage::codec::{self, Stored};
 
-use crate::id::{BankRecipientId, CardId, DestinationId, Wallet};
+use crate::id::{BankRecipientId, CardId, DestinationId, EffectId, Wallet};
+use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::payout::BankDetails;
@@ -74,6 +76,13 @@ pub enum Command {
     },
     /// Take it off the list.
     Remove,
+    /// Call it otherwise.
+    Rename(String),
+    /// Nothing can need the number any more.
+    Forget {
+        /// The timer that says so.
+        effect: EffectId,
+    },
 }
 
 /// What may happen.
@@ -83,11 +92,17 @@ pub enum Event {
     Registered(Box<Destination>),
     /// Off the list.
     Removed(Timestamp),
+    /// Its owner calls it so.
+    Renamed(String),
 }
 
 /// Why a command was refused: the state it met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection(pub &'static str);
+
+/// How long a removed destination's number is kept, in milliseconds: longer than a payment can be under way before it becomes
+/// a payout. Payouts themselves are asked.
+const NUMBER_KEPT_MS: u64 = 30 * 24 * 3_600_000;
 
 impl Stored for Destination {
     const SCHEMA: u16 = 123;
@@ -137,13 +152,35 @@ impl Entity for Destination {
                 Ok(decided.event(Event::Registered(Box::new(destination))))
             }
             (Some(destination), Command::Remove) if destination.active => {
-                let decided = decided
-                    .take(table::vault(CardId(id.0)))
-                    .event(Event::Removed(context.now));
+                let until = context.now.plus_ms(NUMBER_KEPT_MS);
+                let decided =
+                    decided
+                        .event(Event::Removed(context.now))
+                        .then_at(until, Work::ForgetNumber(*id), context);
                 Ok(match destination.scheme {
                     Scheme::FiatUs => decided.take(table::destination(&destination.owner, *id)),
                     Scheme::FiatIban => decided,
                 })
+            }
+            (Some(destination), Command::Rename(name)) if destination.active && destination.details.name == name => {
+                Ok(decided)
+            }
+            (Some(destination), Command::Rename(name)) if destination.active => {
+                let details = BankDetails {
+                    name: name.clone(),
+                    ..destination.details.clone()
+                };
+                let decided = decided.event(Event::Renamed(name));
+                Ok(match destination.scheme {
+                    Scheme::FiatUs => {
+                        let row = table::destination(&destination.owner, *id);
+                        decided.requires_present(row.clone()).put(row, codec::encode(&details))
+                    }
+                    Scheme::FiatIban => decided,
+                })
+            }
+            (Some(destination), Command::Forget { effect }) if !destination.active => {
+                Ok(decided.completes(effect).take(table::vault(CardId(id.0))))
             }
             (this, _) => Err(Rejection(this.map_or("-", Self::status))),
         }
@@ -157,6 +194,10 @@ impl Entity for Destination {
                 active: false,
                 ..destination
             }),
+            (Some(mut destination), Event::Renamed(name)) if destination.active => {
+                destination.details.name.clone_from(name);
+                Ok(destination)
+            }
             (_, event) => Err(OutOfOrder::new(status, event)),
         }
     }
@@ -173,6 +214,7 @@ impl Entity for Destination {
         Some(match event {
             Event::Registered(_) => "registered",
             Event::Removed(_) => "removed",
+            Event::Renamed(_) => "renamed",
         })
     }
 

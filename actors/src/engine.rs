@@ -1,5 +1,6 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod agent_wallet;
 mod balance;
 mod banking;
 mod departures;
@@ -28,6 +29,7 @@ use purser_storage::{Batch, CommitError, Condition, Row, RowKey, Store, StoreErr
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
+use self::agent_wallet::spoken;
 use self::families::Families;
 use crate::account::{self, Deposit, LinkGrant};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
@@ -178,6 +180,7 @@ impl Engine {
         self.keep_time(deliveries);
         listening::listen::<payouts::Rails>(self);
         listening::listen::<program::Cards>(self);
+        banking::listen(self);
     }
 
     /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.

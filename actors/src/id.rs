@@ -103,9 +103,45 @@ impl RecipientId {
 }
 
 id!(
+    /// An application to bank.
+    ApplicationId, "app_"
+);
+id!(
+    /// A document of an application.
+    DocumentId, "doc_"
+);
+id!(
+    /// A holder's account at the bank.
+    BankAccountId, "ba_"
+);
+id!(
+    /// Money between a balance and an account at the bank.
+    BankTransferId, "btr_"
+);
+
+impl BankTransferId {
+    /// Of money that came in, by the bank's name of it: always the same.
+    pub fn of(reference: &str) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"incoming bank transfer");
+        hash.update([0]);
+        hash.update(reference);
+        let hash = hash.finalize();
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash[..16]);
+        Self(u128::from_be_bytes(first))
+    }
+}
+
+id!(
     /// A payment: one signed authorization, whatever becomes of it.
     PaymentId, "pay_"
 );
+impl PaymentId {
+    /// Of what a balance paid for.
+    pub const NONE: Self = Self(0);
+}
+
 id!(
     /// A refresh-token family: one sign-in and everything refreshed from it.
     SessionId, "ses_"
@@ -141,6 +177,14 @@ id!(
 id!(
     /// A transfer out of our treasury that no history of ours explains.
     DepartureId, "left_"
+);
+id!(
+    /// A spend of a managed wallet.
+    SpendId, "spd_"
+);
+id!(
+    /// An address in a managed wallet's book.
+    AddressId, "adr_"
 );
 id!(
     /// A line of an account's statement. Later lines have greater ids.

@@ -45,6 +45,8 @@ pub enum Provider {
     PaymentApps,
     /// Keeps the balances that top-ups load.
     CardBalances,
+    /// Keeps holders' accounts.
+    Banking,
 }
 
 impl Provider {
@@ -58,6 +60,7 @@ impl Provider {
             Self::Bank => "bank",
             Self::PaymentApps => "payment_apps",
             Self::CardBalances => "card_balances",
+            Self::Banking => "banking",
         }
     }
 }

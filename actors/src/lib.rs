@@ -10,6 +10,7 @@
 //! names what is needed of the outside; [`ledger`], [`money`] and [`id`] are the words that all of them use.
 
 pub mod account;
+pub mod agent_wallet;
 pub mod banking;
 pub mod card;
 pub mod card_withdrawal;
@@ -33,5 +34,6 @@ pub mod quote;
 pub mod recipient;
 pub mod reloadable;
 pub mod session;
+pub mod spend;
 pub mod top_up;
 pub mod withdrawal;

@@ -52,6 +52,26 @@ impl Usdc {
             .ok_or(AmountError::OutOfRange)
     }
 
+    /// Reads an amount of USDC: as [`Cents::parse`], with one to six digits behind the point.
+    ///
+    /// # Errors
+    /// [`AmountError::Malformed`] for any other text, [`AmountError::OutOfRange`] above 2^64 atomic units.
+    pub fn parse(text: &str) -> Result<Self, AmountError> {
+        let (whole, fraction) = text.split_once('.').map_or((text, None), |(w, f)| (w, Some(f)));
+        let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || fraction.is_some_and(|f| !digits(f) || f.len() > 6) {
+            return Err(AmountError::Malformed);
+        }
+        let whole: u64 = whole.parse().map_err(|_| AmountError::OutOfRange)?;
+        let millionths: u64 = format!("{:0<6}", fraction.unwrap_or_default())
+            .parse()
+            .map_err(|_| AmountError::Malformed)?;
+        let whole = whole
+            .checked_mul(1_000_000)
+            .and_then(|whole| whole.checked_add(millionths));
+        whole.map(Self).ok_or(AmountError::OutOfRange)
+    }
+
     /// # Errors
     /// [`AmountError::OutOfRange`] on overflow.
     pub fn plus(self, other: Self) -> Result<Self, AmountError> {

@@ -1,7 +1,9 @@
 //! What the engine needs of the outside, as traits. `src` implements them; nothing here does I/O.
 
 mod balances;
+pub mod banking;
 mod bridge;
+mod custody;
 mod departure;
 mod gift_cards;
 mod owner;
@@ -19,6 +21,7 @@ use crate::money::{Cents, Usdc};
 
 pub use balances::{CardBalances, Deposited};
 pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
+pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
 pub use departure::{Booked, Departure};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};

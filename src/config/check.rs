@@ -1,5 +1,6 @@
 //! What types cannot say: values that contradict each other, and defaults that are unsafe with real money.
 
+use purser_actors::agent_wallet::Limits;
 use purser_actors::id::Network;
 use rust_decimal::Decimal;
 
@@ -40,6 +41,7 @@ pub(super) fn check(config: &Config) -> Checked {
         self::product(name, product)?;
     }
     codes("service.countries", &config.service.countries)?;
+    spending(config)?;
     rates(config)?;
     outsiders(config)?;
     if config.is_sandbox() {
@@ -47,6 +49,22 @@ pub(super) fn check(config: &Config) -> Checked {
     } else {
         production(config)
     }
+}
+
+fn spending(config: &Config) -> Checked {
+    let per_call = Limits::LEAST_PER_CALL..=Limits::MOST_PER_CALL;
+    require(
+        per_call.contains(&config.agent_wallet.per_call_usd),
+        "agent_wallet.per_call_usd",
+        "must lie between 1 and 50000",
+    )?;
+    let outbound = &config.outbound;
+    require(
+        (1..=1_000_000).contains(&outbound.max_body_bytes),
+        "outbound.max_body_bytes",
+        "must lie between 1 and 1000000: answers to paid calls are kept",
+    )?;
+    require(outbound.timeout_ms > 0, "outbound.timeout_ms", "must be at least 1")
 }
 
 const PAY_TO: [(&str, Network); 2] = [

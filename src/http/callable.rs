@@ -36,7 +36,33 @@ use super::idempotency::Reply;
 use super::json;
 
 /// Every callable function's path.
-pub const NAMES: &[&str] = &["/createBankingProfile", "/getBankingProfileStatus"];
+pub const NAMES: &[&str] = &[
+    "/agentWalletTransfer",
+    "/agentX402Pay",
+    "/createAgentWallet",
+    "/deleteAddressBookEntry",
+    "/getAgentSpendLimit",
+    "/getAgentWallet",
+    "/listAddressBook",
+    "/saveAddressBookEntry",
+    "/createBankingProfile",
+    "/getBankingProfileStatus",
+    "/getBankingApplication",
+    "/updateBankingApplicationDetails",
+    "/uploadBankingDocument",
+    "/submitBankingApplication",
+    "/createBankingAccount",
+    "/listBankingAccounts",
+    "/createBankingRecipient",
+    "/addBankingDestination",
+    "/listBankingRecipients",
+    "/updateBankingDestination",
+    "/deleteBankingRecipient",
+    "/createBankingTransfer",
+    "/sendBankingPayout",
+    "/getBankingTransaction",
+    "/listBankingTransactions",
+];
 
 /// What is needed to read a call and to let it in.
 pub struct Callables {
@@ -218,13 +244,7 @@ pub fn camel(json: &str) -> String {
         out.push_str(&rest[..=start]);
         let text = &inside[..end];
         if inside[end + 1..].starts_with(':') {
-            let mut parts = text.split('_');
-            out.push_str(parts.next().unwrap_or_default());
-            for part in parts {
-                let first = part.chars().next().map(|c| c.to_ascii_uppercase());
-                out.extend(first);
-                out.push_str(part.get(1..).unwrap_or_default());
-            }
+            out.push_str(&member(text));
         } else {
             out.push_str(text);
         }
@@ -232,6 +252,17 @@ pub fn camel(json: &str) -> String {
         rest = &inside[end + 1..];
     }
     out.push_str(rest);
+    out
+}
+
+/// One name in camel case.
+pub fn member(name: &str) -> String {
+    let mut parts = name.split('_');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.extend(part.chars().next().map(|c| c.to_ascii_uppercase()));
+        out.push_str(part.get(1..).unwrap_or_default());
+    }
     out
 }
 

@@ -114,6 +114,25 @@ where
     })
 }
 
+/// As [`memo_of`] where the command was accepted; a refusal is remembered as `refused` renders it.
+pub fn memo_following<E: Entity, F: Entity>(
+    place: Place,
+    id: F::Id,
+    refused: impl Fn(&E::Rejection) -> ApiError + Send + Sync + 'static,
+) -> Memo<E>
+where
+    F::Id: Sync,
+{
+    use purser_actors::kernel::entity::EntityId as _;
+    Memo::new(place, move |told: Told<'_, E>| match told {
+        Ok(_) => Some(Kept::Follow {
+            kind: F::KIND as u8,
+            id: id.key(),
+        }),
+        Err(rejection) => keep(&Err(refused(rejection))),
+    })
+}
+
 fn keep(answer: &Result<Reply, ApiError>) -> Option<Kept> {
     match answer {
         Ok(reply) => Some(Kept::Answer {

@@ -1,5 +1,5 @@
 //! What only a person may do, as forms of the account page: `POST /account/identity`, `/account/link`, `/account/unlink`,
-//! `/account/caps`. A form counts only with the session cookie of a login link that a signed-in wallet made, and only
+//! `/account/caps`, `/account/spending`. A form counts only with the session cookie of a login link that a signed-in wallet made, and only
 //! from our own page; a bearer token is not even looked at.
 
 use std::sync::Arc;
@@ -12,12 +12,14 @@ use axum::response::Response;
 use axum::routing::post;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use purser_actors::account::{OwnCap, OwnCaps};
+use purser_actors::agent_wallet::Limits;
 use purser_actors::engine::Denied;
 use purser_actors::money::Cents;
 use purser_actors::product::Line;
 use utoipa::OpenApi;
 
 use super::account::active;
+use super::agent_wallet;
 use super::caller::{Authenticator as _, Claims};
 use super::error::{ApiError, complete};
 use super::json;
@@ -43,7 +45,7 @@ pub(super) const BUDGETS: [(Line, &str, &str); 6] = [
 
 /// The operations of this room.
 #[derive(OpenApi)]
-#[openapi(paths(post_identity, post_link, post_unlink, post_caps))]
+#[openapi(paths(post_identity, post_link, post_unlink, post_caps, post_spending))]
 pub struct Api;
 
 type Shared = State<Arc<Login>>;
@@ -55,6 +57,7 @@ pub fn router(login: Arc<Login>) -> Router {
         .route("/account/link", post(post_link))
         .route("/account/unlink", post(post_unlink))
         .route("/account/caps", post(post_caps))
+        .route("/account/spending", post(post_spending))
         .with_state(login)
 }
 
@@ -143,6 +146,32 @@ async fn set_caps(login: &Login, headers: &HeaderMap, body: Body) -> Result<Resp
     }
 }
 
+/// Set what agents may spend from the managed wallet
+///
+/// A form of the account page: `per_call_usd` (1 to 50,000) and `per_day_usd` (US dollars; empty is no cap of the day).
+#[utoipa::path(post, path = "/account/spending", tag = "Page",
+    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 303, description = "Set: back to the page."), (status = 400, description = "A field is no such amount."),
+        (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session born of a payment, or frozen."),
+        (status = 404, description = "There is no managed wallet."),
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+async fn post_spending(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let done = set_spending(&login, &headers, body).await;
+    told(&login, &headers, done)
+}
+
+async fn set_spending(login: &Login, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let claims = owner(login, headers).await?;
+    let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
+    let limits = spending_of(&body)?;
+    match login.engine.set_spend_limits(claims.wallet, limits).await {
+        Ok(()) => Ok(back()),
+        Err(Denied::Rejected(why)) => Err(agent_wallet::refused(&why)),
+        Err(_) => Err(unavailable()),
+    }
+}
+
 /// The person in front of the page.
 ///
 /// # Errors
@@ -181,9 +210,29 @@ fn told(login: &Login, headers: &HeaderMap, done: Result<Response, ApiError>) ->
     }
 }
 
-fn caps_of(form: &[u8]) -> Result<OwnCaps, ApiError> {
+fn spending_of(form: &[u8]) -> Result<Limits, ApiError> {
+    let form = Query::parse(Some(utf8(form)?), &["per_call_usd", "per_day_usd"])?;
+    let wrong = |name: &'static str, what: &'static str| ApiError::parameter("parameter_invalid", name, what);
+    let amount = |name: &'static str| {
+        let text = form.get(name).map(str::trim).filter(|value| !value.is_empty());
+        let read = text.map(Cents::parse).transpose();
+        read.map_err(|_| wrong(name, "Not an amount of US dollars."))
+    };
+    let allowed = Limits::LEAST_PER_CALL..=Limits::MOST_PER_CALL;
+    let per_call = amount("per_call_usd")?.filter(|cap| allowed.contains(cap));
+    Ok(Limits {
+        per_call: per_call.ok_or_else(|| wrong("per_call_usd", "It must lie between 1 and 50000."))?,
+        per_day: amount("per_day_usd")?,
+    })
+}
+
+fn utf8(form: &[u8]) -> Result<&str, ApiError> {
     let malformed = |_| ApiError::parameter("parameter_malformed", "body", "The form is not percent-encoded UTF-8.");
-    let text = std::str::from_utf8(form).map_err(malformed)?;
+    std::str::from_utf8(form).map_err(malformed)
+}
+
+fn caps_of(form: &[u8]) -> Result<OwnCaps, ApiError> {
+    let text = utf8(form)?;
     let names: Vec<&'static str> = BUDGETS.iter().flat_map(|(_, count, usd)| [*count, *usd]).collect();
     let form = Query::parse(Some(text), &names)?;
     let filled = |name: &str| form.get(name).map(str::trim).filter(|value| !value.is_empty());

@@ -4,9 +4,11 @@
 use std::fmt::Write as _;
 
 use purser_actors::account::{Account, OwnCap};
-use purser_actors::id::Wallet;
+use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::id::{Network, Wallet};
 use purser_actors::identity::{Identity, Status as IdentityStatus};
 use purser_actors::link::{Link, Status as LinkStatus};
+use purser_actors::money::Cents;
 use purser_actors::product::{Cap, Line};
 
 use super::caller::Authenticator as _;
@@ -26,6 +28,7 @@ pub(super) async fn section(login: &Login, cookie: &str) -> Option<String> {
     }
     let identity = engine.identity(&wallet).await.ok()?;
     let link = engine.link(&wallet).await.ok()?;
+    let spending = engine.agent_wallet(&wallet).await.ok()?;
     let forms = if claims.by_payment {
         "<p class=\"quiet\">This page was opened with a payment's token, which may only look. Ask your agent to sign in \
          with the wallet and for a new link: then these can be changed here.</p>"
@@ -35,10 +38,11 @@ pub(super) async fn section(login: &Login, cookie: &str) -> Option<String> {
     };
     let may = !claims.by_payment;
     Some(whole(&format!(
-        "{forms}{}{}{}",
+        "{forms}{}{}{}{}",
         of_identity(identity.as_ref(), may),
         of_link(link.as_ref(), may),
-        of_caps(&account, login, may)
+        of_caps(&account, login, may),
+        of_spending(spending.as_ref(), may)
     )))
 }
 
@@ -179,6 +183,45 @@ fn of_caps(account: &Account, login: &Login, may: bool) -> String {
          <button type=\"submit\"{off}>Set caps</button></form>"
     );
     part("caps", "Daily caps", "quiet", status, &form)
+}
+
+/// What agents may spend from the managed wallet.
+fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
+    let Some(wallet) = wallet else {
+        let rest =
+            "<p class=\"quiet\">Your agent makes it with createAgentWallet; then you say here what it may spend.</p>";
+        return part("spending", "Managed wallet", "quiet", "none", rest);
+    };
+    let off = if may { "" } else { " disabled" };
+    let shown = |cap: Cents| format!("{:.2}", cap.decimal());
+    let (call, day) = (shown(wallet.limits.per_call), wallet.limits.per_day.map(shown));
+    let addresses = Network::ALL.map(|network| {
+        let address = wallet.addresses.on(network).address();
+        format!(
+            "<p class=\"quiet\">On {} <span class=\"id\">{address}</span></p>",
+            network.name()
+        )
+    });
+    let field = |name: &str, value: &str, label: &str, required: &str| {
+        format!(
+            "<label>{label} <input name=\"{name}\" value=\"{value}\" inputmode=\"decimal\" \
+             pattern=\"[0-9]+([.][0-9]{{1,2}})?\"{required}{off}></label>"
+        )
+    };
+    let rest = format!(
+        "{}<p class=\"quiet\">What your agents may spend without asking you: in one payment or transfer 1 to 50,000 US dollars, \
+         and in a day (UTC) as much as you say, or without a cap if you leave it empty.</p>\
+         <form method=\"post\" action=\"/account/spending\">{}{}<button type=\"submit\"{off}>Set spending</button></form>",
+        addresses.concat(),
+        field("per_call_usd", &call, "US dollars a payment", " required"),
+        field(
+            "per_day_usd",
+            day.as_deref().unwrap_or_default(),
+            "US dollars a day",
+            ""
+        ),
+    );
+    part("spending", "Managed wallet", "good", "active", &rest)
 }
 
 fn of_service(cap: Option<Cap>) -> String {

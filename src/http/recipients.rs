@@ -347,7 +347,7 @@ async fn get_bank_recipients(
 }
 
 /// Each recipient with its destinations, in the order in which the first of them was registered.
-fn by_recipient(found: &[(DestinationId, Destination)]) -> String {
+pub(super) fn by_recipient(found: &[(DestinationId, Destination)]) -> String {
     let mut order: Vec<BankRecipientId> = Vec::new();
     for (_, destination) in found.iter().filter(|(_, destination)| destination.active) {
         if !order.contains(&destination.recipient.id) {

@@ -1,5 +1,6 @@
 //! `/sandbox/*`: steer and inspect the pretended world. Only there in sandbox mode, never limited by an account.
 
+pub mod bank;
 pub mod catalogs;
 pub mod charging;
 pub mod crossing;

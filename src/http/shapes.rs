@@ -4,6 +4,7 @@
 //! Clients tolerate new members, so the document leaves its objects open. The tests close them: an answer with a member
 //! that is not listed here fails there.
 
+mod agent_wallet;
 mod banking;
 mod card_balance;
 mod gift_cards;
@@ -20,7 +21,12 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::{Object, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-pub use banking::{BankingProfile, BankingProfileStatus, NewBankingProfile};
+pub use agent_wallet::{
+    AddressBook, AddressBookDeleted, AddressBookEntry, AddressBookSaved, AgentBalance, AgentBalances, AgentResponse,
+    AgentSpend, AgentSpendLimit, AgentSpending, AgentWallet, AgentWalletAddresses, AgentWalletLimits, AgentWalletNow,
+    NewAgentWallet, OpenSpend,
+};
+pub use banking::*;
 pub use card_balance::{CardActivity, DepositAddress, NewTopUp, PaidTopUp, TopUp, TopUpLeg};
 pub use gift_cards::{BoughtGiftCard, GiftCardRecord, NewGiftCard, OneGiftCard, PaidGiftCard};
 pub use intl::{Cancelled, IntlCard, IntlCardDetails, NewOrder, OneIntlCard, Ordered, PaidOrder};

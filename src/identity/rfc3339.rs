@@ -37,6 +37,20 @@ pub fn parse(text: &str) -> Option<Timestamp> {
     Some(Timestamp(seconds * 1000 + milli))
 }
 
+/// Whether a text is a day of the calendar: `YYYY-MM-DD`, from the year 1000 on.
+pub fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    if bytes.len() != 10 || bytes[4] != b'-' || bytes[7] != b'-' {
+        return false;
+    }
+    match (digits(&bytes[..4]), digits(&bytes[5..7]), digits(&bytes[8..])) {
+        (Some(year), Some(month), Some(day)) => {
+            year >= 1000 && (1..=12).contains(&month) && (1..=month_days(year, month)).contains(&day)
+        }
+        _ => false,
+    }
+}
+
 fn digits(bytes: &[u8]) -> Option<u64> {
     bytes
         .iter()

@@ -63,6 +63,17 @@ struct SettlementResponse<'a> {
     guidance: Option<&'a str>,
 }
 
+/// Whether the value of another server's `PAYMENT-RESPONSE` says that its payment did not settle. What cannot be read says
+/// nothing.
+pub fn says_unpaid(header: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Told {
+        success: bool,
+    }
+    let json = STANDARD.decode(header.trim_ascii()).unwrap_or_default();
+    serde_json::from_slice(&json).is_ok_and(|told: Told| !told.success)
+}
+
 impl Settled<'_> {
     /// Value of both response headers of a paid answer: padded standard base64.
     pub fn header(&self) -> Bytes {

@@ -6,6 +6,7 @@
 
 pub mod accounts;
 pub mod balances;
+pub mod banking;
 mod book;
 pub mod bridge;
 mod card;

@@ -14,24 +14,31 @@ use purser_actors::port::{Clock, Entropy};
 use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
 
 use super::{DataDir, ServiceError, sealed};
+use crate::agent_wallet::calling::Calling;
+use crate::agent_wallet::custody::VaultedWallets;
 use crate::checkout::Blockhashes;
 use crate::config::Config;
+use crate::outbound::call::OutboundCaller;
 use crate::payment::RecentBlockhash;
+use crate::provider::banking::VaultedBank;
 use crate::provider::payouts::VaultedRails;
 use crate::provider::program::VaultedProgram;
 use crate::provider::redemption::VaultedCatalog;
+use crate::provider::sandbox::banking::SandboxBank;
 use crate::provider::sandbox::bridge::SandboxBridge;
 use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
+use crate::vault::{CvvVault, Documents, Vault, VaultError, keys_in_use};
 
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
 const TIMERS_EVERY_MS: u64 = 500;
 /// How often the payout rails in this process are asked what they have to tell.
 const TOLD_EVERY_MS: u64 = 500;
+/// What a paid call may take longer than any other: our own routes wait for the chain first.
+const OWN_ROUTE_MS: u64 = 10_000;
 /// Failed loads before an entity is quarantined.
 const QUARANTINE_AFTER: u32 = 5;
 /// Tries to prepare or send a payment before it is released or counts as unknown.
@@ -78,10 +85,18 @@ pub struct World {
     pub providers: Providers,
     /// The sandbox's own, for its desk.
     pub sandbox: SandboxProviders,
+    /// Keeps holders' bank accounts.
+    pub bank: Arc<SandboxBank>,
+    /// Keeps what they upload.
+    pub documents: Documents,
     /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs that operators enter.
     pub cvvs: CvvVault,
+    /// Makes and uses the keys of managed wallets.
+    pub wallets: Arc<VaultedWallets>,
+    /// Makes the calls that they pay for.
+    pub calling: Arc<Calling>,
     /// Now.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -109,15 +124,27 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let providers = elsewhere::meet(&config.providers, sandbox.providers())
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;
-    let vault = open_vault(config, data, store, entropy.clone()).await?;
+    let vault = Arc::new(open_vault(config, data, store, entropy.clone()).await?);
+    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), clock.clone(), entropy.clone());
+    let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
+        .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let calling = Calling::new(outbound, vault.clone(), config.outbound.max_body_bytes);
+    let bank = SandboxBank::open(&directory, config.sandbox.bank_ms, clock.clone())
+        .map_err(|e| ServiceError::Part("the sandbox's bank", e.to_string()))?;
+    let documents = Documents::open(data.documents(), vault.clone(), entropy.clone())
+        .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
     let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
         settlement,
         bridge: Arc::new(bridge),
         providers,
         sandbox,
-        vault: Arc::new(vault),
+        bank: Arc::new(bank),
+        documents,
+        vault,
         cvvs,
+        wallets: Arc::new(wallets),
+        calling: Arc::new(calling),
         clock,
         entropy,
     })
@@ -191,6 +218,13 @@ pub fn engine_parts(
             card_balances: providers.deposits.clone(),
             program: Arc::new(VaultedProgram::new(world.sandbox.program.clone(), world.vault.clone())),
             bridge: world.bridge.clone(),
+            custody: world.wallets.clone(),
+            calls: world.calling.clone(),
+            bank: Arc::new(VaultedBank::new(
+                world.bank.clone(),
+                world.vault.clone(),
+                world.documents.clone(),
+            )),
         },
         deposits,
         restored,
@@ -223,6 +257,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         in_flight_per_payer_max: engine.max_settlements_per_payer,
         caps: config.caps.in_force(),
         settle_timeout_ms: engine.settle_timeout_ms,
+        paid_call_timeout_ms: config.outbound.timeout_ms.saturating_add(OWN_ROUTE_MS),
         prepare_attempts: PREPARE_ATTEMPTS,
         watch_every_ms: engine.watch_every_ms,
         issuer_timeout_ms: engine.settle_timeout_ms,

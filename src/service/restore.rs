@@ -20,7 +20,6 @@ use super::ServiceError;
 use super::parts::World;
 use crate::config::Config;
 use crate::sandbox::keys::treasury;
-use crate::settlement::sandbox::TransferSeen;
 use crate::verify::{ChainList, ChainTransfer};
 
 /// Where it is written down that the deposits of a restore were credited.
@@ -113,7 +112,7 @@ async fn claimed(store: &dyn Store) -> Result<BTreeSet<String>, ServiceError> {
     }
 }
 
-/// What the sandbox's chains say was paid to us and by us, and stayed.
+/// What the sandbox's chains say was paid, and stayed.
 ///
 /// # Errors
 /// When a chain's file has stopped.
@@ -131,17 +130,18 @@ pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
                 .map_err(|e| failed(e.to_string()))?;
             let Some(last) = page.last() else { break };
             after = last.position;
-            let ours = |t: &TransferSeen| !t.dropped && (t.to == ours || t.from == ours);
-            for seen in page.into_iter().filter(ours) {
+            for seen in page.into_iter().filter(|t| !t.dropped) {
                 let wallet = |text: &str| {
                     text.parse::<Wallet>()
                         .map_err(|_| failed(format!("{text} is no address")))
                 };
                 let (from, to) = (wallet(&seen.from)?, wallet(&seen.to)?);
-                let list = if from == treasury(network) {
+                let list = if seen.from == ours {
                     &mut all.left
-                } else {
+                } else if seen.to == ours {
                     &mut all.received
+                } else {
+                    &mut all.elsewhere
                 };
                 list.push(ChainTransfer {
                     transaction: seen.id,

@@ -19,8 +19,8 @@ use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
 use crate::http::{
-    account, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner, pricing, sandbox,
-    sign_in, version, withdrawals,
+    account, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner, pricing,
+    sandbox, sign_in, version, withdrawals,
 };
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
@@ -136,7 +136,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         routes,
         no_head: [shop.no_head.as_slice(), &["/auth", "/get-auth-link", "/get-kyc-link"]].concat(),
         callables: callable::NAMES.to_vec(),
-        large: Vec::new(),
+        large: vec![("/uploadBankingDocument", banking::UPLOAD_MAX)],
         authenticator: entrance.doorkeeper,
         limiter,
         meter: metrics.requests.clone(),
@@ -160,6 +160,7 @@ fn documents(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<u
     if config.is_sandbox() {
         rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
         rooms.extend([sandbox::people::Api::openapi(), sandbox::payouts::Api::openapi()]);
+        rooms.extend([sandbox::bank::Api::openapi()]);
         rooms.extend([sandbox::crossing::Api::openapi(), sandbox::charging::Api::openapi()]);
         rooms.push(sandbox::program::Api::openapi());
     }
@@ -348,7 +349,14 @@ fn sandbox_routes(house: &House) -> Router {
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }));
+    let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankDesk {
+        bank: world.bank.clone(),
+        entropy: world.entropy.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
     steered
+        .merge(bank)
         .merge(crossing)
         .merge(program)
         .merge(charging)

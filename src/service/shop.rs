@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use purser_actors::id::Network;
 use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
@@ -11,8 +12,8 @@ use super::routes::House;
 use crate::checkout::Checkout;
 use crate::http::callable::Callables;
 use crate::http::{
-    banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients, redeem,
-    reloadables, top_ups,
+    agent_wallet, banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients,
+    redeem, reloadables, top_ups,
 };
 
 /// The rooms together.
@@ -108,16 +109,47 @@ impl Shop {
     }
 }
 
+/// The managed wallet's callable functions.
+fn agent_wallets(house: &House) -> agent_wallet::AgentWallets {
+    let (config, world) = (&house.config, &house.world);
+    let pay_to = &config.payment.pay_to;
+    // What comes before and after the wait takes its time too.
+    let rest = config.outbound.timeout_ms.saturating_add(5_000);
+    let patience = config.server.request_timeout_ms.saturating_sub(rest);
+    agent_wallet::AgentWallets {
+        callables: callables(house),
+        wallets: world.wallets.clone(),
+        calling: world.calling.clone(),
+        vault: world.vault.clone(),
+        clock: world.clock.clone(),
+        entropy: world.entropy.clone(),
+        limits: config.agent_wallet.limits(),
+        treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
+        public_url: house.public_url.clone(),
+        patience: Duration::from_millis(patience),
+    }
+}
+
+fn callables(house: &House) -> Callables {
+    Callables {
+        engine: house.engine.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }
+}
+
 /// Banking's callable functions.
-fn bank(house: &House) -> banking::Banking {
-    let (config, engine) = (&house.config, house.engine.clone());
+fn bank(house: &House, checkout: &Checkout) -> banking::Banking {
+    let config = &house.config;
     banking::Banking {
-        callables: Callables {
-            engine,
-            max_body_bytes: config.server.max_body_bytes,
-            body_timeout: config.server.body_timeout(),
-        },
+        callables: callables(house),
         countries: config.service.countries.clone(),
+        product: config.products.bank_payment.clone(),
+        prices: checkout.prices.clone(),
+        vault: house.world.vault.clone(),
+        documents: house.world.documents.clone(),
+        clock: house.world.clock.clone(),
+        entropy: house.world.entropy.clone(),
     }
 }
 
@@ -180,7 +212,16 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             merchants::Api::openapi(),
             &[],
         )
-        .room(banking::router(Arc::new(bank(house))), banking::Api::openapi(), &[])
+        .room(
+            banking::router(Arc::new(bank(house, checkout))),
+            banking::Api::openapi(),
+            &[],
+        )
+        .room(
+            agent_wallet::router(Arc::new(agent_wallets(house))),
+            agent_wallet::Api::openapi(),
+            &[],
+        )
         .card_news_and_balances(house, checkout)
         .paying_out(house, checkout)
 }

@@ -120,10 +120,8 @@ impl SandboxSettlement {
 impl Settlement for SandboxSettlement {
     fn sign<'a>(&'a self, transfer: &'a Transfer) -> BoxFuture<'a, Result<Authorization, PortError>> {
         Box::pin(async move {
-            match transfer.to {
-                Wallet::Evm(to) => outgoing::on_base(transfer, to, self.chain_time(Network::Base)),
-                Wallet::Solana(to) => outgoing::on_solana(transfer, to, self.solana.latest_blockhash().0),
-            }
+            let treasury = outgoing::treasury_keys()?;
+            self.sign_with(&treasury, transfer)
         })
     }
 

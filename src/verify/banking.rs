@@ -1,12 +1,22 @@
-//! What the bank side keeps of holders: snapshots agree with their events.
+//! What the bank side keeps of holders: snapshots agree with their events, work that is under way has its effect, and each
+//! transfer has moved what its state says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::banking::profile::Profile;
-use purser_actors::id::Wallet;
+use purser_actors::banking::account::{self, BankAccount};
+use purser_actors::banking::application::{self, Application};
+use purser_actors::banking::profile::{self, Profile};
+use purser_actors::banking::transfer::{self, BankTransfer, Way};
+use purser_actors::id::{BankAccountId, BankTransferId, Wallet};
 use purser_actors::kernel::Kind;
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::ledger::Provider;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
+
+use super::books::Books;
+use super::fold::History;
+use super::{Contents, Report};
 
 /// A snapshot of any of its kinds.
 #[derive(Clone, Debug)]
@@ -17,6 +27,26 @@ pub(crate) struct Kept {
     pub(crate) revision: u64,
     /// As events name it.
     pub(crate) status: &'static str,
+    /// Its records in the vault.
+    pub(crate) sealed: Vec<u128>,
+    /// What must be at work for it.
+    at_work: Option<String>,
+    /// The money of a transfer: which way, and how much in atomic USDC.
+    moves: Option<(Way, i128)>,
+}
+
+impl Kept {
+    /// Of what has neither records in the vault nor money of its own.
+    pub(super) const fn of(name: String, revision: u64, status: &'static str) -> Self {
+        Self {
+            name,
+            revision,
+            status,
+            sealed: Vec::new(),
+            at_work: None,
+            moves: None,
+        }
+    }
 }
 
 /// Of all wallets, by kind and key.
@@ -24,17 +54,151 @@ pub(crate) type Bank = BTreeMap<(u8, Vec<u8>), Kept>;
 
 /// Reads a snapshot; `None` for another kind.
 pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, DecodeError>> {
-    (kind == Kind::Profile as u8).then(|| {
-        codec::decode(&row.value).map(|_: Profile| Kept {
-            name: Wallet::from_key(id).map_or_else(|| hex::encode(id), |wallet| wallet.address()),
-            revision: row.revision,
-            status: "open",
+    let number = <[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0);
+    let wallet = Wallet::from_key(id);
+    let name = wallet.map_or_else(|| hex::encode(id), |wallet| wallet.address());
+    let kept = Kept::of(name, row.revision, "open");
+    if kind == Kind::Profile as u8 {
+        return Some(codec::decode(&row.value).map(|_: Profile| kept));
+    }
+    if kind == Kind::Application as u8 {
+        return Some(codec::decode(&row.value).map(|read: Application| of_application(&read, kept)));
+    }
+    if kind == Kind::BankAccount as u8 {
+        let name = BankAccountId(number).to_string();
+        return Some(codec::decode(&row.value).map(|read: BankAccount| {
+            Kept {
+                status: match read.status {
+                    account::Status::Opening(_) => "opening",
+                    account::Status::Open(_) => "open",
+                    account::Status::Refused(_) => "refused",
+                },
+                at_work: matches!(read.status, account::Status::Opening(_))
+                    .then(|| format!("{:?}", Work::OpenBankAccount(BankAccountId(number)))),
+                name,
+                ..kept
+            }
+        }));
+    }
+    (kind == Kind::BankTransfer as u8).then(|| {
+        codec::decode(&row.value).map(|read: BankTransfer| Kept {
+            name: BankTransferId(number).to_string(),
+            status: match read.status {
+                transfer::Status::Pending(_) => "pending",
+                transfer::Status::Complete(_) => "complete",
+                transfer::Status::Failed(_) => "failed",
+            },
+            at_work: matches!(read.status, transfer::Status::Pending(_))
+                .then(|| format!("{:?}", Work::MoveBankMoney(BankTransferId(number)))),
+            moves: Some((read.way, i128::from(read.cents.get()) * 10_000)),
+            ..kept
         })
     })
 }
 
+fn of_application(read: &Application, kept: Kept) -> Kept {
+    let tax = read.tax_last4.as_ref().map(|_| read.id.0);
+    Kept {
+        status: match read.status {
+            application::Status::Collecting => "collecting",
+            application::Status::Submitted(_) => "submitted",
+            application::Status::Approved(_) => "approved",
+            application::Status::Rejected(_) => "rejected",
+        },
+        sealed: tax
+            .into_iter()
+            .chain(read.documents.iter().map(|paper| paper.id.0))
+            .collect(),
+        at_work: matches!(read.status, application::Status::Submitted(_))
+            .then(|| format!("{:?}", Work::ReviewApplication(read.owner))),
+        ..kept
+    }
+}
+
 /// The status after an event, `None` in it where it stays as it is; `None` for another kind.
 pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
-    use purser_actors::banking::profile::Event;
-    (kind == Kind::Profile as u8).then(|| codec::decode(event).map(|Event::Created(_)| Some("open")))
+    if kind == Kind::Profile as u8 {
+        return Some(codec::decode(event).map(|profile::Event::Created(_)| Some("open")));
+    }
+    if kind == Kind::Application as u8 {
+        use application::Event;
+        return Some(codec::decode(event).map(|event| {
+            Some(match event {
+                Event::Opened(_) | Event::Answered(..) | Event::Attached(_) | Event::GivenBack(..) => "collecting",
+                Event::Submitted(..) => "submitted",
+                Event::Approved(..) => "approved",
+                Event::Rejected(..) => "rejected",
+            })
+        }));
+    }
+    if kind == Kind::BankAccount as u8 {
+        return Some(codec::decode(event).map(|event| {
+            Some(match event {
+                account::Event::Asked(_) => "opening",
+                account::Event::Opened(..) => "open",
+                account::Event::Refused(..) => "refused",
+            })
+        }));
+    }
+    (kind == Kind::BankTransfer as u8).then(|| {
+        codec::decode(event).map(|event| {
+            Some(match event {
+                transfer::Event::Began(begun) if begun.way == Way::Incoming => "complete",
+                transfer::Event::Began(_) => "pending",
+                transfer::Event::Completed(..) => "complete",
+                transfer::Event::Failed(..) => "failed",
+            })
+        })
+    })
+}
+
+/// Work and money.
+pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
+    let at_work: BTreeSet<String> = contents.effects.iter().map(|e| format!("{:?}", e.work)).collect();
+    let crediting: BTreeSet<String> = contents
+        .effects
+        .iter()
+        .filter_map(|effect| match &effect.work {
+            Work::Credit {
+                cause: CreditCause::BankTransfer(id),
+                ..
+            } => Some(id.to_string()),
+            _ => None,
+        })
+        .collect();
+    for kept in contents.bank.values() {
+        if kept.at_work.as_ref().is_some_and(|work| !at_work.contains(work)) {
+            report.find(
+                "banking.idle",
+                &kept.name,
+                format!("{}, and nothing is at work", kept.status),
+            );
+        }
+        let Some((way, amount)) = kept.moves else { continue };
+        // What the bank owes us for it, negative where we owe the bank; and what its holder has of it.
+        let (owed, holder) = match (way, kept.status) {
+            (Way::Incoming, _) | (Way::ToBalance, "complete") => (-amount, amount),
+            (Way::ToAccount, "pending" | "complete") => (amount, -amount),
+            _ => (0, 0),
+        };
+        let waiting = if crediting.contains(&kept.name) { amount } else { 0 };
+        let booked = books.credited.get(&kept.name).copied().unwrap_or(0);
+        if booked != holder - waiting {
+            let detail = format!(
+                "{}: {booked} with its holder, expected {}",
+                kept.status,
+                holder - waiting
+            );
+            report.find("banking.holder", &kept.name, detail);
+        }
+        if history.complete && history.moved(&kept.name) != booked {
+            report.find("banking.recorded", &kept.name, "ledger and events differ");
+        }
+        let owing = books.owed.get(&kept.name).and_then(|owed| owed.get(&Provider::Banking));
+        let owing = owing.copied().unwrap_or(0);
+        if owing != owed {
+            let detail = format!("{}: {owing} owed to the bank, expected {owed}", kept.status);
+            report.find("banking.owed", &kept.name, detail);
+        }
+    }
 }

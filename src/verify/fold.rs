@@ -8,7 +8,7 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, banking, late_returns, people, products, program, saved};
+use super::{Contents, Report, agent_wallets, banking, late_returns, people, products, program, saved};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -29,8 +29,24 @@ struct Trail {
 pub(super) struct History {
     /// Credits that accounts recorded, by cause.
     pub(super) credits: BTreeMap<String, Vec<u64>>,
+    /// What balances paid for, by cause.
+    pub(super) paid_out: BTreeMap<String, u64>,
     /// Whether the journal still holds every event since the beginning.
     pub(super) complete: bool,
+}
+
+impl History {
+    /// What a cause brought to balances by the events, less what they paid for it; atomic USDC.
+    pub(super) fn moved(&self, cause: &str) -> i128 {
+        let came: i128 = self
+            .credits
+            .get(cause)
+            .into_iter()
+            .flatten()
+            .map(|a| i128::from(*a))
+            .sum();
+        came - self.paid_out.get(cause).copied().map_or(0, i128::from)
+    }
 }
 
 pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<History, StoreError> {
@@ -86,6 +102,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| banking::fold(kind, &record.event));
             let told = told.or_else(|| program::fold(kind, &record.event));
             let told = told.or_else(|| late_returns::fold(kind, &record.event));
+            let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => keep(trail, record),
@@ -128,6 +145,13 @@ fn account_event(record: &Record, trail: &mut Trail, history: &mut History) -> R
         }
         account::Event::Released(amount, _) => {
             trail.held = trail.held.saturating_sub(u128::from(amount.atomic()));
+            keep(trail, record);
+        }
+        account::Event::PaidOut(amount, paid_for) => {
+            trail.balance = trail.balance.saturating_sub(u128::from(amount.atomic()));
+            history
+                .paid_out
+                .insert(products::paid_for_name(&paid_for), amount.atomic());
             keep(trail, record);
         }
         account::Event::Reserved(_) | account::Event::Freed(_) | account::Event::CapsChanged(_) => keep(trail, record),

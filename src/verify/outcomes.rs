@@ -92,13 +92,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
 /// What holders were credited for a cause, by the ledger; the journal must say the same.
 pub(super) fn credits(name: &str, history: &History, books: &Books, report: &mut Report) -> i128 {
     let booked = books.credited.get(name).copied().unwrap_or(0);
-    let recorded: i128 = history
-        .credits
-        .get(name)
-        .into_iter()
-        .flatten()
-        .map(|a| i128::from(*a))
-        .sum();
+    let recorded = history.moved(name);
     if history.complete && booked != recorded {
         report.find(
             "credit.recorded",
@@ -139,7 +133,9 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
                 format!("{all} charged, and its quote says {price}"),
             );
         }
-        let want = if under_way.contains(&name) { 0 } else { back };
+        // What a balance paid for was taken from it under the product's own name.
+        let by_balance = sold.charge.payment == PaymentId::NONE;
+        let want = if under_way.contains(&name) { 0 } else { back } - if by_balance { all } else { 0 };
         if credited != want {
             report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
         }
@@ -168,6 +164,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
         }
         match contents.payments.get(&sold.charge.payment) {
             Some((p, _)) if matches!(p.status, Status::Fulfilled { product, .. } if product == sold.product) => {}
+            None if by_balance => {}
             _ => report.find(
                 "product.payment",
                 &name,
@@ -204,7 +201,12 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
     let departures: BTreeSet<String> = contents.departures.iter().map(departures::name_of).collect();
     let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
-    let elsewhere = |c: &String| [&withdrawals, &departures, &late].iter().any(|ids| ids.contains(c));
+    let bank: BTreeSet<String> = contents.bank.values().map(|kept| kept.name.clone()).collect();
+    let elsewhere = |c: &String| {
+        [&withdrawals, &departures, &late, &bank]
+            .iter()
+            .any(|ids| ids.contains(c))
+    };
     for cause in books.causes.iter().filter(|c| !elsewhere(c)) {
         if !products.contains(cause) && !payments.contains(cause) && !deposits.contains(cause) {
             let detail = "there is no such payment, product, deposit, withdrawal or late return";
@@ -215,7 +217,7 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
     let known = |c: &String| {
-        [&products, &bought, &departures, &late]
+        [&products, &bought, &departures, &late, &bank]
             .iter()
             .any(|ids| ids.contains(c))
     };

@@ -9,7 +9,8 @@ mod payout;
 mod tests;
 mod top_up;
 
-use purser_actors::id::{CardId, LateReturnId, PayoutId, TopUpId, Wallet};
+use purser_actors::account::PaidFor;
+use purser_actors::id::{BankTransferId, CardId, LateReturnId, PayoutId, TopUpId, Wallet};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::ledger::{Charge, Provider};
@@ -225,8 +226,18 @@ pub(crate) fn moved_by(work: &Work) -> Option<String> {
 /// What a credit is for, if it is for a payment or a product.
 pub(crate) fn credited_for(work: &Work) -> Option<String> {
     match work {
-        Work::Credit { cause, .. } if !matches!(cause, CreditCause::Deposit(_)) => Some(cause_name(cause)),
+        Work::Credit { cause, .. } if !matches!(cause, CreditCause::Deposit(_) | CreditCause::BankTransfer(_)) => {
+            Some(cause_name(cause))
+        }
         _ => None,
+    }
+}
+
+/// What a balance paid for, as the books name it.
+pub(crate) fn paid_for_name(paid_for: &PaidFor) -> String {
+    match paid_for {
+        PaidFor::Payout(PayoutId(id)) => format!("po_{id:032x}"),
+        PaidFor::Transfer(BankTransferId(id)) => format!("btr_{id:032x}"),
     }
 }
 
@@ -239,5 +250,6 @@ pub(crate) fn cause_name(cause: &CreditCause) -> String {
         CreditCause::TopUp(TopUpId(id)) => format!("top_{id:032x}"),
         CreditCause::Deposit(id) => id.to_string(),
         CreditCause::LateReturn(LateReturnId(id)) => format!("lr_{id:032x}"),
+        CreditCause::BankTransfer(BankTransferId(id)) => format!("btr_{id:032x}"),
     }
 }

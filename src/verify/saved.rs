@@ -73,6 +73,7 @@ pub(crate) fn fold(kind: u8, event: &[u8], status: &str) -> Option<Result<Option
     if kind == Kind::Destination as u8 {
         return Some(codec::decode(event).map(|event| match event {
             destination::Event::Registered(_) => Some("active"),
+            destination::Event::Renamed(_) => None,
             destination::Event::Removed(_) => Some("removed"),
         }));
     }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::id::CardId;
+use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::id::{CardId, DestinationId};
+use purser_actors::kernel::effect::Work;
 
 use super::products::Has;
 use super::{Contents, Report, program};
@@ -37,8 +39,11 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
     }
     for ((_, id), saved) in &contents.saved {
         owners.insert(*id);
-        if saved.sealed != contents.sealed.contains(id) {
-            let detail = format!("{}, and its sealed record is there: {}", saved.status, !saved.sealed);
+        // A removed destination's number lies there for as long as a payout could need it.
+        let kept = under_way.contains(&format!("{:?}", Work::ForgetNumber(DestinationId(*id))));
+        let sealed = saved.sealed || kept;
+        if sealed != contents.sealed.contains(id) {
+            let detail = format!("{}, and its sealed record is there: {}", saved.status, !sealed);
             report.find("destination.vault", &saved.name, detail);
         }
     }
@@ -51,6 +56,15 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
                 program::card_status(card)
             );
             report.find("reloadable.vault", id, detail);
+        }
+    }
+    owners.extend(contents.agents.wallets.keys().map(|owner| AgentWallet::keys(owner).0));
+    for kept in contents.bank.values() {
+        for id in &kept.sealed {
+            owners.insert(*id);
+            if !contents.sealed.contains(id) {
+                report.find("banking.vault", &kept.name, "a sealed record of it is missing");
+            }
         }
     }
     for (rule, ids) in [("vault.orphan", &contents.sealed), ("cvv.orphan", &contents.cvvs)] {

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_PAD_INDIFFERENT};
-use purser_actors::id::Network;
+use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Entropy, EvmAuthorization, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,7 @@ struct OfferExtra {
     fee_payer: Option<String>,
     memo: Option<String>,
     recent_blockhash: Option<String>,
+    asset_transfer_method: Option<String>,
 }
 
 /// What a payment needs besides the key.
@@ -124,21 +125,59 @@ impl PaymentRequired {
         self.extensions.as_deref().map(RawValue::get)
     }
 
+    /// Every entry that is USDC on a network we know, in the server's order.
+    pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
+        self.accepts.iter().filter_map(|raw| Offer::read(raw))
+    }
+
     /// The first entry that is USDC on the wanted network, or on any. Entries that this wallet does not understand are
     /// passed over.
     ///
     /// # Errors
     /// [`WalletError::NotOffered`].
     pub fn choose(&self, network: Option<Network>) -> Result<Offer<'_>, WalletError> {
-        self.accepts
-            .iter()
-            .filter_map(|raw| Offer::read(raw))
+        self.offers()
             .find(|offer| network.is_none_or(|wanted| offer.network == wanted))
             .ok_or_else(|| WalletError::NotOffered(network.map_or("any network this wallet has", Network::name)))
     }
 }
 
+/// A payment as it was signed.
+pub enum SignedPayment {
+    /// On Base.
+    Evm(EvmAuthorization),
+    /// On Solana: the wire transaction, signed by the payer alone.
+    Solana(Vec<u8>),
+}
+
 impl<'a> Offer<'a> {
+    /// Who is paid.
+    pub fn pay_to(&self) -> Option<Wallet> {
+        let wallet: Wallet = self.fields.pay_to.parse().ok()?;
+        (wallet.network() == self.network).then_some(wallet)
+    }
+
+    /// The token, as the server wrote it.
+    pub fn asset(&self) -> &str {
+        &self.fields.asset
+    }
+
+    /// Whether the server asks for the plain transfer that this wallet signs, and would not have it pay the fee of its own
+    /// transaction.
+    pub fn is_plain(&self, wallet: &Wallet) -> bool {
+        let extra = &self.fields.extra;
+        let own_fee = extra.fee_payer.as_ref().is_some_and(|payer| *payer == wallet.address());
+        let method = extra.asset_transfer_method.as_deref().unwrap_or("eip3009");
+        !own_fee && method == "eip3009"
+    }
+
+    /// The same for no longer than so many seconds.
+    #[must_use]
+    pub fn within(mut self, seconds: u32) -> Self {
+        self.fields.max_timeout_seconds = self.fields.max_timeout_seconds.min(seconds);
+        self
+    }
+
     fn read(raw: &'a RawValue) -> Option<Self> {
         let fields: OfferFields = serde_json::from_str(raw.get()).ok()?;
         let network = Network::ALL
@@ -169,13 +208,29 @@ impl TestWallet {
         offer: &Offer<'_>,
         circumstances: &Circumstances<'_>,
     ) -> Result<String, WalletError> {
-        encode(&PayloadV2 {
+        self.pay_signed(required, offer, circumstances)
+            .map(|(header, _)| header)
+    }
+
+    /// As [`TestWallet::pay`], with what was signed.
+    ///
+    /// # Errors
+    /// As [`TestWallet::pay`].
+    pub fn pay_signed(
+        &self,
+        required: &PaymentRequired,
+        offer: &Offer<'_>,
+        circumstances: &Circumstances<'_>,
+    ) -> Result<(String, SignedPayment), WalletError> {
+        let signed = self.sign_offer(offer, 0, circumstances)?;
+        let header = encode(&PayloadV2 {
             x402_version: 2,
-            payload: self.payload(offer, 0, circumstances)?,
+            payload: PayloadJson::from(&signed),
             resource: required.resource.as_deref(),
             accepted: offer.raw,
             extensions: required.extensions.as_deref(),
-        })
+        })?;
+        Ok((header, signed))
     }
 
     /// The same payment in x402 v1, for `X-PAYMENT`.
@@ -184,7 +239,7 @@ impl TestWallet {
     /// As [`TestWallet::pay`].
     pub fn pay_v1(&self, offer: &Offer<'_>, circumstances: &Circumstances<'_>) -> Result<String, WalletError> {
         let valid_after = circumstances.now.seconds().saturating_sub(V1_BACKDATED_SECONDS);
-        let payload = self.payload(offer, valid_after, circumstances)?;
+        let payload = PayloadJson::from(&self.sign_offer(offer, valid_after, circumstances)?);
         encode(&PayloadV1 {
             x402_version: 1,
             scheme: "exact",
@@ -193,19 +248,24 @@ impl TestWallet {
         })
     }
 
-    fn payload(&self, offer: &Offer<'_>, valid_after: u64, at: &Circumstances<'_>) -> Result<PayloadJson, WalletError> {
-        match offer.network {
-            Network::Base => self.evm_payload(offer, valid_after, at),
-            Network::Solana => self.solana_payload(offer, at),
-        }
-    }
-
-    fn evm_payload(
+    fn sign_offer(
         &self,
         offer: &Offer<'_>,
         valid_after: u64,
         at: &Circumstances<'_>,
-    ) -> Result<PayloadJson, WalletError> {
+    ) -> Result<SignedPayment, WalletError> {
+        match offer.network {
+            Network::Base => self.sign_on_base(offer, valid_after, at).map(SignedPayment::Evm),
+            Network::Solana => self.sign_on_solana(offer, at).map(SignedPayment::Solana),
+        }
+    }
+
+    fn sign_on_base(
+        &self,
+        offer: &Offer<'_>,
+        valid_after: u64,
+        at: &Circumstances<'_>,
+    ) -> Result<EvmAuthorization, WalletError> {
         let OfferFields {
             pay_to,
             extra,
@@ -229,10 +289,10 @@ impl TestWallet {
             signature: [0; 65],
         };
         self.sign_transfer(&domain, &mut authorization);
-        Ok(PayloadJson::Evm(EvmPayloadJson::from(&authorization)))
+        Ok(authorization)
     }
 
-    fn solana_payload(&self, offer: &Offer<'_>, at: &Circumstances<'_>) -> Result<PayloadJson, WalletError> {
+    fn sign_on_solana(&self, offer: &Offer<'_>, at: &Circumstances<'_>) -> Result<Vec<u8>, WalletError> {
         let extra = &offer.fields.extra;
         let key = |text: Option<&str>, missing: &'static str| -> Result<Pubkey, WalletError> {
             text.and_then(parse_pubkey).ok_or(WalletError::BadChallenge(missing))
@@ -259,9 +319,18 @@ impl TestWallet {
         let draft = self
             .draft_transfer(&transfer)
             .ok_or(WalletError::BadChallenge("payTo has no token account"))?;
-        Ok(PayloadJson::Solana {
-            transaction: STANDARD.encode(self.sign_draft(&draft)),
-        })
+        Ok(self.sign_draft(&draft))
+    }
+}
+
+impl From<&SignedPayment> for PayloadJson {
+    fn from(signed: &SignedPayment) -> Self {
+        match signed {
+            SignedPayment::Evm(authorization) => Self::Evm(EvmPayloadJson::from(authorization)),
+            SignedPayment::Solana(wire) => Self::Solana {
+                transaction: STANDARD.encode(wire),
+            },
+        }
     }
 }
 

@@ -5,7 +5,13 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::host::Host;
-use super::wire::{Answer, Site, send};
+use super::owner::{Owner, fault};
+use super::wire::{Answer, Site, send, until};
+
+const TAX: &str = "987654321";
+/// A document that says so itself, in base64.
+pub(crate) const PAPER: &str = "JVBERi0xLjcgbXkgYWRkcmVzcyBpcyBzZWNyZXQ=";
+const PAPER_TEXT: &str = "my address is secret";
 
 /// Calls a function. The answer was held against the document.
 pub(crate) async fn call(site: &Site<'_>, token: &str, name: &str, data: Value) -> Answer {
@@ -49,4 +55,217 @@ async fn a_profile_is_one_accounts_own() {
             .iter()
             .all(|event| event["type"] != "banking_profile.created")
     );
+}
+
+pub(crate) fn answers() -> Value {
+    json!({"dateOfBirth": "1990-12-10", "phone": "+12025550123", "addressLine1": "1 Main St", "city": "Springfield",
+        "state": "IL", "postalCode": "62701", "occupation": "Engineer", "sourceOfFunds": "Salary", "taxId": "987-65-4321"})
+}
+
+/// A profile of this last name with everything that its application asks, submitted. The owner is verified already.
+async fn apply(site: &Site<'_>, token: &str, name: &str) -> Value {
+    let mut who = person();
+    who["lastName"] = json!(name);
+    result(site, token, "createBankingProfile", who).await;
+    result(site, token, "updateBankingApplicationDetails", answers()).await;
+    let paper = json!({"type": "proof_of_address", "content": PAPER});
+    result(site, token, "uploadBankingDocument", paper).await;
+    result(site, token, "submitBankingApplication", json!({})).await
+}
+
+pub(crate) async fn application_is(site: &Site<'_>, token: &str, status: &str) -> Value {
+    until(status, async || {
+        let told = result(site, token, "getBankingApplication", json!({})).await;
+        (told["application"]["status"] == status).then(|| told["application"].clone())
+    })
+    .await
+}
+
+/// As [`apply`], until the bank has approved it.
+pub(crate) async fn approve(site: &Site<'_>, token: &str, name: &str) {
+    apply(site, token, name).await;
+    application_is(site, token, "approved").await;
+}
+
+/// An account that the bank has opened.
+pub(crate) async fn open_account(site: &Site<'_>, token: &str, kind: &str) -> Value {
+    let made = result(site, token, "createBankingAccount", json!({"type": kind})).await;
+    assert_eq!(made["account"]["status"], "opening");
+    until("an open account", async || {
+        let all = result(site, token, "listBankingAccounts", json!({})).await;
+        let own = all["accounts"].as_array().unwrap().iter();
+        let own = own
+            .into_iter()
+            .find(|one| one["accountId"] == made["account"]["accountId"]);
+        own.filter(|one| one["status"] == "open").cloned()
+    })
+    .await
+}
+
+pub(crate) fn quick() -> Host {
+    Host::new()
+        .with("PURSER_SANDBOX__IDENTITY_CHECK_MS", "10")
+        .with("PURSER_SANDBOX__BANK_MS", "100")
+        .with("PURSER_SANDBOX__PAYOUT_PAID_MS", "100")
+}
+
+/// Answers that are none, and documents that are none.
+async fn refuses(site: &Site<'_>, token: &str) {
+    for wrong in [
+        json!({}),
+        json!({"dateOfBirth": "1990-02-30"}),
+        json!({"dateOfBirth": "2020-01-01"}),
+        json!({"phone": "5550123"}),
+        json!({"taxId": "12"}),
+        json!({"city": ""}),
+        json!({"town": "Springfield"}),
+    ] {
+        let refused = call(site, token, "updateBankingApplicationDetails", wrong.clone()).await;
+        assert_eq!(refused.status, 400, "{wrong}: {}", refused.text);
+    }
+    for (content, status) in [("bm8gcGRm", 415), ("%%%", 400)] {
+        let refused = call(
+            site,
+            token,
+            "uploadBankingDocument",
+            json!({"type": "other", "content": content}),
+        )
+        .await;
+        assert_eq!(refused.status, status, "{}", refused.text);
+    }
+}
+
+/// From no profile to one whose application lacks nearly everything.
+async fn lacks(site: &Site<'_>, token: &str) {
+    let missing = call(site, token, "getBankingApplication", json!({})).await;
+    assert_eq!((missing.status, missing.code()), (404, "banking_profile_missing"));
+    let mut who = person();
+    who["lastName"] = json!("Wanted");
+    result(site, token, "createBankingProfile", who).await;
+    let early = call(site, token, "submitBankingApplication", json!({})).await;
+    assert_eq!((early.status, early.code()), (409, "application_incomplete"));
+    let lacks = early.body["error"]["missing"].as_array().unwrap();
+    for name in ["dateOfBirth", "state", "taxId", "proof_of_address", "identity"] {
+        assert!(lacks.contains(&json!(name)), "{name}: {lacks:?}");
+    }
+    let account = call(site, token, "createBankingAccount", json!({"type": "onramp"})).await;
+    assert_eq!((account.status, account.code()), (409, "application_not_approved"));
+    result(
+        site,
+        token,
+        "updateBankingApplicationDetails",
+        json!({"city": "Nowhere", "taxId": "111111111"}),
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_is_collected_submitted_and_decided() {
+    // Aim: what is missing is named, answers merge, documents are known by their bytes, only a verified owner's complete
+    // application is submitted, the bank wants more, refuses or approves; what is secret is in no file, log or event.
+    let host = quick();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    lacks(&site, &token).await;
+    refuses(&site, &token).await;
+    let told = result(&site, &token, "updateBankingApplicationDetails", answers()).await;
+    assert_eq!(told["application"]["answers"]["city"], "Springfield");
+    assert_eq!(told["application"]["taxIdLast4"], "4321");
+    let paper = json!({"type": "proof_of_address", "content": PAPER});
+    result(&site, &token, "uploadBankingDocument", paper.clone()).await;
+    let told = result(&site, &token, "uploadBankingDocument", paper).await;
+    assert_eq!(
+        told["application"]["documents"].as_array().unwrap().len(),
+        1,
+        "it was replaced"
+    );
+    assert_eq!(told["application"]["documents"][0]["mediaType"], "application/pdf");
+    assert_eq!(told["application"]["missing"], json!(["identity"]));
+    let unverified = call(&site, &token, "submitBankingApplication", json!({})).await;
+    assert_eq!(unverified.body["error"]["missing"], json!(["identity"]));
+    Owner::of(&site, &agent).await.verify(&site, &token).await;
+    fault(&site, "/sandbox/bank", "lose_answer", 1).await;
+    result(&site, &token, "submitBankingApplication", json!({})).await;
+    let wanted = application_is(&site, &token, "collecting").await;
+    assert!(wanted["requested"].as_str().unwrap().contains("document"), "{wanted}");
+    result(
+        &site,
+        &token,
+        "uploadBankingDocument",
+        json!({"type": "other", "content": PAPER}),
+    )
+    .await;
+    result(&site, &token, "submitBankingApplication", json!({})).await;
+    let closed = call(
+        &site,
+        &token,
+        "updateBankingApplicationDetails",
+        json!({"city": "Elsewhere"}),
+    )
+    .await;
+    assert_eq!((closed.status, closed.code()), (409, "application_not_open"));
+    application_is(&site, &token, "approved").await;
+    let status = result(&site, &token, "getBankingProfileStatus", json!({})).await;
+    assert_eq!(
+        (&status["application"], &status["canOpenAccounts"]),
+        (&json!("approved"), &json!(true))
+    );
+    let told: Vec<_> = site.events(&token, 0).await;
+    let text = format!("{told:?}");
+    assert!(!text.contains("Springfield") && !text.contains("2025550123"), "{text}");
+    assert!(told.iter().any(|event| event["type"] == "banking_application.approved"));
+    service.stop();
+    host.assert_books();
+    nowhere(&host, &[TAX, "987-65-4321", PAPER_TEXT, PAPER]);
+}
+
+/// None of these is in any file that the service keeps, nor in its log.
+pub(crate) fn nowhere(host: &Host, secrets: &[&str]) {
+    let mut files = vec![host.data()];
+    let mut seen = 0;
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        seen += 1;
+        let bytes = std::fs::read(&path).unwrap();
+        for secret in secrets {
+            let found = bytes.windows(secret.len()).any(|part| part == secret.as_bytes());
+            assert!(!found, "{secret} is in {}", path.display());
+        }
+    }
+    assert!(seen > 5, "only {seen} files");
+    for secret in secrets {
+        assert!(!host.logged().contains(secret), "{secret} is in the log");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejected_application_may_come_again() {
+    // Aim: the bank's no is told with its word; a change opens it again.
+    let host = quick();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let token = agent.token(&site).await;
+    Owner::of(&site, &agent).await.verify(&site, &token).await;
+    apply(&site, &token, "Refused").await;
+    let rejected = application_is(&site, &token, "rejected").await;
+    assert_eq!(rejected["rejectionReason"], "declined_by_bank");
+    let again = result(
+        &site,
+        &token,
+        "updateBankingApplicationDetails",
+        json!({"occupation": "Actor"}),
+    )
+    .await;
+    assert_eq!(
+        (&again["application"]["status"], &again["application"]["missing"]),
+        (&json!("collecting"), &json!([]))
+    );
+    service.stop();
+    host.assert_books();
 }

@@ -1,5 +1,6 @@
 //! A frozen account: every route by the service's own document, so that one that comes later is held to it too.
 
+use purser::http::callable::NAMES;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
@@ -18,7 +19,13 @@ use super::wire::{Answer, Site, send, until};
 /// With what no page may be broken, nor any answer.
 const WHY: &str = "<b>Call us.</b>";
 /// The forms of the account page.
-pub(crate) const FORMS: [&str; 4] = ["/account/identity", "/account/link", "/account/unlink", "/account/caps"];
+pub(crate) const FORMS: [&str; 5] = [
+    "/account/identity",
+    "/account/link",
+    "/account/unlink",
+    "/account/caps",
+    "/account/spending",
+];
 
 /// Bodies of routes that need one and have no row in the matrix.
 const BODIES: &[(&str, &str)] = &[
@@ -33,6 +40,20 @@ const BODIES: &[(&str, &str)] = &[
         r#"{"data": {"firstName": "A", "lastName": "B", "email": "a@b.c"}}"#,
     ),
     ("/getBankingProfileStatus", r#"{"data": {}}"#),
+    ("/createAgentWallet", r#"{"data": {}}"#),
+    ("/getAgentSpendLimit", r#"{"data": {}}"#),
+    ("/listAddressBook", r#"{"data": {}}"#),
+    ("/agentX402Pay", r#"{"data": {"route": "/get-card?amount=5"}}"#),
+    ("/updateBankingApplicationDetails", r#"{"data": {"city": "Town"}}"#),
+    (
+        "/uploadBankingDocument",
+        r#"{"data": {"type": "other", "content": "JVBERi0xLjc="}}"#,
+    ),
+    ("/createBankingAccount", r#"{"data": {"type": "onramp"}}"#),
+    (
+        "/createBankingRecipient",
+        r#"{"data": {"name": "Ada", "destination": {"type": "fiat_iban", "bankName": "B", "iban": "DE89370400440532013000"}}}"#,
+    ),
 ];
 
 fn assert_frozen(answer: &Answer, what: &str) {
@@ -73,6 +94,8 @@ async fn case_49_a_frozen_account_is_refused_on_every_route() {
             let mut request = site.request(&method, path).bearer_auth(&person.token);
             if let Some((_, body)) = BODIES.iter().find(|(of, _)| of == path) {
                 request = request.body(*body);
+            } else if NAMES.contains(&path.as_str()) {
+                request = request.body(r#"{"data": {}}"#);
             }
             assert_frozen(&send(request).await.unwrap(), &format!("{method} {path}"));
         }

@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::crash_books::Subscriber;
 use super::host::Host;
+use super::names::{NAMES_NOTHING, WITHOUT_MEMBERS};
 use super::owner::Owner;
 use super::payee::debit_card;
 use super::person::{Person, tells};
-use super::two_users::{ASKS, Ask, NAMES_NOTHING, Told, WITHOUT_MEMBERS};
+use super::two_users::{ASKS, Ask, Told};
 use super::wire::{Answer, Site, client, send, send_to_operator, until};
 
 /// Whether an answer is the one that the matrix has, and tells nothing.

@@ -6,6 +6,7 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
+use super::cases_banking::{approve, open_account, result};
 use super::cases_reloadable::{ask, comes_to as comes_to_stand, opened};
 use super::cases_top_up::{link, once};
 use super::cases_withdraw::{credited, ended, id_of, withdraw};
@@ -48,9 +49,11 @@ impl Person {
         person.has("intl_order", &order["intl_card_order"]["card_id"]);
         person.withdraws(site, cents).await;
         person.pays_out(site, cents).await;
+        person.has_a_wallet(site, cents).await;
         link(site, &person.agent, true).await;
         let top_up = person.buys(site, &format!("/fund-card-balance?amount=1{cents}")).await;
         person.has("top_up", &top_up["top_up_id"]);
+        person.banks(site, cents).await;
         once(site, &person.token, person.thing("top_up"), "credited").await;
         person.spends_card_balance(site, cents).await;
         person.waits(site).await;
@@ -82,6 +85,18 @@ impl Person {
         self.has("card_withdrawal", &out.body["withdrawal"]["id"]);
     }
 
+    async fn has_a_wallet(&mut self, site: &Site<'_>, cents: u32) {
+        result(site, &self.token, "createAgentWallet", json!({})).await;
+        let own = self.agent.address();
+        let entry = json!({"name": format!("Number {cents} of ours"), "address": own});
+        let saved = result(site, &self.token, "saveAddressBookEntry", entry).await;
+        self.has("address", &saved["entry"]["entryId"]);
+        let sent = json!({"toAddress": own, "amountUsdc": format!("2.{cents}")});
+        let sent = result(site, &self.token, "agentWalletTransfer", sent).await;
+        assert_eq!(sent["status"], "settled", "{sent}");
+        self.has("spend", &sent["spend"]["spendId"]);
+    }
+
     async fn pays_out(&mut self, site: &Site<'_>, cents: u32) {
         Owner::by_token(site, &self.token).await.verify(site, &self.token).await;
         let destination = register(site, &self.agent).await;
@@ -99,6 +114,28 @@ impl Person {
         let app = self.buys(site, &app).await;
         self.has("recipient", &app["payment"]["recipient_id"]);
         self.has("app", &app["payment"]["payout_id"]);
+    }
+
+    /// An approved holder, who was verified before, with an off-ramp, a recipient and money on the way.
+    async fn banks(&mut self, site: &Site<'_>, cents: u32) {
+        approve(site, &self.token, &format!("Person Number {cents}")).await;
+        let account = open_account(site, &self.token, "offramp").await;
+        self.has("bank_account", &account["accountId"]);
+        let destination = json!({"type": "fiat_us", "bankName": "Bank", "routingNumber": "021000021",
+            "accountNumber": format!("55555{cents}")});
+        let data = json!({"name": format!("Payee Number {cents}"), "destination": destination});
+        let made = result(site, &self.token, "createBankingRecipient", data).await;
+        self.has("bank_recipient", &made["recipientId"]);
+        self.has("bank_destination", &made["destination"]["destinationId"]);
+        let data = json!({"accountId": account["accountId"], "amount": format!("1.{cents}")});
+        let moved = result(site, &self.token, "createBankingTransfer", data).await;
+        self.has("bank_transfer", &moved["transactionId"]);
+        let moved = json!({"transactionId": moved["transactionId"]});
+        until("the transfer's end", async || {
+            let seen = result(site, &self.token, "getBankingTransaction", moved.clone()).await;
+            (seen["transaction"]["status"] == "complete").then_some(())
+        })
+        .await;
     }
 
     async fn buys(&mut self, site: &Site<'_>, path: &str) -> Value {

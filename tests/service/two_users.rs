@@ -41,6 +41,10 @@ const WITHDRAWAL: (Told, Told) = ((403, "withdrawal_of_another"), (404, "withdra
 const PAYOUT: (Told, Told) = ((403, "payout_of_another"), (404, "payout_unknown"));
 const RECIPIENT: (Told, Told) = ((403, "recipient_of_another"), (404, "recipient_unknown"));
 const DESTINATION: (Told, Told) = ((404, "destination_unknown"), (404, "destination_unknown"));
+const ADDRESS: (Told, Told) = ((404, "address_unknown"), (404, "address_unknown"));
+const BANK_ACCOUNT: (Told, Told) = ((403, "bank_account_of_another"), (404, "bank_account_unknown"));
+const TRANSACTION: (Told, Told) = ((404, "transaction_unknown"), (404, "transaction_unknown"));
+const BANK_RECIPIENT: (Told, Told) = ((404, "recipient_unknown"), (404, "recipient_unknown"));
 const CARD: (Told, Told) = ((403, "card_of_another"), (404, "card_unknown"));
 
 /// A route that shows one thing to its owner.
@@ -56,6 +60,21 @@ const fn reads(route: &'static str, by: &'static str, of: &'static str, (another
         another,
         unknown,
         nobody: NO_TOKEN,
+    }
+}
+
+/// A callable function.
+const fn calls(
+    route: &'static str,
+    by: &'static str,
+    of: &'static str,
+    with: &'static [(&'static str, &'static str)],
+    refused: (Told, Told),
+) -> Ask {
+    Ask {
+        method: "POST",
+        with,
+        ..reads(route, by, of, refused)
     }
 }
 
@@ -169,6 +188,32 @@ pub(crate) const ASKS: &[Ask] = &[
     ),
     Ask {
         method: "POST",
+        ..reads(
+            "/getAgentWallet",
+            "spendId",
+            "spend",
+            ((403, "spend_of_another"), (404, "spend_unknown")),
+        )
+    },
+    Ask {
+        method: "POST",
+        with: &[("amountUsdc", "0.25")],
+        ..reads("/agentWalletTransfer", "addressBookEntryId", "address", ADDRESS)
+    },
+    Ask {
+        method: "POST",
+        with: &[
+            ("name", "Somebody"),
+            ("address", "0x2222222222222222222222222222222222222222"),
+        ],
+        ..reads("/saveAddressBookEntry", "entryId", "address", ADDRESS)
+    },
+    Ask {
+        method: "POST",
+        ..reads("/deleteAddressBookEntry", "entryId", "address", ADDRESS)
+    },
+    Ask {
+        method: "POST",
         with: &[("platform", "paypal"), ("display_name", "Somebody")],
         ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
     },
@@ -177,65 +222,78 @@ pub(crate) const ASKS: &[Ask] = &[
         with: &[("platform", "paypal")],
         ..reads("/payment-recipients", "recipient_id", "recipient", RECIPIENT)
     },
-];
-
-/// Parameters and members that name nothing of anybody's, by the routes that take them; `*` is every route.
-pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
-    (
-        "*",
-        &[
-            "amount",
-            "country",
-            "currency",
-            "format",
-            "label",
-            "limit",
-            "network",
-            "platform",
-            "status",
-            "types",
-            "card_type",
-            // The caller's own and nobody else's; the ladders of callable functions hold it.
-            "userId",
-            "reusable",
-            "usd_amount",
-        ],
+    calls(
+        "/listBankingAccounts",
+        "startingAfter",
+        "bank_account",
+        &[],
+        BANK_ACCOUNT,
     ),
-    // A number of the service's whole sequence, of which everybody sees their own events.
-    ("/events", &["after"]),
-    // A place in one's own statement, whose lines are numbered from one.
-    ("/get-account-statement", &["starting_after"]),
-    (
-        "/createBankingProfile",
-        &["type", "firstName", "lastName", "businessName", "email"],
+    calls(
+        "/getBankingTransaction",
+        "transactionId",
+        "bank_transfer",
+        &[],
+        TRANSACTION,
     ),
-    // Whoever is to receive the money.
-    ("/withdraw", &["address"]),
-    ("/withdraw-card-balance", &["destination_address"]),
-    // The catalog's, which is everybody's.
-    ("/order-gift-card", &["product_id"]),
-    ("/search-gift-cards", &["q", "category", "starting_after"]),
-    ("/search-merchants", &["q", "starting_after"]),
-    ("/payment-recipients", &["include_archived", "display_name", "archived"]),
-    (
-        "/send-payment",
-        &["recipient_first_name", "recipient_last_name", "recipient_email"],
+    calls(
+        "/listBankingTransactions",
+        "startingAfter",
+        "bank_transfer",
+        &[],
+        TRANSACTION,
     ),
-    // Whoever has these is the one they were given to.
-    ("/auth", &["grant_type", "refresh_token"]),
-    ("/login", &["code"]),
-    ("/redeem", &["payout_id", "key"]),
-    ("/refresh", &["grant_type", "refresh_token"]),
-];
-
-/// Routes whose body has no members in the document: the owner's form, which names budgets, the provider's word, which counts
-/// by its signature, and the links' codes, which are whoever's they were given to.
-pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
-    "/account/caps",
-    "/identity-callback",
-    "/login",
-    "/payout-callback",
-    "/redeem",
+    calls(
+        "/listBankingRecipients",
+        "startingAfter",
+        "bank_destination",
+        &[],
+        DESTINATION,
+    ),
+    Ask {
+        own: 409,
+        ..calls(
+            "/createBankingTransfer",
+            "accountId",
+            "bank_account",
+            &[("amount", "9000")],
+            BANK_ACCOUNT,
+        )
+    },
+    Ask {
+        own: 409,
+        ..calls(
+            "/sendBankingPayout",
+            "destinationId",
+            "bank_destination",
+            &[("amount", "9000")],
+            DESTINATION,
+        )
+    },
+    calls(
+        "/updateBankingDestination",
+        "destinationId",
+        "bank_destination",
+        &[("nickname", "Somebody")],
+        DESTINATION,
+    ),
+    calls(
+        "/addBankingDestination",
+        "recipientId",
+        "bank_recipient",
+        &[(
+            "destination",
+            r#"{"type": "fiat_iban", "bankName": "Bank", "iban": "DE89370400440532013000"}"#,
+        )],
+        BANK_RECIPIENT,
+    ),
+    calls(
+        "/deleteBankingRecipient",
+        "recipientId",
+        "bank_recipient",
+        &[],
+        BANK_RECIPIENT,
+    ),
 ];
 
 impl Ask {
@@ -244,7 +302,10 @@ impl Ask {
         if self.method == "POST" {
             let mut body = json!({ (self.by): id });
             for (name, value) in self.with {
-                body[*name] = (*value).into();
+                body[*name] = serde_json::from_str(value)
+                    .ok()
+                    .filter(serde_json::Value::is_object)
+                    .unwrap_or_else(|| (*value).into());
             }
             if NAMES.contains(&self.route) {
                 body = json!({ "data": body });

@@ -380,6 +380,7 @@ pub(crate) fn transfers(world: &World) -> ChainList {
     ChainList {
         received: of(0..OUT),
         left,
+        elsewhere: Vec::new(),
     }
 }
 

@@ -226,6 +226,7 @@ fn drained(world: &World, stock: &Stock, store: &SimStore) -> Result<(), Wrong> 
 fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
     let chain = transfers(world);
     crate::withdrawals::at_rest(world, &crate::chain::withdrawn(world))?;
+    crate::bank::at_rest(world)?;
     let sum = |transfers: &[ChainTransfer]| transfers.iter().map(|t| i128::from(t.atomic)).sum::<i128>();
     let (landed, sum) = (&chain.received, sum(&chain.received) - sum(&chain.left));
     if sum != stock.treasury {

@@ -10,6 +10,7 @@ use purser_actors::kernel::{Effect, table};
 use purser_storage::fault::Faults;
 use purser_storage::{JournalStore, Store, codec};
 
+use crate::bank::SimBank;
 use crate::birth::{boot, bury};
 use crate::bridge::SimBridge;
 use crate::chain::SimChain;
@@ -22,6 +23,7 @@ use crate::plan::{Death, Plan, Step};
 use crate::program::NoProgram;
 use crate::rails::SimRails;
 use crate::store::SimStore;
+use crate::wallets::NoWallets;
 use crate::watchers::{self, Stream};
 use crate::world::{Objection, World};
 
@@ -123,7 +125,10 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             rails: Arc::new(SimRails(world.clone())),
             card_balances: Arc::new(SimBridge(world.clone())),
             program: Arc::new(NoProgram(world.clone())),
+            custody: Arc::new(NoWallets(world.clone())),
+            calls: Arc::new(NoWallets(world.clone())),
             bridge: Arc::new(SimBridge(world.clone())),
+            bank: Arc::new(SimBank(world.clone())),
         },
         deposits: Vec::new(),
         restored: None,
@@ -166,6 +171,7 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
             patience_ms,
         } => clients.pay(payment, request, patience_ms),
         Step::Withdraw { wallet, nth } => clients.withdraw(wallet, nth),
+        Step::Bank { wallet, does } => clients.bank(wallet, does),
         Step::Read { wallet } => clients.read(wallet),
         Step::Watch { wallet } => stream.watch(wallet),
         Step::Stall { watcher, ms } => stream.stall(watcher, ms),
@@ -220,7 +226,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
         crate::top_ups::operate(world, engine, &effects).await;
         let waiting = world.notes.lock().waiting;
         let asleep = engine.census().resident == 0;
-        let heard = world.rails.lock().is_heard() && !rings_soon(world);
+        let heard = world.rails.lock().is_heard() && world.vaults.lock().is_heard() && !rings_soon(world);
         let left = |e: &Effect| !e.stuck || crate::top_ups::moved_by(&e.work).is_some();
         if !effects.iter().any(left) && waiting == 0 && asleep && heard && store.headroom().queued == 0 {
             return;

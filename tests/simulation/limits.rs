@@ -36,6 +36,7 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
             },
         ),
         settle_timeout_ms: 2_000,
+        paid_call_timeout_ms: 2_000,
         prepare_attempts: 3,
         watch_every_ms: pick(chance, &[300, 2_000]),
         // What a plan's top-ups wait is theirs to say.

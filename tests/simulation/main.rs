@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
 mod answers;
+mod bank;
 mod birth;
 mod bridge;
 mod chain;
@@ -33,6 +34,7 @@ mod shadow;
 mod shrink;
 mod store;
 mod top_ups;
+mod wallets;
 mod watchers;
 mod withdrawals;
 mod world;

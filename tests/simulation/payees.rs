@@ -96,7 +96,7 @@ impl Clients {
             self.go(async move {
                 let told = this
                     .engine
-                    .register_destination(destination(n), registered(wallet(n)), vec![n; 40])
+                    .register_destination(destination(n), registered(wallet(n)), vec![n; 40], None)
                     .await;
                 this.world.trace(|| format!("destination of wallet {n}: {told:?}"));
             });

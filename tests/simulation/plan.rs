@@ -8,6 +8,7 @@ use purser_actors::engine::Settings;
 use purser_actors::product::{Cap, Line};
 use purser_storage::fault::Seeded;
 
+use crate::bank::Banks;
 use crate::clients::intl;
 use crate::desk::Does;
 use crate::fate::Fate;
@@ -27,6 +28,11 @@ pub(crate) enum Step {
     Withdraw {
         wallet: u8,
         nth: u32,
+    },
+    /// A wallet does something at the bank.
+    Bank {
+        wallet: u8,
+        does: Banks,
     },
     /// A client reads everything of a wallet.
     Read {
@@ -210,6 +216,7 @@ impl Plan {
         }
         crate::withdrawals::add(&mut plan);
         crate::top_ups::add(&mut plan);
+        crate::bank::add(&mut plan);
         plan
     }
 }

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::bank::Vaults;
 use crate::bridge::Crossings;
 use crate::chain::Ledger;
 use crate::clients::Notes;
@@ -83,6 +84,7 @@ pub(crate) struct World {
     pub(crate) press: Mutex<Press>,
     pub(crate) rails: Mutex<Rails>,
     pub(crate) bridge: Mutex<Crossings>,
+    pub(crate) vaults: Mutex<Vaults>,
     pub(crate) desk: Mutex<Desk>,
     pub(crate) bureau: Mutex<Bureau>,
     pub(crate) notes: Mutex<Notes>,
@@ -118,6 +120,7 @@ impl World {
             press: Mutex::default(),
             rails: Mutex::default(),
             bridge: Mutex::default(),
+            vaults: Mutex::default(),
             desk: Mutex::default(),
             bureau: Mutex::default(),
             notes: Mutex::default(),

@@ -16,7 +16,7 @@ fn day_of(at: Timestamp) -> u32 {
 }
 
 /// Everything that can refuse a purchase and that only the account knows.
-fn admit(
+pub(super) fn admit(
     this: Option<&Account>,
     line: Line,
     worth: Cents,

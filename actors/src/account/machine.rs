@@ -4,7 +4,7 @@ use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
 use super::statement::{Change, line};
-use super::{Account, Command, Deposit, Event, LinkGrant, Rejection, claims, holds};
+use super::{Account, Command, Deposit, Event, LinkGrant, Rejection, claims, holds, paying_out};
 use crate::id::{DepositId, EffectId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
@@ -188,6 +188,7 @@ impl Entity for Account {
             (Some(account), Command::Credit { effect, amount, cause }) => {
                 credit(account, effect, amount, cause, context)
             }
+            (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),
             (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. } | Command::Book { .. })) => {
                 holds::decide(account, command, context)
             }
@@ -265,6 +266,11 @@ impl Entity for Account {
                 lines: a.lines.saturating_add(1),
                 ..a
             }),
+            (Some(a), Event::PaidOut(amount, _)) => Ok(Self {
+                balance: a.balance.minus(*amount).map_err(|_| broken())?,
+                lines: a.lines.saturating_add(1),
+                ..a
+            }),
             (Some(a), Event::Frozen(message)) => Ok(Self {
                 frozen: Some(message.clone()),
                 ..a
@@ -297,6 +303,7 @@ impl Entity for Account {
             Event::Held(..) => Some("balance.held"),
             Event::Withdrawn(..) | Event::Departed(..) => Some("balance.withdrawn"),
             Event::Released(..) => Some("balance.released"),
+            Event::PaidOut(..) => Some("balance.paid_out"),
         }
     }
 

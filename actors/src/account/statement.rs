@@ -19,6 +19,8 @@ pub enum Change {
     Withdrawn,
     /// A reserved part is free again.
     Released,
+    /// Part of the balance paid for something.
+    PaidOut,
 }
 
 impl Change {
@@ -29,6 +31,7 @@ impl Change {
             Self::Held => "held",
             Self::Withdrawn => "withdrawn",
             Self::Released => "released",
+            Self::PaidOut => "paid_out",
         }
     }
 }

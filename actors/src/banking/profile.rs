@@ -8,7 +8,8 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::Wallet;
+use crate::banking::application::Application;
+use crate::id::{ApplicationId, Wallet};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View};
 use crate::port::Timestamp;
@@ -55,8 +56,13 @@ pub struct Profile {
 /// What may be asked.
 #[derive(Clone, Debug)]
 pub enum Command {
-    /// Make it.
-    Create(Box<Profile>),
+    /// Make it, and open the application with it.
+    Create {
+        /// It.
+        profile: Box<Profile>,
+        /// The application's new name.
+        application: ApplicationId,
+    },
 }
 
 /// What may happen.
@@ -97,15 +103,20 @@ impl Entity for Profile {
         context: &Context,
     ) -> Result<Decision<Self>, Exists> {
         match (this, command) {
-            (None, Command::Create(profile)) => {
+            (None, Command::Create { profile, application }) => {
                 let profile = Self {
                     owner: *wallet,
                     created_at: context.now,
                     ..*profile
                 };
-                Ok(Decision::answer(()).event(Event::Created(Box::new(profile))))
+                let business = matches!(profile.holder, Holder::Business(_));
+                let american = profile.country.as_str() == "US";
+                let opening = Application::open(*wallet, business, american, application, context);
+                Ok(Decision::answer(())
+                    .open(opening.map_err(|_| Exists)?)
+                    .event(Event::Created(Box::new(profile))))
             }
-            (Some(_), Command::Create(_)) => Err(Exists),
+            (Some(_), Command::Create { .. }) => Err(Exists),
         }
     }
 

@@ -5,7 +5,11 @@ use ractor::{ActorCell, SpawnErr};
 
 use super::figures::KindFigures;
 use crate::account::Account;
+use crate::agent_wallet::AgentWallet;
+use crate::banking::account::BankAccount;
+use crate::banking::application::Application;
 use crate::banking::profile::Profile;
+use crate::banking::transfer::BankTransfer;
 use crate::card::Card;
 use crate::card_withdrawal::CardWithdrawal;
 use crate::destination::Destination;
@@ -21,6 +25,7 @@ use crate::payout::Payout;
 use crate::recipient::Recipient;
 use crate::reloadable::Reloadable;
 use crate::session::Session;
+use crate::spend::Spend;
 use crate::top_up::TopUp;
 use crate::withdrawal::Withdrawal;
 
@@ -74,4 +79,9 @@ families! {
     profiles: Profile,
     reloadables: Reloadable,
     card_withdrawals: CardWithdrawal,
+    agent_wallets: AgentWallet,
+    spends: Spend,
+    applications: Application,
+    bank_accounts: BankAccount,
+    bank_transfers: BankTransfer,
 }

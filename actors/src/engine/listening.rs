@@ -136,18 +136,19 @@ impl<W> Ears<W> {
         self.at = Some(at);
         let known = self.late.iter().map(|word| T::number(word) - 1).fold(at, u64::min);
         if known > heard.0 {
-            write_down(store, key, Heard(known)).await?;
+            write_down(store, key, codec::encode(&Heard(known))).await?;
         }
         failed.map_or(Ok(()), Err)
     }
 }
 
-async fn write_down(store: &dyn Store, key: RowKey, heard: Heard) -> Result<(), String> {
+/// Puts a fact about the store.
+pub(super) async fn write_down(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), String> {
     let batch = Batch {
         writes: vec![Write::Put {
             key,
             revision: 0,
-            value: codec::encode(&heard),
+            value,
         }],
         ..Batch::default()
     };

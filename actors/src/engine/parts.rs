@@ -8,10 +8,11 @@ use super::{PayoutSettings, Restored};
 use crate::account::Deposit;
 use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
+use crate::port::banking::Bank;
 use crate::port::payout::PayoutRails;
 use crate::port::{
-    Bridge, CardAccounts, CardBalances, CardIssuer, CardProgram, Clock, Entropy, GiftCards, IdentityCheck, Settlement,
-    Shredder,
+    Bridge, CardAccounts, CardBalances, CardIssuer, CardProgram, Clock, Custody, Entropy, GiftCards, IdentityCheck,
+    PaidCalls, Settlement, Shredder,
 };
 use crate::product::Caps;
 
@@ -57,6 +58,12 @@ pub struct Ports {
     pub program: Arc<dyn CardProgram>,
     /// Carries USDC from Solana to Base.
     pub bridge: Arc<dyn Bridge>,
+    /// Signs with the keys of managed wallets.
+    pub custody: Arc<dyn Custody>,
+    /// Makes the calls that managed wallets pay for.
+    pub calls: Arc<dyn PaidCalls>,
+    /// Keeps holders' accounts.
+    pub bank: Arc<dyn Bank>,
 }
 
 /// The engine's limits and pauses.
@@ -74,6 +81,8 @@ pub struct Settings {
     pub caps: Caps,
     /// How long the chain may take to answer a submission before its outcome counts as unknown, in milliseconds.
     pub settle_timeout_ms: u64,
+    /// How long a call that a managed wallet pays for may take, in milliseconds.
+    pub paid_call_timeout_ms: u64,
     /// Tries to prepare a payment before it is released.
     pub prepare_attempts: u32,
     /// Pause between two readings of the chain for one payment, in milliseconds.

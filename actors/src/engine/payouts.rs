@@ -213,19 +213,38 @@ impl Engine {
         id: DestinationId,
         destination: Destination,
         sealed: Vec<u8>,
+        memo: Option<Memo<Destination>>,
     ) -> Result<(), Denied<destination::Rejection>> {
         let destination = Box::new(destination);
         let command = destination::Command::Register { destination, sealed };
-        Ok(self.0.families.destinations.ask(id, command).await?)
+        self.ask_once(&self.0.families.destinations, id, command, memo).await
+    }
+
+    /// Renames a bank destination. The answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When it was removed; [`Denied::Used`] when the memo's key was used in between.
+    pub async fn rename_destination(
+        &self,
+        id: DestinationId,
+        name: String,
+        memo: Option<Memo<Destination>>,
+    ) -> Result<(), Denied<destination::Rejection>> {
+        let command = destination::Command::Rename(name);
+        self.ask_once(&self.0.families.destinations, id, command, memo).await
     }
 
     /// Takes a bank destination off its owner's list.
     ///
     /// # Errors
     /// When it is not on it.
-    pub async fn remove_destination(&self, id: DestinationId) -> Result<(), Denied<destination::Rejection>> {
+    pub async fn remove_destination(
+        &self,
+        id: DestinationId,
+        memo: Option<Memo<Destination>>,
+    ) -> Result<(), Denied<destination::Rejection>> {
         let command = destination::Command::Remove;
-        Ok(self.0.families.destinations.ask(id, command).await?)
+        self.ask_once(&self.0.families.destinations, id, command, memo).await
     }
 
     /// A bank destination, removed or not.

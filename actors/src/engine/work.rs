@@ -1,11 +1,13 @@
 //! What each effect does: it asks the outside and tells the entity. Every way through ends in the batch that deletes
 //! the effect, in a failure that its supervisor writes down, or in waiting.
 
+mod banking;
 mod cards;
 mod gift_cards;
 mod owner;
 mod payout;
 mod program;
+mod spend;
 mod top_up;
 mod withdraw;
 
@@ -115,6 +117,12 @@ impl Worker for Desk {
                 Work::EndReservation(id) => self.end_reservation(effect, *id).await,
                 Work::EndCardLease { withdrawal, lease } => self.end_card_lease(effect, *withdrawal, *lease).await,
                 Work::UncountPayment(id) => self.uncount_payment(effect, *id).await,
+                Work::Spend(id) => self.spend(effect, *id).await,
+                Work::EndSpend { wallet, spend, paid } => self.end_spend(effect, *wallet, *spend, *paid).await,
+                Work::ReviewApplication(wallet) => self.review_application(effect, *wallet).await,
+                Work::OpenBankAccount(id) => self.open_bank_account(effect, *id).await,
+                Work::MoveBankMoney(id) => self.move_bank_money(effect, *id).await,
+                Work::ForgetNumber(id) => self.forget_number(effect, *id).await,
             }
         })
     }
@@ -333,7 +341,7 @@ impl Desk {
 }
 
 /// A call that does not answer in time may have happened.
-async fn within<T>(
+pub(super) async fn within<T>(
     timeout: Duration,
     call: impl Future<Output = Result<T, PortError>>,
     operation: &'static str,

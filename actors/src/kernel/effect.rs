@@ -3,19 +3,22 @@
 //! An effect is a row. It is written by the batch that wants the work and deleted by the batch that records the
 //! outcome, on the condition that it still exists: that is the only memory of what was seen. It runs at least once.
 
+mod cause;
 mod failure;
 
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::{
-    CardId, DepositId, EffectId, LateReturnId, Network, PaymentId, PayoutId, RequestId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, CardId, DestinationId, EffectId, LateReturnId, Network, PaymentId, PayoutId,
+    RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
 use crate::kernel::{Kind, table};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 use crate::product::Line;
 
+pub use cause::CreditCause;
 pub use failure::{Failure, Pace};
 
 /// What is to be done.
@@ -106,6 +109,25 @@ pub enum Work {
     AwaitCardCredit(TopUpId),
     /// Ask the issuer for news of a card.
     RefreshCard(CardId),
+    /// Sign a spend, send it, and follow it until the chain shows it or it can never land.
+    Spend(SpendId),
+    /// End a managed wallet's reservation.
+    EndSpend {
+        /// Whose wallet.
+        wallet: Wallet,
+        /// For what it was reserved.
+        spend: SpendId,
+        /// Whether it left.
+        paid: bool,
+    },
+    /// Give an application to the bank and learn what it says.
+    ReviewApplication(Wallet),
+    /// Have the bank open an account.
+    OpenBankAccount(BankAccountId),
+    /// Have the bank move money.
+    MoveBankMoney(BankTransferId),
+    /// Destroy the sealed number of a removed destination, once no payout needs it.
+    ForgetNumber(DestinationId),
     /// Have the issuer open a reloadable card and load it from its holder's balance.
     OpenCard(CardId),
     /// Have the issuer do what a reloadable card's holder wants of it.
@@ -125,37 +147,6 @@ pub enum Work {
     UncountPayment(PayoutId),
 }
 
-/// Why an account is credited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub enum CreditCause {
-    /// A payment that settled and could not be fulfilled.
-    Payment(PaymentId),
-    /// A card of any kind that was not made, or not made in time.
-    Card(CardId),
-    /// A payout that did not arrive or came back.
-    Payout(PayoutId),
-    /// A top-up that could not be delivered.
-    TopUp(TopUpId),
-    /// A transfer that no payment claims.
-    Deposit(DepositId),
-    /// A payout that came back after its return window.
-    LateReturn(LateReturnId),
-}
-
-impl CreditCause {
-    /// The id as text.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Payment(id) => id.to_string(),
-            Self::Card(id) => id.to_string(),
-            Self::Payout(id) => id.to_string(),
-            Self::TopUp(id) => id.to_string(),
-            Self::Deposit(id) => id.to_string(),
-            Self::LateReturn(id) => id.to_string(),
-        }
-    }
-}
-
 /// A reserved share of an account's daily caps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Share {
@@ -169,7 +160,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 33] = [
+    pub const NAMES: [&str; 39] = [
         "settle",
         "watch",
         "issue_card",
@@ -197,6 +188,12 @@ impl Work {
         "cross_bridge",
         "await_card_credit",
         "refresh_card",
+        "spend",
+        "end_spend",
+        "review_application",
+        "open_bank_account",
+        "move_bank_money",
+        "forget_number",
         "open_card",
         "steer_card",
         "reserve_card_balance",
@@ -235,12 +232,18 @@ impl Work {
             Self::CrossBridge(_) => 24,
             Self::AwaitCardCredit(_) => 25,
             Self::RefreshCard(_) => 26,
-            Self::OpenCard(_) => 27,
-            Self::SteerCard(_) => 28,
-            Self::ReserveCardBalance(_) => 29,
-            Self::EndReservation(_) => 30,
-            Self::EndCardLease { .. } => 31,
-            Self::UncountPayment(_) => 32,
+            Self::Spend(_) => 27,
+            Self::EndSpend { .. } => 28,
+            Self::ReviewApplication(_) => 29,
+            Self::OpenBankAccount(_) => 30,
+            Self::MoveBankMoney(_) => 31,
+            Self::ForgetNumber(_) => 32,
+            Self::OpenCard(_) => 33,
+            Self::SteerCard(_) => 34,
+            Self::ReserveCardBalance(_) => 35,
+            Self::EndReservation(_) => 36,
+            Self::EndCardLease { .. } => 37,
+            Self::UncountPayment(_) => 38,
         }
     }
 
@@ -265,7 +268,13 @@ impl Work {
             Self::SaveRecipient(_) | Self::UncountPayment(_) => Kind::Recipient,
             Self::OpenCard(_) | Self::SteerCard(_) => Kind::Reloadable,
             Self::ReserveCardBalance(_) | Self::EndReservation(_) | Self::EndCardLease { .. } => Kind::CardWithdrawal,
+            Self::ReviewApplication(_) => Kind::Application,
+            Self::OpenBankAccount(_) => Kind::BankAccount,
+            Self::MoveBankMoney(_) => Kind::BankTransfer,
+            Self::ForgetNumber(_) => Kind::Destination,
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
+            Self::Spend(_) => Kind::Spend,
+            Self::EndSpend { .. } => Kind::AgentWallet,
         }
     }
 
@@ -298,8 +307,14 @@ impl Work {
             | Self::UncountPayment(id) => id.to_string(),
             Self::LateReturn(id) => id.to_string(),
             Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
+            Self::Spend(id) | Self::EndSpend { spend: id, .. } => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
-            Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) => wallet.to_string(),
+            Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) | Self::ReviewApplication(wallet) => {
+                wallet.to_string()
+            }
+            Self::OpenBankAccount(id) => id.to_string(),
+            Self::MoveBankMoney(id) => id.to_string(),
+            Self::ForgetNumber(id) => id.to_string(),
         }
     }
 }

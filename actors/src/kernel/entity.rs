@@ -48,6 +48,16 @@ pub enum Kind {
     CardWithdrawal = 15,
     /// Money of a payout that came back after its return window.
     LateReturn = 16,
+    /// A managed wallet.
+    AgentWallet = 17,
+    /// A spend of a managed wallet.
+    Spend = 22,
+    /// An application to bank.
+    Application = 19,
+    /// A holder's account at the bank.
+    BankAccount = 20,
+    /// Money between a balance and an account at the bank.
+    BankTransfer = 21,
 }
 
 impl Kind {
@@ -71,6 +81,11 @@ impl Kind {
             Self::Reloadable => "reloadable_card",
             Self::CardWithdrawal => "card_withdrawal",
             Self::LateReturn => "late_return",
+            Self::AgentWallet => "agent_wallet",
+            Self::Spend => "spend",
+            Self::Application => "banking_application",
+            Self::BankAccount => "bank_account",
+            Self::BankTransfer => "bank_transfer",
         }
     }
 }
@@ -111,7 +126,10 @@ entity_id!(
     crate::id::TopUpId,
     crate::id::DestinationId,
     crate::id::WithdrawalId,
-    crate::id::RecipientId
+    crate::id::RecipientId,
+    crate::id::SpendId,
+    crate::id::BankAccountId,
+    crate::id::BankTransferId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

@@ -3,7 +3,8 @@
 use purser_storage::RowKey;
 
 use crate::id::{
-    CardId, DepartureId, DepositId, DestinationId, EffectId, EntryId, LateReturnId, SessionId, Wallet, WithdrawalId,
+    CardId, DepartureId, DepositId, DestinationId, EffectId, EntryId, LateReturnId, SessionId, SpendId, Wallet,
+    WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
@@ -59,7 +60,7 @@ tables! {
     /// Withdrawals from card balances that an operator has still to decide, the oldest first.
     CARD_QUEUE = b'z',
     /// Transactions that operators paid such withdrawals with: each pays one.
-    PAID_BY = b'p',
+    PAID_BY = b'P',
     /// What operators did, in the order of time.
     AUDIT = b'a',
     /// Operators' tokens, by their hash.
@@ -72,6 +73,8 @@ tables! {
     ENTRY = b's',
     /// Late returns, the oldest first.
     LATE_RETURN = b'j',
+    /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
+    SPOKEN = b'p',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -225,6 +228,16 @@ pub fn entries(owner: &Wallet) -> RowKey {
 /// A line of it.
 pub fn entry(owner: &Wallet, id: EntryId) -> RowKey {
     key(&[&entries(owner), &id.0.to_be_bytes()])
+}
+
+/// Prefix of one part of what was spoken for a spend.
+pub fn spoken(spend: SpendId, part: u8) -> RowKey {
+    key(&[&[SPOKEN], &spend.0.to_be_bytes(), &[part]])
+}
+
+/// A piece of it.
+pub fn spoken_piece(spend: SpendId, part: u8, piece: u16) -> RowKey {
+    key(&[&spoken(spend, part), &piece.to_be_bytes()])
 }
 
 /// A fact about the store.

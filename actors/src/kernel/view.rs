@@ -77,6 +77,13 @@ impl View {
         self.with(name, format!("[{}]", values.join(",")))
     }
 
+    /// A list of strings.
+    #[must_use]
+    pub fn texts(self, name: &'static str, values: impl IntoIterator<Item = impl Display>) -> Self {
+        let values: Vec<String> = values.into_iter().map(quoted).collect();
+        self.with(name, format!("[{}]", values.join(",")))
+    }
+
     /// The object as JSON text.
     pub fn to_json(&self) -> String {
         let mut out = String::with_capacity(32 * self.0.len() + 2);

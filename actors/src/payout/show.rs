@@ -1,7 +1,7 @@
 //! How a payout looks to its owner.
 
 use super::{Payout, Status, Target};
-use crate::id::PayoutId;
+use crate::id::{PaymentId, PayoutId};
 use crate::kernel::{Entity as _, View};
 use crate::money::Usdc;
 
@@ -45,7 +45,8 @@ impl Payout {
             Some(amount) => view.number("credited_amount", amount.decimal()),
             None => view,
         };
-        view.text("payment_id", self.charge.payment)
+        let payment = Some(self.charge.payment).filter(|payment| *payment != PaymentId::NONE);
+        view.maybe("payment_id", payment)
             .time("created_at", self.created_at)
             .time("last_updated_at", self.updated_at)
     }

@@ -5,6 +5,7 @@
 mod support;
 
 mod admission;
+mod banking;
 mod challenges;
 mod crashes;
 mod credits;
@@ -22,6 +23,7 @@ mod people;
 mod program;
 mod remembered;
 mod shells;
+mod spends;
 mod timers;
 mod top_ups;
 mod withdrawals;

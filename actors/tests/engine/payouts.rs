@@ -43,7 +43,7 @@ pub(crate) async fn register(world: &World, owner: Wallet, id: DestinationId) {
     };
     let told = world
         .engine
-        .register_destination(id, destination, vec![id.0 as u8; 40])
+        .register_destination(id, destination, vec![id.0 as u8; 40], None)
         .await;
     told.expect("a new destination");
 }
@@ -154,7 +154,7 @@ async fn another_wallets_destination_is_refused_before_settlement() {
     register(&world, evm(2), MINE).await;
     let removed = DestinationId(8);
     register(&world, evm(1), removed).await;
-    world.engine.remove_destination(removed).await.unwrap();
+    world.engine.remove_destination(removed, None).await.unwrap();
     for (n, destination) in [MINE, DestinationId(9), removed].into_iter().enumerate() {
         let refused = world.pay(&to_bank(n as u8, destination)).await.unwrap_err();
         assert_eq!(refused, PayError::Missing(Requirement::Destination(destination)));

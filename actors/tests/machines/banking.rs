@@ -1,11 +1,27 @@
 //! Banking's machines: every command in every state.
 
+use purser_actors::account::{
+    Account, Command as AccountCommand, Event as AccountEvent, Outgoing, Rejection as Refused,
+};
+use purser_actors::banking::account::{self, BankAccount};
+use purser_actors::banking::application::{self, Application, Document, Media, Question, Rejection, Shows};
 use purser_actors::banking::profile::{self, Exists, Holder, Profile};
-use purser_actors::kernel::Entity;
+use purser_actors::banking::transfer::{self, BankTransfer, Wanted, Way};
+use purser_actors::id::{ApplicationId, BankAccountId, BankTransferId, CardId, DepositId, DocumentId, EffectId};
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::{Entity, table};
+use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
+use purser_actors::port::banking::{Coordinates, Moved, Opening, Ramp, Review};
+use purser_storage::{Condition, Write};
 
 use crate::charts::assert_chart;
-use crate::sample::{NOW, WALLET, at, fold};
+use crate::recipients::held;
+use crate::sample::{EFFECT, NOW, WALLET, accounts, at, fold, work};
+
+const OTHER: EffectId = EffectId(99);
+const ACCOUNT: BankAccountId = BankAccountId(41);
+const TRANSFER: BankTransferId = BankTransferId(42);
 
 pub(crate) fn profile() -> Profile {
     Profile {
@@ -26,7 +42,10 @@ fn a_profile_is_made_once() {
         created_at: Timestamp(1),
         ..profile()
     };
-    let create = || profile::Command::Create(Box::new(foreign.clone()));
+    let create = || profile::Command::Create {
+        profile: Box::new(foreign.clone()),
+        application: ApplicationId(7),
+    };
     let made = Profile::decide(None, &WALLET, create(), &at(NOW)).unwrap();
     let state: Profile = fold(None, &WALLET, made.events());
     assert_eq!(state, profile());
@@ -36,4 +55,324 @@ fn a_profile_is_made_once() {
     );
     let events = [profile::Event::Created(Box::new(profile()))];
     assert_chart::<Profile>(&WALLET, vec![state], &events);
+}
+
+fn paper(id: u128, shows: Shows) -> Document {
+    Document {
+        id: DocumentId(id),
+        shows,
+        media: Media::Pdf,
+        bytes: 5,
+        sha256: [1; 32],
+        at: NOW,
+    }
+}
+
+fn opened() -> Application {
+    Application {
+        owner: WALLET,
+        id: ApplicationId(7),
+        business: false,
+        american: true,
+        answers: Vec::new(),
+        tax_last4: None,
+        documents: Vec::new(),
+        wanted: None,
+        tries: 0,
+        created_at: NOW,
+        updated_at: NOW,
+        status: application::Status::Collecting,
+    }
+}
+
+fn application_events() -> Vec<application::Event> {
+    use application::Event;
+    let answers = Question::ALL
+        .iter()
+        .map(|question| (*question, "x".to_owned()))
+        .collect();
+    vec![
+        Event::Opened(Box::new(opened())),
+        Event::Answered(answers, Some("6789".into()), NOW),
+        Event::Attached(paper(1, Shows::ProofOfAddress)),
+        Event::Submitted(EFFECT, NOW),
+        Event::Approved("cus".into(), NOW),
+        Event::Rejected("no".into(), NOW),
+        Event::GivenBack("more".into(), NOW),
+    ]
+}
+
+/// Complete, with the bank, approved, rejected.
+fn applications() -> Vec<Application> {
+    let events = application_events();
+    let complete: Application = fold(None, &WALLET, &events[..3]);
+    let submitted = fold(Some(complete.clone()), &WALLET, &events[3..4]);
+    let approved = fold(Some(submitted.clone()), &WALLET, &events[4..5]);
+    let rejected = fold(Some(submitted.clone()), &WALLET, &events[5..6]);
+    vec![complete, submitted, approved, rejected]
+}
+
+#[test]
+fn an_application_does_in_every_state_what_the_table_says() {
+    // Aim: answers and documents while it is open, one submission at a time, and only the submission's own effect decides.
+    const TABLE: &str = "
+                -  collecting  submitted  approved  rejected
+answer          !  Answered    !          !         Answered
+attach          !  Attached    !          !         Attached
+submit          !  Submitted   !          !         !
+approve         !  !           Approved   !         !
+reject          !  !           Rejected   !         !
+want            !  !           GivenBack  !         !
+approve-other   !  !           !          !         !
+";
+    use application::Command;
+    let reviewed = |effect, review| Command::Reviewed { effect, review };
+    let customer = || Review::Approved { customer: "cus".into() };
+    let commands = vec![
+        (
+            "answer",
+            Command::Answer {
+                answers: vec![(Question::City, "Town".into())],
+                tax: Some(("6789".into(), vec![9; 40])),
+            },
+        ),
+        (
+            "attach",
+            Command::Attach {
+                document: paper(2, Shows::Other),
+                sealed_key: vec![9; 40],
+            },
+        ),
+        ("submit", Command::Submit),
+        ("approve", reviewed(EFFECT, customer())),
+        ("reject", reviewed(EFFECT, Review::Rejected { reason: "no".into() })),
+        ("want", reviewed(EFFECT, Review::Wanted { what: "more".into() })),
+        ("approve-other", reviewed(OTHER, customer())),
+    ];
+    held(TABLE, &WALLET, applications(), commands);
+    assert_chart::<Application>(&WALLET, applications(), &application_events());
+}
+
+#[test]
+fn what_is_missing_is_named_and_nothing_incomplete_is_submitted() {
+    // Aim: each missing answer and document is named for its kind of holder; submitting holds only with the verified row; the
+    // owner's view has no answer.
+    let of = |business, american| {
+        let application = Application {
+            business,
+            american,
+            ..opened()
+        };
+        application.missing()
+    };
+    assert!(of(false, true).contains(&"state") && !of(false, false).contains(&"state"));
+    assert!(of(false, true).contains(&"occupation") && !of(true, true).contains(&"occupation"));
+    assert!(of(true, true).contains(&"formation_document") && !of(false, true).contains(&"formation_date"));
+    let refused = Application::decide(Some(&opened()), &WALLET, application::Command::Submit, &at(NOW)).unwrap_err();
+    assert_eq!(refused, Rejection::Incomplete(opened().missing()));
+    let complete = &applications()[0];
+    assert!(complete.missing().is_empty());
+    let submitted = Application::decide(Some(complete), &WALLET, application::Command::Submit, &at(NOW)).unwrap();
+    assert!(
+        submitted
+            .conditions()
+            .contains(&Condition::Present(table::verified(&WALLET)))
+    );
+    assert_eq!(work(&submitted), ["review_application"]);
+    let shown = complete.view(&WALLET).to_json();
+    assert!(!shown.contains("\"x\"") && !shown.contains("6789"), "{shown}");
+}
+
+#[test]
+fn a_document_that_is_replaced_loses_its_key() {
+    // Aim: one of a kind, and the old one's key is deleted by the batch that brings the new one; others are at most ten.
+    let attach = |application: &Application, document| {
+        let command = application::Command::Attach {
+            document,
+            sealed_key: vec![9; 40],
+        };
+        Application::decide(Some(application), &WALLET, command, &at(NOW))
+    };
+    let complete = &applications()[0];
+    let replaced = attach(complete, paper(2, Shows::ProofOfAddress)).unwrap();
+    let key = table::vault(CardId(1));
+    assert!(replaced.writes().contains(&Write::Delete { key }));
+    let after: Application = fold(Some(complete.clone()), &WALLET, replaced.events());
+    assert_eq!(after.documents, [paper(2, Shows::ProofOfAddress)]);
+    let mut full = after;
+    for n in 3..12 {
+        full = fold(
+            Some(full.clone()),
+            &WALLET,
+            attach(&full, paper(n, Shows::Other)).unwrap().events(),
+        );
+    }
+    assert_eq!(attach(&full, paper(12, Shows::Other)).unwrap_err(), Rejection::TooMany);
+    assert!(attach(&full, paper(12, Shows::ProofOfAddress)).is_ok());
+}
+
+#[test]
+fn a_bank_account_does_in_every_state_what_the_table_says() {
+    // Aim: only its own order opens it, once.
+    const TABLE: &str = "
+             -      opening  open  refused
+open         Asked  !        !     !
+opened       !      Opened   !     !
+refused      !      Refused  !     !
+opened-other !      !        !     !
+";
+    use account::{Command, Event};
+    let at_bank = Coordinates {
+        bank_name: "First Bank".into(),
+        routing_number: "021000021".into(),
+        account_number: "123456789".into(),
+        memo: None,
+    };
+    let opening = |effect, opening| Command::Opened { effect, opening };
+    let commands = vec![
+        (
+            "open",
+            Command::Open {
+                owner: WALLET,
+                customer: "cus".into(),
+                ramp: Ramp::On,
+                label: None,
+            },
+        ),
+        ("opened", opening(EFFECT, Opening::Open(at_bank.clone()))),
+        ("refused", opening(EFFECT, Opening::Refused { reason: "no".into() })),
+        ("opened-other", opening(OTHER, Opening::Open(at_bank.clone()))),
+    ];
+    let asked = BankAccount {
+        owner: WALLET,
+        customer: "cus".into(),
+        ramp: Ramp::On,
+        label: None,
+        created_at: NOW,
+        updated_at: NOW,
+        status: account::Status::Opening(EFFECT),
+    };
+    let events = [
+        Event::Asked(Box::new(asked.clone())),
+        Event::Opened(at_bank, NOW),
+        Event::Refused("no".into(), NOW),
+    ];
+    let open = fold(Some(asked.clone()), &ACCOUNT, &events[1..2]);
+    let refused = fold(Some(asked.clone()), &ACCOUNT, &events[2..3]);
+    let states = || vec![asked.clone(), open.clone(), refused.clone()];
+    held(TABLE, &ACCOUNT, states(), commands);
+    assert_chart::<BankAccount>(&ACCOUNT, states(), &events);
+    assert!(
+        !open.view(&ACCOUNT).to_json().contains("123456789"),
+        "events have no number"
+    );
+}
+
+fn wanted() -> Wanted {
+    Wanted {
+        owner: WALLET,
+        account: ACCOUNT,
+        cents: Cents::new(1_00),
+        amount: Usdc::from_atomic(1_000_000),
+        note: None,
+    }
+}
+
+fn transfer(way: Way, status: transfer::Status) -> BankTransfer {
+    BankTransfer {
+        owner: WALLET,
+        account: ACCOUNT,
+        way,
+        cents: Cents::new(1_00),
+        amount: Usdc::from_atomic(1_000_000),
+        note: None,
+        created_at: NOW,
+        updated_at: NOW,
+        status,
+    }
+}
+
+#[test]
+fn a_bank_transfer_does_in_every_state_what_the_table_says() {
+    // Aim: what came in is one however often it is told; only the pending one's own order ends it; what goes out is credited
+    // on a no, what comes in on a yes, and nothing else is.
+    const TABLE: &str = "
+             -      pending    complete  failed
+arrived      Began  =          =         =
+draw         Began  !          !         !
+moved        !      Completed  !         !
+refused      !      Failed     !         !
+moved-other  !      !          !         !
+";
+    use transfer::{Command, Event, Status};
+    let done = || Moved::Complete {
+        reference: "ref".into(),
+    };
+    let no = || Moved::Failed { reason: "no".into() };
+    let moved = |effect, moved| Command::Moved { effect, moved };
+    let commands = vec![
+        ("arrived", Command::Arrived(wanted(), "ref".into())),
+        ("draw", Command::Draw(wanted())),
+        ("moved", moved(EFFECT, done())),
+        ("refused", moved(EFFECT, no())),
+        ("moved-other", moved(OTHER, done())),
+    ];
+    let pending = transfer(Way::ToAccount, Status::Pending(EFFECT));
+    let complete = transfer(Way::Incoming, Status::Complete("ref".into()));
+    let failed = transfer(Way::ToAccount, Status::Failed("no".into()));
+    let states = || vec![pending.clone(), complete.clone(), failed.clone()];
+    held(TABLE, &TRANSFER, states(), commands);
+    let events = [
+        Event::Began(Box::new(pending.clone())),
+        Event::Began(Box::new(complete.clone())),
+        Event::Completed("ref".into(), NOW),
+        Event::Failed("no".into(), NOW),
+    ];
+    assert_chart::<BankTransfer>(&TRANSFER, states(), &events);
+    let from = transfer(Way::ToBalance, Status::Pending(EFFECT));
+    for (state, moves, credits) in [
+        (&pending, done(), false),
+        (&pending, no(), true),
+        (&from, done(), true),
+        (&from, no(), false),
+    ] {
+        let decision = BankTransfer::decide(Some(state), &TRANSFER, moved(EFFECT, moves), &at(NOW)).unwrap();
+        let credited = decision.effects().iter().any(|effect| {
+            let cause = CreditCause::BankTransfer(TRANSFER);
+            matches!(effect.work, Work::Credit { amount, cause: of, .. } if amount == state.amount && of == cause)
+        });
+        assert_eq!(credited, credits, "{state:?}");
+    }
+}
+
+#[test]
+fn a_balance_pays_for_no_more_than_it_has() {
+    // Aim: what is available is taken at once with what it pays for; more, nothing, and a frozen account are refused.
+    let [active, frozen] = &accounts()[..] else {
+        panic!("two")
+    };
+    let amount = Usdc::from_atomic(1_500_000);
+    let cause = CreditCause::Deposit(DepositId(1));
+    let rich: Account = fold(
+        Some(active.clone()),
+        &WALLET,
+        &[AccountEvent::Credited { amount, cause }],
+    );
+    let pay = |account: &Account, cents: u64| {
+        let wanted = Wanted {
+            cents: Cents::new(cents),
+            amount: Usdc::from_cents(Cents::new(cents)).unwrap(),
+            ..wanted()
+        };
+        let command = AccountCommand::PayOut(Outgoing::Transfer(TRANSFER, wanted));
+        Account::decide(Some(account), &WALLET, command, &at(NOW))
+    };
+    let paid = pay(&rich, 1_00).unwrap();
+    assert_eq!(work(&paid), ["move_bank_money"]);
+    let after: Account = fold(Some(rich.clone()), &WALLET, paid.events());
+    assert_eq!((after.balance.atomic(), after.held), (500_000, Usdc::ZERO));
+    for (account, cents) in [(&rich, 1_51), (&rich, 0), (active, 1)] {
+        assert!(matches!(pay(account, cents), Err(Refused::Insufficient { .. })));
+    }
+    assert!(matches!(pay(frozen, 1_00), Err(Refused::Frozen { .. })));
 }

@@ -205,7 +205,11 @@ impl House {
             | Work::LateReturn(_)
             | Work::UncountPayment(_)
             | Work::SaveRecipient(_) => unreachable!("no timer comes due here, and only cards are bought"),
+            Work::ReviewApplication(_) | Work::OpenBankAccount(_) | Work::MoveBankMoney(_) | Work::ForgetNumber(_) => {
+                unreachable!("nobody banks here")
+            }
             Work::CheckIdentity(_) | Work::OpenIssuerAccount(_) => unreachable!("nobody asks for it here"),
+            Work::Spend(_) | Work::EndSpend { .. } => unreachable!("nobody has a managed wallet here"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),

@@ -19,5 +19,6 @@ mod recipients;
 mod reloadables;
 mod sample;
 mod sessions;
+mod spends;
 mod top_ups;
 mod withdrawals;

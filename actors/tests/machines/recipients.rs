@@ -2,12 +2,12 @@
 
 use purser_actors::destination::{self, BankRecipient, Destination, Scheme};
 use purser_actors::id::{BankRecipientId, CardId, DestinationId, RecipientId};
-use purser_actors::kernel::{Entity, table};
+use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
 use purser_actors::payout::BankDetails;
 use purser_actors::product::{AppPayee, Platform};
 use purser_actors::recipient::{self, Recipient};
-use purser_storage::{Condition, Write, codec};
+use purser_storage::{Condition, RowKey, Write, codec};
 
 use crate::charts::assert_chart;
 use crate::sample::{EFFECT, NOW, WALLET, at, fold, happened, status};
@@ -29,6 +29,8 @@ const DESTINATIONS: &str = "
           -           active   removed
 register  Registered  !        !
 remove    !           Removed  !
+rename    !           Renamed  !
+forget    !           !        =
 ";
 
 fn payee() -> AppPayee {
@@ -127,7 +129,12 @@ fn destination_commands() -> Vec<(&'static str, destination::Command)> {
         destination: Box::new(destination(Scheme::FiatUs)),
         sealed: vec![9; 40],
     };
-    vec![("register", register), ("remove", Command::Remove)]
+    vec![
+        ("register", register),
+        ("remove", Command::Remove),
+        ("rename", Command::Rename("Home".into())),
+        ("forget", Command::Forget { effect: EFFECT }),
+    ]
 }
 
 fn destinations() -> Vec<Destination> {
@@ -137,7 +144,7 @@ fn destinations() -> Vec<Destination> {
 }
 
 /// Holds a table against what `decide` does.
-fn held<E: Entity>(text: &str, id: &E::Id, states: Vec<E>, commands: Vec<(&'static str, E::Command)>)
+pub(crate) fn held<E: Entity>(text: &str, id: &E::Id, states: Vec<E>, commands: Vec<(&'static str, E::Command)>)
 where
     E::Command: Clone,
 {
@@ -173,6 +180,7 @@ fn the_charts_of_recipients_and_destinations_are_what_apply_does() {
     let events = [
         destination::Event::Registered(Box::new(destination(Scheme::FiatUs))),
         destination::Event::Removed(NOW),
+        destination::Event::Renamed("x".into()),
     ];
     assert_chart(&DESTINATION, destinations(), &events);
     for saved in recipients() {
@@ -201,7 +209,7 @@ fn totals_count_every_payment_and_survive_archive_and_deletion() {
 
 #[test]
 fn a_us_destination_has_a_row_exactly_while_it_can_be_paid() {
-    // Aim: row and sealed number come and go together; an IBAN is listed and never payable.
+    // Aim: the row goes with the removal, the sealed number only once it is forgotten; an IBAN is listed and never payable.
     let row = table::destination(&WALLET, DESTINATION);
     let register = |scheme| destination::Command::Register {
         destination: Box::new(destination(scheme)),
@@ -222,10 +230,19 @@ fn a_us_destination_has_a_row_exactly_while_it_can_be_paid() {
         &at(NOW),
     );
     let removed = removed.unwrap();
-    for gone in [row.clone(), table::vault(CardId(DESTINATION.0))] {
-        assert!(removed.writes().contains(&Write::Delete { key: gone.clone() }));
-        assert!(removed.conditions().contains(&Condition::Present(gone)));
-    }
+    let sealed = table::vault(CardId(DESTINATION.0));
+    let takes = |decision: &Decision<Destination>, gone: &RowKey| {
+        let (write, condition) = (Write::Delete { key: gone.clone() }, Condition::Present(gone.clone()));
+        decision.writes().contains(&write) && decision.conditions().contains(&condition)
+    };
+    assert!(takes(&removed, &row) && !takes(&removed, &sealed));
+    let forgotten = Destination::decide(
+        Some(&destinations()[1]),
+        &DESTINATION,
+        destination::Command::Forget { effect: EFFECT },
+        &at(NOW),
+    );
+    assert!(takes(&forgotten.unwrap(), &sealed));
     let listed = Destination::decide(None, &DESTINATION, register(Scheme::FiatIban), &at(NOW)).unwrap();
     let touches = |write: &Write| matches!(write, Write::Put { key, .. } if *key == row);
     assert!(!listed.writes().iter().any(touches));

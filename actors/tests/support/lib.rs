@@ -1,5 +1,6 @@
 //! What the engine stands on in tests: time, ids, the outside and the store, all in the test's hands.
 
+pub(crate) mod bank;
 pub(crate) mod bridge;
 pub(crate) mod catalog;
 pub(crate) mod counter;
@@ -7,6 +8,7 @@ pub(crate) mod people;
 pub(crate) mod ports;
 pub(crate) mod program;
 pub(crate) mod rails;
+pub(crate) mod sellers;
 pub(crate) mod store;
 pub(crate) mod world;
 

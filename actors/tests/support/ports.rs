@@ -111,6 +111,11 @@ impl Chain {
         self.gate.add_permits(10_000);
     }
 
+    /// Whether this very transfer is on chain.
+    pub(crate) fn has(&self, authorization: &Authorization) -> bool {
+        self.landed.lock().contains_key(&authorization.claim_key())
+    }
+
     /// Transfers on chain: each moved money exactly once.
     pub(crate) fn transfers(&self) -> usize {
         self.landed.lock().len()

@@ -19,12 +19,14 @@ use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
 use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
 use purser_storage::codec;
 
+use super::bank::Bank;
 use super::bridge::Bridge;
 use super::catalog::Catalog;
 use super::people::People;
 use super::ports::{Chain, Issuer, Shreds};
 use super::program::Program;
 use super::rails::Rails;
+use super::sellers::Sellers;
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
 
@@ -48,6 +50,7 @@ pub(crate) const fn fast() -> Settings {
         in_flight_per_payer_max: 128,
         caps: cards_a_day(200, 2_000_000),
         settle_timeout_ms: 120_000,
+        paid_call_timeout_ms: 120_000,
         prepare_attempts: 3,
         watch_every_ms: 2,
         issuer_timeout_ms: 120_000,
@@ -68,6 +71,8 @@ type Surroundings = (
     Arc<People>,
     Arc<Bridge>,
     Arc<Program>,
+    Arc<Sellers>,
+    Arc<Bank>,
     Arc<TestClock>,
 );
 
@@ -97,6 +102,8 @@ pub(crate) struct World {
     pub(crate) people: Arc<People>,
     pub(crate) bridge: Arc<Bridge>,
     pub(crate) program: Arc<Program>,
+    pub(crate) sellers: Arc<Sellers>,
+    pub(crate) bank: Arc<Bank>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -115,14 +122,18 @@ impl World {
     }
 
     pub(crate) async fn with(settings: Settings) -> Self {
+        let chain = Arc::new(Chain::new());
+        let sellers = Arc::new(Sellers::of(&chain));
         let surroundings = (
-            Arc::new(Chain::new()),
+            chain,
             Arc::new(Issuer::default()),
             Arc::new(Catalog::default()),
             Arc::new(Rails::default()),
             Arc::new(Shreds::default()),
             Arc::default(),
             Arc::new(Bridge::default()),
+            Arc::default(),
+            sellers,
             Arc::default(),
             Arc::new(TestClock::new()),
         );
@@ -131,7 +142,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, rails, shreds, people, bridge, program, clock): Surroundings,
+        (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, clock): Surroundings,
         (settings, restored): (Settings, Option<Restored>),
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -152,6 +163,9 @@ impl World {
                 bridge: bridge.clone(),
                 card_balances: bridge.clone(),
                 program: program.clone(),
+                custody: sellers.clone(),
+                calls: sellers.clone(),
+                bank: bank.clone(),
             },
             deposits: Vec::new(),
             restored,
@@ -168,6 +182,8 @@ impl World {
             people,
             bridge,
             program,
+            sellers,
+            bank,
             clock,
             settings,
             restored,
@@ -187,6 +203,8 @@ impl World {
             self.people,
             self.bridge,
             self.program,
+            self.sellers,
+            self.bank,
             self.clock,
         );
         Self::on(survivor, outside, (self.settings, self.restored)).await

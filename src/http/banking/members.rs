@@ -1,7 +1,13 @@
 //! Members of `data`: names and addresses that people wrote.
 
+use purser_actors::money::{AmountError, Cents};
+use purser_actors::port::Timestamp;
+use serde_json::value::RawValue;
+
 use super::super::error::ApiError;
-use crate::http::payouts::is_email;
+use super::super::payouts::is_email;
+use crate::identity::rfc3339;
+use crate::secret::Secret;
 
 /// A text of one line, without spaces around it.
 ///
@@ -27,4 +33,91 @@ pub(super) fn email(name: &'static str, text: &str) -> Result<String, ApiError> 
     }
     let error = format!("`{name}` is not an e-mail address.");
     Err(ApiError::parameter("parameter_invalid", name, error))
+}
+
+/// A day that is over, at least so many years ago.
+///
+/// # Errors
+/// 400 `parameter_invalid`.
+pub(super) fn date(name: &'static str, text: &str, years: u16, now: Timestamp) -> Result<String, ApiError> {
+    let today = rfc3339::format(now);
+    // The same day so many years later; days in this form are in the order of their text.
+    let later = |text: &str| {
+        Some(format!(
+            "{:04}{}",
+            text.get(..4)?.parse::<u16>().ok()? + years,
+            text.get(4..)?
+        ))
+    };
+    if rfc3339::is_date(text) && later(text).is_some_and(|later| *later <= today[..10]) {
+        return Ok(text.to_owned());
+    }
+    let error = match years {
+        0 => format!("`{name}` must be a day in the past, as YYYY-MM-DD."),
+        _ => format!("`{name}` must be a day at least {years} years ago, as YYYY-MM-DD."),
+    };
+    Err(ApiError::parameter("parameter_invalid", name, error))
+}
+
+/// A telephone number.
+///
+/// # Errors
+/// 400 `parameter_invalid`.
+pub(super) fn phone(text: &str) -> Result<String, ApiError> {
+    let digits = text.strip_prefix('+').unwrap_or_default();
+    if (8..=15).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(text.to_owned());
+    }
+    let error = "`phone` must be a + and 8 to 15 digits.";
+    Err(ApiError::parameter("parameter_invalid", "phone", error))
+}
+
+/// A tax number without its dashes and spaces: last four, and the whole.
+///
+/// # Errors
+/// 400 `parameter_invalid`.
+pub(super) fn tax_number(text: &str) -> Result<(String, Secret<String>), ApiError> {
+    let plain: String = text.chars().filter(|c| !matches!(c, '-' | ' ')).collect();
+    let plain = Secret::new(plain);
+    let number = plain.expose_secret();
+    if (4..=20).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_alphanumeric()) {
+        let last4 = number.get(number.len() - 4..).unwrap_or_default().to_owned();
+        return Ok((last4, plain));
+    }
+    let error = "`taxId` must have 4 to 20 letters and digits.";
+    Err(ApiError::parameter("parameter_invalid", "taxId", error))
+}
+
+/// US dollars with at most two decimal places, more than nothing: a JSON number by its own text, or the same as text.
+///
+/// # Errors
+/// 400 `amount_invalid` or `amount_out_of_range`.
+pub(super) fn amount(json: &RawValue) -> Result<Cents, ApiError> {
+    let json = json.get();
+    let text = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match Cents::parse(text.unwrap_or(json)) {
+        Ok(Cents::ZERO) | Err(AmountError::OutOfRange) => {
+            let error = "`amount` must be at least 0.01, and no more than fits.";
+            Err(ApiError::parameter("amount_out_of_range", "amount", error))
+        }
+        Ok(amount) => Ok(amount),
+        Err(AmountError::Malformed) => {
+            let error = "`amount` is not a plain decimal number of at most 2 places.";
+            Err(ApiError::parameter("amount_invalid", "amount", error))
+        }
+    }
+}
+
+/// How many of a list are wanted.
+///
+/// # Errors
+/// 400 `parameter_invalid`.
+pub(super) fn limit(given: Option<u64>) -> Result<usize, ApiError> {
+    match given.unwrap_or(20) {
+        limit @ 1..=100 => Ok(usize::try_from(limit).unwrap_or(100)),
+        _ => {
+            let error = "`limit` must be a whole number from 1 to 100.";
+            Err(ApiError::parameter("parameter_invalid", "limit", error))
+        }
+    }
 }

@@ -186,7 +186,11 @@ pub(super) async fn get_banking_profile_status(
     let failed = |_| ApiError::internal();
     let profile = engine.banking_profile(&claims.wallet).await.map_err(failed)?;
     let identity = engine.identity(&claims.wallet).await.map_err(failed)?;
+    let application = engine.banking_application(&claims.wallet).await.map_err(failed)?;
+    let application = application.as_ref().map_or("none", |application| application.status());
     let told = View::new()
+        .text("application", application)
+        .flag("can_open_accounts", application == "approved")
         .text("user_id", claims.wallet.user_id())
         .text("status", profile.as_ref().map_or("none", |profile| profile.status()))
         .text(

@@ -297,7 +297,7 @@ impl PayoutDesk {
         for (id, destination, number) in checked {
             let failed = |what: &str| invalid("destinations", format!("could not be kept: {what}"));
             let sealed = seal_account(&self.vault, id, &number).map_err(|e| failed(&e.to_string()))?;
-            let kept = self.engine.register_destination(id, destination, sealed).await;
+            let kept = self.engine.register_destination(id, destination, sealed, None).await;
             kept.map_err(|_| failed("try again"))?;
             destination_ids.push(id.to_string());
         }

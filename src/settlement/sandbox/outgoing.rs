@@ -4,28 +4,44 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, PortError, SolanaTransfer, Timestamp, Transfer};
 use sha2::{Digest as _, Sha256};
 
-use super::svm;
 use super::wire::Transaction;
+use super::{SandboxSettlement, svm};
 use crate::payment::evm::domain_separator;
 use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC};
 use crate::sandbox::keys::{fee_payer, treasury_wallet};
+use crate::wallet::TestWallet;
 use crate::wallet::solana::Transfer as Draft;
 
 /// How long a transfer on Base may land after it was signed, in seconds. A block hash lives about a minute.
 const LIFE_S: u64 = 300;
 
-/// An EIP-3009 authorization of the treasury. Its nonce follows from the key, so however often it is signed, the chain
+impl SandboxSettlement {
+    /// Signs a transfer with a wallet's keys, as [`Settlement::sign`](purser_actors::port::Settlement::sign) does with the
+    /// treasury's. Sends nothing.
+    ///
+    /// # Errors
+    /// `Permanent` for an address without a token account.
+    pub fn sign_with(&self, wallet: &TestWallet, transfer: &Transfer) -> Result<Authorization, PortError> {
+        match transfer.to {
+            Wallet::Evm(to) => Ok(on_base(wallet, transfer, to, self.chain_time(Network::Base))),
+            Wallet::Solana(to) => on_solana(wallet, transfer, to, self.solana.latest_blockhash().0),
+        }
+    }
+}
+
+/// The keys that withdrawals are signed with.
+pub(super) fn treasury_keys() -> Result<TestWallet, PortError> {
+    treasury_wallet().map_err(|_| refused("the treasury's key is not one"))
+}
+
+/// An EIP-3009 authorization of the wallet. Its nonce follows from the key, so however often it is signed, the chain
 /// takes one.
-pub(super) fn on_base(transfer: &Transfer, to: [u8; 20], now: Timestamp) -> Result<Authorization, PortError> {
-    let wallet = treasury_wallet().map_err(|_| refused("the treasury's key is not one"))?;
-    let Ok(Wallet::Evm(from)) = wallet.address(Network::Base).parse() else {
-        return Err(refused("the treasury has no address on Base"));
-    };
+fn on_base(wallet: &TestWallet, transfer: &Transfer, to: [u8; 20], now: Timestamp) -> Authorization {
     let mut nonce = Sha256::new();
     nonce.update(b"sandbox withdrawal");
     nonce.update(transfer.key.to_be_bytes());
     let mut authorization = EvmAuthorization {
-        from,
+        from: wallet.evm_address(),
         to,
         value: transfer.amount,
         valid_after: 0,
@@ -35,12 +51,16 @@ pub(super) fn on_base(transfer: &Transfer, to: [u8; 20], now: Timestamp) -> Resu
     };
     let domain = domain_separator("USD Coin", "2", BASE_CHAIN_ID, &BASE_USDC);
     wallet.sign_transfer(&domain, &mut authorization);
-    Ok(Authorization::Evm(authorization))
+    Authorization::Evm(authorization)
 }
 
-/// A transaction of the treasury with a recent block hash; the memo says which withdrawal it is.
-pub(super) fn on_solana(transfer: &Transfer, to: [u8; 32], blockhash: [u8; 32]) -> Result<Authorization, PortError> {
-    let wallet = treasury_wallet().map_err(|_| refused("the treasury's key is not one"))?;
+/// A transaction of the wallet with a recent block hash; the memo says which withdrawal it is.
+fn on_solana(
+    wallet: &TestWallet,
+    transfer: &Transfer,
+    to: [u8; 32],
+    blockhash: [u8; 32],
+) -> Result<Authorization, PortError> {
     let memo = format!("{:032x}", transfer.key);
     let draft = Draft {
         fee_payer: fee_payer(),

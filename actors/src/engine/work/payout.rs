@@ -5,8 +5,9 @@ use std::time::Duration;
 use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable, within};
-use crate::id::{CardId, EffectId, PayoutId};
-use crate::kernel::{Effect, Failure, table};
+use crate::destination;
+use crate::id::{CardId, DestinationId, EffectId, PayoutId};
+use crate::kernel::{Effect, Failure, Kind, table};
 use crate::payout::{Command, Payout, Status, Target};
 use crate::port::ErrorKind;
 use crate::port::payout::{PayTo, PayoutOrder, RailState, Recall, Report};
@@ -14,6 +15,10 @@ use crate::recipient;
 
 /// A word that was older than what is known: the rail is asked again after this, in milliseconds.
 const STALE_MS: u64 = 1_000;
+/// A number that a payout still needs is looked at again after this, in milliseconds.
+const IN_USE_MS: u64 = 3_600_000;
+/// Payouts that are looked through at a time.
+const PAGE: usize = 200;
 
 impl Desk {
     /// Sends an order, or asks after it, until the rail has decided. Reports that arrive otherwise may decide first.
@@ -185,6 +190,32 @@ impl Desk {
             amount: payout.amount,
         };
         tell(&self.families.recipients, recipient, command).await
+    }
+
+    /// Destroys a removed destination's number, unless a payout to it is still under way.
+    pub(super) async fn forget_number(&self, effect: &Effect, id: DestinationId) -> Done {
+        let read = self.families.destinations.read(&id).await.map_err(unreadable)?;
+        let Some((kept, _)) = read else {
+            return Err(Failure::temporary("the destination is not there"));
+        };
+        let (all, mut after) = (table::owned(&kept.owner, Kind::Payout), None);
+        loop {
+            let rows = self.store.scan(&all, after.as_deref(), PAGE);
+            let rows = rows.await.map_err(|e| Failure::temporary(e.to_string()))?;
+            for (key, _) in &rows {
+                let Some((_, payout)) = table::made(key) else { continue };
+                let payout = self.payout(PayoutId(payout)).await?;
+                if payout.is_under_way() && matches!(payout.plan.target, Target::Bank(to, _) if to == id) {
+                    return Err(Failure::not_yet(IN_USE_MS));
+                }
+            }
+            match rows.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => break,
+            }
+        }
+        let command = destination::Command::Forget { effect: effect.id };
+        tell(&self.families.destinations, id, command).await
     }
 
     async fn payout(&self, id: PayoutId) -> Result<Payout, Failure> {

@@ -23,6 +23,7 @@ pub struct Tried {
 #[derive(Debug)]
 pub struct Tries([Cells; Work::NAMES.len()]);
 
+// The standard library has defaults of arrays up to 32.
 impl Default for Tries {
     fn default() -> Self {
         Self(std::array::from_fn(|_| Cells::default()))

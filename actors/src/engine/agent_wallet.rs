@@ -1,0 +1,140 @@
+//! Managed wallets: made, limited, and spent from.
+
+use purser_storage::{Store, StoreError};
+
+use super::{Denied, Engine};
+use crate::agent_wallet::{self, Addresses, AgentWallet, Limits, Saved};
+use crate::id::{AddressId, SpendId, Wallet};
+use crate::kernel::family::LoadError;
+use crate::kernel::{Memo, table};
+use crate::money::Usdc;
+use crate::spend::{Order, Part, Spend};
+
+type Refused = Denied<agent_wallet::Rejection>;
+
+impl Engine {
+    /// An account's managed wallet.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn agent_wallet(&self, owner: &Wallet) -> Result<Option<AgentWallet>, LoadError> {
+        let read = self.0.families.agent_wallets.read(owner).await?;
+        Ok(read.map(|(wallet, _)| wallet))
+    }
+
+    /// Makes an account's managed wallet with these keys, unless there is one.
+    ///
+    /// # Errors
+    /// When the engine cannot answer.
+    pub async fn open_agent_wallet(
+        &self,
+        owner: Wallet,
+        (addresses, sealed): (Addresses, Vec<u8>),
+        limits: Limits,
+        memo: Option<Memo<AgentWallet>>,
+    ) -> Result<(), Refused> {
+        let command = agent_wallet::Command::Open {
+            addresses,
+            sealed,
+            limits,
+        };
+        self.ask_agent_wallet(owner, command, memo).await
+    }
+
+    /// Sets the limits of a managed wallet. Whoever calls this has made sure that a person asks.
+    ///
+    /// # Errors
+    /// When there is no wallet.
+    pub async fn set_spend_limits(&self, owner: Wallet, limits: Limits) -> Result<(), Refused> {
+        let command = agent_wallet::Command::SetLimits(limits);
+        self.ask_agent_wallet(owner, command, None).await
+    }
+
+    /// Reserves for a spend and sends it on its way; `call` is [`Part::Call`], empty for a transfer. `holds` is what the chain shows that the wallet has there.
+    ///
+    /// # Errors
+    /// The wallet's rejection; [`Denied::Used`] when an earlier use of the memo's key was executed.
+    pub async fn spend(
+        &self,
+        owner: Wallet,
+        (spend, holds): (SpendId, Usdc),
+        (order, call): (Order, Vec<u8>),
+        memo: Option<Memo<AgentWallet>>,
+    ) -> Result<(), Refused> {
+        let order = Box::new(order);
+        let command = agent_wallet::Command::Reserve {
+            spend,
+            order,
+            call,
+            holds,
+        };
+        self.ask_agent_wallet(owner, command, memo).await
+    }
+
+    /// Keeps an address, or changes one that is kept.
+    ///
+    /// # Errors
+    /// When there is no wallet, or no room.
+    pub async fn save_address(
+        &self,
+        owner: Wallet,
+        saved: Saved,
+        memo: Option<Memo<AgentWallet>>,
+    ) -> Result<(), Refused> {
+        let command = agent_wallet::Command::Save(saved);
+        self.ask_agent_wallet(owner, command, memo).await
+    }
+
+    /// Forgets an address.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn forget_address(
+        &self,
+        owner: Wallet,
+        id: AddressId,
+        memo: Option<Memo<AgentWallet>>,
+    ) -> Result<(), Refused> {
+        let command = agent_wallet::Command::Forget(id);
+        self.ask_agent_wallet(owner, command, memo).await
+    }
+
+    /// A spend.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn spend_of(&self, id: &SpendId) -> Result<Option<Spend>, LoadError> {
+        Ok(self.0.families.spends.read(id).await?.map(|(spend, _)| spend))
+    }
+
+    /// One part of what was said for a spend, sealed; empty where nothing was.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn spoken(&self, id: SpendId, part: Part) -> Result<Vec<u8>, StoreError> {
+        spoken(&*self.0.store, id, part).await
+    }
+
+    /// Waits until it is known what has become of a spend's call and money. The caller bounds it.
+    pub async fn spend_ended(&self, id: SpendId) -> Option<Spend> {
+        self.0.families.spends.outcome(id, 0).await.ok()
+    }
+
+    async fn ask_agent_wallet(
+        &self,
+        owner: Wallet,
+        command: agent_wallet::Command,
+        memo: Option<Memo<AgentWallet>>,
+    ) -> Result<(), Refused> {
+        self.ask_once(&self.0.families.agent_wallets, owner, command, memo)
+            .await
+    }
+}
+
+/// The pieces of a part, in their order.
+pub(super) async fn spoken(store: &dyn Store, id: SpendId, part: Part) -> Result<Vec<u8>, StoreError> {
+    /// An answer of the largest size that settings allow has fewer pieces.
+    const MOST: usize = 1_000;
+    let rows = store.scan(&table::spoken(id, part as u8), None, MOST).await?;
+    Ok(rows.into_iter().flat_map(|(_, row)| row.value.to_vec()).collect())
+}

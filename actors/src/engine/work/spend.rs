@@ -1,0 +1,185 @@
+//! A spend's way: signed once, durable, then sent until its fate is known.
+
+use std::time::Duration;
+
+use super::{Desk, Done, tell, unreadable, within};
+use crate::agent_wallet::{self, AgentWallet};
+use crate::id::{SpendId, Wallet};
+use crate::kernel::{Effect, Failure, table};
+use crate::port::{ErrorKind, Lookup, PortError, Said, SealedKeys, SealedPart, Submitted, Transfer};
+use crate::spend::{self, Answer, CallFailure, Part, Sending, Signed, Spend, Status, Way};
+
+impl Desk {
+    /// Sign, make durable, send the same until it is known what has become of it, and read the chain.
+    pub(super) async fn spend(&self, effect: &Effect, id: SpendId) -> Done {
+        let read = self.families.spends.read(&id).await.map_err(unreadable)?;
+        let Some((spend, _)) = read else {
+            return Err(Failure::temporary("the spend is not there"));
+        };
+        match &spend.status {
+            Status::Reserved => self.begin_spend(effect, id, &spend).await,
+            Status::Signed(signed) => self.send(effect, id, signed).await,
+            Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
+            // The effect is deleted by the batch that ends it: this is an echo of it.
+            _ => Ok(()),
+        }
+    }
+
+    async fn begin_spend(&self, effect: &Effect, id: SpendId, spend: &Spend) -> Done {
+        let fail = |reason: &str| spend::Command::Fail {
+            effect: effect.id,
+            reason: reason.into(),
+        };
+        let account = self.families.accounts.read(&spend.owner).await.map_err(unreadable)?;
+        if account.is_some_and(|(account, _)| account.frozen.is_some()) {
+            return tell(&self.families.spends, id, fail("account_frozen")).await;
+        }
+        match self.sign_spend(id, spend).await {
+            Ok((signed, payment)) => {
+                let command = spend::Command::Signed {
+                    signed: Box::new(signed.clone()),
+                    payment,
+                };
+                tell(&self.families.spends, id, command).await?;
+                self.send(effect, id, &signed).await
+            }
+            Err(error) if self.gives_up(effect, &error) => {
+                tracing::warn!(spend = %id, %error, "a spend could not be signed");
+                tell(&self.families.spends, id, fail("not_signed")).await
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What was signed, and of a call the sealed payment.
+    async fn sign_spend(&self, id: SpendId, spend: &Spend) -> Result<(Signed, Vec<u8>), PortError> {
+        let key = table::vault(AgentWallet::keys(&spend.owner));
+        let unreadable = |message: String| PortError {
+            kind: ErrorKind::Temporary,
+            operation: "keys",
+            message,
+        };
+        let row = self.store.read(&key).await.map_err(|e| unreadable(e.to_string()))?;
+        let sealed = row
+            .ok_or_else(|| unreadable("the wallet's keys are not there".into()))?
+            .value;
+        let keys = SealedKeys {
+            owner: spend.owner,
+            sealed: &sealed,
+        };
+        let (custody, settlement) = (&self.ports.custody, &self.ports.settlement);
+        match &spend.order.way {
+            Way::Transfer => {
+                let transfer = Transfer {
+                    key: id.0,
+                    to: spend.order.to,
+                    amount: spend.order.amount,
+                };
+                let authorization = self.in_time(custody.sign_transfer(keys, &transfer), "sign").await?;
+                let prepared = self.in_time(settlement.prepare(&authorization), "prepare").await?;
+                let sending = Sending::ToChain(prepared);
+                Ok((Signed { authorization, sending }, Vec::new()))
+            }
+            Way::Call { .. } => {
+                let call = self.said(id, Part::Call).await?;
+                let call = SealedPart {
+                    spend: id,
+                    sealed: &call,
+                };
+                let (authorization, payment) = self.in_time(custody.sign_call(keys, call), "sign").await?;
+                let sending = Sending::ToServer;
+                Ok((Signed { authorization, sending }, payment))
+            }
+        }
+    }
+
+    /// One part of what was said for a spend.
+    async fn said(&self, id: SpendId, part: Part) -> Result<Vec<u8>, PortError> {
+        let said = super::super::spoken(&*self.store, id, part).await;
+        said.map_err(|e| PortError {
+            kind: ErrorKind::Temporary,
+            operation: "read",
+            message: e.to_string(),
+        })
+    }
+
+    async fn send(&self, effect: &Effect, id: SpendId, signed: &Signed) -> Done {
+        match &signed.sending {
+            Sending::ToChain(prepared) => {
+                let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
+                match self.in_time(submitted, "submit").await {
+                    Ok(Submitted::Settled { transaction }) => self.spent(effect, id, transaction).await,
+                    // Neither a refusal nor silence proves anything.
+                    Ok(Submitted::Declined(decline)) => self.follow(effect, id, signed, Some(decline.reason)).await,
+                    Err(_) => self.follow(effect, id, signed, None).await,
+                }
+            }
+            Sending::ToServer => {
+                let (call, payment) = (self.said(id, Part::Call).await?, self.said(id, Part::Payment).await?);
+                let call = SealedPart {
+                    spend: id,
+                    sealed: &call,
+                };
+                let patience = Duration::from_millis(self.settings.paid_call_timeout_ms);
+                let asked = self.ports.calls.call(call, &payment);
+                let (answer, body) = match within(patience, asked, "paid call").await {
+                    Ok(answer) => answer,
+                    Err(error) if self.gives_up(effect, &error) => {
+                        tracing::warn!(spend = %id, %error, "a paid call has no answer");
+                        (Answer::none(), Vec::new())
+                    }
+                    Err(error) => return Err(error.into()),
+                };
+                tell(&self.families.spends, id, spend::Command::Answered { answer, body }).await?;
+                self.follow(effect, id, signed, None).await
+            }
+        }
+    }
+
+    /// Reads the chain until the payment has landed or never can.
+    async fn follow(&self, effect: &Effect, id: SpendId, signed: &Signed, declined: Option<Said>) -> Done {
+        let every_ms = self.settings.watch_every_ms;
+        let lookup = self.ports.settlement.lookup(&signed.authorization);
+        match self.in_time(lookup, "lookup").await {
+            Ok(Lookup::Landed { transaction }) => self.spent(effect, id, transaction).await,
+            Ok(Lookup::Impossible) => {
+                let command = spend::Command::Fail {
+                    effect: effect.id,
+                    reason: declined.unwrap_or_else(|| "expired".into()),
+                };
+                tell(&self.families.spends, id, command).await
+            }
+            Ok(Lookup::Pending) => Err(Failure::not_yet(every_ms)),
+            Err(error) => Err(Failure::from(error).every_ms(every_ms)),
+        }
+    }
+
+    async fn spent(&self, effect: &Effect, id: SpendId, transaction: String) -> Done {
+        let command = spend::Command::Landed {
+            effect: effect.id,
+            transaction,
+        };
+        tell(&self.families.spends, id, command).await
+    }
+
+    /// Tells the wallet that a spend has left, or that its reservation is free.
+    pub(super) async fn end_spend(&self, effect: &Effect, wallet: Wallet, spend: SpendId, paid: bool) -> Done {
+        let command = agent_wallet::Command::End {
+            effect: effect.id,
+            spend,
+            paid,
+        };
+        tell(&self.families.agent_wallets, wallet, command).await
+    }
+}
+
+impl Answer {
+    /// Nobody has answered, and nobody is asked any more.
+    fn none() -> Self {
+        Self {
+            http_status: 0,
+            content_type: None,
+            failure: Some(CallFailure::FetchFailed),
+        }
+    }
+}

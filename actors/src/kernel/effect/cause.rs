@@ -1,0 +1,37 @@
+//! What credits are for.
+
+use crate::id::{BankTransferId, CardId, DepositId, LateReturnId, PaymentId, PayoutId, TopUpId};
+
+/// Why an account is credited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum CreditCause {
+    /// A payment that settled and could not be fulfilled.
+    Payment(PaymentId),
+    /// A card of any kind that was not made, or not made in time.
+    Card(CardId),
+    /// A payout that did not arrive or came back.
+    Payout(PayoutId),
+    /// A top-up that could not be delivered.
+    TopUp(TopUpId),
+    /// A transfer that no payment claims.
+    Deposit(DepositId),
+    /// A payout that came back after its return window.
+    LateReturn(LateReturnId),
+    /// Money that came from the bank, or did not get there.
+    BankTransfer(BankTransferId),
+}
+
+impl CreditCause {
+    /// The id as text.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Payment(id) => id.to_string(),
+            Self::Card(id) => id.to_string(),
+            Self::Payout(id) => id.to_string(),
+            Self::TopUp(id) => id.to_string(),
+            Self::Deposit(id) => id.to_string(),
+            Self::LateReturn(id) => id.to_string(),
+            Self::BankTransfer(id) => id.to_string(),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The bank: what reviews applications, keeps holders' accounts, and moves money between those and ours.
+
+use super::{BoxFuture, PortError};
+use crate::id::{ApplicationId, BankAccountId, BankTransferId, DocumentId, EffectId, Wallet};
+use crate::money::Cents;
+
+/// What is kept of a bank's own text, in characters: a row's size is bounded.
+const TEXT_MAX: usize = 200;
+
+fn short(text: String) -> String {
+    text.chars().take(TEXT_MAX).collect()
+}
+
+/// An application as the bank is to see it. What is secret is sealed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BankApplication {
+    /// Idempotency key: the same key is the same submission.
+    pub key: EffectId,
+    /// Our name of it.
+    pub id: ApplicationId,
+    /// Whose.
+    pub wallet: Wallet,
+    /// Profile and answers, by their names.
+    pub answers: Vec<(&'static str, String)>,
+    /// The tax number, sealed by the vault under the application's id.
+    pub sealed_tax: Vec<u8>,
+    /// Documents, each with its key, sealed by the vault under its id.
+    pub documents: Vec<SealedDocument>,
+}
+
+/// A document on its way to the bank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedDocument {
+    /// Ours.
+    pub id: DocumentId,
+    /// What it shows.
+    pub shows: &'static str,
+    /// Its media type.
+    pub media: &'static str,
+    /// SHA-256 of the plain bytes.
+    pub sha256: [u8; 32],
+    /// Sealed.
+    pub sealed_key: Vec<u8>,
+}
+
+/// What the bank says to an application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Review {
+    /// Accounts may be opened.
+    Approved {
+        /// The bank's name of the customer.
+        customer: String,
+    },
+    /// Not now.
+    Rejected {
+        /// The bank's word for it.
+        reason: String,
+    },
+    /// More is wanted before it decides.
+    Wanted {
+        /// In the bank's words.
+        what: String,
+    },
+}
+
+impl Review {
+    /// With no more of the bank's text than is kept.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        match self {
+            Self::Approved { customer } => Self::Approved {
+                customer: short(customer),
+            },
+            Self::Rejected { reason } => Self::Rejected { reason: short(reason) },
+            Self::Wanted { what } => Self::Wanted { what: short(what) },
+        }
+    }
+}
+
+/// Something that the bank may not have decided yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ruling<T> {
+    /// Nothing yet; ask again after this time.
+    Pending {
+        /// In milliseconds.
+        retry_after_ms: u64,
+    },
+    /// Decided, for good.
+    Over(T),
+}
+
+/// What an account is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
+pub enum Ramp {
+    /// Money that comes in is credited to the holder's balance.
+    On,
+    /// The holder keeps dollars there that came from the balance.
+    Off,
+}
+
+impl Ramp {
+    /// As in calls and answers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::On => "onramp",
+            Self::Off => "offramp",
+        }
+    }
+}
+
+/// An account to be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccountOrder {
+    /// Idempotency key: the same key never opens a second one.
+    pub key: EffectId,
+    /// Our name of it.
+    pub account: BankAccountId,
+    /// Whose: the bank's name of the customer.
+    pub customer: String,
+    /// What it is for.
+    pub ramp: Ramp,
+}
+
+/// What came of opening an account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// Open.
+    Open(Coordinates),
+    /// There is none and will be none.
+    Refused {
+        /// The bank's word for it.
+        reason: String,
+    },
+}
+
+/// How an account is known among banks.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Coordinates {
+    /// The bank.
+    pub bank_name: String,
+    /// ABA, nine digits.
+    pub routing_number: String,
+    /// The account's number. Its holder gives it to whoever pays in, so it is no secret from them.
+    pub account_number: String,
+    /// What a payer writes with it, if the bank needs that.
+    pub memo: Option<String>,
+}
+
+impl Opening {
+    /// With no more of the bank's text than is kept.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        match self {
+            Self::Refused { reason } => Self::Refused { reason: short(reason) },
+            Self::Open(at) => Self::Open(Coordinates {
+                bank_name: short(at.bank_name),
+                routing_number: short(at.routing_number),
+                account_number: short(at.account_number),
+                memo: at.memo.map(short),
+            }),
+        }
+    }
+}
+
+/// A move between our money at the bank and a holder's account there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MoveOrder {
+    /// Idempotency key: the same key moves once.
+    pub key: EffectId,
+    /// Our name of it.
+    pub transfer: BankTransferId,
+    /// Which account.
+    pub account: BankAccountId,
+    /// US dollars.
+    pub amount: Cents,
+    /// Whether it goes to the account, or from it to us.
+    pub to_account: bool,
+}
+
+/// What came of a move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moved {
+    /// Done.
+    Complete {
+        /// The bank's name of it.
+        reference: String,
+    },
+    /// Definitely not, and never under this key.
+    Failed {
+        /// The bank's word for it.
+        reason: String,
+    },
+}
+
+impl Moved {
+    /// With no more of the bank's text than is kept.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        match self {
+            Self::Complete { reference } => Self::Complete {
+                reference: short(reference),
+            },
+            Self::Failed { reason } => Self::Failed { reason: short(reason) },
+        }
+    }
+}
+
+/// Money that came into a holder's account from outside, and is ours to credit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incoming {
+    /// Its place among all of them, from 1: where the next reading goes on.
+    pub number: u64,
+    /// The bank's name of it. The same one is the same money, however often it is told.
+    pub reference: String,
+    /// Into which account.
+    pub account: BankAccountId,
+    /// US dollars.
+    pub amount: Cents,
+    /// Who sent it, as the bank tells.
+    pub sender: String,
+}
+
+impl Incoming {
+    /// With no more of the bank's text than is kept.
+    #[must_use]
+    pub fn shortened(self) -> Self {
+        Self {
+            sender: short(self.sender),
+            ..self
+        }
+    }
+}
+
+/// Keeps holders' accounts. The calls that change something are idempotent by their key; a time-out of theirs says nothing.
+pub trait Bank: Send + Sync {
+    /// Submits an application, or asks after it.
+    fn review<'a>(&'a self, application: &'a BankApplication) -> BoxFuture<'a, Result<Ruling<Review>, PortError>>;
+
+    /// Opens an account, or asks after it.
+    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>>;
+
+    /// Moves money, or asks after it.
+    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>>;
+
+    /// What came in since, oldest first, at most `limit`.
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>>;
+
+    /// What stands on an account now, in US dollars. Only reads.
+    fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>>;
+}

@@ -1,0 +1,251 @@
+//! A spend: USDC on its way out of a managed wallet, by a transfer or as the price of a call.
+//!
+//! ```text
+//! reserved --signed and durable--> signed --server answered--> sent
+//!    |                               |  \                       | \
+//!    `--not signed--> REFUSED        |   `-chain shows it-------+--`-> SETTLED
+//!                                    `-----it can never land----`----> UNSETTLED
+//! ```
+//!
+//! Its share of the wallet's caps is reserved by the batch that opens it. What is sent was durable before, the same
+//! signature on every try: whatever dies in between, the chain takes one. What a server says proves nothing about the
+//! money; a spend ends by what the chain shows, and its reservation with it.
+
+mod machine;
+mod spoken;
+
+use purser_storage::codec::Stored;
+
+use crate::id::{EffectId, Wallet};
+use crate::money::Usdc;
+use crate::port::{Authorization, Prepared, Said, Timestamp};
+
+pub use spoken::Part;
+
+/// A spend's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Spend {
+    /// Whose managed wallet.
+    pub owner: Wallet,
+    /// Its address on the network.
+    pub from: Wallet,
+    /// What is to be paid, and how.
+    pub order: Order,
+    /// When it was reserved.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// What is to be paid, and how.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Order {
+    /// Who receives it; says which network.
+    pub to: Wallet,
+    /// How much.
+    pub amount: Usdc,
+    /// The agent's own words, at most 200 characters.
+    pub note: Option<String>,
+    /// How it is paid.
+    pub way: Way,
+}
+
+/// How a spend is paid.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Way {
+    /// By a transfer that we send ourselves.
+    Transfer,
+    /// As the price of a call, to the server that asked for it.
+    Call {
+        /// `host:port`, or `route` for our own service.
+        host: String,
+    },
+}
+
+/// Where a spend stands.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Nothing was signed yet.
+    Reserved,
+    /// Signed; it may be on its way.
+    Signed(Box<Signed>),
+    /// The server has answered, or is not asked any more; the chain is read.
+    Sent(Box<Signed>, Answer),
+    /// On chain.
+    Settled {
+        /// The transaction.
+        transaction: String,
+        /// Of a call.
+        answer: Option<Answer>,
+    },
+    /// Nothing was ever signed.
+    Refused {
+        /// Why.
+        reason: Said,
+    },
+    /// Signed, and it is not on chain and never will be.
+    Unsettled {
+        /// Why.
+        reason: Said,
+        /// Of a call.
+        answer: Option<Answer>,
+    },
+}
+
+/// What was signed: the same on every try.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Signed {
+    /// What moves the money, once.
+    pub authorization: Authorization,
+    /// What is sent.
+    pub sending: Sending,
+}
+
+/// What is sent of a signed spend.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Sending {
+    /// A transfer, to the chain.
+    ToChain(Prepared),
+    /// [`Part::Payment`], to the server.
+    ToServer,
+}
+
+/// What a server said to a paid call.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Answer {
+    /// The HTTP status; 0 without an answer.
+    pub http_status: u16,
+    /// Its content type.
+    pub content_type: Option<Said>,
+    /// Why the call did not succeed.
+    pub failure: Option<CallFailure>,
+}
+
+/// Why a paid call did not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum CallFailure {
+    /// No whole answer.
+    FetchFailed,
+    /// A status that is neither success nor 402.
+    HttpError,
+    /// The server did not take the payment.
+    Unsettled,
+}
+
+impl CallFailure {
+    /// The contract's word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::FetchFailed => "fetch_failed",
+            Self::HttpError => "http_error",
+            Self::Unsettled => "unsettled",
+        }
+    }
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// It is about to be sent.
+    Signed {
+        /// What was signed.
+        signed: Box<Signed>,
+        /// Of a call, [`Part::Payment`].
+        payment: Vec<u8>,
+    },
+    /// The server has said this, or will not be asked any more.
+    Answered {
+        /// What it said.
+        answer: Answer,
+        /// [`Part::Answer`]; empty without one.
+        body: Vec<u8>,
+    },
+    /// The chain shows it.
+    Landed {
+        /// The effect that saw it.
+        effect: EffectId,
+        /// The transaction.
+        transaction: String,
+    },
+    /// It was never signed, or can never land.
+    Fail {
+        /// The effect that proved it.
+        effect: EffectId,
+        /// Why.
+        reason: Said,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Reserved.
+    Reserved {
+        /// Whose managed wallet.
+        owner: Wallet,
+        /// Its address.
+        from: Wallet,
+        /// What for.
+        order: Box<Order>,
+        /// When.
+        at: Timestamp,
+    },
+    /// Signed.
+    Signed(Box<Signed>, Timestamp),
+    /// The server has spoken.
+    Answered(Answer, Timestamp),
+    /// On chain.
+    Landed(String, Timestamp),
+    /// Never signed.
+    Refused(Said, Timestamp),
+    /// Never on chain.
+    Unsettled(Said, Timestamp),
+}
+
+/// Why a command was refused: the state it met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection(pub &'static str);
+
+impl Stored for Spend {
+    const SCHEMA: u16 = 220;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 221;
+}
+
+impl Spend {
+    /// The transaction, once it is on chain.
+    pub fn transaction(&self) -> Option<&str> {
+        match &self.status {
+            Status::Settled { transaction, .. } => Some(transaction),
+            _ => None,
+        }
+    }
+
+    /// What the server said, as far as it has.
+    pub fn answer(&self) -> Option<&Answer> {
+        match &self.status {
+            Status::Sent(_, answer) => Some(answer),
+            Status::Settled { answer, .. } | Status::Unsettled { answer, .. } => answer.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Why it failed: the contract's word where the call failed, else the chain's or ours.
+    pub fn failure(&self) -> Option<&str> {
+        let call = self.answer().and_then(|answer| answer.failure).map(CallFailure::name);
+        match &self.status {
+            Status::Refused { reason } => Some(reason),
+            Status::Unsettled { .. } => Some("unsettled"),
+            _ => call,
+        }
+    }
+
+    /// Whether it can still change.
+    pub const fn is_open(&self) -> bool {
+        matches!(self.status, Status::Reserved | Status::Signed(_) | Status::Sent(..))
+    }
+}

@@ -1,0 +1,322 @@
+//! Banking through the engine: money in, money out, a bank in every mood, and deaths in between.
+
+use purser_actors::account::{BankPayout, Outgoing, Rejection};
+use purser_actors::banking::profile::{Holder, Profile};
+use purser_actors::banking::transfer::{Status, Wanted};
+use purser_actors::destination::{BankRecipient, Destination, Scheme};
+use purser_actors::engine::Denied;
+use purser_actors::id::{BankAccountId, BankRecipientId, BankTransferId, DestinationId, PayoutId, Wallet};
+use purser_actors::kernel::Entity as _;
+use purser_actors::ledger::{Place, Provider};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payout::{BankDetails, Plan, Target};
+use purser_actors::port::banking::Ramp;
+
+use crate::support::ports::Mood;
+use crate::support::world::{World, card_for, evm};
+use crate::support::{eventually, in_time};
+
+const OWNER: Wallet = evm(1);
+const ACCOUNT: BankAccountId = BankAccountId(3);
+const TRANSFER: BankTransferId = BankTransferId(4);
+const PAYOUT: PayoutId = PayoutId(5);
+const TO: DestinationId = DestinationId(6);
+
+/// A world in which the owner has 5.00 and an account of this kind.
+async fn credited(ramp: Ramp) -> World {
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Declines]);
+    world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
+    let opened = world
+        .engine
+        .open_bank_account(ACCOUNT, OWNER, "cus".into(), (ramp, None), None);
+    opened.await.expect("a new account");
+    world.quiet().await;
+    let account = world.engine.bank_account(&ACCOUNT).await.unwrap().unwrap();
+    assert_eq!(account.status(), "open");
+    world
+}
+
+async fn balance(world: &World) -> u64 {
+    let account = world.engine.account(&OWNER).await.unwrap().unwrap();
+    assert_eq!(account.held, Usdc::ZERO);
+    account.balance.atomic()
+}
+
+fn wanted(cents: u64) -> Wanted {
+    Wanted {
+        owner: OWNER,
+        account: ACCOUNT,
+        cents: Cents::new(cents),
+        amount: Usdc::from_cents(Cents::new(cents)).unwrap(),
+        note: None,
+    }
+}
+
+async fn status(world: &World) -> &'static str {
+    world.engine.bank_transfer(&TRANSFER).await.unwrap().unwrap().status()
+}
+
+const MOODS: [&[Mood]; 6] = [
+    &[],
+    &[Mood::NotYet, Mood::NotYet],
+    &[Mood::Busy, Mood::Silent],
+    &[Mood::Silent, Mood::NotYet],
+    &[Mood::Panics],
+    &[Mood::Busy, Mood::Panics, Mood::Silent],
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_comes_in_at_the_bank_is_credited_once() {
+    // Aim: told twice, the newest first, again under a new number and after a crash, each deposit is credited once; what the
+    // bank owes us is exactly that.
+    let mut world = credited(Ramp::On).await;
+    for n in 0..20 {
+        world.bank.tell(&format!("wire {}", n % 10), ACCOUNT, 1_00 + n % 10);
+        if n % 7 == 3 {
+            world = world.crash().await;
+        }
+    }
+    let all = 10 * 1_00 + 45;
+    let want = 5_000_000 + all * 10_000;
+    eventually("all of it is credited", async || balance(&world).await >= want).await;
+    world = world.crash().await;
+    world.bank.tell("wire 3", ACCOUNT, 1_03);
+    world.bank.tell("the last", ACCOUNT, 7);
+    let want = want + 70_000;
+    eventually("the last is credited", async || balance(&world).await >= want).await;
+    world.quiet().await;
+    assert_eq!(balance(&world).await, want);
+    let owed = world.books()[&Place::Provider(Provider::Banking)];
+    assert_eq!(owed, i128::from(want - 5_000_000));
+    assert_eq!(world.announced("bank_transfer.complete"), 11);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
+    // Aim: in every mood but no, over a crash, the bank moves it once and the balance pays it once.
+    for moods in MOODS {
+        let mut world = credited(Ramp::Off).await;
+        world.bank.moods(moods);
+        let pay = world
+            .engine
+            .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(4_00)), None);
+        in_time("an answer", pay).await.expect("it is taken on");
+        assert_eq!(balance(&world).await, 1_000_000);
+        world = world.crash().await;
+        world.quiet().await;
+        assert_eq!(
+            (status(&world).await, world.bank.moved()),
+            ("complete", 4_00),
+            "{moods:?}"
+        );
+        assert_eq!(balance(&world).await, 1_000_000);
+        assert_eq!(world.books()[&Place::Provider(Provider::Banking)], -4_000_000);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_the_bank_refuses_is_credited_once() {
+    // Aim: a definite no gives back what was taken, once; nothing is owed to anybody.
+    let mut world = credited(Ramp::Off).await;
+    world.bank.moods(&[Mood::Busy, Mood::Declines]);
+    let pay = world
+        .engine
+        .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(5_00)), None);
+    in_time("an answer", pay).await.expect("it is taken on");
+    world.quiet().await;
+    world = world.crash().await;
+    world.quiet().await;
+    assert_eq!((status(&world).await, world.bank.moved()), ("failed", 0));
+    assert_eq!(balance(&world).await, 5_000_000);
+    assert_eq!(world.books().get(&Place::Provider(Provider::Banking)), None);
+    assert_eq!(world.announced("bank_transfer.failed"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_comes_from_an_account_is_credited_once() {
+    // Aim: in every mood but no it is credited once, and not before the bank has moved it; after a no there is nothing.
+    for moods in MOODS {
+        let mut world = credited(Ramp::Off).await;
+        world.bank.moods(moods);
+        let drawn = world.engine.draw_bank_money(TRANSFER, wanted(2_50), None);
+        in_time("an answer", drawn).await.expect("it is taken on");
+        world = world.crash().await;
+        world.quiet().await;
+        assert_eq!(
+            (status(&world).await, world.bank.moved()),
+            ("complete", -2_50),
+            "{moods:?}"
+        );
+        assert_eq!(balance(&world).await, 7_500_000);
+    }
+    let world = credited(Ramp::Off).await;
+    world.bank.moods(&[Mood::Declines]);
+    let drawn = world.engine.draw_bank_money(TRANSFER, wanted(2_50), None);
+    in_time("an answer", drawn).await.expect("it is taken on");
+    world.quiet().await;
+    assert_eq!((status(&world).await, balance(&world).await), ("failed", 5_000_000));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_not_known_to_have_moved_waits_with_its_name() {
+    // Aim: a bank that is broken for good is somebody's to look at; nothing is given back by itself.
+    let world = credited(Ramp::Off).await;
+    world.bank.moods(&[Mood::Broken]);
+    let pay = world
+        .engine
+        .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(5_00)), None);
+    in_time("an answer", pay).await.expect("it is taken on");
+    let stuck = async || {
+        let open = world.engine.open_effects(10).await.unwrap();
+        open.iter()
+            .any(|effect| effect.work.name() == "move_bank_money" && effect.stuck)
+    };
+    eventually("it is stuck", stuck).await;
+    let kept = world.engine.bank_transfer(&TRANSFER).await.unwrap().unwrap();
+    assert!(matches!(kept.status, Status::Pending(_)));
+    assert_eq!(balance(&world).await, 0);
+}
+
+async fn register(world: &World) -> BankDetails {
+    let details = BankDetails {
+        name: "Rent".into(),
+        bank_name: "First Bank".into(),
+        account_holder_name: "Ada Lovelace".into(),
+        last4: "6789".into(),
+        routing_number: "021000021".into(),
+    };
+    let destination = Destination {
+        owner: OWNER,
+        recipient: BankRecipient {
+            id: BankRecipientId(1),
+            name: "Ada Lovelace".into(),
+            address: String::new(),
+        },
+        scheme: Scheme::FiatUs,
+        details: details.clone(),
+        created_at: Default::default(),
+        active: true,
+    };
+    let told = world
+        .engine
+        .register_destination(TO, destination, vec![7; 40], None)
+        .await;
+    told.expect("a new destination");
+    details
+}
+
+async fn pay(world: &World, id: PayoutId, details: BankDetails, cents: u64) -> Result<(), Denied<Rejection>> {
+    let payout = BankPayout {
+        id,
+        plan: Plan {
+            target: Target::Bank(TO, details),
+            terms: world.engine.bank_payment_terms(),
+            quoted: None,
+        },
+        amount: Cents::new(cents),
+        charged: Usdc::from_cents(Cents::new(cents + 50)).unwrap(),
+        cap: None,
+    };
+    let paid = world.engine.pay_out(OWNER, Outgoing::Payout(Box::new(payout)), None);
+    in_time("an answer", paid).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_payout_from_the_balance_is_paid_once_or_credited_whole() {
+    // Aim: the rail's moods of a paid payout, with the balance as its source: it arrives once, or all of it comes back; of ten
+    // at once for the whole balance one is taken.
+    for (moods, end, left) in [
+        (&[Mood::Busy, Mood::Panics, Mood::Ready][..], "complete", 500_000),
+        (&[Mood::Silent, Mood::Declines], "failed", 5_000_000),
+    ] {
+        let mut world = credited(Ramp::On).await;
+        let details = register(&world).await;
+        world.rails.moods(moods);
+        pay(&world, PAYOUT, details.clone(), 4_00)
+            .await
+            .expect("it is taken on");
+        let short = pay(&world, PayoutId(9), details, 4_00).await;
+        assert!(
+            matches!(short, Err(Denied::Rejected(Rejection::Insufficient { .. }))),
+            "{short:?}"
+        );
+        world = world.crash().await;
+        let status = async || world.engine.payout(&PAYOUT).await.unwrap().unwrap().status();
+        eventually("it ends", async || status().await == end).await;
+        eventually("its credit", async || balance(&world).await == left).await;
+        let owed = world.books().get(&Place::Provider(Provider::Bank)).copied();
+        assert_eq!(owed, (end == "complete").then_some(-4_000_000));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_removed_destinations_number_outlives_its_payouts() {
+    // Aim: removed while a payout is under way, it cannot be paid any more, its number stays until that payout has ended and
+    // its time is over, and then it is gone.
+    let world = credited(Ramp::On).await;
+    let details = register(&world).await;
+    pay(&world, PAYOUT, details.clone(), 1_00)
+        .await
+        .expect("it is taken on");
+    eventually("it was asked", async || !world.rails.calls().is_empty()).await;
+    world.engine.remove_destination(TO, None).await.unwrap();
+    assert!(
+        pay(&world, PayoutId(9), details, 1_00).await.is_err(),
+        "it is off the list"
+    );
+    let kept = || {
+        !world
+            .store
+            .rows(&purser_actors::kernel::table::vault(purser_actors::id::CardId(TO.0)))
+            .is_empty()
+    };
+    world.clock.advance(31 * 24 * 3_600_000);
+    let open = async || {
+        let open = world.engine.open_effects(50).await.unwrap();
+        open.iter().any(|effect| effect.work.name() == "forget_number")
+    };
+    eventually("its time is over", open).await;
+    assert!(kept(), "a payout still needs it");
+    world.rails.moods(&[Mood::Ready]);
+    let status = async || world.engine.payout(&PAYOUT).await.unwrap().unwrap().status();
+    eventually("it is paid", async || status().await == "complete").await;
+    assert_eq!(world.rails.paid(), 1);
+    world.clock.advance(2 * 3_600_000);
+    let world = world.crash().await;
+    let gone = || {
+        world
+            .store
+            .rows(&purser_actors::kernel::table::vault(purser_actors::id::CardId(TO.0)))
+            .is_empty()
+    };
+    eventually("its number is gone", async || gone()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_profile_opens_an_application() {
+    // Aim: both by one batch; an application of nobody verified is not submitted, whatever it has.
+    let world = World::new().await;
+    let profile = Profile {
+        owner: OWNER,
+        holder: Holder::Business("Engines".into()),
+        first_name: "Ada".into(),
+        last_name: "Lovelace".into(),
+        email: "ada@example.com".into(),
+        country: "US".parse().unwrap(),
+        created_at: Default::default(),
+    };
+    world
+        .engine
+        .create_banking_profile(OWNER, profile.clone(), None)
+        .await
+        .unwrap();
+    let again = world.engine.create_banking_profile(OWNER, profile, None).await;
+    assert!(matches!(again, Err(Denied::Rejected(_))));
+    let world = world.crash().await;
+    let application = world.engine.banking_application(&OWNER).await.unwrap().unwrap();
+    assert_eq!((application.status(), application.business), ("collecting", true));
+    assert!(application.missing().contains(&"formation_document"));
+    let submitted = world.engine.submit_banking_application(OWNER, None).await;
+    assert!(matches!(submitted, Err(Denied::Rejected(_))));
+}

@@ -1,0 +1,294 @@
+//! Managed wallets through the engine: caps, servers of every kind, and deaths in between.
+
+use purser_actors::agent_wallet::{Addresses, AgentWallet, Limits, Rejection};
+use purser_actors::engine::Denied;
+use purser_actors::id::{SpendId, Wallet};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Authorization;
+use purser_actors::spend::{CallFailure, Order, Part, Spend, Status, Way};
+
+use crate::support::sellers::Served;
+use crate::support::world::{World, evm};
+use crate::support::{eventually, in_time};
+
+const OWNER: Wallet = evm(1);
+const ID: SpendId = SpendId(77);
+const ONE: Usdc = Usdc::from_atomic(1_000_000);
+const PLENTY: Usdc = Usdc::from_atomic(1_000_000_000);
+
+/// A world in which the owner has a managed wallet with these caps, in whole dollars.
+async fn opened(per_call: u64, per_day: Option<u64>) -> World {
+    let world = World::new().await;
+    let limits = Limits {
+        per_call: Cents::new(per_call * 100),
+        per_day: per_day.map(|cap| Cents::new(cap * 100)),
+    };
+    let addresses = Addresses {
+        base: [8; 20],
+        solana: [8; 32],
+    };
+    let keys = (addresses, b"keys".to_vec());
+    let made = world.engine.open_agent_wallet(OWNER, keys, limits, None).await;
+    made.expect("it is made");
+    world
+}
+
+fn order(amount: Usdc, way: Way) -> Order {
+    Order {
+        to: evm(5),
+        amount,
+        note: None,
+        way,
+    }
+}
+
+fn paid_call() -> Way {
+    Way::Call { host: "route".into() }
+}
+
+async fn spend(world: &World, id: SpendId, way: Way) -> Result<(), Denied<Rejection>> {
+    let call = match way {
+        Way::Transfer => Vec::new(),
+        Way::Call { .. } => b"call".to_vec(),
+    };
+    let asked = world.engine.spend(OWNER, (id, PLENTY), (order(ONE, way), call), None);
+    in_time("an answer", asked).await
+}
+
+async fn read(world: &World) -> Spend {
+    let read = world.engine.spend_of(&ID).await.expect("readable");
+    read.expect("it exists")
+}
+
+async fn wallet(world: &World) -> AgentWallet {
+    let read = world.engine.agent_wallet(&OWNER).await.expect("readable");
+    read.expect("it exists")
+}
+
+/// Paid once, answered, and nothing is reserved any more.
+async fn assert_settled(world: &World) {
+    let spent = read(world).await;
+    assert!(matches!(spent.status, Status::Settled { .. }), "{spent:?}");
+    let sent: Vec<Authorization> = world.sellers.signed();
+    let landed = sent.iter().filter(|one| world.chain.has(one)).count();
+    assert_eq!((landed, world.chain.transfers()), (1, 1), "one payment");
+    assert!(wallet(world).await.open.is_empty());
+    assert_eq!(world.announced("spend.settled"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_transfer_and_a_paid_call_settle() {
+    // Aim: reserved, signed, sent, settled, each told once; the answer is kept beside the spend.
+    for way in [Way::Transfer, paid_call()] {
+        let world = opened(10, None).await;
+        spend(&world, ID, way.clone()).await.expect("it is reserved");
+        world.quiet().await;
+        assert_settled(&world).await;
+        let told = ["reserved", "signed", "sent"].map(|state| world.announced(&format!("spend.{state}")));
+        let answer = world.engine.spoken(ID, Part::Answer).await.expect("readable");
+        match way {
+            Way::Transfer => assert_eq!((told, answer), ([1, 1, 0], Vec::new())),
+            Way::Call { .. } => assert_eq!((told, answer), ([1, 1, 1], b"answer".to_vec())),
+        }
+        assert_eq!(world.sellers.signed().len(), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn caps_hold_under_a_hundred_at_once() {
+    // Aim: of a hundred payments at once exactly as many are reserved as the day's cap has room for; a spend that never
+    // leaves gives its room back, and one that left does not.
+    let world = opened(10, Some(30)).await;
+    world.sellers.serve(&[Served::Refused]);
+    let calls: Vec<_> = (0..100)
+        .map(|n| {
+            let engine = world.engine.clone();
+            let asked = (order(ONE, paid_call()), b"call".to_vec());
+            tokio::spawn(async move { engine.spend(OWNER, (SpendId(1_000 + n), PLENTY), asked, None).await })
+        })
+        .collect();
+    let mut reserved = 0;
+    for call in calls {
+        match in_time("an answer", call).await.expect("it does not panic") {
+            Ok(()) => reserved += 1,
+            Err(Denied::Rejected(Rejection::PerDay { cap, left })) => {
+                assert_eq!((cap, left), (Cents::new(3_000), Usdc::ZERO));
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(reserved, 30);
+    assert_eq!(
+        wallet(&world).await.reserved(evm(1).network()),
+        Usdc::from_atomic(30_000_000)
+    );
+    eventually("every payment is signed", async || world.sellers.signed().len() == 30).await;
+    let signed = world.sellers.signed();
+    signed[..10].iter().for_each(|one| world.chain.expire(one));
+    signed[10..].iter().for_each(|one| drop(world.chain.land(one)));
+    world.quiet().await;
+    let after = wallet(&world).await;
+    assert!(after.open.is_empty());
+    for n in 0..11 {
+        let told = spend(&world, SpendId(5_000 + n), Way::Transfer).await;
+        assert_eq!(told.is_ok(), n < 10, "ten of thirty were given back");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_more_than_a_cap_or_the_balance_is_refused() {
+    // Aim: a cap per call, the balance less what is reserved, and nothing at all; nothing is signed.
+    let world = opened(2, None).await;
+    let ask = |amount, holds| {
+        let asked = (order(Usdc::from_atomic(amount), Way::Transfer), Vec::new());
+        world.engine.spend(OWNER, (ID, Usdc::from_atomic(holds)), asked, None)
+    };
+    let refusal = async |amount, holds| match ask(amount, holds).await {
+        Err(Denied::Rejected(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let cap = Cents::new(200);
+    assert_eq!(refusal(2_000_001, 9_000_000).await, Rejection::PerCall { cap });
+    let none = |available| Rejection::Insufficient {
+        available: Usdc::from_atomic(available),
+    };
+    assert_eq!(refusal(2_000_000, 1_999_999).await, none(1_999_999));
+    assert_eq!(refusal(0, 5).await, none(5));
+    assert!(world.sellers.signed().is_empty());
+    assert!(world.engine.spend_of(&ID).await.expect("readable").is_none());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_spend_ends_by_what_the_chain_shows_whatever_the_server_says() {
+    // Aim: an error after the payment was taken is settled; a refusal stays reserved until the payment lands or never can;
+    // a server that is silent is asked again with the same payment, and given up.
+    for (served, lands, failure) in [
+        (Served::WithAnError, true, Some(CallFailure::HttpError)),
+        (Served::AnswerLost, true, Some(CallFailure::FetchFailed)),
+        (Served::Refused, true, Some(CallFailure::Unsettled)),
+        (Served::Refused, false, Some(CallFailure::Unsettled)),
+        (Served::Unreachable, false, Some(CallFailure::FetchFailed)),
+    ] {
+        let mut world = opened(10, Some(1)).await;
+        world.sellers.serve(&[served]);
+        spend(&world, ID, paid_call()).await.expect("it is reserved");
+        let told = in_time("what became of the call", world.engine.spend_ended(ID))
+            .await
+            .expect("it is told");
+        assert_eq!(told.answer().and_then(|answer| answer.failure), failure, "{served:?}");
+        if matches!(served, Served::Refused | Served::Unreachable) {
+            // Whatever time goes by, and over a crash: it could still land.
+            world = world.crash().await;
+            let seen = world.chain.lookups();
+            eventually("the chain is read again", async || world.chain.lookups() > seen + 2).await;
+            assert!(matches!(read(&world).await.status, Status::Sent(..)));
+            assert_eq!(wallet(&world).await.open.len(), 1);
+            let [signed] = &world.sellers.signed()[..] else {
+                panic!("signed once")
+            };
+            if lands {
+                world.chain.land(signed);
+            } else {
+                world.chain.expire(signed);
+            }
+        }
+        world.quiet().await;
+        assert_eq!(world.sellers.signed().len(), 1, "{served:?}");
+        assert!(wallet(&world).await.open.is_empty());
+        let again = spend(&world, SpendId(78), Way::Transfer).await;
+        if lands {
+            assert_settled(&world).await;
+            assert!(again.is_err(), "the day is used up");
+        } else {
+            assert!(matches!(read(&world).await.status, Status::Unsettled { .. }));
+            assert_eq!(world.announced("spend.unsettled"), 1);
+            again.expect("its share was given back");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_silent_server_is_asked_again_with_the_same_payment() {
+    // Aim: two answers are lost and the third comes: three calls, one payment, and the answer is there.
+    let world = opened(10, None).await;
+    world
+        .sellers
+        .serve(&[Served::AnswerLost, Served::Unreachable, Served::Well]);
+    spend(&world, ID, paid_call()).await.expect("it is reserved");
+    world.quiet().await;
+    assert_settled(&world).await;
+    assert_eq!((world.sellers.calls(), world.sellers.signed().len()), (2, 1));
+    assert_eq!(read(&world).await.answer().map(|answer| answer.http_status), Some(200));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_frozen_account_signs_nothing() {
+    // Aim: what was reserved when the freeze came is refused before it is signed, and its reservation ends.
+    let world = opened(10, None).await;
+    world
+        .engine
+        .set_frozen(OWNER, Some("call us".into()), None)
+        .await
+        .expect("it is frozen");
+    spend(&world, ID, paid_call()).await.expect("the wallet does not know");
+    world.quiet().await;
+    let refused = read(&world).await;
+    assert_eq!(refused.failure(), Some("account_frozen"));
+    assert!(matches!(refused.status, Status::Refused { .. }));
+    assert!(world.sellers.signed().is_empty() && wallet(&world).await.open.is_empty());
+}
+
+/// Cuts the power after each batch of a spend, starts anew, and lets it come to its end.
+async fn one_payment_after_a_cut(way: Way, served: &[Served], last_is_answered: bool) {
+    let mut cuts = 0;
+    for after in 0.. {
+        assert!(after < 40, "it never gets through");
+        let world = opened(10, None).await;
+        world.sellers.serve(served);
+        let from = world.store.committed();
+        world.store.hold_after(after, last_is_answered);
+        let asked = tokio::spawn({
+            let (engine, way) = (world.engine.clone(), way.clone());
+            let call = if way == Way::Transfer {
+                Vec::new()
+            } else {
+                b"call".to_vec()
+            };
+            async move { engine.spend(OWNER, (ID, PLENTY), (order(ONE, way), call), None).await }
+        });
+        let mut through = false;
+        eventually("the cut or the end", async || {
+            let done = asked.is_finished() && world.announced("spend.settled") == 1;
+            through = done && world.engine.open_effects(1).await.is_ok_and(|open| open.is_empty());
+            through || world.store.is_starving() || (!last_is_answered && world.store.committed() >= after + from)
+        })
+        .await;
+        let world = world.crash().await;
+        asked.abort();
+        // Whoever was not told asks again, with the same id as a key would have it.
+        if world.engine.spend_of(&ID).await.expect("readable").is_none() {
+            spend(&world, ID, way.clone()).await.expect("it is reserved");
+        }
+        world.quiet().await;
+        assert_settled(&world).await;
+        if through {
+            break;
+        }
+        cuts += 1;
+    }
+    assert!(
+        cuts >= 4,
+        "reserved, signed, settled and ended are batches of their own: {cuts}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_cut_at_any_batch_pays_once() {
+    // Aim: transfers and paid calls, with the last batch's answer heard and unheard, and servers whose answers are lost:
+    // whatever dies, one payment lands, and only what was durable was ever sent.
+    for last_is_answered in [true, false] {
+        one_payment_after_a_cut(Way::Transfer, &[], last_is_answered).await;
+        one_payment_after_a_cut(paid_call(), &[Served::Well], last_is_answered).await;
+        one_payment_after_a_cut(paid_call(), &[Served::AnswerLost, Served::Well], last_is_answered).await;
+    }
+}

@@ -1,0 +1,330 @@
+//! The spend's machine and the managed wallet's, every command in every state.
+
+use purser_actors::agent_wallet::{
+    Addresses, AgentWallet, Command as Ask, Event as WalletEvent, Limits, Open, Rejection as No, Saved,
+};
+use purser_actors::id::{AddressId, Network, SpendId, Wallet};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Decision, Entity};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Timestamp;
+use purser_actors::spend::{Answer, CallFailure, Command, Event, Order, Rejection, Sending, Signed, Spend, Way};
+
+use crate::charts::assert_chart;
+use crate::sample::{DAY, DAY_MS, EFFECT, NOW, WALLET, at, authorization, fold, happened, status, transaction, work};
+
+const SPEND: SpendId = SpendId(21);
+
+const TABLE: &str = "
+          -  reserved  signed    sent       settled  refused  unsettled
+signed    !  Signed    !         !          !        !        !
+answered  !  !         Answered  !          !        !        !
+landed    !  !         Landed    Landed     !        !        !
+fail      !  Refused   Unsettled Unsettled  !        !        !
+";
+
+fn order(way: Way) -> Order {
+    Order {
+        to: Wallet::Evm([5; 20]),
+        amount: Usdc::from_atomic(5_000_000),
+        note: Some("lunch".into()),
+        way,
+    }
+}
+
+fn call() -> Way {
+    Way::Call {
+        host: "shop.example.com:443".into(),
+    }
+}
+
+fn signed() -> Box<Signed> {
+    Box::new(Signed {
+        authorization: authorization(),
+        sending: Sending::ToServer,
+    })
+}
+
+fn answer() -> Answer {
+    Answer {
+        http_status: 402,
+        content_type: Some("text/plain".into()),
+        failure: Some(CallFailure::Unsettled),
+    }
+}
+
+fn events() -> Vec<Event> {
+    vec![
+        Event::Reserved {
+            owner: WALLET,
+            from: Wallet::Evm([8; 20]),
+            order: Box::new(order(call())),
+            at: NOW,
+        },
+        Event::Signed(signed(), NOW),
+        Event::Answered(answer(), NOW),
+        Event::Landed(transaction(), NOW),
+        Event::Refused("account_frozen".into(), NOW),
+        Event::Unsettled("expired".into(), NOW),
+    ]
+}
+
+/// One in each state, in the order of the table.
+fn spends() -> Vec<Spend> {
+    let events = events();
+    let of = |path: &[usize]| {
+        let path: Vec<Event> = path.iter().map(|n| events[*n].clone()).collect();
+        fold(None, &SPEND, &path)
+    };
+    vec![
+        of(&[0]),
+        of(&[0, 1]),
+        of(&[0, 1, 2]),
+        of(&[0, 1, 2, 3]),
+        of(&[0, 4]),
+        of(&[0, 1, 5]),
+    ]
+}
+
+fn commands() -> Vec<(&'static str, Command)> {
+    let (effect, transaction) = (EFFECT, transaction());
+    let reason = "expired".into();
+    vec![
+        (
+            "signed",
+            Command::Signed {
+                signed: signed(),
+                payment: vec![1; 30_000],
+            },
+        ),
+        (
+            "answered",
+            Command::Answered {
+                answer: answer(),
+                body: vec![2; 12_289],
+            },
+        ),
+        ("landed", Command::Landed { effect, transaction }),
+        ("fail", Command::Fail { effect, reason }),
+    ]
+}
+
+#[test]
+fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
+    // Aim: four commands in seven states; an end refuses everything, and each end tells the wallet once whether it left.
+    let states: Vec<_> = std::iter::once(None).chain(spends().into_iter().map(Some)).collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let met = status(state.as_ref());
+            let decided = Spend::decide(state.as_ref(), &SPEND, command.clone(), &at(NOW));
+            let decision = match decided {
+                Err(rejection) => {
+                    assert_eq!((rejection, *expected), (Rejection(met), "!"), "{name} in {met}");
+                    continue;
+                }
+                Ok(decision) => decision,
+            };
+            assert_eq!(happened(&decision), *expected, "{name} in {met}");
+            let told: Vec<_> = decision.effects().iter().map(|effect| effect.work.clone()).collect();
+            let ends = |paid| {
+                let (wallet, spend) = (WALLET, SPEND);
+                vec![Work::EndSpend { wallet, spend, paid }]
+            };
+            let expected = match name {
+                "landed" => ends(true),
+                "fail" => ends(false),
+                _ => Vec::new(),
+            };
+            assert_eq!(told, expected, "{name} in {met}");
+            // What is said is kept in pieces that a row takes; an end deletes its effect.
+            let rows = [("signed", 3), ("answered", 2)];
+            let rows = rows.iter().find(|(of, _)| *of == name).map_or(1, |(_, rows)| *rows);
+            assert_eq!(decision.writes().len(), rows, "{name} in {met}");
+        }
+    }
+    let transfer = match &events()[0] {
+        Event::Reserved { owner, from, at, .. } => Event::Reserved {
+            owner: *owner,
+            from: *from,
+            order: Box::new(order(Way::Transfer)),
+            at: *at,
+        },
+        other => panic!("{other:?}"),
+    };
+    let transfer: Spend = fold(None, &SPEND, &[transfer, events()[1].clone()]);
+    let (_, answered) = commands().remove(1);
+    assert!(
+        Spend::decide(Some(&transfer), &SPEND, answered, &at(NOW)).is_err(),
+        "nobody answers a transfer"
+    );
+}
+
+#[test]
+fn a_spends_chart_is_its_machines() {
+    // Aim: no move that is not listed, none listed that cannot happen, of both machines.
+    assert_chart(&SPEND, spends(), &events());
+    assert_chart(&WALLET, vec![wallet(Some(30))], &wallet_events());
+}
+
+const LIMITS: Limits = Limits {
+    per_call: Cents::new(1_000),
+    per_day: Some(Cents::new(3_000)),
+};
+
+fn opened() -> WalletEvent {
+    WalletEvent::Opened {
+        addresses: Addresses {
+            base: [8; 20],
+            solana: [9; 32],
+        },
+        limits: LIMITS,
+        at: NOW,
+    }
+}
+
+/// A wallet with a cap of the day in whole dollars.
+fn wallet(per_day: Option<u64>) -> AgentWallet {
+    let per_day = per_day.map(|cap| Cents::new(cap * 100));
+    let limits = WalletEvent::LimitsChanged(Limits { per_day, ..LIMITS });
+    fold(None, &WALLET, &[opened(), limits])
+}
+
+fn saved(id: u128) -> Saved {
+    Saved {
+        id: AddressId(id),
+        name: "Ada".into(),
+        address: WALLET,
+    }
+}
+
+fn wallet_events() -> Vec<WalletEvent> {
+    let open = Open {
+        spend: SPEND,
+        network: Network::Base,
+        amount: Usdc::from_atomic(1),
+        day: DAY,
+    };
+    vec![
+        opened(),
+        WalletEvent::LimitsChanged(LIMITS),
+        WalletEvent::Reserved(open),
+        WalletEvent::Ended(SPEND, true),
+        WalletEvent::Saved(saved(1)),
+        WalletEvent::Forgotten(AddressId(1)),
+    ]
+}
+
+fn reserve(wallet: &AgentWallet, spend: u128, now: Timestamp) -> Result<Decision<AgentWallet>, No> {
+    let command = Ask::Reserve {
+        spend: SpendId(spend),
+        order: Box::new(order(call())),
+        call: vec![1; 20_000],
+        holds: Usdc::from_atomic(100_000_000),
+    };
+    AgentWallet::decide(Some(wallet), &WALLET, command, &at(now))
+}
+
+fn end(wallet: &AgentWallet, spend: u128, paid: bool, now: Timestamp) -> AgentWallet {
+    let command = Ask::End {
+        effect: EFFECT,
+        spend: SpendId(spend),
+        paid,
+    };
+    let decision = AgentWallet::decide(Some(wallet), &WALLET, command, &at(now)).unwrap();
+    fold(Some(wallet.clone()), &WALLET, decision.events())
+}
+
+#[test]
+fn a_days_cap_is_used_up_and_given_back() {
+    // Aim: six times five dollars of thirty, not a seventh; one that never left gives its share back on its own day, one
+    // that left does not, and yesterday's gives nothing to today. The next day begins anew.
+    let mut now = wallet(Some(30));
+    for n in 0..6 {
+        let decision = reserve(&now, n, NOW).unwrap();
+        assert_eq!(
+            (happened(&decision), work(&decision)),
+            ("Reserved".to_owned(), vec!["spend"])
+        );
+        assert_eq!((decision.openings().len(), decision.writes().len()), (1, 3));
+        now = fold(Some(now), &WALLET, decision.events());
+    }
+    let full = No::PerDay {
+        cap: Cents::new(3_000),
+        left: Usdc::ZERO,
+    };
+    assert_eq!(reserve(&now, 7, NOW).map(drop), Err(full));
+    assert_eq!(reserve(&end(&now, 0, true, NOW), 7, NOW).map(drop), Err(full));
+    assert!(reserve(&end(&now, 0, false, NOW), 7, NOW).is_ok());
+    let tomorrow = Timestamp(NOW.0 + DAY_MS);
+    let decision = reserve(&now, 7, tomorrow).unwrap();
+    let next = fold(Some(now.clone()), &WALLET, decision.events());
+    assert_eq!(next.used_on(tomorrow), Usdc::from_atomic(5_000_000));
+    let late = end(&next, 0, false, tomorrow);
+    assert_eq!(
+        late.used_on(tomorrow),
+        Usdc::from_atomic(5_000_000),
+        "yesterday's share is yesterday's"
+    );
+    assert_eq!((next.open.len(), late.open.len()), (7, 6));
+    // An end that was told before changes nothing.
+    assert_eq!(end(&late, 0, false, tomorrow), late);
+}
+
+#[test]
+fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
+    // Aim: no wallet, the cap of a call, what is reserved of the balance, too many at once, a full book; the first wallet's
+    // keys stay.
+    let none = |command| AgentWallet::decide(None, &WALLET, command, &at(NOW)).map(drop);
+    assert_eq!(none(Ask::SetLimits(LIMITS)), Err(No::Nothing));
+    let open = || Ask::Open {
+        addresses: Addresses {
+            base: [1; 20],
+            solana: [1; 32],
+        },
+        sealed: vec![1],
+        limits: LIMITS,
+    };
+    let made = AgentWallet::decide(None, &WALLET, open(), &at(NOW)).unwrap();
+    assert_eq!((happened(&made), made.writes().len()), ("Opened".to_owned(), 1));
+    let again = AgentWallet::decide(Some(&wallet(None)), &WALLET, open(), &at(NOW)).unwrap();
+    assert!(again.events().is_empty() && again.writes().is_empty());
+    let tight = Limits {
+        per_call: Cents::new(499),
+        per_day: None,
+    };
+    let tight = fold(Some(wallet(None)), &WALLET, &[WalletEvent::LimitsChanged(tight)]);
+    let cap = Cents::new(499);
+    assert_eq!(reserve(&tight, 1, NOW).map(drop), Err(No::PerCall { cap }));
+    let mut now = wallet(None);
+    for n in 0..20 {
+        now = fold(Some(now.clone()), &WALLET, reserve(&now, n, NOW).unwrap().events());
+    }
+    let available = Usdc::ZERO;
+    assert_eq!(reserve(&now, 30, NOW).map(drop), Err(No::Insufficient { available }));
+    let mut busy = wallet(None);
+    let small = |n| {
+        WalletEvent::Reserved(Open {
+            spend: SpendId(n),
+            network: Network::Solana,
+            amount: Usdc::from_atomic(1),
+            day: DAY,
+        })
+    };
+    let most = AgentWallet::MOST_OPEN as u128;
+    busy = fold(Some(busy), &WALLET, &(0..most).map(small).collect::<Vec<_>>());
+    assert_eq!(reserve(&busy, most, NOW).map(drop), Err(No::Busy));
+    let full: Vec<_> = (0..AgentWallet::MOST_SAVED as u128)
+        .map(|n| WalletEvent::Saved(saved(n)))
+        .collect();
+    let full = fold(Some(wallet(None)), &WALLET, &full);
+    let ask = |command| AgentWallet::decide(Some(&full), &WALLET, command, &at(NOW)).map(|d| happened(&d));
+    assert_eq!(ask(Ask::Save(saved(1_000))), Err(No::Full));
+    assert_eq!(ask(Ask::Save(saved(7))), Ok("=".to_owned()));
+    assert_eq!(ask(Ask::Forget(AddressId(1_000))), Err(No::Unknown));
+    assert_eq!(ask(Ask::Forget(AddressId(7))), Ok("Forgotten".to_owned()));
+}

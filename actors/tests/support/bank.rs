@@ -1,0 +1,141 @@
+//! The bank in the test's hands.
+
+use std::collections::{HashMap, VecDeque};
+
+use parking_lot::Mutex;
+use purser_actors::id::{BankAccountId, EffectId};
+use purser_actors::money::Cents;
+use purser_actors::port::banking::{
+    AccountOrder, Bank as Port, BankApplication, Coordinates, Incoming, MoveOrder, Moved, Opening, Review, Ruling,
+};
+use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+
+use super::ports::{Mood, error};
+
+/// Does what it is asked once under one key; without a mood at once.
+#[derive(Default)]
+pub(crate) struct Bank {
+    moods: Mutex<VecDeque<Mood>>,
+    asked: Mutex<HashMap<EffectId, String>>,
+    moved: Mutex<HashMap<EffectId, MoveOrder>>,
+    incoming: Mutex<Vec<Incoming>>,
+}
+
+impl Bank {
+    /// The moods of the next calls that change something, in order.
+    pub(crate) fn moods(&self, moods: &[Mood]) {
+        self.moods.lock().extend(moods);
+    }
+
+    /// Tells of money that came in, as the next word.
+    pub(crate) fn tell(&self, reference: &str, account: BankAccountId, cents: u64) {
+        let mut incoming = self.incoming.lock();
+        let number = incoming.len() as u64 + 1;
+        incoming.push(Incoming {
+            number,
+            reference: reference.into(),
+            account,
+            amount: Cents::new(cents),
+            sender: "Somebody".into(),
+        });
+    }
+
+    /// What moved, in cents, to accounts less from them.
+    pub(crate) fn moved(&self) -> i64 {
+        let moved = self.moved.lock();
+        let signed = |order: &MoveOrder| order.amount.get() as i64 * if order.to_account { 1 } else { -1 };
+        moved.values().map(signed).sum()
+    }
+
+    /// What is asked again under a key is the same.
+    fn ask<T>(&self, key: EffectId, what: String, done: impl FnOnce() -> T, no: T) -> Result<Ruling<T>, PortError> {
+        let mut asked = self.asked.lock();
+        assert_eq!(
+            asked.entry(key).or_insert_with(|| what.clone()),
+            &what,
+            "one key, one content"
+        );
+        drop(asked);
+        match self.moods.lock().pop_front().unwrap_or(Mood::Ready) {
+            Mood::Ready => Ok(Ruling::Over(done())),
+            Mood::NotYet => Ok(Ruling::Pending { retry_after_ms: 2 }),
+            Mood::Declines => Ok(Ruling::Over(no)),
+            Mood::Silent => {
+                done();
+                Err(error(ErrorKind::Unknown, "bank"))
+            }
+            Mood::Busy => Err(error(ErrorKind::Temporary, "bank")),
+            Mood::Panics => {
+                done();
+                panic!("{}", super::EXPECTED_PANIC)
+            }
+            Mood::Broken => Err(error(ErrorKind::Permanent, "bank")),
+        }
+    }
+}
+
+impl Port for Bank {
+    fn review<'a>(&'a self, application: &'a BankApplication) -> BoxFuture<'a, Result<Ruling<Review>, PortError>> {
+        Box::pin(async move {
+            let review = || Review::Approved { customer: "cus".into() };
+            let reason = "no".into();
+            self.ask(
+                application.key,
+                format!("{application:?}"),
+                review,
+                Review::Rejected { reason },
+            )
+        })
+    }
+
+    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>> {
+        Box::pin(async move {
+            let at = Coordinates {
+                bank_name: "First Bank".into(),
+                routing_number: "021000021".into(),
+                account_number: "123456789".into(),
+                memo: None,
+            };
+            let reason = "no".into();
+            self.ask(
+                order.key,
+                format!("{order:?}"),
+                || Opening::Open(at),
+                Opening::Refused { reason },
+            )
+        })
+    }
+
+    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>> {
+        Box::pin(async move {
+            let done = || {
+                self.moved.lock().insert(order.key, order.clone());
+                Moved::Complete {
+                    reference: "ref".into(),
+                }
+            };
+            let reason = "no".into();
+            self.ask(order.key, format!("{order:?}"), done, Moved::Failed { reason })
+        })
+    }
+
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+        Box::pin(async move {
+            let told = self.incoming.lock();
+            let mut told: Vec<_> = told
+                .iter()
+                .filter(|one| one.number > after)
+                .take(limit)
+                .cloned()
+                .collect();
+            // Twice, and the newest first: that is the bank's to do.
+            told.extend(told.clone());
+            told.reverse();
+            Ok(told)
+        })
+    }
+
+    fn balance(&self, _: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>> {
+        Box::pin(async { Ok(Cents::ZERO) })
+    }
+}

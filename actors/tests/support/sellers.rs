@@ -1,0 +1,150 @@
+//! Keys of managed wallets, and the servers that are paid with them. What the test's chain shows is the truth of the money.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use purser_actors::id::Wallet;
+use purser_actors::port::{
+    Authorization, BoxFuture, Custody, ErrorKind, EvmAuthorization, PaidCalls, PortError, SealedKeys, SealedPart,
+    Transfer,
+};
+use purser_actors::spend::{Answer, CallFailure};
+
+use super::ports::{Chain, error};
+
+/// What a server does with a paid call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Served {
+    /// Takes the payment and answers.
+    Well,
+    /// Takes the payment, and its answer is lost.
+    AnswerLost,
+    /// Takes the payment, and answers with an error.
+    WithAnError,
+    /// Answers 402 and takes nothing.
+    Refused,
+    /// Cannot be reached.
+    Unreachable,
+}
+
+/// Every payment that was signed is another one: who signs twice for a spend could pay twice.
+pub(crate) struct Sellers {
+    chain: Arc<Chain>,
+    signed: Mutex<Vec<Authorization>>,
+    served: Mutex<VecDeque<Served>>,
+    calls: AtomicU64,
+}
+
+impl Sellers {
+    pub(crate) fn of(chain: &Arc<Chain>) -> Self {
+        Self {
+            chain: chain.clone(),
+            signed: Mutex::default(),
+            served: Mutex::default(),
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    /// What becomes of the next calls; of later ones what becomes of the last.
+    pub(crate) fn serve(&self, served: &[Served]) {
+        *self.served.lock() = served.iter().copied().collect();
+    }
+
+    /// Paid calls that reached a server.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    /// Every payment that was ever signed.
+    pub(crate) fn signed(&self) -> Vec<Authorization> {
+        self.signed.lock().clone()
+    }
+
+    fn sign(&self, key: u128, to: [u8; 20], value: purser_actors::money::Usdc) -> Authorization {
+        let mut signed = self.signed.lock();
+        let mut nonce = [7; 32];
+        nonce[..16].copy_from_slice(&key.to_be_bytes());
+        nonce[16..24].copy_from_slice(&(signed.len() as u64).to_be_bytes());
+        let authorization = Authorization::Evm(EvmAuthorization {
+            from: [8; 20],
+            to,
+            value,
+            valid_after: 0,
+            valid_before: u64::MAX,
+            nonce,
+            signature: [1; 65],
+        });
+        signed.push(authorization.clone());
+        authorization
+    }
+}
+
+impl Custody for Sellers {
+    fn sign_transfer<'a>(
+        &'a self,
+        keys: SealedKeys<'a>,
+        transfer: &'a Transfer,
+    ) -> BoxFuture<'a, Result<Authorization, PortError>> {
+        assert_eq!(keys.sealed, b"keys");
+        let Wallet::Evm(to) = transfer.to else {
+            panic!("this chain knows Base only")
+        };
+        Box::pin(async move { Ok(self.sign(transfer.key, to, transfer.amount)) })
+    }
+
+    fn sign_call<'a>(
+        &'a self,
+        keys: SealedKeys<'a>,
+        call: SealedPart<'a>,
+    ) -> BoxFuture<'a, Result<(Authorization, Vec<u8>), PortError>> {
+        assert_eq!((keys.sealed, call.sealed), (&b"keys"[..], &b"call"[..]));
+        Box::pin(async move {
+            let place = self.signed.lock().len();
+            let value = purser_actors::money::Usdc::from_atomic(1_000_000);
+            let authorization = self.sign(call.spend.0, [5; 20], value);
+            Ok((authorization, place.to_be_bytes().to_vec()))
+        })
+    }
+}
+
+impl PaidCalls for Sellers {
+    fn call<'a>(
+        &'a self,
+        call: SealedPart<'a>,
+        payment: &'a [u8],
+    ) -> BoxFuture<'a, Result<(Answer, Vec<u8>), PortError>> {
+        assert_eq!(call.sealed, b"call");
+        let place = payment.try_into().map(usize::from_be_bytes);
+        let authorization = self.signed.lock()[place.expect("a payment of ours")].clone();
+        let mut served = self.served.lock();
+        let now = match served.len() {
+            0 => Served::Well,
+            1 => served[0],
+            _ => served.pop_front().unwrap_or(Served::Well),
+        };
+        let told = |http_status, failure| {
+            let answer = Answer {
+                http_status,
+                content_type: Some("application/json".into()),
+                failure,
+            };
+            Ok((answer, b"answer".to_vec()))
+        };
+        if now != Served::Unreachable {
+            self.calls.fetch_add(1, Ordering::SeqCst);
+        }
+        if matches!(now, Served::Well | Served::AnswerLost | Served::WithAnError) {
+            self.chain.land(&authorization);
+        }
+        let answer = match now {
+            Served::Well => told(200, None),
+            Served::AnswerLost => Err(error(ErrorKind::Unknown, "paid call")),
+            Served::WithAnError => told(500, Some(CallFailure::HttpError)),
+            Served::Refused => told(402, Some(CallFailure::Unsettled)),
+            Served::Unreachable => Err(error(ErrorKind::Temporary, "paid call")),
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}

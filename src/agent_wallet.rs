@@ -1,0 +1,96 @@
+//! Managed wallets on this side of the ports: who signs with their sealed keys (`custody`), what a paid call is and what of
+//! a server's terms is taken (`terms`), and who makes it (`calling`).
+//!
+//! What an agent asks for and what a server answers may hold somebody's secrets: both are sealed before the engine sees
+//! them, under the id of the spend.
+
+pub mod calling;
+pub mod custody;
+pub mod terms;
+
+use purser_actors::id::{CardId, SpendId, Wallet};
+use purser_actors::port::{ErrorKind, PortError};
+use serde::{Deserialize, Serialize};
+
+use crate::vault::{Vault, VaultError};
+
+/// First bytes of what is sealed: no month, so none is taken for a card number, nor one for the other.
+const KEYS: u8 = 0xF2;
+const REQUEST: u8 = 0xF3;
+const ANSWER: u8 = 0xF4;
+const PAYMENT: u8 = 0xF5;
+
+/// Where a call goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Target {
+    /// A route of our own service, with its query.
+    Route(String),
+    /// Anybody's URL.
+    Url(String),
+}
+
+/// A call, with the terms it is paid on once they are known.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaidRequest {
+    /// Whose managed wallet: its requests to our own service are counted together.
+    pub caller: u64,
+    /// Where.
+    pub target: Target,
+    /// `GET`, `POST`, …
+    pub method: String,
+    /// JSON text.
+    pub body: Option<String>,
+    /// The server's `PAYMENT-REQUIRED`, and which of its offers, of those that are USDC, is taken.
+    pub terms: Option<(String, usize)>,
+}
+
+impl PaidRequest {
+    /// Who counts as the caller of our own service.
+    pub fn caller_of(owner: &Wallet) -> u64 {
+        (owner.digest() >> 64) as u64
+    }
+
+    /// Sealed for a spend.
+    ///
+    /// # Errors
+    /// When the vault fails.
+    pub fn seal(&self, vault: &Vault, spend: SpendId) -> Result<Vec<u8>, VaultError> {
+        let json = serde_json::to_vec(self).map_err(|_| VaultError::Sealed("content"))?;
+        seal(vault, spend.0, REQUEST, &json)
+    }
+
+    fn open(vault: &Vault, spend: SpendId, sealed: &[u8]) -> Result<Self, VaultError> {
+        let json = open(vault, spend.0, REQUEST, sealed)?;
+        serde_json::from_slice(&json).map_err(|_| VaultError::Sealed("content"))
+    }
+}
+
+/// The body of an answer to a paid call.
+///
+/// # Errors
+/// When it was not sealed for this spend.
+pub fn open_answer(vault: &Vault, spend: SpendId, sealed: &[u8]) -> Result<Vec<u8>, VaultError> {
+    open(vault, spend.0, ANSWER, sealed).map(|plain| plain.to_vec())
+}
+
+fn seal(vault: &Vault, id: u128, tag: u8, plain: &[u8]) -> Result<Vec<u8>, VaultError> {
+    let tagged = zeroize::Zeroizing::new([&[tag], plain].concat());
+    vault.seal_bytes(CardId(id), &tagged)
+}
+
+fn open(vault: &Vault, id: u128, tag: u8, sealed: &[u8]) -> Result<zeroize::Zeroizing<Vec<u8>>, VaultError> {
+    let mut plain = vault.open_bytes(CardId(id), sealed)?;
+    if plain.first() != Some(&tag) {
+        return Err(VaultError::Sealed("content"));
+    }
+    plain.remove(0);
+    Ok(plain)
+}
+
+fn failed(kind: ErrorKind, operation: &'static str, message: impl ToString) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.to_string(),
+    }
+}

@@ -1,0 +1,160 @@
+//! Makes the calls that managed wallets pay for: our own routes in this process, everybody else's through the address
+//! filter.
+
+use std::net::{Ipv6Addr, SocketAddr};
+use std::sync::{Arc, OnceLock, Weak};
+
+use axum::body::Body;
+use http::{HeaderName, HeaderValue, Method, Request, header};
+use purser_actors::port::{BoxFuture, ErrorKind, PaidCalls, PortError, Said, SealedPart};
+use purser_actors::spend::{Answer, CallFailure};
+
+use super::{ANSWER, PAYMENT, PaidRequest, Target, failed, open, seal};
+use crate::http::front::Front;
+use crate::outbound::call::{Answered, Asking, CallError, OutboundCaller};
+use crate::payment::receipt;
+use crate::vault::{Vault, VaultError};
+
+/// The request header of an x402 v2 payment.
+const PAYMENT_SIGNATURE: HeaderName = HeaderName::from_static("payment-signature");
+/// The answer header that says what became of it.
+const PAYMENT_RESPONSE: HeaderName = HeaderName::from_static("payment-response");
+
+/// Makes calls.
+pub struct Calling {
+    outbound: OutboundCaller,
+    /// Our own service, once it serves. Its routes know this, so it must not keep them alive.
+    own: OnceLock<Weak<Front>>,
+    vault: Arc<Vault>,
+    max_body_bytes: usize,
+}
+
+impl Calling {
+    /// Calls of others through `outbound`; answers, of at most so many bytes, are sealed by the vault.
+    pub const fn new(outbound: OutboundCaller, vault: Arc<Vault>, max_body_bytes: usize) -> Self {
+        Self {
+            outbound,
+            own: OnceLock::new(),
+            vault,
+            max_body_bytes,
+        }
+    }
+
+    /// From now on our own routes can be called.
+    pub fn serve_own(&self, front: &Arc<Front>) {
+        // Said once, at the start; whoever said it first has said the same.
+        let _ = self.own.set(Arc::downgrade(front));
+    }
+
+    /// Judges a URL as it is written, and says whose it is: `host:port`.
+    ///
+    /// # Errors
+    /// The filter's refusal.
+    pub fn host(&self, url: &str) -> Result<String, CallError> {
+        let target = self.outbound.judge(url)?;
+        let host = target.url.host_str().unwrap_or_default();
+        let port = target.url.port_or_known_default().unwrap_or_default();
+        Ok(format!("{host}:{port}"))
+    }
+
+    /// Makes a call, with a payment or without.
+    ///
+    /// # Errors
+    /// [`CallError`]; our own service is [`CallError::Unreachable`] until it serves.
+    pub async fn ask(&self, request: &PaidRequest, payment: Option<&str>) -> Result<Answered, CallError> {
+        let method = Method::from_bytes(request.method.as_bytes()).map_err(|_| CallError::Broken)?;
+        let mut headers = vec![(header::ACCEPT, HeaderValue::from_static("application/json"))];
+        if let Some(payment) = payment {
+            let mut value = HeaderValue::from_str(payment).map_err(|_| CallError::Broken)?;
+            value.set_sensitive(true);
+            headers.push((PAYMENT_SIGNATURE, value));
+        }
+        let asking = Asking {
+            method,
+            headers,
+            body: request.body.clone().map(String::into_bytes),
+        };
+        match &request.target {
+            Target::Url(url) => self.outbound.call(&self.outbound.judge(url)?, asking).await,
+            Target::Route(route) => self.ask_own(request.caller, route, asking).await,
+        }
+    }
+
+    async fn ask_own(&self, caller: u64, route: &str, asking: Asking) -> Result<Answered, CallError> {
+        let front = self.own.get().and_then(Weak::upgrade).ok_or(CallError::Unreachable)?;
+        let mut request = Request::builder().method(asking.method).uri(route);
+        for (name, value) in asking.headers {
+            request = request.header(name, value);
+        }
+        if asking.body.is_some() {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+        }
+        let body = asking.body.map_or_else(Body::empty, Body::from);
+        let request = request.body(body).map_err(|_| CallError::Broken)?;
+        // An address that nobody outside has, one a wallet: each is counted by itself.
+        let bits = u128::from(0xfd << 56 | caller >> 8) << 64;
+        let peer = SocketAddr::new(Ipv6Addr::from_bits(bits).into(), 0);
+        let response = front.respond(request, peer).await;
+        let (parts, body) = response.into_parts();
+        let body = axum::body::to_bytes(body, self.max_body_bytes);
+        Ok(Answered {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body: body.await.map_err(|_| CallError::TooLarge)?.to_vec(),
+        })
+    }
+
+    fn answer(&self, call: SealedPart<'_>, answered: &Answered) -> Result<(Answer, Vec<u8>), PortError> {
+        let content_type = answered.headers.get(header::CONTENT_TYPE);
+        let content_type = content_type.and_then(|value| value.to_str().ok());
+        let body = seal(&self.vault, call.spend.0, ANSWER, &answered.body);
+        let answer = Answer {
+            http_status: answered.status,
+            content_type: content_type.map(Said::from),
+            failure: failure(answered),
+        };
+        Ok((
+            answer,
+            body.map_err(|e| failed(ErrorKind::Temporary, "seal answer", e))?,
+        ))
+    }
+}
+
+/// What a server's answer to a paid call says of the call. Of the money it proves nothing.
+fn failure(answered: &Answered) -> Option<CallFailure> {
+    let told = answered.headers.get(PAYMENT_RESPONSE).map(HeaderValue::as_bytes);
+    let unpaid = told.is_some_and(receipt::says_unpaid);
+    match answered.status {
+        402 => Some(CallFailure::Unsettled),
+        200..300 if unpaid => Some(CallFailure::Unsettled),
+        200..300 => None,
+        _ => Some(CallFailure::HttpError),
+    }
+}
+
+impl PaidCalls for Calling {
+    fn call<'a>(
+        &'a self,
+        call: SealedPart<'a>,
+        payment: &'a [u8],
+    ) -> BoxFuture<'a, Result<(Answer, Vec<u8>), PortError>> {
+        Box::pin(async move {
+            let request = PaidRequest::open(&self.vault, call.spend, call.sealed);
+            let no = |e: VaultError| failed(ErrorKind::Permanent, "open call", e);
+            let request = request.map_err(no)?;
+            let payment = open(&self.vault, call.spend.0, PAYMENT, payment).map_err(no)?;
+            let payment = std::str::from_utf8(&payment).map_err(|e| failed(ErrorKind::Permanent, "open call", e))?;
+            match self.ask(&request, Some(payment)).await {
+                Ok(answered) => self.answer(call, &answered),
+                Err(error) => {
+                    let kind = match error {
+                        CallError::Refused(_) | CallError::TooLarge => ErrorKind::Permanent,
+                        CallError::Unreachable => ErrorKind::Temporary,
+                        CallError::Broken | CallError::TooSlow => ErrorKind::Unknown,
+                    };
+                    Err(failed(kind, "paid call", error))
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,168 @@
+//! The callable functions of the managed wallet: made once an account, read, limited by a person, spent from by agents.
+
+mod address_book;
+mod pay;
+mod spending;
+mod transfer;
+mod url;
+mod wallet;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::routing::post;
+use http::StatusCode;
+use purser_actors::agent_wallet::{AgentWallet, Limits, Rejection};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::{Clock, Entropy};
+use serde::Deserialize;
+use utoipa::{OpenApi, ToSchema};
+
+use super::callable::Callables;
+use super::caller::Claims;
+use super::error::ApiError;
+use crate::agent_wallet::calling::Calling;
+use crate::agent_wallet::custody::VaultedWallets;
+use crate::vault::Vault;
+
+/// What these functions need.
+pub struct AgentWallets {
+    /// Reads calls, and the engine.
+    pub callables: Callables,
+    /// Makes keys and reads balances.
+    pub wallets: Arc<VaultedWallets>,
+    /// Makes the calls that are paid for.
+    pub calling: Arc<Calling>,
+    /// Opens what servers answered.
+    pub vault: Arc<Vault>,
+    /// Which day it is.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub entropy: Arc<dyn Entropy>,
+    /// Of a new wallet.
+    pub limits: Limits,
+    /// Our own addresses, which nothing is transferred to.
+    pub treasuries: Vec<Wallet>,
+    /// Our own origin: what begins with it is a route.
+    pub public_url: String,
+    /// How long a call waits for its spend before it answers that it is on its way.
+    pub patience: Duration,
+}
+
+type Shared = axum::extract::State<Arc<AgentWallets>>;
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(
+    wallet::create_agent_wallet,
+    wallet::get_agent_wallet,
+    wallet::get_agent_spend_limit,
+    pay::agent_x402_pay,
+    transfer::agent_wallet_transfer,
+    address_book::list_address_book,
+    address_book::save_address_book_entry,
+    address_book::delete_address_book_entry
+))]
+pub struct Api;
+
+/// The routes.
+pub fn router(room: Arc<AgentWallets>) -> Router {
+    Router::new()
+        .route("/createAgentWallet", post(wallet::create_agent_wallet))
+        .route("/getAgentWallet", post(wallet::get_agent_wallet))
+        .route("/getAgentSpendLimit", post(wallet::get_agent_spend_limit))
+        .route("/agentX402Pay", post(pay::agent_x402_pay))
+        .route("/agentWalletTransfer", post(transfer::agent_wallet_transfer))
+        .route("/listAddressBook", post(address_book::list_address_book))
+        .route("/saveAddressBookEntry", post(address_book::save_address_book_entry))
+        .route("/deleteAddressBookEntry", post(address_book::delete_address_book_entry))
+        .with_state(room)
+}
+
+/// What functions take that take nothing.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+impl AgentWallets {
+    /// The caller's wallet.
+    ///
+    /// # Errors
+    /// 404 `agent_wallet_unknown`.
+    async fn own(&self, claims: &Claims) -> Result<AgentWallet, ApiError> {
+        let read = self.callables.engine.agent_wallet(&claims.wallet).await;
+        read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)
+    }
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("agent_wallet_unknown", "This account has no managed wallet.")
+        .hint("Make it with createAgentWallet.")
+}
+
+/// The wallet's refusal. What a person's limits forbid is `policy_filtered`, as what the agent's own pins do.
+pub(super) fn refused(rejection: &Rejection) -> ApiError {
+    match rejection {
+        Rejection::Nothing => unknown(),
+        Rejection::PerCall { cap } => {
+            let error = format!("One call may spend {} US dollars.", cap.decimal());
+            policy_filtered(error).hint("The account's owner sets the cap on the account page.")
+        }
+        Rejection::PerDay { cap, left } => {
+            let (cap, left) = (cap.decimal(), left.decimal());
+            let error = format!("A day may spend {cap} US dollars (UTC), and {left} are left.");
+            policy_filtered(error).hint("The account's owner sets the cap on the account page.")
+        }
+        Rejection::Insufficient { available } => {
+            let error = format!("Only {} USDC is available on that network.", available.decimal());
+            ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error)
+                .hint("Send USDC to the wallet's address, for example with POST /withdraw.")
+        }
+        Rejection::Busy => ApiError::unavailable("wallet_busy", "Too many of its spends are on their way.", 1),
+        Rejection::Unknown => ApiError::not_found("address_unknown", "No such address is kept."),
+        Rejection::Full => ApiError::new(StatusCode::CONFLICT, "address_book_full", "The address book is full."),
+    }
+}
+
+/// 403: nothing was signed.
+fn policy_filtered(error: impl Into<std::borrow::Cow<'static, str>>) -> ApiError {
+    ApiError::forbidden("policy_filtered", error)
+}
+
+/// `base`, `solana` or a CAIP-2 name.
+fn network(name: &'static str, text: &str) -> Result<Network, ApiError> {
+    let known = |network: &Network| text == network.name() || text == network.caip2();
+    Network::ALL.into_iter().find(known).ok_or_else(|| {
+        let error = format!(
+            "`{name}` must be one of: base, solana, eip155:8453, {}.",
+            Network::Solana.caip2()
+        );
+        ApiError::parameter("parameter_invalid", name, error)
+    })
+}
+
+/// An address on either chain.
+fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError> {
+    text.parse().map_err(|_| {
+        let error = format!("`{name}` is not an address on Base or Solana.");
+        ApiError::parameter("parameter_invalid", name, error)
+    })
+}
+
+/// Readable text of at most so many characters.
+fn text(name: &'static str, text: &str, most: usize) -> Result<String, ApiError> {
+    let text = text.trim();
+    if text.is_empty() || text.chars().nth(most).is_some() || text.chars().any(char::is_control) {
+        let error = format!("`{name}` must be readable text of 1 to {most} characters.");
+        return Err(ApiError::parameter("parameter_invalid", name, error));
+    }
+    Ok(text.to_owned())
+}
+
+/// Characters of a note.
+const LONGEST_NOTE: usize = 200;
+
+fn note(note: Option<&str>) -> Result<Option<String>, ApiError> {
+    note.map(|note| text("note", note, LONGEST_NOTE)).transpose()
+}

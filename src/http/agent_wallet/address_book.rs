@@ -1,0 +1,176 @@
+//! `listAddressBook`, `saveAddressBookEntry`, `deleteAddressBookEntry`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use purser_actors::agent_wallet::{AgentWallet, Rejection, Saved};
+use purser_actors::engine::Denied;
+use purser_actors::id::AddressId;
+use purser_actors::kernel::View;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable::{self, reply, signed_in};
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::shapes;
+use super::{Nothing, Shared, address, network, refused, text};
+
+/// The address book
+#[utoipa::path(post, path = "/listAddressBook", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
+    responses((status = 200, description = "`entries`, oldest first, at most 100.", body = shapes::AddressBook),
+        (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet.")))]
+pub(super) async fn list_address_book(
+    State(room): Shared,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = room.callables.read::<Nothing>(body).await?;
+    room.callables.admit(&claims, &call).await?;
+    let wallet = room.own(&claims).await?;
+    let entries = wallet.book.iter().map(Saved::view);
+    Ok(callable::result(&View::new().list("entries", entries)))
+}
+
+/// What `saveAddressBookEntry` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Entry {
+    /// An entry to be changed; a new one without it.
+    entry_id: Option<String>,
+    /// What the agent calls it: 1 to 100 characters.
+    name: String,
+    /// The address, on either chain.
+    address: String,
+    /// `base` or `solana`; the address says which.
+    network: Option<String>,
+}
+
+/// What was understood of it: what an idempotency key stands for.
+#[derive(Serialize)]
+struct Understood {
+    entry: Option<String>,
+    name: String,
+    address: String,
+}
+
+/// Keep an address
+///
+/// A name for an address that `agentWalletTransfer` can send to.
+#[utoipa::path(post, path = "/saveAddressBookEntry", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Entry),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`entry`.", body = shapes::AddressBookSaved),
+        (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 404, description = "No wallet, or no such entry."), (status = 409, description = "100 addresses are kept."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn save_address_book_entry(
+    State(room): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = room.callables.read::<Entry>(body).await?;
+    let wanted = &call.data;
+    let name = text("name", &wanted.name, 100)?;
+    let to = address("address", &wanted.address)?;
+    if let Some(named) = &wanted.network
+        && network("network", named)? != to.network()
+    {
+        let error = "The address is on the other network.";
+        return Err(ApiError::parameter("parameter_invalid", "network", error));
+    }
+    let known = wanted.entry_id.as_deref().map(entry).transpose()?;
+    room.callables.admit(&claims, &call).await?;
+    signed_in(&claims)?;
+    if let Some(id) = known {
+        let wallet = room.own(&claims).await?;
+        wallet.saved(id).ok_or_else(|| refused(&Rejection::Unknown))?;
+    }
+    let understood = Understood {
+        entry: wanted.entry_id.clone(),
+        name: name.clone(),
+        address: to.address(),
+    };
+    let id = known.unwrap_or_else(|| AddressId(room.entropy.random()));
+    let saved = Saved { id, name, address: to };
+    let (engine, owner) = (room.callables.engine.clone(), claims.wallet);
+    key.once(
+        &room.callables.engine,
+        &claims,
+        "/saveAddressBookEntry",
+        &understood,
+        move |place| async move {
+            let told = saved.clone();
+            let memo = place.map(|place| memo::<AgentWallet>(place, move |said| answer(&told, said.map(drop))));
+            match engine.save_address(owner, saved.clone(), memo).await {
+                Ok(()) => answer(&saved, Ok(())),
+                Err(Denied::Rejected(why)) => answer(&saved, Err(&why)),
+                Err(denied) => Err(undecided(&denied)),
+            }
+        },
+    )
+    .await
+}
+
+fn answer(saved: &Saved, told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
+    told.map_err(refused)?;
+    Ok(reply(&View::new().object("entry", &saved.view())))
+}
+
+/// What `deleteAddressBookEntry` takes.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Gone {
+    /// Which.
+    entry_id: String,
+}
+
+/// Forget an address
+#[utoipa::path(post, path = "/deleteAddressBookEntry", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Gone),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`deleted`: the entry's id.", body = shapes::AddressBookDeleted),
+        (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 404, description = "No wallet, or no such entry."),
+        (status = 409, description = "The first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn delete_address_book_entry(
+    State(room): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = room.callables.read::<Gone>(body).await?;
+    let id = entry(&call.data.entry_id)?;
+    room.callables.admit(&claims, &call).await?;
+    signed_in(&claims)?;
+    let (engine, owner) = (room.callables.engine.clone(), claims.wallet);
+    key.once(
+        &room.callables.engine,
+        &claims,
+        "/deleteAddressBookEntry",
+        &call.data,
+        move |place| async move {
+            let memo = place.map(|place| memo::<AgentWallet>(place, move |said| gone(id, said.map(drop))));
+            match engine.forget_address(owner, id, memo).await {
+                Ok(()) => gone(id, Ok(())),
+                Err(Denied::Rejected(why)) => gone(id, Err(&why)),
+                Err(denied) => Err(undecided(&denied)),
+            }
+        },
+    )
+    .await
+}
+
+fn gone(id: AddressId, told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
+    told.map_err(refused)?;
+    Ok(reply(&View::new().text("deleted", id)))
+}
+
+/// The id of an entry; one that cannot be one is unknown.
+fn entry(text: &str) -> Result<AddressId, ApiError> {
+    text.parse().map_err(|_| refused(&Rejection::Unknown))
+}

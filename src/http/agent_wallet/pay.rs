@@ -1,0 +1,243 @@
+//! `agentX402Pay`.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderValue, Method, StatusCode, header};
+use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::id::SpendId;
+use purser_actors::kernel::memo::Place;
+use purser_actors::money::Usdc;
+use purser_actors::spend::{Order, Way};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable::signed_in;
+use super::super::caller::Claims;
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, Reply};
+use super::super::shapes;
+use super::spending::{Spender, free};
+use super::transfer::amount;
+use super::{AgentWallets, Shared, address, network, note, policy_filtered};
+use crate::agent_wallet::terms::{Acceptable, Pins};
+use crate::agent_wallet::{PaidRequest, Target};
+use crate::outbound::call::{Answered, CallError};
+use crate::wallet::PaymentRequired;
+
+/// What `agentX402Pay` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Wanted {
+    /// A paid route of this service, as `/get-card`; this or `url`.
+    route: Option<String>,
+    /// Anybody's URL, http or https, at a public address.
+    url: Option<String>,
+    /// The query: an object of texts, numbers and flags.
+    #[schema(value_type = Option<Object>)]
+    params: Option<Box<RawValue>>,
+    /// `GET` (default), `POST`, `PUT`, `PATCH` or `DELETE`.
+    method: Option<String>,
+    /// JSON, of every method but `GET`.
+    #[schema(value_type = Option<Object>)]
+    body: Option<Box<RawValue>>,
+    /// The agent's own words, at most 200 characters.
+    note: Option<String>,
+    /// Pay no more than this.
+    #[schema(value_type = Option<shapes::Exact>)]
+    max_amount_usdc: Option<Box<RawValue>>,
+    /// Pay only in this token: the address of a contract or a mint.
+    expected_asset: Option<String>,
+    /// Pay only on this network: `base`, `solana`, or as CAIP-2 has them.
+    expected_network: Option<String>,
+    /// Pay only to this address.
+    expected_pay_to: Option<String>,
+}
+
+/// What was understood of it: what an idempotency key stands for.
+#[derive(Clone, Serialize)]
+struct Understood {
+    target: Target,
+    method: String,
+    body: Option<String>,
+    note: Option<String>,
+    max_amount: Option<u64>,
+    asset: Option<String>,
+    network: Option<&'static str>,
+    pay_to: Option<String>,
+}
+
+/// Call something and pay for it
+///
+/// By x402 v2, from the managed wallet, within the caps that a person has set and the pins of this call, which only ever
+/// tighten them. What asks for no payment costs nothing. What is signed is kept before it is sent, and a crash in between
+/// sends the same again: one call is paid at most once.
+#[utoipa::path(post, path = "/agentX402Pay", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Wanted),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `spend`, `response`.", body = shapes::AgentSpending),
+        (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
+        (status = 403, description = "`policy_filtered`: a cap, a pin, or an address that is not called; nothing was signed. Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 404, description = "No wallet."),
+        (status = 409, description = "`unsettled`: the payment was signed and did not settle. More than is available."),
+        (status = 422, description = "The key was used for something else."),
+        (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error."),
+        (status = 503, description = "Not now.")))]
+pub(super) async fn agent_x402_pay(
+    State(room): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = room.callables.read::<Wanted>(body).await?;
+    let understood = room.understand(&call.data)?;
+    let pins = pins(&call.data)?;
+    room.callables.admit(&claims, &call).await?;
+    signed_in(&claims)?;
+    let (spender, again) = (room.spender(claims.wallet), room.spender(claims.wallet));
+    let (running, asked, caller) = (room.clone(), understood.clone(), claims.clone());
+    key.once_following(
+        &room.callables.engine,
+        &claims,
+        "/agentX402Pay",
+        &understood,
+        move |place| async move { running.pay(&caller, asked, pins, spender, place).await },
+        move |key| async move { again.follow(key).await },
+    )
+    .await
+}
+
+fn pins(wanted: &Wanted) -> Result<Pins, ApiError> {
+    let max_amount = wanted.max_amount_usdc.as_ref();
+    let (on, to) = (wanted.expected_network.as_deref(), wanted.expected_pay_to.as_deref());
+    Ok(Pins {
+        max_amount: max_amount.map(|raw| amount("maxAmountUsdc", raw.get())).transpose()?,
+        asset: wanted.expected_asset.clone(),
+        network: on.map(|text| network("expectedNetwork", text)).transpose()?,
+        pay_to: to.map(|text| address("expectedPayTo", text)).transpose()?,
+    })
+}
+
+impl AgentWallets {
+    fn understand(&self, wanted: &Wanted) -> Result<Understood, ApiError> {
+        let invalid = |name: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", name, error);
+        let target = self.target(wanted.route.as_deref(), wanted.url.as_deref(), wanted.params.as_deref())?;
+        let method = wanted.method.as_deref().unwrap_or("GET");
+        if !["GET", "POST", "PUT", "PATCH", "DELETE"].contains(&method) {
+            return Err(invalid(
+                "method",
+                "`method` must be one of: GET, POST, PUT, PATCH, DELETE.",
+            ));
+        }
+        let body = wanted.body.as_ref().map(|body| body.get().to_owned());
+        if body.is_some() && method == Method::GET {
+            return Err(invalid("body", "A GET has no body."));
+        }
+        let pins = pins(wanted)?;
+        Ok(Understood {
+            target,
+            method: method.to_owned(),
+            body,
+            note: note(wanted.note.as_deref())?,
+            max_amount: pins.max_amount.map(Usdc::atomic),
+            asset: pins.asset,
+            network: pins.network.map(purser_actors::id::Network::name),
+            pay_to: pins.pay_to.map(|to| to.address()),
+        })
+    }
+
+    /// Asks what it costs, decides whether that is to be paid, and pays.
+    async fn pay(
+        self: Arc<Self>,
+        claims: &Claims,
+        asked: Understood,
+        pins: Pins,
+        spender: Spender,
+        place: Option<Place>,
+    ) -> Result<Reply, ApiError> {
+        let wallet = self.own(claims).await?;
+        let host = match &asked.target {
+            Target::Route(_) => "route".to_owned(),
+            Target::Url(url) => self.calling.host(url).map_err(|e| uncalled(&e))?,
+        };
+        let mut request = PaidRequest {
+            caller: PaidRequest::caller_of(&claims.wallet),
+            target: asked.target,
+            method: asked.method,
+            body: asked.body,
+            terms: None,
+        };
+        let answered = self.calling.ask(&request, None).await.map_err(|e| uncalled(&e))?;
+        if answered.status != 402 {
+            return unpaid(&answered);
+        }
+        let (header, required) = terms(&answered)?;
+        let offers = pins
+            .acceptable(&required, &wallet.addresses)
+            .map_err(|no| policy_filtered(no.to_string()))?;
+        let (offer, holds) = self.affordable(&wallet, offers).await?;
+        request.terms = Some((header, offer.index));
+        let id = SpendId(self.entropy.random());
+        let sealed = request.seal(&self.vault, id).map_err(|_| ApiError::internal())?;
+        let order = Order {
+            to: offer.to,
+            amount: offer.amount,
+            note: asked.note,
+            way: Way::Call { host },
+        };
+        spender.spend(id, (order, sealed), holds, place).await
+    }
+
+    /// The first offer that the wallet can pay, or else the first, with what the wallet holds there.
+    async fn affordable(&self, wallet: &AgentWallet, offers: Vec<Acceptable>) -> Result<(Acceptable, Usdc), ApiError> {
+        let mut first = None;
+        for offer in offers {
+            let network = offer.to.network();
+            let holds = self.holds(&wallet.addresses.on(network)).await?;
+            let available = holds.minus(wallet.reserved(network)).unwrap_or(Usdc::ZERO);
+            if offer.amount <= available {
+                return Ok((offer, holds));
+            }
+            first.get_or_insert((offer, holds));
+        }
+        first.ok_or_else(ApiError::internal)
+    }
+}
+
+/// The server's terms: the value of its header, and what it says.
+fn terms(answered: &Answered) -> Result<(String, PaymentRequired), ApiError> {
+    let value = answered.headers.get("payment-required").map(HeaderValue::as_bytes);
+    let read = value.and_then(|value| {
+        let required = PaymentRequired::from_header(value).ok()?;
+        Some((String::from_utf8(value.to_vec()).ok()?, required))
+    });
+    read.ok_or_else(|| policy_filtered("The server asks for a payment, and its terms are not x402 v2."))
+}
+
+/// An answer that asks for no payment.
+fn unpaid(answered: &Answered) -> Result<Reply, ApiError> {
+    if !(200..300).contains(&answered.status) {
+        let error = format!("The server answered {} and asks for no payment.", answered.status);
+        return Err(ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error).hint("Nothing was signed."));
+    }
+    let kind = answered.headers.get(header::CONTENT_TYPE);
+    free(
+        answered.status,
+        kind.and_then(|kind| kind.to_str().ok()),
+        &answered.body,
+    )
+}
+
+/// No answer to the first call. The filter's refusal is a policy; nothing was signed either way.
+fn uncalled(error: &CallError) -> ApiError {
+    match error {
+        CallError::Refused(why) => policy_filtered(format!("That URL is not called: {why}.")).param("url"),
+        error => {
+            let error = format!("The server gave no answer that can be used: {error}.");
+            ApiError::new(StatusCode::BAD_GATEWAY, "fetch_failed", error).hint("Nothing was signed.")
+        }
+    }
+}

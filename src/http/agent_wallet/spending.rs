@@ -1,0 +1,159 @@
+//! From an order to the answer: reserved under the idempotency key, followed until its fate is known, and shown.
+
+use http::StatusCode;
+use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::{SpendId, Wallet};
+use purser_actors::kernel::memo::Place;
+use purser_actors::kernel::{Entity as _, inert};
+use purser_actors::money::Usdc;
+use purser_actors::spend::{CallFailure, Order, Part, Spend, Status};
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+
+use super::super::callable::{camel, reply_verbatim};
+use super::super::error::ApiError;
+use super::super::idempotency::{Reply, memo_following, undecided};
+use super::{AgentWallets, refused};
+use crate::agent_wallet::open_answer;
+use crate::vault::Vault;
+
+/// What `Key::once_following` needs to spend, and to answer again for a spend that was made.
+pub(super) struct Spender {
+    pub(super) owner: Wallet,
+    pub(super) engine: Engine,
+    pub(super) vault: std::sync::Arc<Vault>,
+    pub(super) patience: std::time::Duration,
+}
+
+impl AgentWallets {
+    pub(super) fn spender(&self, owner: Wallet) -> Spender {
+        Spender {
+            owner,
+            engine: self.callables.engine.clone(),
+            vault: self.vault.clone(),
+            patience: self.patience,
+        }
+    }
+}
+
+impl Spender {
+    /// Reserves, and waits for what becomes of it.
+    pub(super) async fn spend(
+        &self,
+        id: SpendId,
+        (order, call): (Order, Vec<u8>),
+        holds: Usdc,
+        place: Option<Place>,
+    ) -> Result<Reply, ApiError> {
+        let memo = place.map(|place| memo_following::<AgentWallet, Spend>(place, id, refused));
+        match self.engine.spend(self.owner, (id, holds), (order, call), memo).await {
+            Ok(()) => self.answer(id).await,
+            Err(Denied::Rejected(why)) => Err(refused(&why)),
+            Err(denied) => Err(undecided(&denied)),
+        }
+    }
+
+    /// What a key stands for whose spend was reserved.
+    pub(super) async fn follow(&self, key: Vec<u8>) -> Result<Reply, ApiError> {
+        let id = key
+            .try_into()
+            .map(u128::from_be_bytes)
+            .map_err(|_| ApiError::internal())?;
+        self.answer(SpendId(id)).await
+    }
+
+    async fn answer(&self, id: SpendId) -> Result<Reply, ApiError> {
+        let ended = tokio::time::timeout(self.patience, self.engine.spend_ended(id)).await;
+        let spend = match ended.ok().flatten() {
+            Some(spend) => spend,
+            None => {
+                let read = self.engine.spend_of(&id).await.map_err(|_| ApiError::internal())?;
+                read.ok_or_else(ApiError::internal)?
+            }
+        };
+        if let Some(error) = failure(id, &spend) {
+            return Err(error);
+        }
+        let body = shown(&self.engine, &self.vault, id, &spend).await?;
+        Ok(reply_verbatim(&body))
+    }
+}
+
+/// A spend that has come to nothing good. The contract's words, and where to look.
+fn failure(id: SpendId, spend: &Spend) -> Option<ApiError> {
+    let seen = format!(
+        "getAgentWallet with spendId {id} shows it. Another call pays again, the same Idempotency-Key does not."
+    );
+    let call = spend.answer().and_then(|answer| answer.failure);
+    let error = match (&spend.status, call) {
+        (Status::Refused { reason }, _) => {
+            let error = format!("Nothing was signed: {reason}.");
+            ApiError::new(StatusCode::CONFLICT, "spend_refused", error)
+        }
+        (Status::Unsettled { reason, .. }, _) => {
+            let error = format!("The payment is not on the chain and never will be ({reason}). Nothing was spent.");
+            ApiError::new(StatusCode::CONFLICT, "unsettled", error)
+        }
+        (_, Some(CallFailure::Unsettled)) => {
+            let error =
+                "The server did not take the signed payment. Its amount stays reserved until it cannot land any more.";
+            ApiError::new(StatusCode::CONFLICT, "unsettled", error)
+        }
+        (_, Some(CallFailure::HttpError)) => {
+            let error = "The server answered the paid call with an error.";
+            ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error)
+        }
+        (_, Some(CallFailure::FetchFailed)) => {
+            let error = "The payment was sent and the server's answer did not come.";
+            ApiError::new(StatusCode::BAD_GATEWAY, "fetch_failed", error)
+        }
+        (_, None) => return None,
+    };
+    Some(error.hint(seen))
+}
+
+/// `status`, `spend` and `response`, with members in camel case but for what the server wrote.
+pub(super) async fn shown(engine: &Engine, vault: &Vault, id: SpendId, spend: &Spend) -> Result<String, ApiError> {
+    let status = if spend.is_open() { "pending" } else { spend.status() };
+    let response = match spend.answer().filter(|answer| answer.http_status > 0) {
+        None => "null".to_owned(),
+        Some(answer) => {
+            let sealed = engine
+                .spoken(id, Part::Answer)
+                .await
+                .map_err(|_| ApiError::internal())?;
+            let body = open_answer(vault, id, &sealed).map_err(|_| ApiError::internal())?;
+            response(answer.http_status, answer.content_type.as_deref(), &body)?
+        }
+    };
+    let view = camel(&spend.view(&id).to_json());
+    Ok(format!(
+        "{{\"status\":\"{status}\",\"spend\":{view},\"response\":{response}}}"
+    ))
+}
+
+/// An answer that cost nothing.
+pub(super) fn free(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<Reply, ApiError> {
+    let response = response(status, content_type, body)?;
+    Ok(reply_verbatim(&format!(
+        "{{\"status\":\"free\",\"spend\":null,\"response\":{response}}}"
+    )))
+}
+
+/// JSON as it is, anything else as text.
+fn response(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<String, ApiError> {
+    let json = |text: &str| to_raw_value(text).map(|raw| raw.get().to_owned());
+    let text = String::from_utf8_lossy(body);
+    let body = match serde_json::from_slice::<&serde_json::value::RawValue>(body) {
+        Ok(raw) if serde_json::from_str::<Value>(raw.get()).is_ok() => raw.get().to_owned(),
+        _ => json(&text).map_err(|_| ApiError::internal())?,
+    };
+    let kind = match content_type {
+        Some(kind) => json(kind).map_err(|_| ApiError::internal())?,
+        None => "null".to_owned(),
+    };
+    Ok(inert(format!(
+        "{{\"httpStatus\":{status},\"contentType\":{kind},\"body\":{body}}}"
+    )))
+}

@@ -1,0 +1,162 @@
+//! `agentWalletTransfer`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use purser_actors::id::{AddressId, SpendId, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::spend::{Order, Way};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable::signed_in;
+use super::super::caller::Claims;
+use super::super::error::ApiError;
+use super::super::idempotency::Key;
+use super::super::shapes;
+use super::{AgentWallets, Shared, address, network, note, refused};
+use purser_actors::agent_wallet::Rejection;
+
+/// What `agentWalletTransfer` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Wanted {
+    /// USDC, more than 0, at most 6 decimal places.
+    #[schema(value_type = shapes::Exact)]
+    amount_usdc: Box<RawValue>,
+    /// Who receives it, on either chain; this or `addressBookEntryId`.
+    to_address: Option<String>,
+    /// Who receives it, as the address book keeps it.
+    address_book_entry_id: Option<String>,
+    /// `base` or `solana`; the address says which.
+    network: Option<String>,
+    /// The agent's own words, at most 200 characters.
+    note: Option<String>,
+}
+
+/// What was understood of it: what an idempotency key stands for.
+#[derive(Serialize)]
+struct Understood {
+    amount: u64,
+    to: String,
+    note: Option<String>,
+}
+
+/// Send USDC from the managed wallet
+///
+/// Within the caps that a person has set. It is reserved at once and sent on the chain of the address; a transfer that can
+/// never land is not spent, and its amount is available again.
+#[utoipa::path(post, path = "/agentWalletTransfer", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Wanted),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`status` (`settled` or `pending`), `spend`; `response` is null.", body = shapes::AgentSpending),
+        (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
+        (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token born of a payment."),
+        (status = 404, description = "No wallet, or no such address."),
+        (status = 409, description = "More than is available, or it could not be spent."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn agent_wallet_transfer(
+    State(room): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = room.callables.read::<Wanted>(body).await?;
+    let amount = amount("amountUsdc", call.data.amount_usdc.get())?;
+    let note = note(call.data.note.as_deref())?;
+    let asked = recipient(&call.data)?;
+    room.callables.admit(&claims, &call).await?;
+    signed_in(&claims)?;
+    let to = room.receiver(&claims, asked).await?;
+    if let Some(named) = &call.data.network
+        && network("network", named)? != to.network()
+    {
+        let error = "The address is on the other network.";
+        return Err(ApiError::parameter("parameter_invalid", "network", error));
+    }
+    let understood = Understood {
+        amount: amount.atomic(),
+        to: to.address(),
+        note: note.clone(),
+    };
+    let order = Order {
+        to,
+        amount,
+        note,
+        way: Way::Transfer,
+    };
+    let id = SpendId(room.entropy.random());
+    let (spender, again) = (room.spender(claims.wallet), room.spender(claims.wallet));
+    let (running, caller) = (room.clone(), claims.clone());
+    key.once_following(
+        &room.callables.engine,
+        &claims,
+        "/agentWalletTransfer",
+        &understood,
+        move |place| async move {
+            let from = running.own(&caller).await?.addresses.on(to.network());
+            if to == from {
+                let error = "The address is the wallet's own.";
+                return Err(ApiError::parameter("parameter_invalid", "toAddress", error));
+            }
+            let holds = running.holds(&from).await?;
+            spender.spend(id, (order, Vec::new()), holds, place).await
+        },
+        move |key| async move { again.follow(key).await },
+    )
+    .await
+}
+
+/// Who is to receive it, as it was asked.
+enum Asked {
+    Address(Wallet),
+    Entry(AddressId),
+}
+
+fn recipient(wanted: &Wanted) -> Result<Asked, ApiError> {
+    match (&wanted.to_address, &wanted.address_book_entry_id) {
+        (Some(text), None) => address("toAddress", text).map(Asked::Address),
+        (None, Some(id)) => id.parse().map(Asked::Entry).map_err(|_| refused(&Rejection::Unknown)),
+        (None, None) => Err(ApiError::parameter(
+            "parameter_missing",
+            "toAddress",
+            "`toAddress` or `addressBookEntryId` says who receives it.",
+        )),
+        (Some(_), Some(_)) => Err(ApiError::parameter(
+            "parameter_invalid",
+            "toAddress",
+            "Give `toAddress` or `addressBookEntryId`, not both.",
+        )),
+    }
+}
+
+impl AgentWallets {
+    async fn receiver(&self, claims: &Claims, asked: Asked) -> Result<Wallet, ApiError> {
+        let to = match asked {
+            Asked::Address(to) => to,
+            Asked::Entry(id) => {
+                let wallet = self.own(claims).await?;
+                wallet.saved(id).ok_or_else(|| refused(&Rejection::Unknown))?.address
+            }
+        };
+        if self.treasuries.contains(&to) {
+            let error = "The address is the service's own.";
+            return Err(ApiError::parameter("parameter_invalid", "toAddress", error)
+                .hint("To buy something, pay for its route with agentX402Pay."));
+        }
+        Ok(to)
+    }
+}
+
+/// A JSON number by its own text, or the same text as a string.
+pub(super) fn amount(name: &'static str, json: &str) -> Result<Usdc, ApiError> {
+    let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match Usdc::parse(inside.unwrap_or(json)) {
+        Ok(amount) if amount > Usdc::ZERO => Ok(amount),
+        _ => {
+            let error = format!("`{name}` must be a plain decimal number above 0 with at most 6 places.");
+            Err(ApiError::parameter("amount_invalid", name, error))
+        }
+    }
+}

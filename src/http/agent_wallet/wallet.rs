@@ -1,0 +1,180 @@
+//! `createAgentWallet`, `getAgentWallet`, `getAgentSpendLimit`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::engine::Denied;
+use purser_actors::id::{Network, SpendId, Wallet};
+use purser_actors::kernel::memo::Told;
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::money::Usdc;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable::{self, camel, reply, signed_in};
+use super::super::caller::Claims;
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::shapes;
+use super::{AgentWallets, Nothing, Shared, refused, spending};
+
+/// Make the managed wallet
+///
+/// Once an account: a USDC address on Base and one on Solana, whose keys the service keeps sealed and signs with when this
+/// account's agents ask. Where there is one it is answered.
+#[utoipa::path(post, path = "/createAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`wallet`.", body = shapes::NewAgentWallet),
+        (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 409, description = "The first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn create_agent_wallet(
+    State(room): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = room.callables.read::<Nothing>(body).await?;
+    room.callables.admit(&claims, &call).await?;
+    signed_in(&claims)?;
+    let (engine, owner, limits) = (room.callables.engine.clone(), claims.wallet, room.limits);
+    let made = room.wallets.create(&owner).map_err(|_| ApiError::internal())?;
+    key.once(
+        &room.callables.engine,
+        &claims,
+        "/createAgentWallet",
+        &(),
+        move |place| async move {
+            let memo = place.map(|place| {
+                memo::<AgentWallet>(place, move |told: Told<'_, AgentWallet>| match told {
+                    Ok((_, Some(wallet))) => Ok(created(&owner, wallet)),
+                    _ => Err(ApiError::internal()),
+                })
+            });
+            match engine.open_agent_wallet(owner, made, limits, memo).await {
+                Ok(()) => {}
+                Err(Denied::Rejected(why)) => return Err(refused(&why)),
+                Err(denied) => return Err(undecided(&denied)),
+            }
+            let wallet = engine.agent_wallet(&owner).await.map_err(|_| ApiError::internal())?;
+            Ok(created(&owner, &wallet.ok_or_else(ApiError::internal)?))
+        },
+    )
+    .await
+}
+
+fn created(owner: &Wallet, wallet: &AgentWallet) -> Reply {
+    reply(&View::new().object("wallet", &wallet.view(owner)))
+}
+
+/// What `getAgentWallet` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Which {
+    /// One of its spends, to be shown with what was answered to its call.
+    spend_id: Option<String>,
+}
+
+/// The managed wallet
+///
+/// Its addresses and limits, what the chains show that it holds, and what of that is reserved for spends on their way.
+#[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Which),
+    responses((status = 200, description = "`wallet`, `balances`, `openSpends`; with `spendId` also `spend`, `response`.", body = shapes::AgentWalletNow),
+        (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId` or spend, or frozen."),
+        (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
+pub(super) async fn get_agent_wallet(
+    State(room): Shared,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = room.callables.read::<Which>(body).await?;
+    room.callables.admit(&claims, &call).await?;
+    let wallet = room.own(&claims).await?;
+    let asked = match &call.data.spend_id {
+        None => None,
+        Some(text) => Some(room.own_spend(&claims, text).await?),
+    };
+    let mut balances = View::new();
+    for network in Network::ALL {
+        let held = room.holds(&wallet.addresses.on(network)).await?;
+        let reserved = wallet.reserved(network);
+        let shown = View::new()
+            .number("balance", held.decimal())
+            .number("reserved", reserved.decimal())
+            .number("available", held.minus(reserved).unwrap_or(Usdc::ZERO).decimal());
+        balances = balances.object(network.name(), &shown);
+    }
+    let open = wallet.open.iter().map(|open| {
+        View::new()
+            .text("spend_id", open.spend)
+            .text("network", open.network.name())
+            .number("amount", open.amount.decimal())
+    });
+    let told = View::new()
+        .object("wallet", &wallet.view(&claims.wallet))
+        .object("balances", &balances)
+        .list("open_spends", open);
+    let told = camel(&told.to_json());
+    let Some((id, spend)) = asked else {
+        return Ok(callable::result_verbatim(&told));
+    };
+    let spend = spending::shown(&room.callables.engine, &room.vault, id, &spend).await?;
+    // Two objects, one after the other.
+    let both = format!("{},{}", &told[..told.len() - 1], &spend[1..]);
+    Ok(callable::result_verbatim(&both))
+}
+
+/// What it may spend
+///
+/// A person sets the caps on the account page; agents read them.
+#[utoipa::path(post, path = "/getAgentSpendLimit", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
+    responses((status = 200, description = "The caps in US dollars, and what is used of the day's (UTC).", body = shapes::AgentSpendLimit),
+        (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No wallet.")))]
+pub(super) async fn get_agent_spend_limit(
+    State(room): Shared,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = room.callables.read::<Nothing>(body).await?;
+    room.callables.admit(&claims, &call).await?;
+    let wallet = room.own(&claims).await?;
+    let now = room.clock.now();
+    let or_null = |view: View, name, amount: Option<_>| match amount {
+        Some(amount) => view.number(name, amount),
+        None => view.maybe(name, None::<&str>),
+    };
+    let told = View::new().number("per_call_usd", wallet.limits.per_call.decimal());
+    let told = or_null(told, "per_day_usd", wallet.limits.per_day.map(|cap| cap.decimal()));
+    let told = told.number("used_today_usd", wallet.used_on(now).decimal());
+    let told = or_null(told, "left_today_usd", wallet.left_on(now).map(|left| left.decimal()));
+    Ok(callable::result(&told))
+}
+
+impl AgentWallets {
+    /// What the chain shows that an address holds.
+    ///
+    /// # Errors
+    /// 503 `chain_unavailable`.
+    pub(super) async fn holds(&self, address: &Wallet) -> Result<Usdc, ApiError> {
+        let held = self.wallets.balance(address).await;
+        held.map_err(|_| ApiError::unavailable("chain_unavailable", "The chain cannot be read now.", 1))
+    }
+
+    /// The spend of this name, if it is the caller's.
+    async fn own_spend(&self, claims: &Claims, text: &str) -> Result<(SpendId, purser_actors::spend::Spend), ApiError> {
+        let unknown = || ApiError::not_found("spend_unknown", "There is no such spend.");
+        let id: SpendId = text.parse().map_err(|_| unknown())?;
+        let found = self.callables.engine.spend_of(&id).await;
+        let spend = found.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
+        if spend.owner != claims.wallet {
+            let error = "This spend belongs to another wallet.";
+            return Err(ApiError::forbidden("spend_of_another", error));
+        }
+        Ok((id, spend))
+    }
+}

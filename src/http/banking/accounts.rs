@@ -1,0 +1,207 @@
+//! `createBankingAccount`, `listBankingAccounts`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::banking::account::{BankAccount, Status};
+use purser_actors::banking::application;
+use purser_actors::engine::Denied;
+use purser_actors::id::BankAccountId;
+use purser_actors::kernel::memo::Told;
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::port::banking::Ramp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable;
+use super::super::caller::Claims;
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::shapes;
+use super::members::{limit, line};
+use super::{Banking, Shared};
+
+/// Accounts of one holder, at most.
+const ACCOUNTS_MAX: usize = 10;
+
+/// What `createBankingAccount` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct NewAccount {
+    /// `onramp`: what is paid in becomes the balance. `offramp`: dollars from the balance are kept there.
+    r#type: TypeName,
+    /// What its holder calls it. 1 to 60 characters.
+    label: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum TypeName {
+    Onramp,
+    Offramp,
+}
+
+#[derive(Serialize)]
+struct Wanted {
+    r#type: TypeName,
+    label: Option<String>,
+}
+
+/// Open an account at the bank
+///
+/// For an approved application. It is `opening` until the bank has opened it; then `listBankingAccounts` has its numbers.
+#[utoipa::path(post, path = "/createBankingAccount", tag = "Banking", security(("bearer" = [])), request_body = inline(NewAccount),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`account`, opening.", body = shapes::NewBankAccount),
+        (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
+        (status = 409, description = "The application is not approved, there are too many, or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn create_banking_account(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<NewAccount>(body).await?;
+    let label = call
+        .data
+        .label
+        .as_deref()
+        .map(|label| line("label", label, 60))
+        .transpose()?;
+    banking.callables.admit(&claims, &call).await?;
+    let application = banking.application(&claims.wallet).await?;
+    let application::Status::Approved(customer) = application.status.clone() else {
+        let error = format!(
+            "The application is {}; accounts are opened once it is approved.",
+            application.status()
+        );
+        return Err(ApiError::new(StatusCode::CONFLICT, "application_not_approved", error));
+    };
+    let ramp = match call.data.r#type {
+        TypeName::Onramp => Ramp::On,
+        TypeName::Offramp => Ramp::Off,
+    };
+    let wanted = Wanted {
+        r#type: call.data.r#type,
+        label: label.clone(),
+    };
+    let id = BankAccountId(banking.entropy.random());
+    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let route = "/createBankingAccount";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &wanted,
+        move |place| async move {
+            let kept = engine.bank_accounts_of(&owner, None, ACCOUNTS_MAX).await;
+            if kept.map_err(|_| ApiError::internal())?.0.len() >= ACCOUNTS_MAX {
+                let error = format!("A holder has at most {ACCOUNTS_MAX} accounts.");
+                return Err(ApiError::new(StatusCode::CONFLICT, "too_many_accounts", error));
+            }
+            let memo = place.map(|place| {
+                memo::<BankAccount>(place, move |told: Told<'_, BankAccount>| match told {
+                    Ok((_, Some(account))) => Ok(opening(id, account)),
+                    _ => Err(ApiError::internal()),
+                })
+            });
+            match engine.open_bank_account(id, owner, customer, (ramp, label), memo).await {
+                Ok(()) => {}
+                Err(Denied::Rejected(_)) => return Err(ApiError::internal()),
+                Err(denied) => return Err(undecided(&denied)),
+            }
+            let account = engine.bank_account(&id).await.map_err(|_| ApiError::internal())?;
+            Ok(opening(id, &account.ok_or_else(ApiError::internal)?))
+        },
+    )
+    .await
+}
+
+fn opening(id: BankAccountId, account: &BankAccount) -> Reply {
+    callable::reply(&View::new().object("account", &account.view(&id)))
+}
+
+/// What `listBankingAccounts` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct List {
+    /// 1 to 100, 20 by default.
+    limit: Option<u64>,
+    /// The last `accountId` of the page before.
+    starting_after: Option<String>,
+}
+
+/// Accounts at the bank
+///
+/// Oldest first. Whoever pays in needs the numbers of an on-ramp and its `memo`. The balance of an off-ramp is what the bank
+/// says now, and null while it says nothing.
+#[utoipa::path(post, path = "/listBankingAccounts", tag = "Banking", security(("bearer" = [])), request_body = inline(List),
+    responses((status = 200, description = "`accounts`, `hasMore`.", body = shapes::BankAccounts),
+        (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId` or account, or frozen."), (status = 404, description = "`startingAfter` is no account.")))]
+pub(super) async fn list_banking_accounts(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<List>(body).await?;
+    let limit = limit(call.data.limit)?;
+    banking.callables.admit(&claims, &call).await?;
+    let after = match call.data.starting_after.as_deref() {
+        None => None,
+        Some(text) => Some(banking.own_account(&claims, text, "startingAfter").await?.0),
+    };
+    let engine = &banking.callables.engine;
+    let found = engine.bank_accounts_of(&claims.wallet, after, limit).await;
+    let (found, more) = found.map_err(|_| ApiError::internal())?;
+    let mut shown = Vec::with_capacity(found.len());
+    for (id, account) in &found {
+        shown.push(banking.account(*id, account).await);
+    }
+    Ok(callable::result(
+        &View::new().list("accounts", shown).flag("has_more", more),
+    ))
+}
+
+impl Banking {
+    /// An account with what only its holder is shown.
+    async fn account(&self, id: BankAccountId, account: &BankAccount) -> View {
+        let Status::Open(at) = &account.status else {
+            return account.view(&id);
+        };
+        let view = account
+            .view(&id)
+            .text("routing_number", &at.routing_number)
+            .text("account_number", &at.account_number)
+            .maybe("memo", at.memo.as_ref());
+        match account.ramp {
+            Ramp::On => view,
+            Ramp::Off => match self.callables.engine.bank_balance(id).await {
+                Ok(balance) => view.number("balance", balance.decimal()),
+                Err(_) => view.maybe("balance", None::<&str>),
+            },
+        }
+    }
+
+    /// An account of the caller's.
+    pub(super) async fn own_account(
+        &self,
+        claims: &Claims,
+        text: &str,
+        param: &'static str,
+    ) -> Result<(BankAccountId, BankAccount), ApiError> {
+        let unknown = || ApiError::not_found("bank_account_unknown", "There is no such account.").param(param);
+        let id: BankAccountId = text.parse().map_err(|_| unknown())?;
+        let read = self.callables.engine.bank_account(&id).await;
+        let account = read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
+        if account.owner == claims.wallet {
+            return Ok((id, account));
+        }
+        let error = "This account belongs to another wallet.";
+        Err(ApiError::forbidden("bank_account_of_another", error).param(param))
+    }
+}

@@ -1,0 +1,327 @@
+//! `getBankingApplication`, `updateBankingApplicationDetails`, `submitBankingApplication`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::banking::application::{Application, Question, Rejection};
+use purser_actors::engine::Denied;
+use purser_actors::id::Wallet;
+use purser_actors::kernel::memo::Told;
+use purser_actors::kernel::{Entity as _, View};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable;
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::shapes;
+use super::members::{date, line, phone, tax_number};
+use super::profile::Nothing;
+use super::{Banking, Shared};
+use crate::provider::banking::seal_tax;
+
+/// What only the owner can bring, in person.
+const IDENTITY: &str = "identity";
+
+/// What `updateBankingApplicationDetails` takes: at least one of them.
+#[derive(Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Details {
+    /// `YYYY-MM-DD`; of a person, who is at least 18.
+    date_of_birth: Option<String>,
+    /// E.164: `+` and 8 to 15 digits.
+    phone: Option<String>,
+    /// Street and number.
+    address_line1: Option<String>,
+    /// Whatever else the address needs.
+    address_line2: Option<String>,
+    /// Town.
+    city: Option<String>,
+    /// State or region; required in the U.S.
+    state: Option<String>,
+    /// As its country writes it.
+    postal_code: Option<String>,
+    /// Of a person.
+    occupation: Option<String>,
+    /// Where the money will come from.
+    source_of_funds: Option<String>,
+    /// What a business does.
+    business_type: Option<String>,
+    /// When a business was formed: `YYYY-MM-DD`.
+    formation_date: Option<String>,
+    /// In the U.S. 9 digits, elsewhere 4 to 20 letters and digits. Kept sealed; only its last four are shown.
+    tax_id: Option<String>,
+}
+
+/// What was understood of them: what an idempotency key stands for. Of the tax number no more than its last four, so that
+/// nothing of it can be found out from the key's record.
+#[derive(Serialize)]
+struct Wanted {
+    answers: Vec<(&'static str, String)>,
+    tax_last4: Option<String>,
+}
+
+/// The application to bank
+///
+/// Its answers and documents, and in `missing` what it lacks before it can be submitted. `identity` is among that until the
+/// account's owner has been verified in person (`GET /get-kyc-link`).
+#[utoipa::path(post, path = "/getBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(Nothing),
+    responses((status = 200, description = "`application`.", body = shapes::OneBankingApplication),
+        (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet.")))]
+pub(super) async fn get_banking_application(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<Nothing>(body).await?;
+    banking.callables.admit(&claims, &call).await?;
+    let application = banking.application(&claims.wallet).await?;
+    let verified = banking.is_verified(&claims.wallet).await?;
+    Ok(callable::result(&whole(&claims.wallet, &application, verified)))
+}
+
+/// Answer the application
+///
+/// Answers merge: those given replace earlier ones, the others stay.
+#[utoipa::path(post, path = "/updateBankingApplicationDetails", tag = "Banking", security(("bearer" = [])), request_body = inline(Details),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`application` after it.", body = shapes::OneBankingApplication),
+        (status = 400, description = "A member is unknown or malformed, or there is none."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
+        (status = 409, description = "It is with the bank or approved, or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn update_banking_application_details(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<Details>(body).await?;
+    let answers = banking.answers(&call.data)?;
+    if answers.is_empty() && call.data.tax_id.is_none() {
+        let error = "Give at least one answer.";
+        return Err(ApiError::parameter("parameter_missing", "dateOfBirth", error));
+    }
+    let tax = call.data.tax_id.as_deref().map(tax_number).transpose()?;
+    banking.callables.admit(&claims, &call).await?;
+    let application = banking.application(&claims.wallet).await?;
+    if application.american && tax.as_ref().is_some_and(|(_, whole)| whole.expose_secret().len() != 9) {
+        let error = "`taxId` must have 9 digits.";
+        return Err(ApiError::parameter("parameter_invalid", "taxId", error));
+    }
+    let sealed = match &tax {
+        None => None,
+        Some((last4, number)) => {
+            let sealed = seal_tax(&banking.vault, application.id, number);
+            Some((last4.clone(), sealed.map_err(|_| ApiError::internal())?))
+        }
+    };
+    let wanted = Wanted {
+        answers: answers.iter().map(|(q, answer)| (q.name(), answer.clone())).collect(),
+        tax_last4: tax.map(|(last4, _)| last4),
+    };
+    let verified = banking.is_verified(&claims.wallet).await?;
+    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let route = "/updateBankingApplicationDetails";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &wanted,
+        move |place| async move {
+            let memo = place.map(|place| memo(place, move |told| changed(&owner, told, verified)));
+            let told = engine.answer_banking_application(owner, answers, sealed, memo).await;
+            after(&engine, &owner, told, verified).await
+        },
+    )
+    .await
+}
+
+/// Give the application to the bank
+///
+/// What it lacks is named in `missing` of a 409 `application_incomplete`. The bank decides in its own time: follow
+/// `getBankingApplication` or the events `banking_application.approved` and `banking_application.rejected`. A rejected one
+/// may be changed and submitted again.
+#[utoipa::path(post, path = "/submitBankingApplication", tag = "Banking", security(("bearer" = [])), request_body = inline(Nothing),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`application`, submitted.", body = shapes::OneBankingApplication),
+        (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
+        (status = 409, description = "Something is missing; it was submitted already; or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn submit_banking_application(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<Nothing>(body).await?;
+    banking.callables.admit(&claims, &call).await?;
+    let application = banking.application(&claims.wallet).await?;
+    let verified = banking.is_verified(&claims.wallet).await?;
+    if !verified && application.status() == "collecting" {
+        return Err(incomplete(&application.missing(), false));
+    }
+    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let route = "/submitBankingApplication";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &(),
+        move |place| async move {
+            let memo = place.map(|place| memo(place, move |told| changed(&owner, told, verified)));
+            let told = engine.submit_banking_application(owner, memo).await;
+            after(&engine, &owner, told, verified).await
+        },
+    )
+    .await
+}
+
+/// The answer to a change, as it is remembered.
+fn changed(owner: &Wallet, told: Told<'_, Application>, verified: bool) -> Result<Reply, ApiError> {
+    match told {
+        Ok((_, Some(application))) => Ok(callable::reply(&whole(owner, application, verified))),
+        Ok((_, None)) => Err(ApiError::internal()),
+        Err(why) => Err(refused(why, verified)),
+    }
+}
+
+/// The answer to a change, as it is sent.
+pub(super) async fn after(
+    engine: &purser_actors::engine::Engine,
+    owner: &Wallet,
+    told: Result<(), Denied<Rejection>>,
+    verified: bool,
+) -> Result<Reply, ApiError> {
+    match told {
+        Ok(()) => {}
+        Err(Denied::Rejected(why)) => return Err(refused(&why, verified)),
+        Err(denied) => return Err(undecided(&denied)),
+    }
+    let read = engine
+        .banking_application(owner)
+        .await
+        .map_err(|_| ApiError::internal())?;
+    let application = read.ok_or_else(ApiError::internal)?;
+    Ok(callable::reply(&whole(owner, &application, verified)))
+}
+
+/// The memo's side of [`after`], for other rooms of the application.
+pub(super) fn remembered(owner: &Wallet, told: Told<'_, Application>, verified: bool) -> Result<Reply, ApiError> {
+    changed(owner, told, verified)
+}
+
+fn refused(why: &Rejection, verified: bool) -> ApiError {
+    match why {
+        Rejection::State(status) => {
+            let error = format!("The application is {status}.");
+            ApiError::new(StatusCode::CONFLICT, "application_not_open", error)
+        }
+        Rejection::Incomplete(missing) => incomplete(missing, verified),
+        Rejection::TooMany => {
+            let error = "No more documents are taken; one that shows the same replaces the earlier one.";
+            ApiError::new(StatusCode::CONFLICT, "too_many_documents", error)
+        }
+    }
+}
+
+fn incomplete(missing: &[&'static str], verified: bool) -> ApiError {
+    let error = "The application lacks what `missing` names.";
+    let error = ApiError::new(StatusCode::CONFLICT, "application_incomplete", error).missing(named(missing, verified));
+    if verified {
+        error.hint("Answers by updateBankingApplicationDetails, documents by uploadBankingDocument.")
+    } else {
+        error.hint("The identity is verified by the account's owner in person: GET /get-kyc-link makes the link.")
+    }
+}
+
+/// Answers by the members that give them, documents by their type.
+fn named(missing: &[&'static str], verified: bool) -> Vec<String> {
+    let own = |name: &str| match Question::ALL.iter().any(|question| question.name() == name) || name == "tax_id" {
+        true => callable::member(name),
+        false => name.to_owned(),
+    };
+    let identity = (!verified).then(|| IDENTITY.to_owned());
+    missing.iter().map(|name| own(name)).chain(identity).collect()
+}
+
+/// The whole application, for its owner.
+fn whole(owner: &Wallet, application: &Application, verified: bool) -> View {
+    let given = application.answers.iter();
+    let answers = given.fold(View::new(), |view, (question, answer)| {
+        view.text(question.name(), answer)
+    });
+    let documents = application.documents.iter().map(|paper| {
+        View::new()
+            .text("document_id", paper.id)
+            .text("type", paper.shows.name())
+            .text("media_type", paper.media.name())
+            .integer("bytes", paper.bytes)
+            .text("sha256", hex::encode(paper.sha256))
+            .time("created_at", paper.at)
+    });
+    let missing = match application.status() {
+        "collecting" | "rejected" => named(&application.missing(), verified),
+        _ => Vec::new(),
+    };
+    let shown = application
+        .view(owner)
+        .object("answers", &answers)
+        .maybe("tax_id_last4", application.tax_last4.as_ref())
+        .list("documents", documents)
+        .texts("missing", missing);
+    View::new().object("application", &shown)
+}
+
+impl Banking {
+    pub(super) async fn application(&self, owner: &Wallet) -> Result<Application, ApiError> {
+        let read = self.callables.engine.banking_application(owner).await;
+        read.map_err(|_| ApiError::internal())?.ok_or_else(|| {
+            let error = "There is no banking profile.";
+            ApiError::not_found("banking_profile_missing", error).hint("createBankingProfile makes one.")
+        })
+    }
+
+    pub(super) async fn is_verified(&self, owner: &Wallet) -> Result<bool, ApiError> {
+        let identity = self.callables.engine.identity(owner).await;
+        let identity = identity.map_err(|_| ApiError::internal())?;
+        Ok(identity.is_some_and(|identity| identity.status() == "verified"))
+    }
+
+    fn answers(&self, data: &Details) -> Result<Vec<(Question, String)>, ApiError> {
+        let now = self.clock.now();
+        let mut answers = Vec::new();
+        let mut give = |question, answer: Result<Option<String>, ApiError>| -> Result<(), ApiError> {
+            answers.extend(answer?.map(|answer| (question, answer)));
+            Ok(())
+        };
+        let text = |name, given: &Option<String>, most| given.as_deref().map(|t| line(name, t, most)).transpose();
+        let born = data.date_of_birth.as_deref();
+        give(
+            Question::DateOfBirth,
+            born.map(|t| date("dateOfBirth", t, 18, now)).transpose(),
+        )?;
+        give(Question::Phone, data.phone.as_deref().map(phone).transpose())?;
+        give(Question::AddressLine1, text("addressLine1", &data.address_line1, 100))?;
+        give(Question::AddressLine2, text("addressLine2", &data.address_line2, 100))?;
+        give(Question::City, text("city", &data.city, 60))?;
+        give(Question::State, text("state", &data.state, 60))?;
+        give(Question::PostalCode, text("postalCode", &data.postal_code, 16))?;
+        give(Question::Occupation, text("occupation", &data.occupation, 100))?;
+        give(
+            Question::SourceOfFunds,
+            text("sourceOfFunds", &data.source_of_funds, 200),
+        )?;
+        give(Question::BusinessType, text("businessType", &data.business_type, 100))?;
+        let formed = data.formation_date.as_deref();
+        give(
+            Question::FormationDate,
+            formed.map(|t| date("formationDate", t, 0, now)).transpose(),
+        )?;
+        Ok(answers)
+    }
+}

@@ -1,0 +1,176 @@
+//! `uploadBankingDocument`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::StatusCode;
+use purser_actors::banking::application::{Document, Media, Shows};
+use purser_actors::engine::Denied;
+use purser_actors::id::DocumentId;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, memo};
+use super::super::shapes;
+use super::Shared;
+use super::application::{after, remembered};
+
+/// A document, in bytes.
+const DOCUMENT_MAX: usize = 10 * 1024 * 1024;
+/// The largest body: a document in base64, and what stands around it.
+pub const UPLOAD_MAX: usize = DOCUMENT_MAX / 3 * 4 + 64 * 1024;
+
+/// What `uploadBankingDocument` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Upload {
+    /// `proof_of_address`, `formation_document` or `other`.
+    r#type: TypeName,
+    /// PDF, PNG or JPEG in base64, at most 10 MB. Its first bytes say which, and no name does.
+    content: String,
+}
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum TypeName {
+    ProofOfAddress,
+    FormationDocument,
+    Other,
+}
+
+impl TypeName {
+    const fn shows(self) -> Shows {
+        match self {
+            Self::ProofOfAddress => Shows::ProofOfAddress,
+            Self::FormationDocument => Shows::Formation,
+            Self::Other => Shows::Other,
+        }
+    }
+}
+
+/// What an idempotency key stands for.
+#[derive(Serialize)]
+struct Wanted {
+    shows: &'static str,
+    sha256: String,
+}
+
+/// Add a document to the application
+///
+/// It is kept encrypted under a key of its own. One that shows the same replaces the earlier one, whose key is destroyed.
+#[utoipa::path(post, path = "/uploadBankingDocument", tag = "Banking", security(("bearer" = [])), request_body = inline(Upload),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`application` with it.", body = shapes::OneBankingApplication),
+        (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No profile yet."),
+        (status = 409, description = "The application is with the bank or approved, has too many, or the first call with this key is still running."),
+        (status = 413, description = "More than 10 MB."), (status = 415, description = "Neither PDF, PNG nor JPEG."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn upload_banking_document(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read_up_to::<Upload>(body, UPLOAD_MAX).await?;
+    let (shows, bytes) = (call.data.r#type.shows(), decoded(&call.data.content)?);
+    let media = sniffed(&bytes)?;
+    banking.callables.admit(&claims, &call).await?;
+    let application = banking.application(&claims.wallet).await?;
+    let verified = banking.is_verified(&claims.wallet).await?;
+    let sha256: [u8; 32] = Sha256::digest(&bytes).into();
+    let document = Document {
+        id: DocumentId(banking.entropy.random()),
+        shows,
+        media,
+        bytes: bytes.len() as u64,
+        sha256,
+        at: banking.clock.now(),
+    };
+    let wanted = Wanted {
+        shows: shows.name(),
+        sha256: hex::encode(sha256),
+    };
+    let (engine, owner, documents) = (
+        banking.callables.engine.clone(),
+        claims.wallet,
+        banking.documents.clone(),
+    );
+    let same = |kept: &&Document| kept.shows == shows && shows != Shows::Other;
+    let replaced = application.documents.iter().find(same).map(|kept| kept.id);
+    let route = "/uploadBankingDocument";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &wanted,
+        move |place| async move {
+            // The bytes first: an application never names a document that is not there.
+            let sealed = documents.keep(document.id, bytes).await.map_err(|error| {
+                tracing::error!(%error, "a document could not be kept");
+                ApiError::unavailable("unavailable", "The document could not be kept. Try again.", 5)
+            })?;
+            let memo = place.map(|place| memo(place, move |told| remembered(&owner, told, verified)));
+            let told = engine.attach_banking_document(owner, document, sealed, memo).await;
+            match (&told, replaced) {
+                (Ok(()), Some(old)) => documents.forget(old).await,
+                (Err(Denied::Rejected(_)), _) => documents.forget(document.id).await,
+                // An application that may name it keeps it.
+                (Ok(()), None) | (Err(_), _) => {}
+            }
+            after(&engine, &owner, told, verified).await
+        },
+    )
+    .await
+}
+
+fn decoded(content: &str) -> Result<Vec<u8>, ApiError> {
+    let bytes = STANDARD
+        .decode(content)
+        .map_err(|_| ApiError::parameter("parameter_invalid", "content", "`content` is not base64."))?;
+    if bytes.len() > DOCUMENT_MAX {
+        let error = "A document has at most 10 MB.";
+        return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", error).param("content"));
+    }
+    Ok(bytes)
+}
+
+/// What a file is by its first bytes, whatever it is called.
+fn sniffed(bytes: &[u8]) -> Result<Media, ApiError> {
+    let media = match bytes {
+        [b'%', b'P', b'D', b'F', b'-', ..] => Some(Media::Pdf),
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Media::Png),
+        [0xff, 0xd8, 0xff, ..] => Some(Media::Jpeg),
+        _ => None,
+    };
+    media.ok_or_else(|| {
+        let error = "The document is neither a PDF nor a PNG nor a JPEG by its first bytes.";
+        ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_document", error).param("content")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim: the first bytes say what a document is; a page, an archive, half a signature and nothing are none.
+    #[test]
+    fn documents_are_known_by_their_first_bytes() {
+        for (bytes, media) in [
+            (&b"%PDF-1.7 x"[..], Media::Pdf),
+            (b"\x89PNG\r\n\x1a\nIHDR", Media::Png),
+            (b"\xff\xd8\xff\xe0JFIF", Media::Jpeg),
+        ] {
+            assert_eq!(sniffed(bytes).unwrap(), media);
+        }
+        for bytes in [&b""[..], b"%PDF", b"<html>", b"PK\x03\x04", b"\x89PNG\r\n", b"\xff\xd8"] {
+            assert_eq!(sniffed(bytes).unwrap_err().code, "unsupported_document");
+        }
+    }
+}

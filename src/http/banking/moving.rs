@@ -1,0 +1,306 @@
+//! `createBankingTransfer`, `sendBankingPayout`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::account::{Account, BankPayout, Outgoing, Rejection};
+use purser_actors::banking::account::{BankAccount, Status};
+use purser_actors::banking::transfer::{BankTransfer, Wanted};
+use purser_actors::destination::Scheme;
+use purser_actors::engine::Denied;
+use purser_actors::id::{BankTransferId, DestinationId, PayoutId};
+use purser_actors::kernel::View;
+use purser_actors::kernel::memo::Told;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payout::{Plan, Target};
+use purser_actors::port::banking::Ramp;
+use purser_actors::product::{Currency, Line};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable::{self, signed_in};
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::shapes;
+use super::members::{amount, line};
+use super::{Banking, Shared};
+use crate::prices::{Asked, Quote};
+
+/// What `createBankingTransfer` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct NewTransfer {
+    /// From `listBankingAccounts`; it must be open.
+    account_id: String,
+    /// US dollars, at least 0.01, at most 2 decimal places.
+    #[schema(value_type = shapes::Exact)]
+    amount: Box<RawValue>,
+    /// `to_account` (default) takes from the balance, to an off-ramp; `to_balance` takes from the account.
+    direction: Option<Direction>,
+    /// The holder's own words. 1 to 140 characters.
+    note: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Direction {
+    ToAccount,
+    ToBalance,
+}
+
+#[derive(Serialize)]
+struct TransferAsked {
+    account_id: String,
+    amount: String,
+    direction: Direction,
+    note: Option<String>,
+}
+
+/// Move money between the balance and an account at the bank
+///
+/// Without a fee. What goes to the account leaves the balance at once, and comes back if the bank refuses it; what comes from
+/// it is credited once the bank has moved it.
+#[utoipa::path(post, path = "/createBankingTransfer", tag = "Banking", security(("bearer" = [])), request_body = inline(NewTransfer),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`transactionId`, `status`.", body = shapes::BankMoveBegun),
+        (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId` or bank account, frozen, or a token born of a payment."),
+        (status = 404, description = "No such account."),
+        (status = 409, description = "The account is not open or not for that, the balance is too small, or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn create_banking_transfer(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<NewTransfer>(body).await?;
+    let cents = amount(&call.data.amount)?;
+    let note = call
+        .data
+        .note
+        .as_deref()
+        .map(|note| line("note", note, 140))
+        .transpose()?;
+    let direction = call.data.direction.unwrap_or(Direction::ToAccount);
+    banking.callables.admit(&claims, &call).await?;
+    signed_in(&claims)?;
+    let (account, kept) = banking.own_account(&claims, &call.data.account_id, "accountId").await?;
+    can_move(&kept, direction)?;
+    let asked = TransferAsked {
+        account_id: account.to_string(),
+        amount: cents.to_string(),
+        direction,
+        note: note.clone(),
+    };
+    let wanted = Wanted {
+        owner: claims.wallet,
+        account,
+        cents,
+        amount: Usdc::from_cents(cents).map_err(|_| too_large())?,
+        note,
+    };
+    let id = BankTransferId(banking.entropy.random());
+    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let route = "/createBankingTransfer";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &asked,
+        move |place| async move {
+            if direction == Direction::ToAccount {
+                let memo = place.map(|place| {
+                    memo::<Account>(place, move |told: Told<'_, Account>| {
+                        begun(&transfer_begun(id), told.map(drop))
+                    })
+                });
+                let told = engine.pay_out(owner, Outgoing::Transfer(id, wanted), memo).await;
+                return ended(&transfer_begun(id), told);
+            }
+            let memo = place.map(|place| {
+                memo::<BankTransfer>(place, move |told: Told<'_, BankTransfer>| match told {
+                    Ok(_) => Ok(callable::reply(&transfer_begun(id))),
+                    Err(_) => Err(ApiError::internal()),
+                })
+            });
+            match engine.draw_bank_money(id, wanted, memo).await {
+                Ok(()) => Ok(callable::reply(&transfer_begun(id))),
+                Err(Denied::Rejected(_)) => Err(ApiError::internal()),
+                Err(denied) => Err(undecided(&denied)),
+            }
+        },
+    )
+    .await
+}
+
+/// Whether money can go that way.
+fn can_move(kept: &BankAccount, direction: Direction) -> Result<(), ApiError> {
+    let refused = |code, error: &'static str| Err(ApiError::new(StatusCode::CONFLICT, code, error).param("accountId"));
+    if !matches!(kept.status, Status::Open(_)) {
+        return refused("bank_account_not_open", "The bank has not opened this account.");
+    }
+    if direction == Direction::ToAccount && kept.ramp == Ramp::On {
+        return refused(
+            "bank_account_takes_nothing",
+            "An on-ramp takes money from outside only.",
+        );
+    }
+    Ok(())
+}
+
+fn transfer_begun(id: BankTransferId) -> View {
+    View::new().text("transaction_id", id).text("status", "pending")
+}
+
+/// What `sendBankingPayout` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct NewPayout {
+    /// From `listBankingRecipients`; of type `fiat_us`.
+    destination_id: String,
+    /// US dollars that arrive, within the range of `bank_payment`.
+    #[schema(value_type = shapes::Exact)]
+    amount: Box<RawValue>,
+}
+
+#[derive(Serialize)]
+struct PayoutAsked {
+    destination_id: String,
+    amount: String,
+}
+
+/// Pay a bank destination out of the balance
+///
+/// The price is that of `GET /send-bank-payment`, and so is everything that follows: amount and fee leave the balance at once;
+/// what the rail definitely does not pay is credited again, fee included.
+#[utoipa::path(post, path = "/sendBankingPayout", tag = "Banking", security(("bearer" = [])), request_body = inline(NewPayout),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`transactionId`, `status`, `feeAmount`, `chargedAmount`.", body = shapes::BankPayoutBegun),
+        (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, frozen, a daily cap, or a token born of a payment."),
+        (status = 404, description = "No such destination."),
+        (status = 409, description = "The balance is too small, the destination cannot be paid so, or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn send_banking_payout(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<NewPayout>(body).await?;
+    let cents = amount(&call.data.amount)?;
+    let (least, most) = (banking.product.min, banking.product.max);
+    if cents < least || cents > most {
+        let error = format!("`amount` must be between {least} and {most}.");
+        return Err(ApiError::parameter("amount_out_of_range", "amount", error));
+    }
+    banking.callables.admit(&claims, &call).await?;
+    signed_in(&claims)?;
+    let (destination, kept) = banking.own_destination(&claims, &call.data.destination_id).await?;
+    if kept.scheme != Scheme::FiatUs {
+        let error = "Payouts go to destinations of type fiat_us.";
+        let error = ApiError::new(StatusCode::CONFLICT, "destination_not_payable", error);
+        return Err(error.param("destinationId"));
+    }
+    let quote = banking.quote(cents)?;
+    let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
+    let asked = PayoutAsked {
+        destination_id: destination.to_string(),
+        amount: cents.to_string(),
+    };
+    let id = PayoutId(banking.entropy.random());
+    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let plan = Plan {
+        target: Target::Bank(destination, kept.details),
+        terms: engine.bank_payment_terms(),
+        quoted: Some(quote.facts()),
+    };
+    let told = payout_begun(id, destination, cents, charged);
+    let route = "/sendBankingPayout";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &asked,
+        move |place| async move {
+            let view = told.clone();
+            let memo =
+                place.map(|place| memo::<Account>(place, move |told: Told<'_, Account>| begun(&view, told.map(drop))));
+            let payout = Box::new(BankPayout {
+                id,
+                plan,
+                amount: cents,
+                charged,
+                cap: None,
+            });
+            ended(&told, engine.pay_out(owner, Outgoing::Payout(payout), memo).await)
+        },
+    )
+    .await
+}
+
+fn payout_begun(id: PayoutId, destination: DestinationId, cents: Cents, charged: Usdc) -> View {
+    let fee = Usdc::from_cents(cents)
+        .and_then(|owed| charged.minus(owed))
+        .unwrap_or(Usdc::ZERO);
+    View::new()
+        .text("transaction_id", id)
+        .text("status", "queued")
+        .text("destination_id", destination)
+        .number("amount", cents.decimal())
+        .number("fee_amount", fee.decimal())
+        .number("charged_amount", charged.decimal())
+}
+
+/// The answer to what the balance is to pay for, as it is remembered.
+fn begun(view: &View, told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
+    match told {
+        Ok(()) => Ok(callable::reply(view)),
+        Err(Rejection::Frozen { message }) => Err(ApiError::frozen(message.clone())),
+        Err(Rejection::Insufficient { available }) => {
+            let error = format!("Only {} is available.", available.decimal());
+            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", error).param("amount"))
+        }
+        Err(Rejection::CountPerDay { cap }) => Err(capped(format!("At most {cap} bank payments a day."))),
+        Err(Rejection::SumPerDay { cap }) => Err(capped(format!("At most {cap} USD of bank payments a day."))),
+        // An account that does not exist yet has nothing.
+        Err(_) => {
+            Err(ApiError::new(StatusCode::CONFLICT, "insufficient_balance", "Nothing is available.").param("amount"))
+        }
+    }
+}
+
+/// The same as it is sent.
+fn ended(view: &View, told: Result<(), Denied<Rejection>>) -> Result<Reply, ApiError> {
+    match told {
+        Ok(()) => begun(view, Ok(())),
+        Err(Denied::Rejected(why)) => begun(view, Err(&why)),
+        Err(denied) => Err(undecided(&denied)),
+    }
+}
+
+fn capped(error: String) -> ApiError {
+    ApiError::forbidden("cap_exceeded", error)
+        .hint("The owner's caps are on the account page; days end at midnight UTC.")
+}
+
+fn too_large() -> ApiError {
+    ApiError::parameter("amount_out_of_range", "amount", "`amount` is too large.")
+}
+
+impl Banking {
+    fn quote(&self, amount: Cents) -> Result<Quote, ApiError> {
+        let asked = Asked {
+            line: Line::BankPayment,
+            amount,
+            currency: Currency::USD,
+            own: None,
+        };
+        let quotes = self.prices.quotes(&asked, self.clock.now());
+        quotes.into_iter().next().ok_or_else(too_large)
+    }
+}

@@ -1,0 +1,371 @@
+//! `createBankingRecipient`, `addBankingDestination`, `listBankingRecipients`, `deleteBankingRecipient`.
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::destination::{BankRecipient, Destination, Rejection, Scheme};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::{BankRecipientId, DestinationId, Wallet};
+use purser_actors::kernel::memo::{Place, Told};
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::payout::BankDetails;
+use purser_actors::port::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::super::account::Holder;
+use super::super::callable;
+use super::super::caller::Claims;
+use super::super::error::ApiError;
+use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::recipients::by_recipient;
+use super::super::shapes;
+use super::destination::{NewDestination, account};
+use super::members::{limit, line};
+use super::{Banking, Shared};
+use crate::provider::payouts::seal_account;
+use crate::secret::Secret;
+
+/// Destinations of one recipient, at most.
+const DESTINATIONS_MAX: usize = 20;
+
+/// What `createBankingRecipient` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct NewRecipient {
+    /// A person or company. 1 to 100 characters.
+    name: String,
+    /// One line.
+    address: Option<String>,
+    /// The first account.
+    #[schema(inline)]
+    destination: NewDestination,
+}
+
+/// What was understood of a destination: what an idempotency key stands for. Of the number no more than is shown.
+#[derive(Serialize)]
+struct Wanted {
+    recipient: String,
+    address: String,
+    scheme: &'static str,
+    name: String,
+    bank_name: String,
+    holder: String,
+    routing: String,
+    last4: String,
+}
+
+/// Save somebody who can be paid by bank, with a first account
+///
+/// The same recipients as `GET /bank-recipients`: `GET /send-bank-payment` and `sendBankingPayout` pay their destinations.
+#[utoipa::path(post, path = "/createBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(NewRecipient),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`recipientId`, `destination`.", body = shapes::NewBankDestination),
+        (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."),
+        (status = 409, description = "The first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn create_banking_recipient(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<NewRecipient>(body).await?;
+    let recipient = BankRecipient {
+        id: BankRecipientId(banking.entropy.random()),
+        name: line("name", &call.data.name, 100)?,
+        address: call
+            .data
+            .address
+            .as_deref()
+            .map_or(Ok(String::new()), |text| line("address", text, 200))?,
+    };
+    let account = account(&call.data.destination, &recipient)?;
+    banking.callables.admit(&claims, &call).await?;
+    banking
+        .register(key, &claims, "/createBankingRecipient", recipient, account)
+        .await
+}
+
+/// What `addBankingDestination` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Addition {
+    /// From `listBankingRecipients`.
+    recipient_id: String,
+    /// The account.
+    #[schema(inline)]
+    destination: NewDestination,
+}
+
+/// Give a recipient another account
+#[utoipa::path(post, path = "/addBankingDestination", tag = "Banking", security(("bearer" = [])), request_body = inline(Addition),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`recipientId`, `destination`.", body = shapes::NewBankDestination),
+        (status = 400, description = "A member is missing, unknown or malformed; a checksum is wrong."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such recipient."),
+        (status = 409, description = "It has too many, or the first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn add_banking_destination(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<Addition>(body).await?;
+    let unnamed = BankRecipient {
+        id: BankRecipientId(0),
+        name: "-".into(),
+        address: String::new(),
+    };
+    account(&call.data.destination, &unnamed)?;
+    banking.callables.admit(&claims, &call).await?;
+    let (_, kept) = banking.recipient(&claims, &call.data.recipient_id).await?;
+    let Some((_, first)) = kept.first() else {
+        return Err(recipient_unknown());
+    };
+    if kept.len() >= DESTINATIONS_MAX {
+        let error = format!("A recipient has at most {DESTINATIONS_MAX} destinations.");
+        return Err(ApiError::new(StatusCode::CONFLICT, "too_many_destinations", error));
+    }
+    let recipient = first.recipient.clone();
+    let account = account(&call.data.destination, &recipient)?;
+    banking
+        .register(key, &claims, "/addBankingDestination", recipient, account)
+        .await
+}
+
+/// What `listBankingRecipients` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct List {
+    /// Destinations, 1 to 100, 20 by default.
+    limit: Option<u64>,
+    /// The last `destinationId` of the page before.
+    starting_after: Option<String>,
+}
+
+/// Who can be paid by bank
+#[utoipa::path(post, path = "/listBankingRecipients", tag = "Banking", security(("bearer" = [])), request_body = inline(List),
+    responses((status = 200, description = "`recipients`, `hasMore`.", body = shapes::BankingRecipients),
+        (status = 400, description = "A member is unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "`startingAfter` is no destination.")))]
+pub(super) async fn list_banking_recipients(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<List>(body).await?;
+    let limit = limit(call.data.limit)?;
+    banking.callables.admit(&claims, &call).await?;
+    let after = match call.data.starting_after.as_deref() {
+        None => None,
+        Some(text) => Some(banking.own_destination(&claims, text).await?.0),
+    };
+    let found = banking
+        .callables
+        .engine
+        .destinations_of(&claims.wallet, after, limit)
+        .await;
+    let (found, more) = found.map_err(|_| ApiError::internal())?;
+    let shown = format!("{{\"recipients\":[{}],\"has_more\":{more}}}", by_recipient(&found));
+    Ok(callable::result_of(&shown))
+}
+
+/// What `deleteBankingRecipient` takes.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Deletion {
+    /// From `listBankingRecipients`.
+    recipient_id: String,
+}
+
+/// Take a recipient and all its destinations off the list
+///
+/// Payouts that are under way go on. The sealed numbers are destroyed later, when nothing can need them any more.
+#[utoipa::path(post, path = "/deleteBankingRecipient", tag = "Banking", security(("bearer" = [])), request_body = inline(Deletion),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`recipientId`, `deleted`.", body = shapes::DeletedBankRecipient),
+        (status = 400, description = "A member is missing, unknown or malformed."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another account's `userId`, or frozen."), (status = 404, description = "No such recipient."),
+        (status = 409, description = "The first call with this key is still running."),
+        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+pub(super) async fn delete_banking_recipient(
+    State(banking): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let call = banking.callables.read::<Deletion>(body).await?;
+    banking.callables.admit(&claims, &call).await?;
+    let (id, kept) = match banking.recipient(&claims, &call.data.recipient_id).await {
+        Ok(found) => found,
+        // Under its key a deletion that was done is answered as it was.
+        Err(error) => {
+            let gone = |_| async move { Err(error) };
+            let route = "/deleteBankingRecipient";
+            return key
+                .once(&banking.callables.engine, &claims, route, &call.data, gone)
+                .await;
+        }
+    };
+    let engine = banking.callables.engine.clone();
+    let ids: Vec<DestinationId> = kept.into_iter().map(|(id, _)| id).collect();
+    let route = "/deleteBankingRecipient";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &call.data,
+        move |place| async move {
+            let deleted = move || callable::reply(&View::new().text("recipient_id", id).flag("deleted", true));
+            // The last one's batch remembers the answer: whoever died before it does the rest under the same key.
+            let (last, others) = ids.split_last().ok_or_else(recipient_unknown)?;
+            for other in others {
+                removed(engine.remove_destination(*other, None).await)?;
+            }
+            let memo = place.map(|place| memo::<Destination>(place, move |_| Ok(deleted())));
+            removed(engine.remove_destination(*last, memo).await)?;
+            Ok(deleted())
+        },
+    )
+    .await
+}
+
+/// One that somebody else has removed meanwhile is removed.
+fn removed(told: Result<(), Denied<Rejection>>) -> Result<(), ApiError> {
+    match told {
+        Ok(()) | Err(Denied::Rejected(_)) => Ok(()),
+        Err(denied) => Err(undecided(&denied)),
+    }
+}
+
+pub(super) fn remember(place: Place, id: DestinationId) -> purser_actors::kernel::Memo<Destination> {
+    memo::<Destination>(place, move |told: Told<'_, Destination>| match told {
+        Ok((_, Some(kept))) => Ok(shown(id, kept)),
+        Ok((_, None)) | Err(_) => Err(destination_unknown()),
+    })
+}
+
+pub(super) async fn sent(
+    engine: &Engine,
+    id: DestinationId,
+    told: Result<(), Denied<Rejection>>,
+) -> Result<Reply, ApiError> {
+    match told {
+        Ok(()) => {}
+        Err(Denied::Rejected(_)) => return Err(destination_unknown()),
+        Err(denied) => return Err(undecided(&denied)),
+    }
+    let kept = engine.destination(&id).await.map_err(|_| ApiError::internal())?;
+    Ok(shown(id, &kept.ok_or_else(destination_unknown)?))
+}
+
+fn shown(id: DestinationId, kept: &Destination) -> Reply {
+    let view = View::new()
+        .text("recipient_id", kept.recipient.id)
+        .object("destination", &kept.view(&id));
+    callable::reply(&view)
+}
+
+impl Banking {
+    async fn register(
+        &self,
+        key: Key,
+        claims: &Claims,
+        route: &'static str,
+        recipient: BankRecipient,
+        (scheme, details, number): (Scheme, BankDetails, Secret<String>),
+    ) -> Result<Response, ApiError> {
+        let id = DestinationId(self.entropy.random());
+        let sealed = seal_account(&self.vault, id, &number).map_err(|_| ApiError::internal())?;
+        let wanted = Wanted {
+            // A new recipient's id is drawn anew for each call.
+            recipient: match route {
+                "/addBankingDestination" => recipient.id.to_string(),
+                _ => recipient.name.clone(),
+            },
+            address: recipient.address.clone(),
+            scheme: scheme.name(),
+            name: details.name.clone(),
+            bank_name: details.bank_name.clone(),
+            holder: details.account_holder_name.clone(),
+            routing: details.routing_number.clone(),
+            last4: details.last4.clone(),
+        };
+        let destination = Destination {
+            owner: claims.wallet,
+            recipient,
+            scheme,
+            details,
+            created_at: Timestamp::default(),
+            active: true,
+        };
+        let engine = self.callables.engine.clone();
+        key.once(
+            &self.callables.engine,
+            claims,
+            route,
+            &wanted,
+            move |place| async move {
+                let memo = place.map(|place| remember(place, id));
+                let told = engine.register_destination(id, destination, sealed, memo).await;
+                sent(&engine, id, told).await
+            },
+        )
+        .await
+    }
+
+    /// A destination of the caller's that is on the list. Another's reads like one that nobody has.
+    pub(super) async fn own_destination(
+        &self,
+        claims: &Claims,
+        text: &str,
+    ) -> Result<(DestinationId, Destination), ApiError> {
+        let id: DestinationId = text.parse().map_err(|_| destination_unknown())?;
+        let read = self.callables.engine.destination(&id).await;
+        let kept = read.map_err(|_| ApiError::internal())?;
+        let own = kept.filter(|kept| kept.owner == claims.wallet && kept.active);
+        own.map(|kept| (id, kept)).ok_or_else(destination_unknown)
+    }
+
+    /// A recipient of the caller's with its destinations, oldest first. Another's reads like one that nobody has.
+    async fn recipient(&self, claims: &Claims, text: &str) -> Result<Kept, ApiError> {
+        let id: BankRecipientId = text.parse().map_err(|_| recipient_unknown())?;
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let page = of(&self.callables.engine, &claims.wallet, after).await?;
+            after = page.0.last().map(|(id, _)| *id);
+            found.extend(
+                page.0
+                    .into_iter()
+                    .filter(|(_, kept)| kept.active && kept.recipient.id == id),
+            );
+            if !page.1 {
+                break;
+            }
+        }
+        match found.is_empty() {
+            true => Err(recipient_unknown()),
+            false => Ok((id, found)),
+        }
+    }
+}
+
+type Kept = (BankRecipientId, Vec<(DestinationId, Destination)>);
+type Page = (Vec<(DestinationId, Destination)>, bool);
+
+async fn of(engine: &Engine, owner: &Wallet, after: Option<DestinationId>) -> Result<Page, ApiError> {
+    let page = engine.destinations_of(owner, after, 100).await;
+    page.map_err(|_| ApiError::internal())
+}
+
+fn destination_unknown() -> ApiError {
+    ApiError::not_found("destination_unknown", "There is no such bank destination.")
+}
+
+fn recipient_unknown() -> ApiError {
+    ApiError::not_found("recipient_unknown", "There is no such recipient.")
+}

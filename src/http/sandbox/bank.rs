@@ -1,0 +1,260 @@
+//! The desk that steers the sandbox's bank.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::post;
+use purser_actors::id::BankAccountId;
+use purser_actors::money::Cents;
+use purser_actors::port::Entropy;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::{OpenApi, ToSchema};
+
+use super::super::error::ApiError;
+use super::super::{json, shapes};
+use crate::provider::sandbox::banking::fault::{BankCall, BankFault, BankTrouble};
+use crate::provider::sandbox::banking::{DepositError, SandboxBank};
+use crate::provider::sandbox::rules::Rule;
+
+/// Longest delay that can be asked for, in milliseconds.
+const LONGEST_MS: u64 = 600_000;
+/// Most faults waiting at once.
+const RULES_LIMIT: usize = 1_000;
+
+/// What these routes need.
+pub struct BankDesk {
+    /// The bank.
+    pub bank: Arc<SandboxBank>,
+    /// Names deposits.
+    pub entropy: Arc<dyn Entropy>,
+    /// Largest body.
+    pub max_body_bytes: usize,
+    /// A body must arrive within this.
+    pub body_timeout: Duration,
+}
+
+type Shared = State<Arc<BankDesk>>;
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(post_bank, post_bank_deposits))]
+pub struct Api;
+
+/// The routes.
+pub fn router(desk: Arc<BankDesk>) -> Router {
+    Router::new()
+        .route("/sandbox/bank", post(post_bank))
+        .route("/sandbox/bank-deposits", post(post_bank_deposits))
+        .with_state(desk)
+}
+
+/// What is to go wrong.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct BankRequest {
+    /// Where; every call if absent.
+    #[schema(inline)]
+    call: Option<CallName>,
+    /// What goes wrong.
+    #[schema(inline)]
+    fault: FaultName,
+    /// How often; 1 if absent, 0 until cleared.
+    times: Option<u32>,
+    /// For `slow`: milliseconds; 3,000 if absent.
+    ms: Option<u64>,
+}
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum CallName {
+    Review,
+    Open,
+    Transfer,
+    Incoming,
+    Balance,
+}
+
+/// What the bank can be told.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum FaultName {
+    /// Answer nothing.
+    Unreachable,
+    /// Be slow.
+    Slow,
+    /// Answer nonsense.
+    Garbage,
+    /// Do it and lose the answer.
+    LoseAnswer,
+    /// Do nothing and say nothing.
+    Stall,
+    /// Refuse for good.
+    Decline,
+    /// Tell twice what came in.
+    Twice,
+    /// Tell what came in with the newest first.
+    OutOfOrder,
+    /// Forget every fault.
+    Clear,
+}
+
+/// The bank.
+#[derive(Serialize, ToSchema)]
+struct BankSeen {
+    /// Applications decided.
+    reviewed: u64,
+    /// Accounts open.
+    accounts: usize,
+    /// Moves made.
+    moved: u64,
+    /// Deposits told.
+    came_in: u64,
+    /// US dollar cents on all accounts.
+    standing_cents: u64,
+    /// Faults waiting.
+    #[schema(inline)]
+    faults: Vec<BankFaultSeen>,
+    /// Calls that met a fault since the start.
+    faults_injected: u64,
+}
+
+/// A fault waiting for a call.
+#[derive(Serialize, ToSchema)]
+struct BankFaultSeen {
+    /// Where; null is everywhere.
+    call: Option<&'static str>,
+    /// Its name.
+    fault: &'static str,
+    /// How often it still happens; null until cleared.
+    remaining: Option<u32>,
+}
+
+/// Make the bank misbehave
+///
+/// Applications of people named `Refused` are rejected, of those named `Wanted` another document is wanted first; a transfer
+/// with 13 cents is refused.
+#[utoipa::path(post, path = "/sandbox/bank", tag = "Sandbox", request_body = inline(BankRequest),
+    responses((status = 200, description = "The bank after it.", body = inline(BankSeen))))]
+async fn post_bank(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
+    let request: BankRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
+    match fault(&request)? {
+        None => desk.bank.clear_faults(),
+        Some(_) if desk.seen().await?.faults.len() >= RULES_LIMIT => {
+            return Err(invalid("fault", "too many faults are waiting; clear them first"));
+        }
+        Some(fault) => {
+            let remaining = match request.times {
+                Some(0) => None,
+                times => Some(times.unwrap_or(1)),
+            };
+            desk.bank.add_fault(Rule { fault, remaining });
+        }
+    }
+    Ok(json::ok(&desk.seen().await?))
+}
+
+/// `None` clears.
+fn fault(request: &BankRequest) -> Result<Option<BankFault>, ApiError> {
+    let ms = request.ms.unwrap_or(3_000);
+    if ms > LONGEST_MS {
+        return Err(invalid("ms", "too long"));
+    }
+    let trouble = match request.fault {
+        FaultName::Unreachable => BankTrouble::Unreachable,
+        FaultName::Slow => BankTrouble::Slow { ms },
+        FaultName::Garbage => BankTrouble::Garbage,
+        FaultName::LoseAnswer => BankTrouble::LoseAnswer,
+        FaultName::Stall => BankTrouble::Stall,
+        FaultName::Decline => BankTrouble::Decline,
+        FaultName::Twice => BankTrouble::Twice,
+        FaultName::OutOfOrder => BankTrouble::OutOfOrder,
+        FaultName::Clear => return Ok(None),
+    };
+    let call = request.call.map(|call| match call {
+        CallName::Review => BankCall::Review,
+        CallName::Open => BankCall::Open,
+        CallName::Transfer => BankCall::Transfer,
+        CallName::Incoming => BankCall::Incoming,
+        CallName::Balance => BankCall::Balance,
+    });
+    Ok(Some(BankFault { call, trouble }))
+}
+
+/// Money that somebody outside pays in.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct DepositRequest {
+    /// An on-ramp.
+    account_id: String,
+    /// US dollars.
+    #[schema(value_type = shapes::Exact)]
+    amount: Box<RawValue>,
+    /// Who pays.
+    sender: Option<String>,
+    /// The bank's name of it; drawn if absent. The same one again is the same money, told once more.
+    reference: Option<String>,
+}
+
+/// A deposit.
+#[derive(Serialize, ToSchema)]
+struct DepositMade {
+    /// The bank's name of it.
+    reference: String,
+}
+
+/// Pay into an on-ramp
+#[utoipa::path(post, path = "/sandbox/bank-deposits", tag = "Sandbox", request_body = inline(DepositRequest),
+    responses((status = 200, description = "It will be told.", body = inline(DepositMade))))]
+async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
+    let request: DepositRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
+    let unknown = || invalid("account_id", "no such on-ramp account");
+    let account: BankAccountId = request.account_id.parse().map_err(|_| unknown())?;
+    let amount = Cents::parse(request.amount.get().trim_matches('"'));
+    let amount = amount.ok().filter(|amount| *amount > Cents::ZERO);
+    let amount = amount.ok_or_else(|| invalid("amount", "not an amount"))?;
+    let sender = request.sender.unwrap_or_else(|| "Somebody Outside".into());
+    let reference = request
+        .reference
+        .unwrap_or_else(|| format!("sbx_in_{:032x}", desk.entropy.random()));
+    if sender.len() > 200 || reference.is_empty() || reference.len() > 100 {
+        return Err(invalid("reference", "too long"));
+    }
+    match desk.bank.deposit(account, amount, (sender, reference.clone())).await {
+        Ok(()) => Ok(json::ok(&DepositMade { reference })),
+        Err(DepositError::NoAccount) => Err(unknown()),
+        Err(DepositError::Stopped(_)) => Err(stopped()),
+    }
+}
+
+impl BankDesk {
+    async fn seen(&self) -> Result<BankSeen, ApiError> {
+        let state = self.bank.state().await.map_err(|_| stopped())?;
+        let faults = state.rules.iter().map(|rule| BankFaultSeen {
+            call: rule.fault.call.map(BankCall::name),
+            fault: rule.fault.trouble.name(),
+            remaining: rule.remaining,
+        });
+        Ok(BankSeen {
+            reviewed: state.reviewed,
+            accounts: state.accounts,
+            moved: state.moved,
+            came_in: state.came_in,
+            standing_cents: state.standing.get(),
+            faults: faults.collect(),
+            faults_injected: state.faults_injected,
+        })
+    }
+}
+
+fn invalid(param: &'static str, error: &'static str) -> ApiError {
+    ApiError::parameter("parameter_invalid", param, error)
+}
+
+fn stopped() -> ApiError {
+    ApiError::unavailable("sandbox_stopped", "The sandbox has stopped.", 1)
+}

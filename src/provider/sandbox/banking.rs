@@ -1,0 +1,295 @@
+//! The sandbox's bank: idempotent by key in a file of its own that is synced before it answers, decisions that take their
+//! time, deposits that the desk makes, and faults.
+
+mod book;
+mod deciding;
+pub mod fault;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use purser_actors::id::{BankAccountId, EffectId};
+use purser_actors::money::Cents;
+use purser_actors::port::banking::{AccountOrder, Incoming, MoveOrder, Moved, Opening, Ramp, Review, Ruling};
+use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
+
+use self::book::{BankBook, Entry};
+use self::fault::{BankCall, BankFault, BankTrouble};
+use super::rules::{Rule, Rules};
+use crate::provider::banking::{BankingProvider, PlainApplication};
+use crate::sandbox::archive::{Archive, Book as _};
+use crate::sandbox::record_log::{Durable, LogError};
+
+const KIND: [u8; 8] = *b"SBXBNK01";
+/// How long a call takes that times out.
+const TIMEOUT_MS: u64 = 1_000;
+/// What the engine is told to wait at most while a decision is due.
+const RETRY_MS: u64 = 500;
+
+/// The bank at a glance.
+#[derive(Clone, Debug)]
+pub struct BankState {
+    /// Applications decided.
+    pub reviewed: u64,
+    /// Accounts open.
+    pub accounts: usize,
+    /// Moves made.
+    pub moved: u64,
+    /// Deposits that came in.
+    pub came_in: u64,
+    /// US dollars on all accounts.
+    pub standing: Cents,
+    /// The faults waiting for a call.
+    pub rules: Vec<Rule<BankFault>>,
+    /// Calls that met a fault since the start.
+    pub faults_injected: u64,
+}
+
+/// A simulated bank.
+pub struct SandboxBank {
+    decides_after_ms: u64,
+    clock: Arc<dyn Clock>,
+    book: Mutex<BankBook>,
+    archive: Archive,
+    rules: Rules<BankFault>,
+}
+
+/// Why a deposit cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum DepositError {
+    /// There is no such on-ramp.
+    #[error("no such on-ramp account")]
+    NoAccount,
+    /// The file has stopped.
+    #[error(transparent)]
+    Stopped(#[from] LogError),
+}
+
+impl SandboxBank {
+    /// Opens or makes `bank.accounts` in the directory, which must exist.
+    ///
+    /// # Errors
+    /// When the disk fails, another process has the file, or it is damaged before its tail.
+    pub fn open(directory: &Path, decides_after_ms: u64, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
+        let mut book = BankBook::default();
+        let archive = Archive::open(&directory.join("bank.accounts"), KIND, &mut book)?;
+        Ok(Self {
+            decides_after_ms,
+            clock,
+            book: Mutex::new(book),
+            archive,
+            rules: Rules::default(),
+        })
+    }
+
+    /// Adds a fault.
+    pub fn add_fault(&self, rule: Rule<BankFault>) {
+        self.rules.add(rule);
+    }
+
+    /// Makes the bank well again.
+    pub fn clear_faults(&self) {
+        self.rules.clear();
+    }
+
+    /// Totals and faults, durably.
+    ///
+    /// # Errors
+    /// When the file has stopped.
+    pub async fn state(&self) -> Result<BankState, LogError> {
+        let (state, durable) = {
+            let book = self.book.lock();
+            let state = BankState {
+                reviewed: book.reviewed,
+                accounts: book.accounts.len(),
+                moved: book.moved,
+                came_in: book.shelf.counted(),
+                standing: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
+                rules: self.rules.waiting(),
+                faults_injected: self.rules.injected(),
+            };
+            (state, self.archive.barrier())
+        };
+        durable.wait().await.map(|()| state)
+    }
+
+    /// Somebody outside pays into an on-ramp. The same reference again is the same money, told once more.
+    ///
+    /// # Errors
+    /// [`DepositError`].
+    pub async fn deposit(
+        &self,
+        account: BankAccountId,
+        amount: Cents,
+        (sender, reference): (String, String),
+    ) -> Result<(), DepositError> {
+        let durable = {
+            let mut book = self.book.lock();
+            match book.accounts.get(&account.0) {
+                Some(standing) if standing.ramp == Ramp::On => {}
+                _ => return Err(DepositError::NoAccount),
+            }
+            let entry = Entry::CameIn {
+                account,
+                reference,
+                cents: amount.get(),
+                sender,
+            };
+            self.keep(&mut book, &entry)
+        };
+        Ok(durable.wait().await?)
+    }
+
+    fn keep(&self, book: &mut BankBook, entry: &Entry) -> Durable {
+        if self.archive.has_failed() || book.apply(entry).is_err() {
+            return Durable::broken();
+        }
+        self.archive.append(book, entry.encode())
+    }
+
+    /// One call: what a fault does to it, what is written down under its key, and what is told of that once it is due.
+    async fn ask(
+        &self,
+        call: BankCall,
+        (key, digest): (EffectId, [u8; 32]),
+        decide: impl FnOnce(&BankBook, Timestamp, bool) -> Entry + Send,
+    ) -> Result<Option<Entry>, PortError> {
+        let operation = call.name();
+        let trouble = self.trouble(call).await?;
+        let (entry, durable) = {
+            let mut book = self.book.lock();
+            match book.asked(key) {
+                Some(entry) => (entry, self.archive.barrier()),
+                None => {
+                    let due = self.clock.now().plus_ms(self.decides_after_ms);
+                    let entry = decide(&book, due, trouble == Some(BankTrouble::Decline));
+                    let durable = self.keep(&mut book, &entry);
+                    (entry, durable)
+                }
+            }
+        };
+        let stopped = |e: LogError| failed(operation, ErrorKind::Unknown, &e.to_string());
+        durable.wait().await.map_err(stopped)?;
+        if trouble == Some(BankTrouble::LoseAnswer) {
+            tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
+            return Err(failed(operation, ErrorKind::Unknown, "no answer in time"));
+        }
+        match entry.asked() {
+            Some((_, kept, _)) if kept != digest => {
+                let message = "the key was used for something else";
+                Err(failed(operation, ErrorKind::Permanent, message))
+            }
+            Some((.., due)) if due > self.clock.now() => Ok(None),
+            _ => Ok(Some(entry)),
+        }
+    }
+
+    /// What a fault does before the bank has understood the call.
+    async fn trouble(&self, call: BankCall) -> Result<Option<BankTrouble>, PortError> {
+        let meets = |fault: BankFault| {
+            let listening = matches!(fault.trouble, BankTrouble::Twice | BankTrouble::OutOfOrder);
+            let reading = matches!(call, BankCall::Incoming | BankCall::Balance);
+            let lost = matches!(fault.trouble, BankTrouble::LoseAnswer | BankTrouble::Decline);
+            fault.call.is_none_or(|of| of == call) && (!listening || call == BankCall::Incoming) && !(lost && reading)
+        };
+        let trouble = self.rules.take(meets).map(|fault| fault.trouble);
+        let operation = call.name();
+        match trouble {
+            Some(BankTrouble::Unreachable) => Err(failed(operation, ErrorKind::Temporary, "the bank is unreachable")),
+            // Nonsense says nothing about what happened behind it.
+            Some(BankTrouble::Garbage) => Err(failed(operation, ErrorKind::Unknown, "the answer is no bank's answer")),
+            Some(BankTrouble::Stall) => {
+                tokio::time::sleep(Duration::from_millis(TIMEOUT_MS)).await;
+                Err(failed(operation, ErrorKind::Unknown, "no answer in time"))
+            }
+            Some(BankTrouble::Slow { ms }) => {
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                Ok(trouble)
+            }
+            _ => Ok(trouble),
+        }
+    }
+
+    const fn later<T>(&self) -> Ruling<T> {
+        let retry_after_ms = if self.decides_after_ms < RETRY_MS {
+            self.decides_after_ms
+        } else {
+            RETRY_MS
+        };
+        Ruling::Pending { retry_after_ms }
+    }
+
+    async fn read_incoming(&self, after: u64, limit: usize) -> Result<Vec<Incoming>, PortError> {
+        let trouble = self.trouble(BankCall::Incoming).await?;
+        let (found, durable) = {
+            let book = self.book.lock();
+            (book.came_in(after, limit), self.archive.barrier())
+        };
+        let stopped = |e: LogError| failed("incoming", ErrorKind::Temporary, &e.to_string());
+        durable.wait().await.map_err(stopped)?;
+        let told = found.into_iter().filter_map(|(number, entry)| match entry {
+            Entry::CameIn {
+                account,
+                reference,
+                cents,
+                sender,
+            } => Some(Incoming {
+                number,
+                reference,
+                account,
+                amount: Cents::new(cents),
+                sender,
+            }),
+            _ => None,
+        });
+        let mut told: Vec<Incoming> = told.collect();
+        match trouble {
+            Some(BankTrouble::Twice) => told = told.iter().flat_map(|one| [one.clone(), one.clone()]).collect(),
+            Some(BankTrouble::OutOfOrder) => told.reverse(),
+            _ => {}
+        }
+        Ok(told)
+    }
+
+    async fn read_balance(&self, account: BankAccountId) -> Result<Cents, PortError> {
+        self.trouble(BankCall::Balance).await?;
+        let standing = self.book.lock().accounts.get(&account.0).copied();
+        let standing = standing.ok_or_else(|| failed("balance", ErrorKind::Permanent, "no such account"))?;
+        Ok(Cents::new(standing.cents))
+    }
+}
+
+fn failed(operation: &'static str, kind: ErrorKind, message: &str) -> PortError {
+    PortError {
+        kind,
+        operation,
+        message: message.to_owned(),
+    }
+}
+
+impl BankingProvider for SandboxBank {
+    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<Ruling<Review>, PortError>> {
+        Box::pin(self.decide(application))
+    }
+
+    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>> {
+        Box::pin(self.open_account(order))
+    }
+
+    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>> {
+        Box::pin(self.move_money(order))
+    }
+
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+        Box::pin(self.read_incoming(after, limit))
+    }
+
+    fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>> {
+        Box::pin(self.read_balance(account))
+    }
+}
+
+#[cfg(test)]
+mod tests;

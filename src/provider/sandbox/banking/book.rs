@@ -1,0 +1,189 @@
+//! What the sandbox's bank knows.
+
+use std::collections::HashMap;
+
+use purser_actors::id::{BankAccountId, EffectId};
+use purser_actors::port::Timestamp;
+use purser_actors::port::banking::Ramp;
+
+use crate::sandbox::archive::{Book, Item, Shelf, name};
+
+/// What the bank decided about an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) enum Verdict {
+    Approved,
+    Rejected,
+    Wanted,
+}
+
+/// What the file holds. Of what was asked there is a digest, and nothing that people answered.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) enum Entry {
+    /// An application came; it is decided at this time.
+    Reviewed {
+        key: EffectId,
+        digest: [u8; 32],
+        verdict: Verdict,
+        due: Timestamp,
+    },
+    /// An account was asked for; it is open, or refused, at this time.
+    Opened {
+        key: EffectId,
+        digest: [u8; 32],
+        account: BankAccountId,
+        ramp: Ramp,
+        refused: bool,
+        due: Timestamp,
+    },
+    /// A move was asked for and decided; it is told at this time.
+    Moved {
+        key: EffectId,
+        digest: [u8; 32],
+        account: BankAccountId,
+        cents: u64,
+        to_account: bool,
+        /// The bank's word, if it refused.
+        refused: Option<String>,
+        due: Timestamp,
+    },
+    /// Money came in from outside.
+    CameIn {
+        account: BankAccountId,
+        reference: String,
+        cents: u64,
+        sender: String,
+    },
+}
+
+impl Entry {
+    /// Digest, and when it is told, of what was asked under a key.
+    pub(super) fn asked(&self) -> Option<(EffectId, [u8; 32], Timestamp)> {
+        match self {
+            Self::Reviewed { key, digest, due, .. }
+            | Self::Opened { key, digest, due, .. }
+            | Self::Moved { key, digest, due, .. } => Some((*key, *digest, *due)),
+            Self::CameIn { .. } => None,
+        }
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        // Encoding plain data into memory has no failing case.
+        bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
+    }
+}
+
+fn by_key(key: EffectId) -> u64 {
+    name(&[b"key", &key.0.to_be_bytes()])
+}
+
+impl Item for Entry {
+    fn decode(record: &[u8]) -> Result<Vec<Self>, String> {
+        let (entry, used) =
+            bincode::decode_from_slice(record, bincode::config::standard()).map_err(|e| e.to_string())?;
+        if used == record.len() {
+            Ok(vec![entry])
+        } else {
+            Err("trailing bytes".into())
+        }
+    }
+
+    fn names(&self) -> Vec<u64> {
+        self.asked().map(|(key, ..)| by_key(key)).into_iter().collect()
+    }
+
+    fn counts(&self) -> bool {
+        matches!(self, Self::CameIn { .. })
+    }
+}
+
+/// What stands on an account, and what for it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Standing {
+    pub(super) cents: u64,
+    pub(super) ramp: Ramp,
+}
+
+#[derive(Default)]
+pub(super) struct BankBook {
+    pub(super) shelf: Shelf<Entry>,
+    pub(super) accounts: HashMap<u128, Standing>,
+    pub(super) reviewed: u64,
+    pub(super) moved: u64,
+}
+
+impl Book for BankBook {
+    type Item = Entry;
+
+    fn apply(&mut self, entry: &Entry) -> Result<(), String> {
+        match entry {
+            Entry::Reviewed { .. } => self.reviewed += 1,
+            Entry::Opened { refused: true, .. } => {}
+            Entry::Opened { account, ramp, .. } => {
+                let (cents, ramp) = (0, *ramp);
+                self.accounts.insert(account.0, Standing { cents, ramp });
+            }
+            Entry::Moved {
+                account,
+                cents,
+                to_account,
+                refused: None,
+                ..
+            } => {
+                self.moved += 1;
+                let standing = self.accounts.get_mut(&account.0).ok_or("a move of no account")?;
+                let after = if *to_account {
+                    standing.cents.checked_add(*cents)
+                } else {
+                    standing.cents.checked_sub(*cents)
+                };
+                standing.cents = after.ok_or("a move of more than there is")?;
+            }
+            // What comes in goes on to us at once.
+            Entry::Moved { .. } | Entry::CameIn { .. } => {}
+        }
+        self.shelf.add(entry.clone());
+        Ok(())
+    }
+
+    fn shelf(&mut self) -> &mut Shelf<Entry> {
+        &mut self.shelf
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let accounts: Vec<(u128, Standing)> = self.accounts.iter().map(|(id, at)| (*id, *at)).collect();
+        // Encoding plain data into memory has no failing case.
+        bincode::encode_to_vec((accounts, self.reviewed, self.moved), bincode::config::standard()).unwrap_or_default()
+    }
+
+    fn load(&mut self, saved: &[u8]) -> Result<(), String> {
+        let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
+        let accounts: Vec<(u128, Standing)>;
+        (accounts, self.reviewed, self.moved) = saved;
+        self.accounts = accounts.into_iter().collect();
+        Ok(())
+    }
+
+    fn weight(&self) -> usize {
+        self.accounts.len()
+    }
+}
+
+impl BankBook {
+    /// What was asked under a key.
+    pub(super) fn asked(&self, key: EffectId) -> Option<Entry> {
+        let mut found = self.shelf.find(by_key(key)).into_iter();
+        found.find(|entry| entry.asked().is_some_and(|(of, ..)| of == key))
+    }
+
+    /// What came in behind this number, with its own.
+    pub(super) fn came_in(&self, after: u64, limit: usize) -> Vec<(u64, Entry)> {
+        let mut found = Vec::new();
+        self.shelf.scan(after, |number, entry| {
+            if matches!(entry, Entry::CameIn { .. }) {
+                found.push((number + 1, entry.clone()));
+            }
+            found.len() < limit
+        });
+        found
+    }
+}

@@ -1,0 +1,183 @@
+//! Managed wallets and their spends: what is reserved is what may still leave, and what left a wallet's address on the chain
+//! left for one spend.
+
+use std::collections::BTreeMap;
+
+use purser_actors::agent_wallet::{self, AgentWallet};
+use purser_actors::id::{Network, SpendId, Wallet};
+use purser_actors::kernel::Kind;
+use purser_actors::kernel::effect::Work;
+use purser_actors::spend::{self, Spend, Status};
+use purser_storage::Row;
+use purser_storage::codec::{self, DecodeError};
+
+use super::banking::Kept;
+use super::{ChainTransfer, Contents, Report};
+
+/// Of all accounts.
+#[derive(Default)]
+pub(crate) struct Wallets {
+    pub(crate) wallets: BTreeMap<Wallet, AgentWallet>,
+    spends: BTreeMap<SpendId, Spend>,
+}
+
+const fn name_of(status: &Status) -> &'static str {
+    match status {
+        Status::Reserved => "reserved",
+        Status::Signed(_) => "signed",
+        Status::Sent(..) => "sent",
+        Status::Settled { .. } => "settled",
+        Status::Refused { .. } => "refused",
+        Status::Unsettled { .. } => "unsettled",
+    }
+}
+
+impl Wallets {
+    /// Takes a snapshot; `None` for another kind's.
+    pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, DecodeError>> {
+        let revision = row.revision;
+        if kind == Kind::AgentWallet as u8 {
+            return Some(codec::decode(&row.value).map(|wallet: AgentWallet| {
+                let name = wallet.owner.address();
+                self.wallets.insert(wallet.owner, wallet);
+                let status = "active";
+                Kept::of(name, revision, status)
+            }));
+        }
+        if kind == Kind::Spend as u8 {
+            return Some(codec::decode(&row.value).map(|spend: Spend| {
+                let id = SpendId(<[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0));
+                let (name, status) = (id.to_string(), name_of(&spend.status));
+                self.spends.insert(id, spend);
+                Kept::of(name, revision, status)
+            }));
+        }
+        None
+    }
+}
+
+/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
+    if kind == Kind::AgentWallet as u8 {
+        return Some(codec::decode(event).map(|event| match event {
+            agent_wallet::Event::Opened { .. } => Some("active"),
+            agent_wallet::Event::LimitsChanged(_)
+            | agent_wallet::Event::Reserved(_)
+            | agent_wallet::Event::Ended(..)
+            | agent_wallet::Event::Saved(_)
+            | agent_wallet::Event::Forgotten(_) => None,
+        }));
+    }
+    if kind == Kind::Spend as u8 {
+        return Some(codec::decode(event).map(|event| {
+            Some(match event {
+                spend::Event::Reserved { .. } => "reserved",
+                spend::Event::Signed(..) => "signed",
+                spend::Event::Answered(..) => "sent",
+                spend::Event::Landed(..) => "settled",
+                spend::Event::Refused(..) => "refused",
+                spend::Event::Unsettled(..) => "unsettled",
+            })
+        }));
+    }
+    None
+}
+
+/// Reservations against spends, and work under way against both.
+pub(super) fn check(contents: &Contents, report: &mut Report) {
+    let mut moving: BTreeMap<SpendId, (usize, usize)> = BTreeMap::new();
+    for effect in &contents.effects {
+        match &effect.work {
+            Work::Spend(id) => moving.entry(*id).or_default().0 += 1,
+            Work::EndSpend { spend, .. } => moving.entry(*spend).or_default().1 += 1,
+            _ => {}
+        }
+    }
+    let Wallets { wallets, spends } = &contents.agents;
+    for (id, spend) in spends {
+        let (sending, ending) = moving.remove(id).unwrap_or_default();
+        let wallet = wallets.get(&spend.owner);
+        let reserved = wallet.and_then(|wallet| wallet.open.iter().find(|open| open.spend == *id));
+        let is_open = matches!(spend.status, Status::Reserved | Status::Signed(_) | Status::Sent(..));
+        let status = name_of(&spend.status);
+        if (sending, ending) != (usize::from(is_open), ending.min(usize::from(!is_open))) {
+            let detail = format!("{status}: {sending} effects send it and {ending} end its reservation");
+            report.find("spend.orphan", id, detail);
+        }
+        // At its end the wallet is being told.
+        if reserved.is_some() != (is_open || ending > 0) {
+            let detail = format!("{status}, and its reservation is there: {}", reserved.is_some());
+            report.find("spend.reservation", id, detail);
+        }
+        if reserved.is_some_and(|open| open.amount != spend.order.amount || open.network != spend.from.network()) {
+            report.find("spend.reservation", id, "another amount or network is reserved for it");
+        }
+        if wallet.is_none_or(|wallet| wallet.addresses.on(spend.from.network()) != spend.from) {
+            report.find(
+                "spend.wallet",
+                id,
+                format!("{} is not its wallet's address", spend.from),
+            );
+        }
+    }
+    for id in moving.keys() {
+        report.find("spend.missing", id, "effects move it, and it does not exist");
+    }
+    for (owner, wallet) in wallets {
+        for open in wallet.open.iter().filter(|open| !spends.contains_key(&open.spend)) {
+            report.find("spend.missing", open.spend, format!("{owner} has reserved for it"));
+        }
+        if !contents.sealed.contains(&AgentWallet::keys(owner).0) {
+            report.find("agent_wallet.keys", owner, "its sealed keys are not there");
+        }
+    }
+}
+
+/// The chains' own lists: one transfer for each settled spend, and none out of a managed wallet besides.
+pub(super) fn against_chain<'a>(
+    contents: &Contents,
+    chain: impl Iterator<Item = &'a ChainTransfer>,
+    report: &mut Report,
+) {
+    let Wallets { wallets, spends } = &contents.agents;
+    let addresses = wallets
+        .values()
+        .flat_map(|wallet| Network::ALL.map(|network| wallet.addresses.on(network)));
+    let addresses: std::collections::BTreeSet<Wallet> = addresses.collect();
+    let mut left: BTreeMap<&str, &ChainTransfer> = chain
+        .filter(|transfer| addresses.contains(&transfer.from))
+        .map(|transfer| (transfer.transaction.as_str(), transfer))
+        .collect();
+    let is_of = |spend: &Spend, transfer: &ChainTransfer| {
+        (transfer.from, transfer.to, transfer.atomic) == (spend.from, spend.order.to, spend.order.amount.atomic())
+    };
+    for (id, spend) in spends {
+        let Some(transaction) = spend.transaction() else {
+            continue;
+        };
+        match left.remove(transaction) {
+            Some(transfer) if is_of(spend, transfer) => {}
+            Some(transfer) => {
+                let detail = format!("{transaction} moved {} to {}", transfer.atomic, transfer.to);
+                report.find("chain.differs", id, detail);
+            }
+            None => report.find("chain.not_sent", id, format!("{transaction} did not leave its wallet")),
+        }
+    }
+    // One that the engine has not heard of yet is on its way.
+    for spend in spends.values() {
+        if matches!(spend.status, Status::Signed(_) | Status::Sent(..)) {
+            let own = left.iter().find(|(_, transfer)| is_of(spend, transfer));
+            if let Some(transaction) = own.map(|(transaction, _)| *transaction) {
+                left.remove(transaction);
+            }
+        }
+    }
+    for (transaction, transfer) in left {
+        let detail = format!(
+            "{} left a managed wallet for {} without a spend",
+            transfer.atomic, transfer.to
+        );
+        report.find("chain.left", transaction, detail);
+    }
+}

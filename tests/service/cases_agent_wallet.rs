@@ -1,0 +1,371 @@
+//! The managed wallet over HTTP: made, limited by a person, spent from, on our own routes and on those of a foreign server.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_banking::{call, result};
+use super::host::Host;
+use super::owner::Owner;
+use super::seller::Seller;
+use super::wire::{Answer, Site, send, until};
+
+/// A token, and the managed wallet of its account.
+async fn opened(site: &Site<'_>, network: Network) -> (Agent, String, Value) {
+    let agent = Agent::new(network);
+    let token = agent.token(site).await;
+    let made = result(site, &token, "createAgentWallet", json!({})).await;
+    (agent, token, made["wallet"].clone())
+}
+
+async fn keyed(site: &Site<'_>, token: &str, name: &str, key: &str, data: &Value) -> Answer {
+    let request = site.request("POST", &format!("/{name}")).bearer_auth(token);
+    let request = request.header("idempotency-key", key).json(&json!({"data": data}));
+    send(request).await.unwrap()
+}
+
+/// A wallet that its chain knows: Solana has no token account for others.
+async fn known(site: &Site<'_>, wallet: &str) {
+    let answer = site
+        .post("/sandbox/faucet", &json!({"wallet": wallet, "amount": "1"}))
+        .await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
+
+/// The wallet once so many spends are on their way; the end of a reservation is told to it behind the spend's.
+async fn with_open(site: &Site<'_>, token: &str, open: usize) -> Value {
+    until("the reservations", async || {
+        let now = result(site, token, "getAgentWallet", json!({})).await;
+        (now["openSpends"].as_array().unwrap().len() == open).then_some(now)
+    })
+    .await
+}
+
+fn refused(answer: &Answer, status: u16, code: &str) {
+    assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.text);
+}
+
+/// What left an address, in atomic USDC, on a chain.
+async fn left(site: &Site<'_>, wallet: &Value, network: Network) -> Vec<u64> {
+    let path = format!("/sandbox/transfers?limit=1000&network={}", network.name());
+    let page = site.get(&path, &[]).await.body;
+    let from = wallet["addresses"][network.name()].as_str().unwrap();
+    let own = page["transfers"].as_array().unwrap().iter();
+    let own = own.filter(|t| t["from"].as_str().unwrap().eq_ignore_ascii_case(from));
+    own.map(|t| t["amount"].as_u64().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wallet_is_made_once_and_pays_on_both_chains() {
+    // Aim: one wallet an account, whoever asks at once; transfers settle on both chains, from its own address, once under a
+    // key; the address book names who is paid; the balance is what the chain shows; the books are right.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, token, wallet) = opened(&site, Network::Base).await;
+    let again = result(&site, &token, "createAgentWallet", json!(null)).await;
+    assert_eq!(again["wallet"], wallet);
+    assert_eq!(wallet["limits"], json!({"perCallUsd": 1000, "perDayUsd": 5000}));
+    for network in Network::ALL {
+        let to = agent.wallet.address(network);
+        known(&site, &to).await;
+        let entry = json!({"name": "me", "address": to, "network": network.name()});
+        let saved = keyed(&site, &token, "saveAddressBookEntry", &format!("save {to}"), &entry).await;
+        assert_eq!(saved.status, 200, "{}", saved.text);
+        let same = keyed(&site, &token, "saveAddressBookEntry", &format!("save {to}"), &entry).await;
+        assert_eq!(same.body, saved.body, "kept once");
+        let id = &saved.body["result"]["entry"]["entryId"];
+        let wanted = json!({"addressBookEntryId": id, "amountUsdc": 1.234567, "note": "lunch"});
+        let key = format!("pay {to}");
+        let sent = keyed(&site, &token, "agentWalletTransfer", &key, &wanted).await;
+        let spend = &sent.body["result"]["spend"];
+        assert_eq!(
+            (sent.status, &spend["state"]),
+            (200, &json!("settled")),
+            "{}",
+            sent.text
+        );
+        assert_eq!((&spend["amount"], &spend["note"]), (&json!(1.234567), &json!("lunch")));
+        let replayed = keyed(&site, &token, "agentWalletTransfer", &key, &wanted).await;
+        assert_eq!(replayed.body, sent.body);
+        assert_eq!(replayed.header("idempotency-replayed"), Some("true"));
+        let other = json!({"addressBookEntryId": id, "amountUsdc": 2});
+        refused(
+            &keyed(&site, &token, "agentWalletTransfer", &key, &other).await,
+            422,
+            "idempotency_key_reused",
+        );
+        assert_eq!(left(&site, &wallet, network).await, [1_234_567]);
+    }
+    let now = with_open(&site, &token, 0).await;
+    let balance = json!({"balance": 9998.765433, "reserved": 0, "available": 9998.765433});
+    assert_eq!(now["balances"], json!({"base": balance, "solana": balance}));
+    let limit = result(&site, &token, "getAgentSpendLimit", json!({})).await;
+    assert_eq!(
+        (&limit["usedTodayUsd"], &limit["leftTodayUsd"]),
+        (&json!(2.469134), &json!(4997.530866))
+    );
+    let book = result(&site, &token, "listAddressBook", json!({})).await;
+    let entries = book["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 2);
+    let gone = json!({"entryId": entries[0]["entryId"]});
+    let deleted = keyed(&site, &token, "deleteAddressBookEntry", "gone", &gone).await;
+    assert_eq!(
+        keyed(&site, &token, "deleteAddressBookEntry", "gone", &gone).await.body,
+        deleted.body
+    );
+    refused(
+        &call(&site, &token, "deleteAddressBookEntry", gone).await,
+        404,
+        "address_unknown",
+    );
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_pays_routes_of_its_own_service() {
+    // Aim: by route and by our own URL, with parameters, on the network that is pinned; the paid answer comes back whole, the
+    // money left once under a key, over a restart too; what is free costs nothing.
+    let public = "http://purser.example.com";
+    let host = Host::new().with("PURSER_SERVER__PUBLIC_URL", public);
+    let service = host.start_behind(public);
+    let site = Site::of(&service);
+    let (_, token, wallet) = opened(&site, Network::Base).await;
+    for (n, network) in Network::ALL.into_iter().enumerate() {
+        let params = json!({"amount": format!("5.1{n}")});
+        let wanted = match network {
+            Network::Base => json!({"route": "/get-card", "params": params, "expectedNetwork": "base"}),
+            Network::Solana => json!({"url": "http://purser.example.com/get-card", "params": params,
+                "expectedNetwork": network.caip2(), "maxAmountUsdc": 5.11}),
+        };
+        let key = format!("buy {n}");
+        let bought = keyed(&site, &token, "agentX402Pay", &key, &wanted).await;
+        let told = &bought.body["result"];
+        assert_eq!(
+            (&told["status"], &told["response"]["httpStatus"]),
+            (&json!("settled"), &json!(200)),
+            "{}",
+            bought.text
+        );
+        let card = &told["response"]["body"]["card_id"];
+        assert!(
+            card.as_str().is_some_and(|id| id.starts_with("card_")),
+            "{}",
+            bought.text
+        );
+        assert_eq!(
+            (&told["spend"]["host"], &told["spend"]["network"]),
+            (&json!("route"), &json!(network.name()))
+        );
+        let again = keyed(&site, &token, "agentX402Pay", &key, &wanted).await;
+        assert_eq!(again.body, bought.body);
+        assert_eq!(left(&site, &wallet, network).await, [5_100_000 + 10_000 * n as u64]);
+        let own = told["response"]["body"]["auth"]["id_token"].as_str().unwrap();
+        let read = site
+            .get_as(own, &format!("/get-card-data?card_id={}", card.as_str().unwrap()))
+            .await;
+        assert_eq!(read.status, 200, "{}", read.text);
+    }
+    let free = result(&site, &token, "agentX402Pay", json!({"route": "/version"})).await;
+    assert_eq!((&free["status"], &free["spend"]), (&json!("free"), &Value::Null));
+    let lost = call(&site, &token, "agentX402Pay", json!({"route": "/nowhere"})).await;
+    refused(&lost, 502, "http_error");
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_pays_a_foreign_server_and_says_what_became_of_it() {
+    // Aim: a server beside us that is listed is paid with a signed x402 v2 payment, settles it on the chain, and its answer
+    // comes back; one that takes nothing, fails, hides its terms, redirects or is not there is told apart, and only what was
+    // signed is reserved. No spend is told with the server's words.
+    let seller = Seller::open().await;
+    let mut host = Host::new();
+    host.set(
+        "PURSER_OUTBOUND__LISTED_HOSTS",
+        &format!("[\"{}\"]", seller.authority()),
+    );
+    let service = host.start();
+    let site = Site::of(&service);
+    seller.settles_on(&service.url);
+    known(&site, &Seller::address()).await;
+    let (_, token, wallet) = opened(&site, Network::Solana).await;
+    let at = |path: &str| json!({"url": format!("http://{}{path}", seller.authority())});
+    let mut wanted = at("/paid");
+    wanted["method"] = json!("POST");
+    wanted["body"] = json!({"q": [1.50, "é"]});
+    let bought = keyed(&site, &token, "agentX402Pay", "one", &wanted).await;
+    let told = &bought.body["result"];
+    assert_eq!(
+        (&told["status"], &told["response"]["body"]["echo"]),
+        (&json!("settled"), &wanted["body"]),
+        "{}",
+        bought.text
+    );
+    assert_eq!(
+        keyed(&site, &token, "agentX402Pay", "one", &wanted).await.body,
+        bought.body
+    );
+    assert_eq!(left(&site, &wallet, Network::Solana).await, [1_000_000]);
+    for (path, status, code) in [
+        ("/broken", 502, "http_error"),
+        ("/moved", 502, "http_error"),
+        ("/endless", 502, "fetch_failed"),
+        ("/untermed", 403, "policy_filtered"),
+    ] {
+        refused(&call(&site, &token, "agentX402Pay", at(path)).await, status, code);
+    }
+    // Nothing of it was signed.
+    with_open(&site, &token, 0).await;
+    let mut pinned = at("/paid");
+    pinned["maxAmountUsdc"] = json!(0.99);
+    refused(
+        &call(&site, &token, "agentX402Pay", pinned).await,
+        403,
+        "policy_filtered",
+    );
+    let greedy = call(&site, &token, "agentX402Pay", at("/refuses")).await;
+    refused(&greedy, 409, "unsettled");
+    let late = call(&site, &token, "agentX402Pay", at("/fails-paid")).await;
+    refused(&late, 502, "http_error");
+    assert_eq!(
+        left(&site, &wallet, Network::Solana).await,
+        [1_000_000, 1_000_000],
+        "one refused, one paid"
+    );
+    // What was refused may still land.
+    let now = with_open(&site, &token, 1).await;
+    let open = &now["openSpends"][0]["spendId"];
+    let seen = result(&site, &token, "getAgentWallet", json!({ "spendId": open })).await;
+    assert_eq!(
+        (&seen["status"], &seen["spend"]["failureReason"]),
+        (&json!("pending"), &json!("unsettled"))
+    );
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_59_inside_addresses_are_refused_and_nothing_is_signed() {
+    // Aim: whatever form an inside address takes, the answer is a policy's, with the reason, and nothing was called.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let (_, token, wallet) = opened(&site, Network::Base).await;
+    for url in [
+        format!("{}/get-card?amount=5", service.url.replace("127.0.0.1", "127.1")),
+        "http://127.0.0.1/".to_owned(),
+        "http://localhost/".to_owned(),
+        "http://169.254.169.254/latest/meta-data/".to_owned(),
+        "http://2130706433/".to_owned(),
+        "http://[::ffff:10.0.0.1]/".to_owned(),
+        "http://printer.local/".to_owned(),
+        "https://user:word@shop.example.com/".to_owned(),
+        "ftp://shop.example.com/".to_owned(),
+        "http://shop.example.com:22/".to_owned(),
+    ] {
+        let answer = call(&site, &token, "agentX402Pay", json!({"url": url})).await;
+        refused(&answer, 403, "policy_filtered");
+    }
+    for network in Network::ALL {
+        assert!(left(&site, &wallet, network).await.is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
+    // Aim: only the owner's page sets them, within their range; a call above the cap is refused; of a hundred payments at
+    // once exactly as many leave as the day has room for.
+    let host = Host::new().with("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "1000");
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, token, wallet) = opened(&site, Network::Base).await;
+    let owner = Owner::of(&site, &agent).await;
+    for bad in [
+        "per_call_usd=0.99",
+        "per_call_usd=50000.01",
+        "per_call_usd=x",
+        "per_day_usd=5",
+    ] {
+        assert_eq!(owner.send(&site, "/account/spending", bad).await.status, 400, "{bad}");
+    }
+    let set = owner
+        .send(&site, "/account/spending", "per_call_usd=1.50&per_day_usd=30")
+        .await;
+    assert_eq!(set.status, 303, "{}", set.text);
+    let limit = result(&site, &token, "getAgentSpendLimit", json!({})).await;
+    assert_eq!((&limit["perCallUsd"], &limit["perDayUsd"]), (&json!(1.5), &json!(30)));
+    let wanted = |amount: f64| json!({"toAddress": agent.address(), "amountUsdc": amount});
+    refused(
+        &call(&site, &token, "agentWalletTransfer", wanted(1.51)).await,
+        403,
+        "policy_filtered",
+    );
+    let (site, data) = (&site, wanted(1.0));
+    let calls = (0..100).map(|_| call(site, &token, "agentWalletTransfer", data.clone()));
+    let answers = futures_util::future::join_all(calls).await;
+    let paid = answers.iter().filter(|answer| answer.status == 200).count();
+    assert_eq!(paid, 30);
+    answers
+        .iter()
+        .filter(|answer| answer.status != 200)
+        .for_each(|no| refused(no, 403, "policy_filtered"));
+    until("all of them", async || {
+        (left(site, &wallet, Network::Base).await.len() == 30).then_some(())
+    })
+    .await;
+    let page = owner.page(site).await.text;
+    assert!(
+        page.contains("value=\"1.50\"") && page.contains("value=\"30.00\""),
+        "{page}"
+    );
+    let cleared = owner
+        .send(site, "/account/spending", "per_call_usd=50000&per_day_usd=")
+        .await;
+    assert_eq!(cleared.status, 303, "{}", cleared.text);
+    let limit = result(site, &token, "getAgentSpendLimit", json!({})).await;
+    assert_eq!(
+        (&limit["perDayUsd"], &limit["leftTodayUsd"]),
+        (&Value::Null, &Value::Null)
+    );
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_born_of_a_payment_does_not_spend() {
+    // Aim: it reads, and every function that spends, makes a wallet or changes who can be paid says 403 `sign_in_required`.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let (agent, token, wallet) = opened(&site, Network::Base).await;
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let saved = json!({"name": "me", "address": agent.address()});
+    let entry = result(&site, &token, "saveAddressBookEntry", saved.clone()).await["entry"]["entryId"].clone();
+    for (name, data) in [
+        ("createAgentWallet", json!({})),
+        ("agentX402Pay", json!({"route": "/get-card?amount=5"})),
+        (
+            "agentWalletTransfer",
+            json!({"toAddress": agent.address(), "amountUsdc": 1}),
+        ),
+        ("saveAddressBookEntry", saved),
+        ("deleteAddressBookEntry", json!({"entryId": entry})),
+    ] {
+        refused(&call(&site, &born, name, data).await, 403, "sign_in_required");
+    }
+    for name in ["getAgentWallet", "getAgentSpendLimit", "listAddressBook"] {
+        result(&site, &born, name, json!({})).await;
+    }
+    assert!(left(&site, &wallet, Network::Base).await.is_empty());
+    let none = Agent::new(Network::Solana).token(&site).await;
+    let no_wallet = call(&site, &none, "agentX402Pay", json!({"route": "/get-card"})).await;
+    refused(&no_wallet, 404, "agent_wallet_unknown");
+}
+
+/// The value of a `PAYMENT-SIGNATURE`, decoded.
+pub(crate) fn payment(header: &str) -> Value {
+    serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap()
+}

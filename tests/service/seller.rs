@@ -1,0 +1,169 @@
+//! A foreign seller as a stock x402 v2 server is one: it asks for a payment on Solana, co-signs what it gets as the fee payer,
+//! has the chain take it, and only then serves.
+
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::Signer as _;
+use purser::payment::solana::address::base58;
+use purser::payment::terms::SOLANA_USDC;
+use purser::wallet::TestWallet;
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::cases_agent_wallet::payment;
+use super::wire::client;
+
+/// What everything costs, in atomic USDC.
+const PRICE: &str = "1000000";
+
+/// A server on a port of its own.
+pub(crate) struct Seller {
+    authority: String,
+    /// Whose chain it settles on.
+    chain: Arc<Mutex<String>>,
+}
+
+/// A request, read whole.
+struct Asked {
+    path: String,
+    payment: Option<String>,
+    body: Value,
+}
+
+impl Seller {
+    pub(crate) async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let authority = listener.local_addr().unwrap().to_string();
+        let chain = Arc::new(Mutex::new(String::new()));
+        let of = chain.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let chain = of.lock().unwrap().clone();
+                tokio::spawn(serve(stream, chain));
+            }
+        });
+        Self { authority, chain }
+    }
+
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Where it is paid.
+    pub(crate) fn address() -> String {
+        keys().1.address(Network::Solana)
+    }
+
+    pub(crate) fn settles_on(&self, url: &str) {
+        *self.chain.lock().unwrap() = url.to_owned();
+    }
+}
+
+/// Two keys, of which the one on Solana pays fees and is paid.
+fn keys() -> ([u8; 32], TestWallet) {
+    let seed = [42; 32];
+    (seed, TestWallet::from_bytes(&[41; 32], &seed).unwrap())
+}
+
+async fn read(stream: &mut TcpStream) -> Option<Asked> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut some = [0; 4_096];
+        let n = stream.read(&mut some).await.ok().filter(|n| *n > 0)?;
+        bytes.extend_from_slice(&some[..n]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let header = |name: &str| {
+            let lines = head.lines().filter_map(|line| line.split_once(": "));
+            let mut found = lines.filter(|(of, _)| of.eq_ignore_ascii_case(name));
+            found.next().map(|(_, value)| value.to_owned())
+        };
+        let length = header("content-length").map_or(0, |length| length.parse().unwrap());
+        if body.len() < length {
+            continue;
+        }
+        return Some(Asked {
+            path: head.split(' ').nth(1)?.to_owned(),
+            payment: header("payment-signature"),
+            body: serde_json::from_str(body).unwrap_or_default(),
+        });
+    }
+}
+
+async fn serve(mut stream: TcpStream, chain: String) {
+    let Some(asked) = read(&mut stream).await else { return };
+    let plain = |status: &str, headers: &str, body: &Value| {
+        let body = body.to_string();
+        format!(
+            "HTTP/1.1 {status}\r\ncontent-type: application/json\r\n{headers}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let challenge = format!("payment-required: {}\r\n", STANDARD.encode(terms().to_string()));
+    let answer = match (asked.path.as_str(), &asked.payment) {
+        ("/broken", _) => plain("500 Internal Server Error", "", &json!({})),
+        ("/moved", _) => plain("302 Found", "location: http://169.254.169.254/\r\n", &json!({})),
+        ("/untermed", _) => plain("402 Payment Required", "", &json!({"x402Version": 1})),
+        ("/endless", _) => {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            while stream.write_all(&[b'x'; 65_536]).await.is_ok() {}
+            return;
+        }
+        (_, None) | ("/refuses", _) => plain("402 Payment Required", &challenge, &json!({})),
+        (path, Some(header)) => {
+            let transaction = settle(header, &chain).await;
+            let receipt = json!({"success": true, "transaction": transaction, "network": Network::Solana.caip2()});
+            let receipt = format!("payment-response: {}\r\n", STANDARD.encode(receipt.to_string()));
+            let status = if path == "/fails-paid" {
+                "503 Service Unavailable"
+            } else {
+                "200 OK"
+            };
+            plain(status, &receipt, &json!({"echo": asked.body}))
+        }
+    };
+    let _ = stream.write_all(answer.as_bytes()).await;
+}
+
+fn terms() -> Value {
+    let own = Seller::address();
+    json!({"x402Version": 2, "error": "Payment required", "resource": {"url": "http://shop.example.com/paid"},
+        "accepts": [{"scheme": "exact", "network": Network::Solana.caip2(), "amount": PRICE,
+            "asset": base58(&SOLANA_USDC), "payTo": own, "maxTimeoutSeconds": 60, "extra": {"feePayer": own}}]})
+}
+
+/// Checks that it pays what was asked, signs as the fee payer, and sends it to the chain; its id.
+async fn settle(header: &str, chain: &str) -> Value {
+    let paid = payment(header);
+    assert_eq!(
+        (&paid["x402Version"], &paid["accepted"]),
+        (&json!(2), &terms()["accepts"][0])
+    );
+    let mut wire = STANDARD
+        .decode(paid["payload"]["transaction"].as_str().unwrap())
+        .unwrap();
+    let (seed, _) = keys();
+    assert_eq!(wire[0], 2, "the fee payer and the payer sign");
+    let message = &wire[1 + 2 * 64..];
+    let signature = ed25519_dalek::SigningKey::from_bytes(&seed).sign(message);
+    // The first of the two slots, behind their number.
+    wire[1..65].copy_from_slice(&signature.to_bytes());
+    let encoded = STANDARD.encode(&wire);
+    let send = json!({"jsonrpc": "2.0", "id": 1, "method": "sendTransaction",
+        "params": [encoded, {"encoding": "base64", "skipPreflight": true}]});
+    let told = client()
+        .post(format!("{chain}/sandbox/solana"))
+        .json(&send)
+        .send()
+        .await
+        .unwrap();
+    let told: Value = told.json().await.unwrap();
+    assert!(told["result"].is_string(), "{told}");
+    told["result"].clone()
+}

@@ -1,0 +1,312 @@
+//! The bank, pretended, and whoever banks: accounts, deposits told twice, backwards and again, moves both ways whose answers
+//! get lost or hang; and what must be true of all that at rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use purser_actors::account::{Account, Outgoing};
+use purser_actors::banking::account::{self, BankAccount};
+use purser_actors::banking::transfer::{BankTransfer, Status, Wanted, Way};
+use purser_actors::id::{BankAccountId, BankTransferId, EffectId};
+use purser_actors::kernel::{Entity as _, Kind, table};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::banking::{
+    AccountOrder, Bank, BankApplication, Coordinates, Incoming, MoveOrder, Moved, Opening, Ramp, Review, Ruling,
+};
+use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+use purser_storage::codec;
+use purser_storage::fault::Seeded;
+
+use crate::clients::{Clients, wallet};
+use crate::owners::durable;
+use crate::plan::{Plan, Step, WALLETS};
+use crate::world::{ORDERED_PANIC, World};
+
+/// Failing calls of one key, at most: a bank that never answers is for the engine's tests.
+const FAILING: u32 = 4;
+
+/// What somebody does at the bank. The same number is the same deposit or move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Banks {
+    Opens,
+    IsPaid(u32),
+    PutsIn(u32),
+    TakesOut(u32),
+}
+
+/// What the bank knows.
+#[derive(Default)]
+pub(crate) struct Vaults {
+    asked: BTreeMap<EffectId, String>,
+    failing: BTreeMap<EffectId, u32>,
+    moves: BTreeMap<BankTransferId, bool>,
+    deposits: Vec<Incoming>,
+    /// The highest number from which somebody read on.
+    heard: u64,
+}
+
+impl Vaults {
+    /// Whether everything that came in was read.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.heard >= self.deposits.len() as u64
+    }
+}
+
+/// Adds banking to a plan by chance of its own, so that all else in it stays as it was.
+pub(crate) fn add(plan: &mut Plan) {
+    let mut chance = Seeded::new(plan.seed ^ 0x6261_6e6b_6261_6e6b);
+    for _ in 0..chance.below(20) {
+        let wallet = chance.below(WALLETS.min(3)) as u8;
+        let nth = chance.below(12) as u32;
+        let does = match chance.below(8) {
+            0 | 1 => Banks::Opens,
+            2..5 => Banks::IsPaid(nth),
+            5 | 6 => Banks::PutsIn(nth),
+            _ => Banks::TakesOut(nth),
+        };
+        let third = plan.steps.len() as u64 / 3;
+        let at = (third + chance.below(2 * third + 1)) as usize;
+        plan.steps.insert(at, Step::Bank { wallet, does });
+    }
+}
+
+fn account_of(wallet: u8) -> BankAccountId {
+    BankAccountId(u128::from(wallet) + 1)
+}
+
+fn cents(nth: u32) -> Cents {
+    Cents::new([1, 500, 120, 50, 7_00][nth as usize % 5])
+}
+
+fn move_of(wallet: u8, nth: u32, way: Way) -> BankTransferId {
+    BankTransferId(u128::from(wallet) << 64 | u128::from(nth) << 8 | u128::from(way == Way::ToAccount))
+}
+
+impl Clients {
+    pub(crate) fn bank(&self, wallet: u8, does: Banks) {
+        let this = self.clone();
+        self.go(async move {
+            for _ in 0..10 {
+                if this.world.is_dead() || this.bank_once(wallet, does).await {
+                    return;
+                }
+                this.world.linger(200).await;
+            }
+        });
+    }
+
+    /// Whether it was answered for good.
+    async fn bank_once(&self, number: u8, does: Banks) -> bool {
+        let (world, owner, id) = (&self.world, wallet(number), account_of(number));
+        let kept: Option<BankAccount> = durable(world, Kind::BankAccount, &id.0.to_be_bytes());
+        let is_open = kept.is_some_and(|kept| matches!(kept.status, account::Status::Open(_)));
+        let wanted = |nth| Wanted {
+            owner,
+            account: id,
+            cents: cents(nth),
+            amount: Usdc::from_cents(cents(nth)).unwrap(),
+            note: None,
+        };
+        let told = match does {
+            // Whoever banks has signed in before.
+            Banks::Opens if durable::<Account>(world, Kind::Account, &owner.key()).is_none() => return true,
+            Banks::Opens => {
+                let ramp = (Ramp::On, None);
+                let told = self.engine.open_bank_account(id, owner, "cus".into(), ramp, None).await;
+                format!("{told:?}")
+            }
+            _ if !is_open => return false,
+            Banks::IsPaid(nth) => {
+                let mut vaults = world.vaults.lock();
+                let number = vaults.deposits.len() as u64 + 1;
+                vaults.deposits.push(Incoming {
+                    number,
+                    reference: format!("wire {nth} for {id}"),
+                    account: id,
+                    amount: cents(nth),
+                    sender: "Somebody".into(),
+                });
+                "paid in".into()
+            }
+            Banks::PutsIn(nth) => {
+                let outgoing = Outgoing::Transfer(move_of(number, nth, Way::ToAccount), wanted(nth));
+                format!("{:?}", self.engine.pay_out(owner, outgoing, None).await)
+            }
+            Banks::TakesOut(nth) => {
+                let drawn = self
+                    .engine
+                    .draw_bank_money(move_of(number, nth, Way::ToBalance), wanted(nth), None);
+                format!("{:?}", drawn.await)
+            }
+        };
+        world.trace(|| format!("wallet {number} {does:?} at the bank: {told}"));
+        !told.contains("Unavailable")
+    }
+}
+
+pub(crate) struct SimBank(pub(crate) Arc<World>);
+
+type Told<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+
+fn error(kind: ErrorKind) -> PortError {
+    PortError {
+        kind,
+        operation: "bank",
+        message: "as the plan says".into(),
+    }
+}
+
+impl SimBank {
+    /// One call under a key, which is always for the same: done before, after, or in spite of what goes wrong.
+    async fn ask<T>(
+        &self,
+        rule: &'static str,
+        (key, what): (EffectId, String),
+        act: impl FnOnce() -> T + Send,
+    ) -> Result<Ruling<T>, PortError> {
+        let world = &self.0;
+        world.pass().await;
+        let _one = world.alone.enter(world, rule, key.0);
+        let same = world.vaults.lock().asked.entry(key).or_insert_with(|| what.clone()) == &what;
+        if !same {
+            world.object("bank.keys", format!("{key} is used for {what} too"));
+        }
+        world.linger(world.below(80)).await;
+        let fails = {
+            let mut vaults = world.vaults.lock();
+            let failing = vaults.failing.entry(key).or_default();
+            *failing += 1;
+            *failing <= FAILING && !world.is_calm()
+        };
+        let weather = if fails { world.below(9) } else { 8 };
+        world.trace(|| format!("bank: {what} meets weather {weather}"));
+        match weather {
+            0 => return Err(error(ErrorKind::Temporary)),
+            1 => return Err(error(ErrorKind::Unknown)),
+            2 => return Ok(Ruling::Pending { retry_after_ms: 300 }),
+            _ => {}
+        }
+        let done = act();
+        match weather {
+            3 => return Err(error(ErrorKind::Unknown)),
+            4 => std::future::pending().await,
+            5 => panic!("{ORDERED_PANIC}"),
+            _ => {}
+        }
+        world.pass().await;
+        Ok(Ruling::Over(done))
+    }
+}
+
+impl Bank for SimBank {
+    fn review<'a>(&'a self, _: &'a BankApplication) -> Told<'a, Ruling<Review>> {
+        self.0.object("bank.called", "nobody applies here");
+        Box::pin(std::future::ready(Err(error(ErrorKind::Permanent))))
+    }
+
+    fn open<'a>(&'a self, order: &'a AccountOrder) -> Told<'a, Ruling<Opening>> {
+        Box::pin(self.ask("bank.opens_at_once", (order.key, format!("{order:?}")), || {
+            Opening::Open(Coordinates {
+                bank_name: "Bank".into(),
+                routing_number: "021000021".into(),
+                account_number: "123456789".into(),
+                memo: None,
+            })
+        }))
+    }
+
+    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> Told<'a, Ruling<Moved>> {
+        let stored: Option<BankTransfer> = durable(&self.0, Kind::BankTransfer, &order.transfer.0.to_be_bytes());
+        let known = stored.is_some_and(|kept| {
+            let ended = !matches!(kept.status, Status::Pending(key) if key != order.key);
+            ended && kept.cents == order.amount && (kept.way == Way::ToAccount) == order.to_account
+        });
+        if !known {
+            self.0.object("bank.early", format!("{order:?} is not durable"));
+        }
+        Box::pin(self.ask("bank.moves_at_once", (order.key, format!("{order:?}")), || {
+            let no = self.0.below(4) == 0;
+            let mut vaults = self.0.vaults.lock();
+            if *vaults.moves.entry(order.transfer).or_insert(!no) {
+                Moved::Complete {
+                    reference: "moved".into(),
+                }
+            } else {
+                Moved::Failed { reason: "no".into() }
+            }
+        }))
+    }
+
+    fn incoming(&self, after: u64, limit: usize) -> Told<'_, Vec<Incoming>> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            let weather = if world.is_calm() { 9 } else { world.below(12) };
+            match weather {
+                0 => return Err(error(ErrorKind::Unknown)),
+                1 => world.linger(900).await,
+                2 if world.one_in(4) => panic!("{ORDERED_PANIC}"),
+                _ => {}
+            }
+            let mut vaults = world.vaults.lock();
+            vaults.heard = vaults.heard.max(after);
+            let mut told: Vec<_> = vaults
+                .deposits
+                .iter()
+                .filter(|one| one.number > after)
+                .cloned()
+                .collect();
+            told.truncate(limit);
+            if weather % 2 == 0 {
+                told.extend(told.clone());
+                told.reverse();
+            }
+            Ok(told)
+        })
+    }
+
+    fn balance(&self, _: BankAccountId) -> Told<'_, Cents> {
+        Box::pin(std::future::ready(Err(error(ErrorKind::Temporary))))
+    }
+}
+
+/// At rest: every deposit is one transfer, whatever it was told; every move is what the bank made of it, and the bank moved
+/// nothing for which there is none.
+pub(crate) fn at_rest(world: &World) -> Result<(), (&'static str, String)> {
+    let prefix = table::entity(Kind::BankTransfer, &[]);
+    let shadow = world.shadow.lock();
+    let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
+    let kept: BTreeMap<BankTransferId, BankTransfer> = rows
+        .map(|(key, row)| {
+            let id = BankTransferId(u128::from_be_bytes(*key.last_chunk().unwrap()));
+            (id, codec::decode(&row.value).unwrap())
+        })
+        .collect();
+    drop(shadow);
+    let vaults = world.vaults.lock();
+    let mut came: BTreeSet<(&str, u64)> = vaults
+        .deposits
+        .iter()
+        .map(|d| (&*d.reference, d.amount.get()))
+        .collect();
+    let mut moves = vaults.moves.clone();
+    for (id, transfer) in &kept {
+        world.trace(|| format!("{id}: a bank transfer {:?} is {}", transfer.way, transfer.status()));
+        let good = match (&transfer.status, transfer.way) {
+            (Status::Complete(reference), Way::Incoming) => came.remove(&(reference, transfer.cents.get())),
+            (Status::Complete(_), _) => moves.remove(id) == Some(true),
+            (Status::Failed(_), _) => moves.remove(id) == Some(false),
+            (Status::Pending(_), _) => false,
+        };
+        if !good {
+            return Err(("bank.transfer", format!("{id} is {transfer:?}")));
+        }
+    }
+    if let Some(lost) = came.first() {
+        return Err(("bank.deposit", format!("{lost:?} was never credited")));
+    }
+    match moves.first_key_value() {
+        Some(lost) => Err(("bank.moved", format!("{lost:?} moved for nothing"))),
+        None => Ok(()),
+    }
+}
