@@ -32,7 +32,20 @@ impl Shop {
         self
     }
 
-    /// Payouts, whom they go to, and the page of who gets one.
+    /// What is called by name: the bank, and the managed wallet.
+    fn callables(self, house: &House, checkout: &Arc<Checkout>) -> Self {
+        self.room(
+            banking::router(Arc::new(bank(house, checkout))),
+            banking::Api::openapi(),
+            &[],
+        )
+        .room(
+            agent_wallet::router(Arc::new(agent_wallets(house))),
+            agent_wallet::Api::openapi(),
+            &[],
+        )
+    }
+
     /// What goes on with cards after they are made: their news, and the balance that reloadable ones spend.
     fn card_news_and_balances(self, house: &House, checkout: &Arc<Checkout>) -> Self {
         let (config, world) = (&house.config, &house.world);
@@ -71,6 +84,7 @@ impl Shop {
         )
     }
 
+    /// Payouts, whom they go to, and the page of who gets one.
     fn paying_out(self, house: &House, checkout: &Arc<Checkout>) -> Self {
         let (config, world) = (&house.config, &house.world);
         let payouts = payouts::Payouts {
@@ -212,16 +226,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
             merchants::Api::openapi(),
             &[],
         )
-        .room(
-            banking::router(Arc::new(bank(house, checkout))),
-            banking::Api::openapi(),
-            &[],
-        )
-        .room(
-            agent_wallet::router(Arc::new(agent_wallets(house))),
-            agent_wallet::Api::openapi(),
-            &[],
-        )
+        .callables(house, checkout)
         .card_news_and_balances(house, checkout)
         .paying_out(house, checkout)
 }

@@ -1,5 +1,7 @@
 //! The journal's events, folded by rules of this file, held against the snapshots.
 
+mod plain;
+
 use std::collections::BTreeMap;
 
 use purser_actors::kernel::Kind;
@@ -300,31 +302,6 @@ impl Snapshots<'_> {
         }
     }
 
-    fn saved(&mut self, contents: &Contents) {
-        for ((kind, id), saved) in &contents.saved {
-            let (key, subject) = (id.to_be_bytes(), &saved.name);
-            self.hold(*kind, &key, subject, saved.revision, saved.status, "", |_| {
-                String::new()
-            });
-        }
-    }
-
-    fn bank(&mut self, contents: &Contents) {
-        for ((kind, key), kept) in &contents.bank {
-            self.hold(*kind, key, &kept.name, kept.revision, kept.status, "", |_| {
-                String::new()
-            });
-        }
-    }
-
-    fn late_returns(&mut self, contents: &Contents) {
-        for (id, (late, revision)) in &contents.late_returns {
-            let (kind, status) = (Kind::LateReturn as u8, super::late_returns::name_of(late.status));
-            let (key, name) = (id.0.to_be_bytes(), id.to_string());
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
-        }
-    }
-
     fn sessions(&mut self, contents: &Contents) {
         for (id, (session, revision)) in &contents.sessions {
             let status = if session.revoked.is_some() { "revoked" } else { "active" };
@@ -353,19 +330,6 @@ impl Snapshots<'_> {
             let (kind, status) = (Kind::Link as u8, people::link_status(link));
             let (key, subject) = (wallet.key(), wallet.address());
             self.hold(kind, &key, &subject, *revision, status, "", |_| String::new());
-        }
-    }
-
-    fn program(&mut self, contents: &Contents) {
-        for (id, (card, revision)) in &contents.program.cards {
-            let (key, name, status) = (id.0.to_be_bytes(), id.to_string(), program::card_status(card));
-            let kind = Kind::Reloadable as u8;
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
-        }
-        for (id, (asked, revision)) in &contents.program.withdrawals {
-            let (key, name, status) = (id.0.to_be_bytes(), id.to_string(), program::withdrawal_status(asked));
-            let kind = Kind::CardWithdrawal as u8;
-            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
         }
     }
 

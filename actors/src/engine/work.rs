@@ -30,7 +30,6 @@ use crate::kernel::delivery::Worker;
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
-use crate::late_return;
 use crate::money::Usdc;
 use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
@@ -59,12 +58,8 @@ impl Worker for Desk {
                 Work::IssueCard(id) => self.issue(effect, *id).await,
                 Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
                 Work::ConfirmCredit(id) => {
-                    tell(
-                        &self.families.payments,
-                        *id,
-                        payment::Command::Credited { effect: effect.id },
-                    )
-                    .await
+                    let command = payment::Command::Credited { effect: effect.id };
+                    tell(&self.families.payments, *id, command).await
                 }
                 Work::FreeShare { account, share } => {
                     let command = account::Command::FreeShare {
@@ -106,10 +101,7 @@ impl Worker for Desk {
                 Work::RecallPayout(id) => self.recall_payout(effect, *id).await,
                 Work::ExpirePayout(id) => self.expire_payout(effect, *id).await,
                 Work::CloseReturns(id) => self.close_returns(effect, *id).await,
-                Work::LateReturn(id) => {
-                    let command = late_return::Command::Credited { effect: effect.id };
-                    tell(&self.families.late_returns, *id, command).await
-                }
+                Work::LateReturn(id) => self.end_late_return(effect, *id).await,
                 Work::SaveRecipient(id) => self.save_recipient(effect, *id).await,
                 Work::OpenCard(id) => self.open_card(effect, *id).await,
                 Work::SteerCard(id) => self.steer_card(effect, *id).await,

@@ -283,12 +283,9 @@ async fn what_a_rail_was_ever_asked_for_is_not_credited_when_its_form_ends() {
     becomes(&world, told, "complete").await;
     world.quiet().await;
     world.rails.knows(key(asked).await, 2, complete());
-    world.rails.silences(&[
-        ErrorKind::Unknown,
-        ErrorKind::Temporary,
-        ErrorKind::Permanent,
-        ErrorKind::Unknown,
-    ]);
+    world
+        .rails
+        .silences(&[ErrorKind::Unknown, ErrorKind::Temporary, ErrorKind::Unknown]);
     world.clock.advance(120_001);
     becomes(&world, asked, "complete").await;
     becomes(&world, never, "expired").await;

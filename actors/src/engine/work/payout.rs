@@ -6,8 +6,9 @@ use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable, within};
 use crate::destination;
-use crate::id::{CardId, DestinationId, EffectId, PayoutId};
+use crate::id::{CardId, DestinationId, EffectId, LateReturnId, PayoutId};
 use crate::kernel::{Effect, Failure, Kind, table};
+use crate::late_return;
 use crate::payout::{Command, Payout, Status, Target};
 use crate::port::ErrorKind;
 use crate::port::payout::{PayTo, PayoutOrder, RailState, Recall, Report};
@@ -167,6 +168,12 @@ impl Desk {
             amount: payout.amount,
         };
         tell(&self.families.recipients, recipient, command).await
+    }
+
+    /// The owner of what came back late has it.
+    pub(super) async fn end_late_return(&self, effect: &Effect, id: LateReturnId) -> Done {
+        let command = late_return::Command::Credited { effect: effect.id };
+        tell(&self.families.late_returns, id, command).await
     }
 
     /// Takes a payment whose money came back out of the totals. It may come back before the recipient is saved.
