@@ -158,7 +158,10 @@ async fn cards_of_every_kind_are_seen_as_they_change() {
     let order = ordered["intl_card_order"]["card_id"].as_str().unwrap();
     chromium.wait("#cards > [data-status=queued]", order);
     chromium.wait("#cards > [data-status=queued]", "International card");
-    let cancelled = reqwest::Client::new()
+    let cancelled = purser::outbound::client()
+        .no_proxy()
+        .build()
+        .unwrap()
         .post(purser.url("/cancel-intl-order"))
         .bearer_auth(token(folder.path()))
         .json(&json!({"card_id": order}))

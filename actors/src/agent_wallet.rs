@@ -110,7 +110,7 @@ pub enum Command {
         spend: SpendId,
         /// What is to be paid, and how.
         order: Box<Order>,
-        /// Of a call, [`Part::Call`].
+        /// Of a call, what is sent: `Part::Call`.
         call: Vec<u8>,
         /// What the chain shows that the wallet holds there.
         holds: Usdc,

@@ -122,7 +122,7 @@ impl Way {
     pub(crate) async fn to(provider: &str) -> (Self, String) {
         let way = Self(Arc::new(Inner {
             to: provider.to_owned(),
-            client: reqwest::Client::builder().no_proxy().build().unwrap(),
+            client: purser::outbound::client().no_proxy().build().unwrap(),
             chance: Mutex::default(),
             last: Mutex::default(),
             ordered: Mutex::default(),
