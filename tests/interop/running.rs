@@ -52,7 +52,8 @@ impl Purser {
         Self {
             child,
             url,
-            http: purser::outbound::client().build().unwrap(),
+            // A client's script blocks the test's thread: a connection that the service closes meanwhile would be used again.
+            http: purser::outbound::client().pool_max_idle_per_host(0).build().unwrap(),
             folder,
         }
     }
