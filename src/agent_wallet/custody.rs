@@ -1,13 +1,15 @@
 //! The keys of managed wallets: made, sealed, and used to sign, on the sandbox's chains.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::agent_wallet::{Addresses, AgentWallet};
-use purser_actors::id::Wallet;
+use purser_actors::id::{SpendId, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, Clock, Custody, Entropy, ErrorKind, PortError, SealedKeys, SealedPart, Transfer,
 };
+use sha2::{Digest as _, Sha256};
 
 use super::{KEYS, PAYMENT, PaidRequest, failed, open, seal};
 use crate::settlement::sandbox::SandboxSettlement;
@@ -90,9 +92,11 @@ impl VaultedWallets {
         if bs58::decode(&recent.blockhash).onto(&mut blockhash) != Ok(32) {
             return Err(failed(ErrorKind::Temporary, "sign call", "no recent block hash"));
         }
+        let once = OfSpend(call.spend, AtomicU64::new(0));
         let at = Circumstances {
             now: self.clock.now(),
-            entropy: &*self.entropy,
+            // A store that was restored may sign for this spend again: on Base the same nonce is taken once.
+            entropy: &once,
             // Our own node's, not the server's: how long it can land must be known.
             blockhash: Some(blockhash),
         };
@@ -107,6 +111,22 @@ impl VaultedWallets {
         };
         let payment = seal(&self.vault, call.spend.0, PAYMENT, payment.as_bytes());
         Ok((authorization, payment.map_err(|e| no(e.to_string()))?))
+    }
+}
+
+/// Bits that follow from a spend's id, which is random: the same for the same spend.
+struct OfSpend(SpendId, AtomicU64);
+
+impl Entropy for OfSpend {
+    fn random(&self) -> u128 {
+        let Self(spend, taken) = self;
+        let mut hash = Sha256::new();
+        hash.update(b"paid call");
+        hash.update(spend.0.to_be_bytes());
+        hash.update(taken.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        let hash = hash.finalize();
+        hash.first_chunk()
+            .map_or(0, |half: &[u8; 16]| u128::from_be_bytes(*half))
     }
 }
 

@@ -84,6 +84,7 @@ pub const ROUTES: &[&str] = &[
     "/sandbox/accounts",
     "/sandbox/balances",
     "/sandbox/bank-recipients",
+    "/sandbox/base",
     "/sandbox/bridge",
     "/sandbox/card-balances",
     "/sandbox/card-program",

@@ -18,6 +18,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use purser_actors::engine::Engine;
 use purser_actors::id::Wallet;
+use purser_actors::port::{Authorization, Prepared, Settlement as _, Submitted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
@@ -25,6 +26,8 @@ use utoipa::{OpenApi, ToSchema};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
+use crate::payment::decode::{Payload, decode};
+use crate::payment::evm::as_signed;
 use crate::sandbox::desk::{
     BalanceAnswer, BalanceRequest, ChainFaultRequest, DeskError, DeskState, FaucetRequest, IssuerFaultRequest,
     MagicSeen, NetworkName, SandboxDesk, TransfersAnswer, TransfersRequest,
@@ -58,6 +61,7 @@ type Shared = State<Arc<SandboxRoutes>>;
     post_issuer,
     post_faucet,
     post_freeze,
+    post_base,
     post_solana
 ))]
 pub struct Api;
@@ -73,6 +77,7 @@ pub fn router(state: Arc<SandboxRoutes>) -> Router {
         .route("/sandbox/issuer", post(post_issuer))
         .route("/sandbox/faucet", post(post_faucet))
         .route("/sandbox/freeze", post(post_freeze))
+        .route("/sandbox/base", post(post_base))
         .route("/sandbox/solana", post(post_solana))
         .with_state(state)
 }
@@ -199,6 +204,67 @@ async fn post_freeze(State(sandbox): Shared, body: Body) -> Result<Response, Api
         wallet: wallet.address(),
         frozen,
     }))
+}
+
+/// A payment that a seller was given.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Taken {
+    /// The value of `PAYMENT-SIGNATURE`, on Base.
+    payment: String,
+}
+
+/// What the chain did with it.
+#[derive(Serialize, ToSchema)]
+struct Settled {
+    /// Whether it is on chain.
+    success: bool,
+    /// The transaction's id, if it is.
+    transaction: Option<String>,
+    /// The chain's word, if not.
+    reason: Option<String>,
+}
+
+/// Submit a payment on Base
+///
+/// As anybody can who was given one: this is how another seller of the sandbox settles what it was paid.
+#[utoipa::path(post, path = "/sandbox/base", tag = "Sandbox", request_body = inline(Taken),
+    responses((status = 200, description = "What the chain did with it.", body = Settled),
+        (status = 400, description = "No payment on Base."), (status = 503, description = "The chain gave no answer.")))]
+async fn post_base(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+    let taken: Taken = sandbox.body(body).await?;
+    let none = || ApiError::parameter("parameter_invalid", "payment", "`payment` is no EIP-3009 payment.");
+    let payment = decode(taken.payment.as_bytes()).map_err(|_| none())?;
+    let Payload::Evm(payload) = payment.payload else {
+        return Err(none());
+    };
+    let authorization = Authorization::Evm(as_signed(&payload).ok_or_else(none)?);
+    // On Base the authorization is what is sent.
+    let prepared = Prepared {
+        bytes: Vec::new(),
+        transaction: String::new(),
+    };
+    let submitted = sandbox.settlement.submit(&authorization, &prepared).await;
+    let told = match submitted {
+        Ok(Submitted::Settled { transaction }) => Settled {
+            success: true,
+            transaction: Some(transaction),
+            reason: None,
+        },
+        Ok(Submitted::Declined(decline)) => Settled {
+            success: false,
+            transaction: None,
+            reason: Some(decline.reason.to_string()),
+        },
+        Err(_) => {
+            return Err(ApiError::unavailable(
+                "chain_unavailable",
+                "The chain gave no answer.",
+                1,
+            ));
+        }
+    };
+    Ok(json::inert(&told))
 }
 
 /// The JSON-RPC calls that stock Solana clients make

@@ -121,6 +121,21 @@ pub fn own_amount_and_moment(payload: &EvmPayload) -> Option<(Usdc, Timestamp)> 
     Some((Usdc::from_atomic(number(&fields.value)?), now))
 }
 
+/// The payment as it was signed, by nobody's terms: whether it holds is for a chain to say. `None` for what is none.
+pub fn as_signed(payload: &EvmPayload) -> Option<EvmAuthorization> {
+    let number = |text: &str| decimal(text).ok().flatten();
+    let fields = &payload.authorization;
+    Some(EvmAuthorization {
+        from: address(&fields.from).ok()?,
+        to: address(&fields.to).ok()?,
+        value: Usdc::from_atomic(number(&fields.value)?),
+        valid_after: number(&fields.valid_after)?,
+        valid_before: number(&fields.valid_before)?,
+        nonce: fixed_hex::<32>(&fields.nonce)?,
+        signature: signature_bytes(&payload.signature).ok()?,
+    })
+}
+
 /// Numbers above 64 bits come as `None`: they are beyond every limit here.
 fn window(after: Option<u64>, before: Option<u64>, demand: &EvmDemand<'_>) -> Result<(u64, u64), Refusal> {
     let after = after

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::{call, result};
-use super::host::Host;
+use super::host::{Host, Service};
 use super::owner::Owner;
 use super::seller::Seller;
 use super::wire::{Answer, Site, send, until};
@@ -177,73 +177,78 @@ async fn it_pays_routes_of_its_own_service() {
     host.assert_books();
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn it_pays_a_foreign_server_and_says_what_became_of_it() {
-    // Aim: a server beside us that is listed is paid with a signed x402 v2 payment, settles it on the chain, and its answer
-    // comes back; one that takes nothing, fails, hides its terms, redirects or is not there is told apart, and only what was
-    // signed is reserved. No spend is told with the server's words.
-    let seller = Seller::open().await;
+/// A service beside a foreign seller that its operator has listed.
+async fn beside(seller: &Seller) -> (Host, Service) {
     let mut host = Host::new();
     host.set(
         "PURSER_OUTBOUND__LISTED_HOSTS",
         &format!("[\"{}\"]", seller.authority()),
     );
     let service = host.start();
-    let site = Site::of(&service);
     seller.settles_on(&service.url);
-    known(&site, &Seller::address()).await;
+    known(&Site::of(&service), &Seller::address()).await;
+    (host, service)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_pays_a_foreign_server_on_both_chains() {
+    // Aim: a server beside us that is listed is paid with a signed x402 v2 payment, settles it on the chain, and its answer
+    // comes back as it was; once under a key.
+    let seller = Seller::open().await;
+    let (host, service) = beside(&seller).await;
+    let site = Site::of(&service);
     let (_, token, wallet) = opened(&site, Network::Solana).await;
-    let at = |path: &str| json!({"url": format!("http://{}{path}", seller.authority())});
-    let mut wanted = at("/paid");
-    wanted["method"] = json!("POST");
-    wanted["body"] = json!({"q": [1.50, "é"]});
-    let bought = keyed(&site, &token, "agentX402Pay", "one", &wanted).await;
-    let told = &bought.body["result"];
-    assert_eq!(
-        (&told["status"], &told["response"]["body"]["echo"]),
-        (&json!("settled"), &wanted["body"]),
-        "{}",
-        bought.text
-    );
-    assert_eq!(
-        keyed(&site, &token, "agentX402Pay", "one", &wanted).await.body,
-        bought.body
-    );
-    assert_eq!(left(&site, &wallet, Network::Solana).await, [1_000_000]);
-    for (path, status, code) in [
-        ("/broken", 502, "http_error"),
-        ("/moved", 502, "http_error"),
-        ("/endless", 502, "fetch_failed"),
-        ("/untermed", 403, "policy_filtered"),
-    ] {
-        refused(&call(&site, &token, "agentX402Pay", at(path)).await, status, code);
+    for network in Network::ALL {
+        let wanted = json!({"url": format!("http://{}/paid", seller.authority()), "method": "POST",
+            "body": {"q": [1.50, "é"]}, "expectedNetwork": network.name(), "maxAmountUsdc": 1});
+        let bought = keyed(&site, &token, "agentX402Pay", network.name(), &wanted).await;
+        let told = &bought.body["result"];
+        let seen = (&told["status"], &told["response"]["body"]["echo"]);
+        assert_eq!(seen, (&json!("settled"), &wanted["body"]), "{}", bought.text);
+        let again = keyed(&site, &token, "agentX402Pay", network.name(), &wanted).await;
+        assert_eq!(again.body, bought.body);
+        assert_eq!(left(&site, &wallet, network).await, [1_000_000]);
     }
-    // Nothing of it was signed.
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_foreign_server_does_wrong_is_told_apart() {
+    // Aim: one that takes nothing, fails, hides its terms, redirects or never ends is told apart, nothing is signed before its
+    // terms are taken, and what was signed stays reserved for as long as it may land.
+    let seller = Seller::open().await;
+    let (host, service) = beside(&seller).await;
+    let site = Site::of(&service);
+    let (_, token, wallet) = opened(&site, Network::Base).await;
+    let at = |path: &str, most: f64| {
+        let url = format!("http://{}{path}", seller.authority());
+        json!({"url": url, "expectedNetwork": "solana", "maxAmountUsdc": most})
+    };
+    for (path, most, status, code) in [
+        ("/broken", 1.0, 502, "http_error"),
+        ("/moved", 1.0, 502, "http_error"),
+        ("/endless", 1.0, 502, "fetch_failed"),
+        ("/untermed", 1.0, 403, "policy_filtered"),
+        ("/paid", 0.99, 403, "policy_filtered"),
+    ] {
+        refused(&call(&site, &token, "agentX402Pay", at(path, most)).await, status, code);
+    }
     with_open(&site, &token, 0).await;
-    let mut pinned = at("/paid");
-    pinned["maxAmountUsdc"] = json!(0.99);
-    refused(
-        &call(&site, &token, "agentX402Pay", pinned).await,
-        403,
-        "policy_filtered",
-    );
-    let greedy = call(&site, &token, "agentX402Pay", at("/refuses")).await;
+    let greedy = call(&site, &token, "agentX402Pay", at("/refuses", 1.0)).await;
     refused(&greedy, 409, "unsettled");
-    let late = call(&site, &token, "agentX402Pay", at("/fails-paid")).await;
+    let late = call(&site, &token, "agentX402Pay", at("/fails-paid", 1.0)).await;
     refused(&late, 502, "http_error");
     assert_eq!(
         left(&site, &wallet, Network::Solana).await,
-        [1_000_000, 1_000_000],
+        [1_000_000],
         "one refused, one paid"
     );
-    // What was refused may still land.
     let now = with_open(&site, &token, 1).await;
     let open = &now["openSpends"][0]["spendId"];
     let seen = result(&site, &token, "getAgentWallet", json!({ "spendId": open })).await;
-    assert_eq!(
-        (&seen["status"], &seen["spend"]["failureReason"]),
-        (&json!("pending"), &json!("unsettled"))
-    );
+    let told = (&seen["status"], &seen["spend"]["failureReason"]);
+    assert_eq!(told, (&json!("pending"), &json!("unsettled")));
     service.stop();
     host.assert_books();
 }
