@@ -13,6 +13,7 @@ mod spending;
 #[cfg(test)]
 mod tests;
 mod text;
+mod versions;
 
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
@@ -21,6 +22,7 @@ pub use sections::{
     ProviderKind, Rates, Recovery, Sandbox, Server, Service, Storage, Stream,
 };
 pub use spending::{AgentWallets, Outbound};
+pub use versions::{Day, Retirement, Versions};
 
 use serde::Deserialize;
 
@@ -118,6 +120,8 @@ pub struct Config {
     pub sandbox: Sandbox,
     /// Where the service serves.
     pub service: Service,
+    /// Routes on their way out.
+    pub versions: Versions,
     /// What other currencies cost.
     pub rates: Rates,
     /// What is or will be sold.

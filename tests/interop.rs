@@ -12,6 +12,8 @@ mod calls;
 mod dice;
 #[path = "interop/differential.rs"]
 mod differential;
+#[path = "interop/documents.rs"]
+mod documents;
 #[path = "fuzz/drafts.rs"]
 mod drafts;
 #[path = "interop/node.rs"]

@@ -229,6 +229,16 @@ impl Card {
 
 impl Entity for Card {
     const KIND: Kind = Kind::Card;
+    const CHANGES: &'static [&'static str] = &[
+        "pending",
+        "ready",
+        "failed",
+        "details_viewed",
+        "refresh_requested",
+        "refreshed",
+        "closed",
+        "expired",
+    ];
     const MOVES: &'static [Move] = &[
         ("-", "payment settled", "pending"),
         ("pending", "issuer made it", "ready"),

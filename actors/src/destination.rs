@@ -114,6 +114,7 @@ impl Stored for Event {
 
 impl Entity for Destination {
     const KIND: Kind = Kind::Destination;
+    const CHANGES: &'static [&'static str] = &["registered", "removed", "renamed"];
     const MOVES: &'static [Move] = &[("-", "registered", "active"), ("active", "removed", "removed")];
     const SELF_BORN: bool = true;
 

@@ -38,6 +38,7 @@ use crate::kernel::{Effect, Refusal, root, table, timer};
 use crate::port::{Clock, Entropy};
 
 pub use departures::{Booking, NotBooked, Restored, Unexplained};
+pub use families::event_types;
 pub use holder::Denied;
 pub use once::{Once, Turn};
 pub use operating::{Doubt, Place, Queued, Stuck};

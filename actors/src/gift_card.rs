@@ -156,6 +156,7 @@ impl GiftCard {
 
 impl Entity for GiftCard {
     const KIND: Kind = Kind::GiftCard;
+    const CHANGES: &'static [&'static str] = &["processing", "completed", "failed", "details_viewed"];
     const MOVES: &'static [Move] = &[
         ("-", "payment settled", "processing"),
         ("processing", "catalog made it", "completed"),

@@ -175,6 +175,7 @@ impl Identity {
 
 impl Entity for Identity {
     const KIND: Kind = Kind::Identity;
+    const CHANGES: &'static [&'static str] = &["in-review", "verified", "rejected"];
     const MOVES: &'static [Move] = &[
         ("-", "owner asks on the account page", "in-review"),
         ("in-review", "provider says yes", "verified"),

@@ -108,6 +108,7 @@ impl LateReturn {
 
 impl Entity for LateReturn {
     const KIND: Kind = Kind::LateReturn;
+    const CHANGES: &'static [&'static str] = &["received", "credited"];
     const MOVES: &'static [Move] = &[
         ("-", "rail gives back a payout's money after its window", "received"),
         (

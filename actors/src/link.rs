@@ -134,6 +134,7 @@ impl Link {
 
 impl Entity for Link {
     const KIND: Kind = Kind::Link;
+    const CHANGES: &'static [&'static str] = &["issuer.linking", "issuer.linked", "issuer.refused", "issuer.unlinked"];
     const MOVES: &'static [Move] = &[
         ("-", "owner asks on the account page", "unlinked"),
         ("unlinked", "issuer opened the account", "linked"),

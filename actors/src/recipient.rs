@@ -162,6 +162,15 @@ impl Recipient {
 
 impl Entity for Recipient {
     const KIND: Kind = Kind::Recipient;
+    const CHANGES: &'static [&'static str] = &[
+        "saved",
+        "paid",
+        "payment_came_back",
+        "renamed",
+        "archived",
+        "restored",
+        "deleted",
+    ];
     const MOVES: &'static [Move] = &[
         ("-", "first paid", "active"),
         ("active", "owner archives", "archived"),

@@ -173,6 +173,7 @@ fn revoke(id: &SessionId, answer: Answer, why: Revoked, context: &Context) -> De
 
 impl Entity for Session {
     const KIND: Kind = Kind::Session;
+    const CHANGES: &'static [&'static str] = &["revoked"];
     const MOVES: &'static [Move] = &[
         ("-", "sign-in, payment or login link", "active"),
         ("active", "reuse of a replaced token, or the owner", "revoked"),

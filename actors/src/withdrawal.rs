@@ -180,6 +180,7 @@ impl Withdrawal {
 
 impl Entity for Withdrawal {
     const KIND: Kind = Kind::Withdrawal;
+    const CHANGES: &'static [&'static str] = &["pending", "sent", "complete", "failed"];
     const MOVES: &'static [Move] = &[
         ("-", "the account holds its amount", "pending"),
         ("pending", "the bytes to send are durable", "sent"),

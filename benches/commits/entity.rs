@@ -57,6 +57,7 @@ const BALLAST_BYTES: usize = 440;
 
 impl Entity for Tally {
     const KIND: Kind = Kind::Account;
+    const CHANGES: &'static [&'static str] = &[];
     const MOVES: &'static [Move] = &[("-", "first count", "counting")];
     const SELF_BORN: bool = true;
 

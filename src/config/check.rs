@@ -42,6 +42,11 @@ pub(super) fn check(config: &Config) -> Checked {
     }
     codes("service.countries", &config.service.countries)?;
     spending(config)?;
+    require(
+        config.versions.retiring.iter().all(super::Retirement::is_plain),
+        "versions.retiring",
+        "a route and its successor are two paths, such as /refresh and /auth",
+    )?;
     rates(config)?;
     outsiders(config)?;
     if config.is_sandbox() {

@@ -1,47 +1,38 @@
-//! Routes being retired: they work, and say what replaces them and until when (RFC 9745, RFC 8594).
+//! Routes being retired: they work, and say on every answer what replaces them and until when (contract, versioning;
+//! RFC 9745, RFC 8594). Which they are is a setting, `versions.retiring`.
 
-use axum::response::Response;
-use axum::routing::MethodRouter;
-use http::HeaderValue;
 use http::header::{HeaderName, LINK};
-use serde::Serialize;
-use utoipa::ToSchema;
+use http::{HeaderMap, HeaderValue};
 
-/// A route on its way out.
-#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
-pub struct Retirement {
-    /// The route.
-    pub route: &'static str,
-    /// What to call instead.
-    pub successor: &'static str,
-    /// The day it ends, as an HTTP date.
-    pub sunset: &'static str,
-}
+use crate::config::Retirement;
 
-/// `POST /refresh`, the old form of `POST /auth`.
-pub const REFRESH: Retirement = Retirement {
-    route: "/refresh",
-    successor: "/auth",
-    sunset: "Sat, 20 Nov 2027 00:00:00 GMT",
-};
+/// The headers of each route on its way out.
+pub(super) struct Retiring(Vec<(String, HeaderMap)>);
 
-/// Wraps a route's handler: every answer of it, refusals included, announces the retirement.
-pub fn retiring<S: Clone + Send + Sync + 'static>(retirement: Retirement, handler: MethodRouter<S>) -> MethodRouter<S> {
-    handler.layer(axum::middleware::map_response(move |response: Response| async move {
-        announce(retirement, response)
-    }))
-}
-
-fn announce(retirement: Retirement, mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static("true"));
-    headers.insert(
-        HeaderName::from_static("sunset"),
-        HeaderValue::from_static(retirement.sunset),
-    );
-    let link = format!("<{}>; rel=\"successor-version\"", retirement.successor);
-    if let Ok(link) = HeaderValue::from_str(&link) {
-        headers.insert(LINK, link);
+impl Retiring {
+    /// Of the settings, whose texts are checked when they are read.
+    pub(super) fn new(retirements: &[Retirement]) -> Self {
+        Self(retirements.iter().map(|r| (r.route.clone(), announcement(r))).collect())
     }
-    response
+
+    /// What each answer of `path` announces, if that route is on its way out.
+    pub(super) fn of(&self, path: &str) -> Option<&HeaderMap> {
+        self.0
+            .iter()
+            .find(|(route, _)| route == path)
+            .map(|(_, announced)| announced)
+    }
+}
+
+fn announcement(retirement: &Retirement) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(HeaderName::from_static("deprecation"), HeaderValue::from_static("true"));
+    let link = format!("<{}>; rel=\"successor-version\"", retirement.successor);
+    let sunset = retirement.sunset.map(|day| day.to_string());
+    for (name, text) in [(LINK, Some(link)), (HeaderName::from_static("sunset"), sunset)] {
+        if let Some(value) = text.and_then(|text| HeaderValue::from_str(&text).ok()) {
+            headers.insert(name, value);
+        }
+    }
+    headers
 }

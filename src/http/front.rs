@@ -22,6 +22,7 @@ use tower::Service;
 use tracing::Instrument;
 
 use super::caller::{Asked, Authenticator, Bearer, RequestId, client_ip};
+use super::deprecation::Retiring;
 use super::error::{ApiError, Complete, Form, Parked};
 use super::headers::{FixedHeaders, write_preflight};
 use super::meter::RequestMeter;
@@ -71,6 +72,7 @@ pub struct Front {
     clock: Arc<dyn Clock>,
     ids: RequestIds,
     fixed: FixedHeaders,
+    retiring: Retiring,
     open_to_pages: bool,
     trusted_proxies: Vec<IpAddr>,
     max_url_bytes: usize,
@@ -97,6 +99,7 @@ impl Front {
                 base: parts.entropy.random(),
                 next: AtomicU64::new(0),
             },
+            retiring: Retiring::new(&config.versions.retiring),
             open_to_pages: parts.open_to_pages,
             fixed: FixedHeaders::new(docs, limits, sandbox, parts.open_to_pages),
             trusted_proxies: config.server.trusted_proxies.clone(),
@@ -134,8 +137,9 @@ impl Front {
         };
         let form = self.form(&parts);
         let is_preflight = parts.method == Method::OPTIONS;
+        let announced = self.retiring.of(parts.uri.path());
 
-        let response = if let Err(error) = self.precheck(&parts) {
+        let mut response = if let Err(error) = self.precheck(&parts) {
             error.render(id, form)
         } else if is_preflight && self.open_to_pages {
             preflight()
@@ -150,6 +154,9 @@ impl Front {
             let answer = origin::scope(purser_actors::id::RequestId(id.0), work).await;
             finish(answer, id, form)
         };
+        if let Some(announced) = announced {
+            response.headers_mut().extend(announced.clone());
+        }
         self.dress(response, id, &budget)
     }
 

@@ -75,6 +75,16 @@ pub fn document(
     let mut document = serde_json::to_value(&api)?;
     describe_refusals(&mut document);
     describe_callables(&mut document);
+    for retirement in &config.versions.retiring {
+        let methods = document["paths"].get_mut(&retirement.route);
+        for operation in methods
+            .and_then(Value::as_object_mut)
+            .into_iter()
+            .flat_map(|m| m.values_mut())
+        {
+            operation["deprecated"] = true.into();
+        }
+    }
     document["servers"] = json!([{ "url": public_url }]);
     document["x-service-info"] = json!({ "categories": ["payments", "cards"], "docs": { "homepage": public_url } });
     for (name, product) in config.products.all() {
@@ -212,7 +222,7 @@ fn price(product: &crate::config::Product, amount: purser_actors::money::Cents) 
 }
 
 /// The first 12 hex digits of the documents' hash: changes whenever the prose does.
-pub fn docs_version(document: &Value, others: &[&str]) -> String {
+pub fn docs_version(document: &Value, others: &[&[u8]]) -> String {
     let mut hash = Sha256::new();
     // serde_json's maps are ordered by key, so the same document is the same text; the address is not prose.
     let mut prose = document.clone();

@@ -17,7 +17,6 @@ use purser_actors::session::{Amr, Answer, Command, Rejection, Session};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::deprecation::{REFRESH, retiring};
 use super::error::{ApiError, complete};
 use super::json;
 use super::query::Query;
@@ -63,7 +62,7 @@ pub struct Api;
 pub fn router(state: Arc<SignIn>) -> Router {
     Router::new()
         .route("/auth", get(get_auth).post(post_auth))
-        .route("/refresh", retiring(REFRESH, post(post_refresh)))
+        .route("/refresh", post(post_refresh))
         .route("/.well-known/jwks.json", get(get_jwks))
         .with_state(state)
 }

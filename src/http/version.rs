@@ -8,9 +8,9 @@ use bytes::Bytes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::deprecation::{REFRESH, Retirement};
 use super::headers::API_VERSION;
 use super::json;
+use crate::config::Retirement;
 
 /// The version and its policy.
 #[derive(Serialize, ToSchema)]
@@ -22,12 +22,12 @@ struct Version<'a> {
     /// `sandbox` or `production`.
     mode: &'a str,
     /// What may change and how it is announced.
-    policy: Policy,
+    policy: Policy<'a>,
 }
 
 /// What may change and how it is announced.
 #[derive(Serialize, ToSchema)]
-struct Policy {
+struct Policy<'a> {
     /// Form of `api_version`.
     version_format: &'static str,
     /// Changes that leave `api_version` as it is; clients tolerate them.
@@ -39,7 +39,7 @@ struct Policy {
     /// No blanket notice period: the date of each route is the commitment.
     notice_period: Option<&'static str>,
     /// Routes being retired.
-    deprecated_routes: [Retirement; 1],
+    deprecated_routes: &'a [Retirement],
 }
 
 #[derive(Clone)]
@@ -49,7 +49,7 @@ struct Page(Bytes);
 ///
 /// # Errors
 /// Never: the parts are text.
-pub fn router(docs_version: &str, sandbox: bool) -> Result<Router, serde_json::Error> {
+pub fn router(docs_version: &str, sandbox: bool, retiring: &[Retirement]) -> Result<Router, serde_json::Error> {
     let version = Version {
         api_version: API_VERSION,
         docs_version,
@@ -60,7 +60,7 @@ pub fn router(docs_version: &str, sandbox: bool) -> Result<Router, serde_json::E
             breaking_changes: "new_api_version",
             deprecation_headers: ["Deprecation", "Sunset", "Link; rel=\"successor-version\""],
             notice_period: None,
-            deprecated_routes: [REFRESH],
+            deprecated_routes: retiring,
         },
     };
     let page = Page(serde_json::to_vec(&version)?.into());

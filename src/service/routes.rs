@@ -14,6 +14,7 @@ use super::checkout::{self, Payees};
 use super::parts::World;
 use super::{DataDir, ServiceError, shop};
 use crate::config::Config;
+use crate::http::documents::{self, Documents};
 use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
 use crate::http::login_page::LoginPage;
@@ -111,15 +112,19 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         mode: if config.is_sandbox() { "sandbox" } else { "production" },
     };
     let shop = shop::open(&house, &checkout);
-    let rooms = documents(config, shop.documents);
+    let rooms = described(config, shop.documents);
     let json = |e: serde_json::Error| ServiceError::Part("a document", e.to_string());
     let document = openapi::document(config, &house.public_url, rooms).map_err(json)?;
-    let docs_version = openapi::docs_version(&document, &[]);
+    let types = purser_actors::engine::event_types();
+    // The address is not prose.
+    let docs_version = openapi::docs_version(&document, &Documents::of(&document, "", &types).pages());
+    let documents = Documents::of(&document, &house.public_url, &types);
     let mut routes = Router::new()
         .merge(pricing::router(config, rates(&house, checkout.prices.clone())).map_err(json)?)
-        .merge(version::router(&docs_version, config.is_sandbox()).map_err(json)?)
+        .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.retiring).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
+        .merge(documents::router(documents))
         .merge(sign_in)
         .merge(login_routes(&house, &entrance)?)
         .merge(shop.routes)
@@ -152,9 +157,9 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
 }
 
 /// Every room's part of the document.
-fn documents(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
+fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
     rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
-    rooms.push(card_withdrawals::Api::openapi());
+    rooms.extend([card_withdrawals::Api::openapi(), documents::Api::openapi()]);
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), callbacks::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {

@@ -18,7 +18,7 @@ use purser::http::front::{Front, Inside};
 use purser::http::health::{self, Readiness};
 use purser::http::rate::RateLimiter;
 use purser::http::server::{Server, StopHandle};
-use purser::http::{deprecation, json, openapi, pricing, version};
+use purser::http::{json, openapi, pricing, version};
 use purser::stream::{Hub, StreamState};
 use purser_actors::id::{SessionId, Wallet};
 use purser_actors::port::{BoxFuture, Clock, Entropy, Timestamp};
@@ -170,7 +170,7 @@ impl World {
         let docs_version = openapi::docs_version(&document, &[]);
         let routes = pricing::router(&Arc::new(config.clone()), Arc::new(|_| None))
             .unwrap()
-            .merge(version::router(&docs_version, true).unwrap())
+            .merge(version::router(&docs_version, true, &config.versions.retiring).unwrap())
             .merge(health::router(Arc::new(Always)))
             .merge(openapi::router(&document))
             .merge(events::router(EventRoutes {
@@ -282,7 +282,7 @@ fn test_routes(config: &Config, paid: Arc<AtomicUsize>, (inside, gate): (Arc<Sem
         .route("/hang", get(|| async { std::future::pending::<()>().await }))
         .route("/gate", get(waits))
         .route("/echo", post(echo))
-        .route("/refresh", deprecation::retiring(deprecation::REFRESH, post(old)))
+        .route("/refresh", post(old))
 }
 
 #[derive(Debug)]

@@ -136,6 +136,17 @@ fn frozen(
 
 impl Entity for Account {
     const KIND: Kind = Kind::Account;
+    const CHANGES: &'static [&'static str] = &[
+        "opened",
+        "balance.credited",
+        "frozen",
+        "unfrozen",
+        "caps_changed",
+        "balance.held",
+        "balance.withdrawn",
+        "balance.released",
+        "balance.paid_out",
+    ];
     const MOVES: &'static [Move] = &[
         ("-", "first sign-in or payment", "active"),
         ("active", "operator freezes", "frozen"),

@@ -81,6 +81,7 @@ impl AgentWallet {
 
 impl Entity for AgentWallet {
     const KIND: Kind = Kind::AgentWallet;
+    const CHANGES: &'static [&'static str] = &["opened", "limits_changed", "address_saved", "address_deleted"];
     const MOVES: &'static [Move] = &[("-", "an agent opens it", "active")];
     const SELF_BORN: bool = true;
 

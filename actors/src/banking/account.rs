@@ -93,6 +93,7 @@ impl Stored for Event {
 
 impl Entity for BankAccount {
     const KIND: Kind = Kind::BankAccount;
+    const CHANGES: &'static [&'static str] = &["opening", "open", "refused"];
     const MOVES: &'static [Move] = &[
         ("-", "asked", "opening"),
         ("opening", "bank opens it", "open"),

@@ -86,6 +86,7 @@ impl Stored for Event {
 
 impl Entity for Profile {
     const KIND: Kind = Kind::Profile;
+    const CHANGES: &'static [&'static str] = &["created"];
     const MOVES: &'static [Move] = &[("-", "created", "open")];
     const SELF_BORN: bool = true;
 

@@ -151,6 +151,9 @@ impl CardWithdrawal {
 
 impl Entity for CardWithdrawal {
     const KIND: Kind = Kind::CardWithdrawal;
+    const CHANGES: &'static [&'static str] = &[
+        "pending", "queued", "failed", "claimed", "complete", "rejected", "put_back",
+    ];
     const MOVES: &'static [Move] = &[
         ("-", "holder asks for it", "pending"),
         ("pending", "issuer set it aside", "queued"),

@@ -17,7 +17,7 @@ use crate::gift_card::GiftCard;
 use crate::identity::Identity;
 use crate::intl_order::IntlOrder;
 use crate::kernel::family::Ground;
-use crate::kernel::{Entity, Family, Kind};
+use crate::kernel::{Entity, Family, Kind, record};
 use crate::late_return::LateReturn;
 use crate::link::Link;
 use crate::payment::Payment;
@@ -35,6 +35,14 @@ macro_rules! families {
         #[derive(Clone)]
         pub(super) struct Families {
             $(pub(super) $field: Family<$entity>,)*
+        }
+
+        /// The type of every event that subscribers can be told of, sorted: `<resource>.<change>`.
+        pub fn event_types() -> Vec<String> {
+            let mut types = Vec::new();
+            $(types.extend(<$entity as Entity>::CHANGES.iter().map(|change| record::event_type(<$entity as Entity>::KIND.name(), change)));)*
+            types.sort_unstable();
+            types
         }
 
         impl Families {

@@ -91,6 +91,16 @@ impl IntlOrder {
 
 impl Entity for IntlOrder {
     const KIND: Kind = Kind::IntlOrder;
+    const CHANGES: &'static [&'static str] = &[
+        "queued",
+        "claimed",
+        "ready",
+        "cancelled",
+        "rejected",
+        "overdue",
+        "details_viewed",
+        "expired",
+    ];
     const MOVES: &'static [Move] = &[
         ("-", "payment settled", "queued"),
         ("queued", "an operator claims it", "claimed"),

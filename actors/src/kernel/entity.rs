@@ -161,6 +161,8 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     const KIND: Kind;
     /// The state chart: every move there is. The shell refuses to commit any other.
     const MOVES: &'static [Move];
+    /// What [`Entity::announces`] may say, each once: the document of events is made of it.
+    const CHANGES: &'static [&'static str];
     /// Whether its own first command brings it into being; otherwise another entity's batch opens it.
     const SELF_BORN: bool = false;
 
@@ -257,6 +259,11 @@ pub(crate) fn step<E: Entity>(
 ) -> Result<(E, Record), OutOfOrder> {
     let from = state.as_ref().map_or("-", E::status);
     let change = E::announces(event);
+    debug_assert!(
+        change.is_none_or(|change| E::CHANGES.contains(&change)),
+        "{change:?} is not among the changes of {}",
+        E::KIND.name()
+    );
     let before = match (seen.take(), change) {
         (None, Some(_)) => state.as_ref().map(|state| state.view(id)),
         (seen, _) => seen,

@@ -48,6 +48,15 @@ pub struct Announcement {
     pub envelope: String,
 }
 
+/// `<resource>.<change>`, unless the change names another resource itself.
+pub(crate) fn event_type(resource: &str, change: &str) -> String {
+    if change.contains('.') {
+        change.to_owned()
+    } else {
+        format!("{resource}.{change}")
+    }
+}
+
 impl Announcement {
     pub(crate) fn new(
         id: EventId,
@@ -58,11 +67,7 @@ impl Announcement {
         before: Option<&View>,
         after: &View,
     ) -> Self {
-        let kind = if change.contains('.') {
-            change.to_owned()
-        } else {
-            format!("{resource}.{change}")
-        };
+        let kind = event_type(resource, change);
         let mut envelope = String::with_capacity(768);
         // Writing to a String cannot fail.
         let _ = write!(

@@ -117,6 +117,15 @@ fn never_landed() -> Decline {
 
 impl Entity for Payment {
     const KIND: Kind = Kind::Payment;
+    const CHANGES: &'static [&'static str] = &[
+        "unknown",
+        "declined",
+        "released",
+        "settled",
+        "fulfilled",
+        "credited",
+        "refused",
+    ];
     const MOVES: &'static [Move] = &[
         ("-", "the account admits it", "claimed"),
         ("claimed", "the bytes to send are durable", "settling"),

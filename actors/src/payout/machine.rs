@@ -168,6 +168,16 @@ impl Payout {
 
 impl Entity for Payout {
     const KIND: Kind = Kind::Payout;
+    const CHANGES: &'static [&'static str] = &[
+        "awaiting-details",
+        "queued",
+        "in-process",
+        "complete",
+        "failed",
+        "cancelled",
+        "expired",
+        "returned",
+    ];
     const MOVES: &'static [Move] = &[
         ("-", "payment for a push to card settled", "awaiting-details"),
         ("-", "payment settled", "queued"),

@@ -90,6 +90,19 @@ fn opened(id: CardId, card: IssuedCard, decided: Decision<Reloadable>, at: Times
 
 impl Entity for Reloadable {
     const KIND: Kind = Kind::Reloadable;
+    const CHANGES: &'static [&'static str] = &[
+        "creating",
+        "open",
+        "failed",
+        "pause_requested",
+        "resume_requested",
+        "close_requested",
+        "paused",
+        "resumed",
+        "closed",
+        "charged",
+        "details_viewed",
+    ];
     const MOVES: &'static [Move] = &[
         ("-", "holder orders it", "creating"),
         ("creating", "issuer opened and loaded it", "open"),

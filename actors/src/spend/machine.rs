@@ -45,6 +45,7 @@ impl Spend {
 
 impl Entity for Spend {
     const KIND: Kind = Kind::Spend;
+    const CHANGES: &'static [&'static str] = &["reserved", "signed", "sent", "settled", "refused", "unsettled"];
     const MOVES: &'static [Move] = &[
         ("-", "the wallet reserves its amount", "reserved"),
         ("reserved", "what is to be sent is durable", "signed"),

@@ -107,6 +107,7 @@ impl TopUp {
 
 impl Entity for TopUp {
     const KIND: Kind = Kind::TopUp;
+    const CHANGES: &'static [&'static str] = &["paid", "bridging", "delivered", "credited", "failed"];
     const MOVES: &'static [Move] = &[
         ("-", "payment settled", "paid"),
         ("paid", "chain shows the burn", "bridging"),

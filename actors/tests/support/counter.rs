@@ -91,6 +91,7 @@ pub(crate) struct Refused(pub(crate) u64);
 
 impl Entity for Counter {
     const KIND: Kind = Kind::Account;
+    const CHANGES: &'static [&'static str] = &[];
     const MOVES: &'static [Move] = &[("-", "first addition", "counting")];
     const SELF_BORN: bool = true;
 

@@ -67,6 +67,7 @@ impl Application {
 
 impl Entity for Application {
     const KIND: Kind = Kind::Application;
+    const CHANGES: &'static [&'static str] = &["collecting", "submitted", "approved", "rejected"];
     const MOVES: &'static [Move] = &[
         ("-", "profile made", "collecting"),
         ("collecting", "complete, owner verified, submitted", "submitted"),

@@ -1,0 +1,147 @@
+//! The documents by which programs find their way: `/llms.txt`, `/skill.md`, `/.well-known/x402`,
+//! `/.well-known/api-catalog` and `/asyncapi.json`. Each is made once, at the start, from `/openapi.json` and from what the
+//! entities announce, so none of them can say anything else than the service does.
+
+mod asyncapi;
+mod guide;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, LINK};
+use http::{HeaderMap, HeaderValue};
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+const JSON: &str = "application/json";
+/// RFC 9264 and, for the profile, RFC 9727.
+const LINKSET: &str = "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
+
+/// Their part of `/openapi.json`.
+#[derive(OpenApi)]
+#[openapi(paths(get_llms, get_skill, get_x402, get_api_catalog, get_asyncapi))]
+pub struct Api;
+
+/// All of them.
+#[derive(Clone)]
+pub struct Documents {
+    llms: Bytes,
+    skill: Bytes,
+    x402: Bytes,
+    catalog: Bytes,
+    asyncapi: Bytes,
+}
+
+impl Documents {
+    /// From `/openapi.json`, for a service at `url` (scheme, host and port). `types` are those of all events.
+    pub fn of(openapi: &Value, url: &str, types: &[String]) -> Self {
+        let x402 = json!({"version": 1, "resources": guide::samples(openapi, url)});
+        Self {
+            llms: guide::llms(openapi, url).into(),
+            skill: guide::skill(openapi, url).into(),
+            x402: x402.to_string().into(),
+            catalog: catalog(url).to_string().into(),
+            asyncapi: asyncapi::document(openapi, url, types).to_string().into(),
+        }
+    }
+
+    /// Their texts, for the hash of all documents.
+    pub fn pages(&self) -> [&[u8]; 5] {
+        [&self.llms, &self.skill, &self.x402, &self.catalog, &self.asyncapi]
+    }
+}
+
+/// Of what else there is to read about this service (RFC 9727, section 4.2).
+fn catalog(url: &str) -> Value {
+    let link = |path: &str, kind: &str| json!([{"href": format!("{url}{path}"), "type": kind}]);
+    json!({"linkset": [{
+        "anchor": format!("{url}/"),
+        "service-desc": [
+            {"href": format!("{url}/openapi.json"), "type": "application/openapi+json"},
+            {"href": format!("{url}/asyncapi.json"), "type": "application/vnd.aai.asyncapi+json"},
+        ],
+        "service-doc": link("/llms.txt", "text/plain"),
+        "service-meta": link("/version", JSON),
+        "status": link("/readyz", JSON),
+    }]})
+}
+
+/// The routes.
+pub fn router(documents: Documents) -> Router {
+    Router::new()
+        .route("/llms.txt", get(get_llms))
+        .route("/skill.md", get(get_skill))
+        .route("/.well-known/x402", get(get_x402))
+        .route("/.well-known/api-catalog", get(get_api_catalog))
+        .route("/asyncapi.json", get(get_asyncapi))
+        .with_state(documents)
+}
+
+fn page(kind: &'static str, body: Bytes) -> Response {
+    let mut response = Response::new(Body::from(body));
+    let headers: &mut HeaderMap = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// What is here, for language models
+///
+/// Every route with what it does, in plain text.
+#[utoipa::path(get, path = "/llms.txt", tag = "Free",
+    responses((status = 200, description = "Markdown.", body = String, content_type = "text/plain")))]
+async fn get_llms(State(documents): State<Documents>) -> Response {
+    page(TEXT, documents.llms)
+}
+
+/// A skill for agents
+///
+/// How to pay, to sign in and to follow a purchase, step by step.
+#[utoipa::path(get, path = "/skill.md", tag = "Free",
+    responses((status = 200, description = "Markdown with a front matter.", body = String, content_type = "text/markdown")))]
+async fn get_skill(State(documents): State<Documents>) -> Response {
+    page(MARKDOWN, documents.skill)
+}
+
+/// What can be paid for
+///
+/// Each paid route as a URL that answers 402.
+#[utoipa::path(get, path = "/.well-known/x402", tag = "Free",
+    responses((status = 200, description = "`version` 1 and `resources`.", body = inline(Resources))))]
+async fn get_x402(State(documents): State<Documents>) -> Response {
+    page(JSON, documents.x402)
+}
+
+/// Where the descriptions are
+///
+/// A catalog by RFC 9727. HEAD answers with the link to it.
+#[utoipa::path(get, path = "/.well-known/api-catalog", tag = "Free",
+    responses((status = 200, description = "A link set (RFC 9264).", body = Value, content_type = "application/linkset+json")))]
+async fn get_api_catalog(State(documents): State<Documents>) -> Response {
+    let mut response = page(LINKSET, documents.catalog);
+    let link = HeaderValue::from_static("</.well-known/api-catalog>; rel=\"api-catalog\"");
+    response.headers_mut().insert(LINK, link);
+    response
+}
+
+/// What is pushed
+///
+/// Messages of `GET /stream` and the types of events.
+#[utoipa::path(get, path = "/asyncapi.json", tag = "Free",
+    responses((status = 200, description = "AsyncAPI 3.0.", body = Value)))]
+async fn get_asyncapi(State(documents): State<Documents>) -> Response {
+    page(JSON, documents.asyncapi)
+}
+
+/// The body of `/.well-known/x402`; written as it is, described here.
+#[derive(serde::Serialize, utoipa::ToSchema)]
+struct Resources {
+    /// 1.
+    version: u32,
+    /// One URL a paid route, with a query that it takes.
+    resources: Vec<String>,
+}

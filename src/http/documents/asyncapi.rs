@@ -1,0 +1,83 @@
+//! `/asyncapi.json`: what is pushed. The envelope is the one of `/openapi.json`.
+
+use serde_json::{Value, json};
+
+/// The document. Of `url`, the host and whether it is encrypted are used.
+pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
+    let (protocol, host) = match url.split_once("://") {
+        Some(("https", host)) => ("wss", host),
+        Some((_, host)) => ("ws", host),
+        None => ("ws", url),
+    };
+    let schemas = &openapi["components"]["schemas"];
+    let mut event = schemas["Event"].clone();
+    event["properties"]["type"] = json!({"type": "string", "enum": types, "description": "`<resource>.<change>`."});
+    // The envelope's own parts by name, without the rest of the other document.
+    let mut parts = json!({"Event": event, "EventData": schemas["EventData"]});
+    parts["Frame"] = frame(
+        "event",
+        json!({"event": {"$ref": "#/components/schemas/Event"}}),
+        &["event"],
+    );
+    parts["Ping"] = frame("ping", json!({}), &[]);
+    parts["Pong"] = frame("pong", json!({}), &[]);
+    let token = json!({"type": "string", "description": "An `id_token`."});
+    parts["Auth"] = frame("auth", json!({"token": token}), &["token"]);
+    let after = json!({"type": "integer", "minimum": 0, "description": "The last `seq` the client has; without it, what happens next."});
+    let wanted = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
+        "description": "Types such as `card.ready` or `card.*`; empty for all."});
+    parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": wanted}), &[]);
+    json!({
+        "asyncapi": "3.0.0",
+        "info": {"title": "Purser", "version": super::super::headers::API_VERSION,
+            "description": "Changes of an account, pushed over a WebSocket as they become durable."},
+        "defaultContentType": "application/json",
+        "servers": {"service": {"host": host, "protocol": protocol,
+            "security": [{"$ref": "#/components/securitySchemes/bearer"}]}},
+        "channels": {"stream": {
+            "address": "/stream",
+            "description": "Authenticates by `Authorization: Bearer`, by the session cookie, or by a first message `auth` \
+                within 5 seconds. Close codes: 4001 the token is missing, expired or revoked; 4008 the client does not read, \
+                its cursor in the reason; 4010 the cursor is older than what is kept.",
+            "messages": {
+                "event": {"$ref": "#/components/messages/event"},
+                "ping": {"$ref": "#/components/messages/ping"},
+                "auth": {"$ref": "#/components/messages/auth"},
+                "subscribe": {"$ref": "#/components/messages/subscribe"},
+                "pong": {"$ref": "#/components/messages/pong"},
+            },
+            "bindings": {"ws": {"method": "GET"}},
+        }},
+        "operations": {
+            "push": operation("send", "The service pushes events, in the order of `seq`, and pings.", &["event", "ping"]),
+            "ask": operation("receive", "The client says who it is and what it wants.", &["auth", "subscribe", "pong"]),
+        },
+        "components": {
+            "schemas": parts,
+            "messages": {
+                "event": message("An event", "Frame"),
+                "ping": message("Are you there", "Ping"),
+                "auth": message("A credential, as the first message", "Auth"),
+                "subscribe": message("What is wanted; again to want something else", "Subscribe"),
+                "pong": message("The answer to a ping; none is needed", "Pong"),
+            },
+            "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
+        },
+    })
+}
+
+fn frame(kind: &str, mut properties: Value, needed: &[&str]) -> Value {
+    properties["type"] = json!({"type": "string", "const": kind});
+    let required = [&["type"], needed].concat();
+    json!({"type": "object", "required": required, "properties": properties, "additionalProperties": false})
+}
+
+fn message(title: &str, schema: &str) -> Value {
+    json!({"title": title, "payload": {"$ref": format!("#/components/schemas/{schema}")}})
+}
+
+fn operation(action: &str, summary: &str, messages: &[&str]) -> Value {
+    let of = |name: &&str| json!({"$ref": format!("#/channels/stream/messages/{name}")});
+    json!({"action": action, "channel": {"$ref": "#/channels/stream"}, "summary": summary,
+        "messages": messages.iter().map(of).collect::<Vec<_>>()})
+}

@@ -1,0 +1,189 @@
+//! What is read by agents and by those who teach them: `/llms.txt`, `/skill.md`, and the sample calls in both.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// One operation of `/openapi.json`.
+struct Operation<'a> {
+    method: String,
+    path: &'a str,
+    about: &'a Value,
+}
+
+fn operations(openapi: &Value) -> impl Iterator<Item = Operation<'_>> {
+    let paths = openapi["paths"].as_object().into_iter().flatten();
+    paths.flat_map(|(path, methods)| {
+        let methods = methods.as_object().into_iter().flatten();
+        methods.map(move |(method, about)| Operation {
+            method: method.to_uppercase(),
+            path,
+            about,
+        })
+    })
+}
+
+impl Operation<'_> {
+    fn is_paid(&self) -> bool {
+        self.about.get("x-payment-info").is_some()
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.about[name].as_str().unwrap_or_default().trim()
+    }
+
+    /// The path with the examples of its required parameters: a call that is answered with its price.
+    fn sample(&self) -> String {
+        let parameters = self.about["parameters"].as_array().into_iter().flatten();
+        let query: Vec<String> = parameters
+            .filter(|p| p["required"] == true && p["in"] == "query")
+            .filter_map(|p| Some((p["name"].as_str()?, p["example"].as_str()?)))
+            .map(|(name, example)| format!("{name}={}", escaped(example)))
+            .collect();
+        format!("{}?{}", self.path, query.join("&"))
+    }
+
+    /// `5 to 1000, fee 4.8 %` and the like: what the price list says of it.
+    fn price(&self) -> String {
+        let info = &self.about["x-payment-info"];
+        let of = |name: &str| info[name].as_str().unwrap_or("?").to_owned();
+        format!("costs {} to {} USDC", of("minPrice"), of("maxPrice"))
+    }
+}
+
+/// A parameter's value in a query: what is not unreserved (RFC 3986, section 2.3) as `%` and two digits.
+fn escaped(value: &str) -> String {
+    value.bytes().fold(String::new(), |mut text, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "%{byte:02X}");
+        }
+        text
+    })
+}
+
+/// Each paid operation as a URL that answers 402.
+pub(super) fn samples(openapi: &Value, url: &str) -> Vec<String> {
+    let paid = operations(openapi).filter(Operation::is_paid);
+    paid.map(|operation| format!("{url}{}", operation.sample())).collect()
+}
+
+const INTRODUCTION: &str = "\
+> Prepaid cards, gift cards, payouts, bank payments and balance top-ups for software agents. Each call is paid by itself, in \
+USDC on Base or Solana, by x402 v2 or MPP: no account, no API key. The payer's wallet is the identity.
+
+- A paid route without a payment answers 402 with its price (`PAYMENT-REQUIRED`, `WWW-Authenticate: Payment`); the same call \
+with a signed payment buys once, however often it is sent.
+- The 200 of a purchase carries `auth.id_token`: `Authorization: Bearer` for every other route. Later: `GET /auth` signs in \
+with the wallet, `POST /auth` renews.
+- Amounts are decimal numbers. Errors are `{error, code, …}`; branch on `code`. `terminal: true` says that the same request \
+can never succeed.
+- Money that cannot be used for what was paid becomes the wallet's balance: `GET /get-account-balance`, `POST /withdraw`.
+";
+
+/// The order of the parts; a tag that is not here comes last.
+const PARTS: [&str; 3] = ["Paid", "Identity", "Account"];
+
+/// `/llms.txt` (llmstxt.org): what there is, a line each.
+pub(super) fn llms(openapi: &Value, url: &str) -> String {
+    let mut text = format!("# Purser\n\n{INTRODUCTION}\n");
+    let mut parts: BTreeMap<(usize, &str), Vec<String>> = BTreeMap::new();
+    for operation in operations(openapi) {
+        let tag = if operation.is_paid() {
+            "Paid"
+        } else {
+            operation.about["tags"][0].as_str().unwrap_or("Other")
+        };
+        let rank = PARTS.iter().position(|part| *part == tag).unwrap_or(PARTS.len());
+        parts.entry((rank, tag)).or_default().push(line(&operation, url));
+    }
+    for ((_, tag), lines) in parts {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "## {tag}\n\n{}\n\n", lines.join("\n"));
+    }
+    let _ = write!(
+        text,
+        "## Documents\n\n\
+        - [OpenAPI 3.1]({url}/openapi.json): every route with its parameters, answers and errors\n\
+        - [AsyncAPI 3.0]({url}/asyncapi.json): the event stream and the types of events\n\
+        - [Skill]({url}/skill.md): how to buy, step by step\n\
+        - [Prices]({url}/get-pricing), [countries]({url}/get-supported-countries), [version]({url}/version)\n"
+    );
+    text
+}
+
+fn line(operation: &Operation<'_>, url: &str) -> String {
+    let (method, path) = (&operation.method, operation.path);
+    let mut line = format!("- `{method} {path}`: {}", operation.text("summary"));
+    if operation.is_paid() {
+        let _ = write!(line, "; {}; `{url}{}`", operation.price(), operation.sample());
+    }
+    if operation.about["deprecated"] == true {
+        line.push_str(" (on its way out)");
+    }
+    line
+}
+
+/// `/skill.md`: a skill in the form that agents load, with a name and a description before the text.
+pub(super) fn skill(openapi: &Value, url: &str) -> String {
+    let bought: Vec<String> = operations(openapi)
+        .filter(Operation::is_paid)
+        .map(|operation| {
+            format!(
+                "| {} | `GET {url}{}` | {} |",
+                operation.text("summary"),
+                operation.sample(),
+                operation.price()
+            )
+        })
+        .collect();
+    format!(
+        "---\n\
+        name: purser\n\
+        description: Buy prepaid cards, gift cards, payouts, bank payments and top-ups at {url} with USDC from a wallet, by x402 or MPP.\n\
+        ---\n\n\
+        # Buying at {url}\n\n\
+        {INTRODUCTION}\n\
+        ## What is sold\n\n\
+        | What | Example | Price |\n| --- | --- | --- |\n{}\n\n\
+        The example's parameters are replaced by what is wanted; `GET {url}/openapi.json` describes each of them, and \
+        `GET {url}/get-pricing` gives ranges and fees.\n\n\
+        ## How to buy\n\n\
+        1. Ask the route with its parameters. 400, 403, 404, 409: read `code` and `hint`; nothing was charged.\n\
+        2. 402: check the price against what you may spend, sign exactly one of the offers, send the same request with it.\n\
+        3. 200: keep `payment_id`, `auth.id_token` and `auth.refresh_token`. 402 with `success: false`: the transfer did not \
+        settle, read `errorReason`. 503 or no answer: send the same signed payment again, never a new one.\n\
+        4. Until the product is ready, `GET {url}/stream` pushes, `GET {url}/events?after=` pages; or ask the product's own \
+        route every few seconds.\n\
+        5. 429: wait `retry_after_seconds`, then once more.\n\n\
+        ## What only the owner does\n\n\
+        Identity, links to the card issuer and spending limits are changed by a person: give them the `auth_url` of \
+        `GET {url}/get-auth-link`. Never ask them for a key.\n",
+        bought.join("\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    // Aim: a sample has the required parameters alone, escaped, and only paid operations are listed.
+    #[test]
+    fn a_sample_is_a_url_that_is_answered_with_its_price() {
+        let parameter = |name: &str, required: bool, example: &str| json!({"name": name, "in": "query", "required": required, "example": example});
+        let openapi = json!({"paths": {
+            "/send": {"get": {"x-payment-info": {}, "parameters": [
+                parameter("to", true, "@ada & co"), parameter("note", false, "x"), parameter("amount", true, "5"),
+            ]}},
+            "/free": {"get": {"summary": "Free"}},
+        }});
+        assert_eq!(
+            samples(&openapi, "https://pay.example"),
+            ["https://pay.example/send?to=%40ada%20%26%20co&amount=5"]
+        );
+    }
+}

@@ -1,0 +1,34 @@
+//! Documents, held against the schemas that their standards publish.
+
+use serde_json::Value;
+
+use super::node::Node;
+use super::running::Purser;
+
+#[tokio::test]
+async fn the_asyncapi_document_fits_its_published_schema() {
+    // Aim: /asyncapi.json is AsyncAPI 3.0.0 by the schema of its authors, and one that breaks it is found.
+    let Some(_node) = Node::ready() else { return };
+    let published = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/interop/node_modules/@asyncapi/specs/schemas/3.0.0.json"
+    );
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(published).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let purser = Purser::start();
+    let (_, _, mut document) = purser.get("/asyncapi.json", &[]).await;
+    let wrong: Vec<String> = validator
+        .iter_errors(&document)
+        .map(|e| format!("{e} at {}", e.instance_path()))
+        .collect();
+    assert_eq!(wrong, Vec::<String>::new());
+    let types = &document["components"]["schemas"]["Event"]["properties"]["type"]["enum"];
+    let types: Vec<&str> = types.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(
+        types.contains(&"card.ready") && types.contains(&"balance.credited"),
+        "{types:?}"
+    );
+    assert!(types.iter().all(|name| name.split('.').count() == 2), "{types:?}");
+    document["operations"]["push"]["action"] = "shout".into();
+    assert!(!validator.is_valid(&document));
+}

@@ -1,0 +1,110 @@
+//! What programs read to find their way.
+
+use serde_json::Value;
+
+use super::host::Host;
+use super::wire::Site;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_route_is_in_the_guide_and_every_sample_is_answered_with_its_price() {
+    // Aim: no operation is missing from /llms.txt; what /.well-known/x402 lists are all paid routes, each as a URL that is
+    // answered by 402, and nothing is charged.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let openapi = site.get("/openapi.json", &[]).await;
+    let guide = site.get("/llms.txt", &[]).await;
+    let (mut operations, mut paid) = (0, 0);
+    for (path, methods) in openapi.body["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let named = format!("`{} {path}`", method.to_uppercase());
+            assert!(guide.text.contains(&named), "{named} is not in the guide");
+            operations += 1;
+            paid += usize::from(operation.get("x-payment-info").is_some());
+        }
+    }
+    assert_eq!(
+        guide.text.lines().filter(|line| line.starts_with("- `")).count(),
+        operations
+    );
+
+    let listed = site.get("/.well-known/x402", &[]).await;
+    let resources = listed.body["resources"].as_array().unwrap();
+    assert_eq!((resources.len(), paid), (7, 7), "{}", listed.text);
+    let skill = site.get("/skill.md", &[]).await;
+    assert!(
+        skill.text.starts_with("---\nname: purser\ndescription: "),
+        "{}",
+        skill.text
+    );
+    for resource in resources {
+        let url = resource.as_str().unwrap();
+        assert!(skill.text.contains(url) && guide.text.contains(url), "{url}");
+        let path = url.strip_prefix(&format!("http://{}", service.authority())).unwrap();
+        let answer = site.get(path, &[]).await;
+        assert_eq!(answer.status, 402, "{path}: {}", answer.text);
+        assert!(answer.header("payment-required").is_some(), "{path}");
+    }
+    assert_eq!(site.transfers().await, Vec::<Value>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_catalog_links_to_is_there() {
+    // Aim: RFC 9727: each link of the catalog is answered by 200 with the type that it says; HEAD answers with the link.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let catalog = site.get("/.well-known/api-catalog", &[]).await;
+    let kind = catalog.header("content-type").unwrap();
+    assert!(kind.starts_with("application/linkset+json; profile="), "{kind}");
+    let context = catalog.body["linkset"][0].as_object().unwrap();
+    let base = format!("http://{}", service.authority());
+    assert_eq!(context["anchor"], format!("{base}/"));
+    let mut followed = 0;
+    for (relation, links) in context.iter().filter(|(name, _)| *name != "anchor") {
+        for link in links.as_array().unwrap() {
+            let path = link["href"].as_str().unwrap().strip_prefix(&base).unwrap();
+            let answer = site.get(path, &[]).await;
+            assert_eq!(answer.status, 200, "{relation}: {link}");
+            followed += 1;
+        }
+    }
+    assert_eq!(followed, 5);
+    let head = super::wire::send(site.request("HEAD", "/.well-known/api-catalog"))
+        .await
+        .unwrap();
+    assert_eq!(
+        (head.status, head.header("link")),
+        (200, Some("</.well-known/api-catalog>; rel=\"api-catalog\""))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_on_its_way_out_says_so_everywhere() {
+    // Aim: what the settings retire is announced on its answers, in /version and in /openapi.json; without a day there is no
+    // Sunset, and a route that is not named there announces nothing.
+    let host = Host::new().with(
+        "PURSER_VERSIONS__RETIRING",
+        r#"[{ route = "/get-payment", successor = "/events" }, { route = "/refresh", successor = "/auth", sunset = "2028-02-29" }]"#,
+    );
+    let service = host.start();
+    let site = Site::of(&service);
+    let payment = site.get("/get-payment", &[]).await;
+    assert_eq!((payment.status, payment.header("deprecation")), (401, Some("true")));
+    assert_eq!(payment.header("link"), Some("</events>; rel=\"successor-version\""));
+    assert_eq!(payment.header("sunset"), None);
+    let refresh = site.post("/refresh", &serde_json::json!({})).await;
+    assert_eq!(refresh.header("sunset"), Some("Tue, 29 Feb 2028 00:00:00 GMT"));
+    let version = site.get("/version", &[]).await;
+    assert_eq!(
+        version.body["policy"]["deprecated_routes"],
+        serde_json::json!([
+            {"route": "/get-payment", "successor": "/events"},
+            {"route": "/refresh", "successor": "/auth", "sunset": "Tue, 29 Feb 2028 00:00:00 GMT"},
+        ])
+    );
+    assert_eq!(version.header("deprecation"), None);
+    let openapi = site.get("/openapi.json", &[]).await;
+    let of = |path: &str, method: &str| openapi.body["paths"][path][method]["deprecated"] == true;
+    assert!(of("/get-payment", "get") && of("/refresh", "post") && !of("/auth", "post"));
+}
