@@ -89,5 +89,5 @@ async fn the_document_is_generated_and_hashed() {
     assert_eq!(docs_version(&moved, &[]), version);
     moved["info"]["description"] = "other words".into();
     assert_ne!(docs_version(&moved, &[]), version);
-    assert_ne!(docs_version(&json, &["a page"]), version);
+    assert_ne!(docs_version(&json, &[b"a page"]), version);
 }

@@ -90,7 +90,7 @@ async fn a_route_on_its_way_out_says_so_everywhere() {
     let service = host.start();
     let site = Site::of(&service);
     let payment = site.get("/get-payment", &[]).await;
-    assert_eq!((payment.status, payment.header("deprecation")), (401, Some("true")));
+    assert_eq!((payment.status, payment.header("deprecation")), (400, Some("true")));
     assert_eq!(payment.header("link"), Some("</events>; rel=\"successor-version\""));
     assert_eq!(payment.header("sunset"), None);
     let refresh = site.post("/refresh", &serde_json::json!({})).await;
