@@ -10,6 +10,9 @@
 //! amount is set aside at the issuer, so that nothing else can spend it; both ends have the issuer end that, which is not
 //! given up. A claim is a numbered lease, as with international orders: while it is claimed the money may be on its way, so
 //! that only the operator whose lease runs may say that it was paid.
+//!
+//! A restored backup may offer again what was decided after it. Whoever would claim or reject it therefore has the issuer
+//! asked first: what has ended there is over here too, paid or put back as the issuer says, and nobody pays it again.
 
 mod machine;
 
@@ -21,6 +24,9 @@ use crate::money::Cents;
 use crate::operator::Act;
 use crate::port::{Said, Timestamp};
 pub use crate::reloadable::INSUFFICIENT;
+
+/// What the holder is told of one that was put back in a history that was lost.
+pub const PUT_BACK: &str = "The card issuer had put it back before the service was restored from a backup.";
 
 /// A withdrawal from a card balance.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -71,6 +77,11 @@ pub enum Status {
         /// [`INSUFFICIENT`], or the issuer's word.
         reason: Said,
     },
+    /// The issuer had ended it already, in a history that a restore lost.
+    Over {
+        /// Whether it was paid out; if not, it is the balance's again.
+        paid: bool,
+    },
 }
 
 /// What may be asked.
@@ -98,6 +109,20 @@ pub enum Command {
         effect: EffectId,
         /// [`INSUFFICIENT`], or the issuer's word.
         reason: Said,
+    },
+    /// The issuer had set it aside under this key, and that has ended since.
+    Over {
+        /// The reservation's key.
+        effect: EffectId,
+        /// Whether it was paid out.
+        paid: bool,
+    },
+    /// The same, found when an operator was about to decide.
+    FoundOver {
+        /// Who.
+        act: Act,
+        /// Whether it was paid out.
+        paid: bool,
     },
     /// An operator takes it.
     Claim {
@@ -182,6 +207,15 @@ pub enum Event {
         /// When.
         at: Timestamp,
     },
+    /// The issuer had ended the reservation in a history that was lost.
+    Over {
+        /// The reservation's key.
+        key: EffectId,
+        /// Whether it was paid out.
+        paid: bool,
+        /// When that was found.
+        at: Timestamp,
+    },
 }
 
 /// Why a command was refused.
@@ -193,6 +227,13 @@ pub enum Rejection {
     Held(Holder),
     /// The number is not that of a lease which runs; the last one had this number.
     OldLease(u64),
+    /// The issuer had ended the reservation in a history that was lost.
+    Over {
+        /// Whether it was paid out; if not, it is the balance's again.
+        paid: bool,
+    },
+    /// The issuer knows of nothing that was set aside for it.
+    Unreserved,
 }
 
 impl Stored for CardWithdrawal {
@@ -227,6 +268,7 @@ impl CardWithdrawal {
         match self.status {
             Status::Complete { .. } => Some(true),
             Status::Rejected { .. } => Some(false),
+            Status::Over { paid } => Some(paid),
             _ => None,
         }
     }

@@ -3,6 +3,7 @@
 mod agent_wallet;
 mod balance;
 mod banking;
+mod card_withdrawals;
 mod departures;
 mod families;
 pub mod figures;

@@ -26,7 +26,8 @@ pub use departure::{Booked, Departure};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 pub use program::{
-    CardOpening, CardProgram, CardState, CardWord, OpenCard, Reservation, ReserveBalance, Standing, SteerCard, Wish,
+    CardOpening, CardProgram, CardState, CardWord, OpenCard, Reservation, ReserveBalance, Reserved, Standing,
+    SteerCard, Wish,
 };
 pub use said::Said;
 

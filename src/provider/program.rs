@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardOpening, CardProgram, CardWord, OpenCard, PortError, Reservation, ReserveBalance, Said, Standing,
-    SteerCard,
+    BoxFuture, CardOpening, CardProgram, CardWord, OpenCard, PortError, Reservation, ReserveBalance, Reserved, Said,
+    Standing, SteerCard,
 };
 
 use super::{PlainCard, sealed};
@@ -45,6 +45,9 @@ pub trait Program: Send + Sync {
 
     /// See [`CardProgram::reserve`].
     fn reserve<'a>(&'a self, order: &'a ReserveBalance) -> BoxFuture<'a, Result<Reservation, PortError>>;
+
+    /// See [`CardProgram::reservation`].
+    fn reservation(&self, key: EffectId) -> BoxFuture<'_, Result<Reserved, PortError>>;
 
     /// See [`CardProgram::end_reservation`].
     fn end_reservation(&self, key: EffectId, paid: bool) -> BoxFuture<'_, Result<(), PortError>>;
@@ -94,6 +97,10 @@ impl<P: Program> CardProgram for VaultedProgram<P> {
 
     fn reserve<'a>(&'a self, order: &'a ReserveBalance) -> BoxFuture<'a, Result<Reservation, PortError>> {
         self.program.reserve(order)
+    }
+
+    fn reservation(&self, key: EffectId) -> BoxFuture<'_, Result<Reserved, PortError>> {
+        self.program.reservation(key)
     }
 
     fn end_reservation(&self, key: EffectId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {

@@ -79,8 +79,8 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
             Event::Held(..) | Event::Released(_) => Some("queued"),
             Event::Refused(..) => Some("failed"),
             Event::Claimed(..) => Some("claimed"),
-            Event::Fulfilled(..) => Some("complete"),
-            Event::Rejected(..) => Some("rejected"),
+            Event::Fulfilled(..) | Event::Over { paid: true, .. } => Some("complete"),
+            Event::Rejected(..) | Event::Over { paid: false, .. } => Some("rejected"),
             Event::LeaseEnded(_) | Event::Settled { .. } => None,
         })
     })
@@ -103,8 +103,8 @@ pub(super) const fn withdrawal_status(asked: &CardWithdrawal) -> &'static str {
         card_withdrawal::Status::Pending => "pending",
         card_withdrawal::Status::Queued => "queued",
         card_withdrawal::Status::Claimed(_) => "claimed",
-        card_withdrawal::Status::Complete { .. } => "complete",
-        card_withdrawal::Status::Rejected { .. } => "rejected",
+        card_withdrawal::Status::Complete { .. } | card_withdrawal::Status::Over { paid: true } => "complete",
+        card_withdrawal::Status::Rejected { .. } | card_withdrawal::Status::Over { paid: false } => "rejected",
         card_withdrawal::Status::Failed { .. } => "failed",
     }
 }

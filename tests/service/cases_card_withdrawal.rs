@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_reloadable::{ask, balance, loaded, opened, told};
+use super::cases_restore::{backup, restore};
 use super::cases_top_up::start;
 use super::desk::Desk;
 use super::verify::{assert_found, rewritten};
@@ -144,6 +145,51 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
     service.stop();
     let report = host.assert_books();
     assert_eq!(report["entities"]["card_withdrawals"], json!(3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_paid_after_the_backup_is_not_paid_again() {
+    // Aim: a restored backup has both in the queue again, of which one was paid and one put back since: claiming either is
+    // refused with what the issuer says, both are decided as they were, and the balance stays as it is.
+    let (host, service) = start();
+    let (_, token) = loaded(&Site::of(&service), Network::Base, 100).await;
+    let to = Agent::new(Network::Solana).address();
+    let ids = asked_for(&Site::of(&service), &token, &to).await;
+    service.stop();
+    let file = backup(&host);
+    let service = host.start();
+    decided(&Desk::first(&host, &service), &ids).await;
+    let site = Site::of(&service);
+    until("it is put back", async || {
+        (balance(&site, &token).await == json!(70)).then_some(())
+    })
+    .await;
+    service.stop();
+    restore(&host, &file);
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let queue = desk.get("/admin/card-withdrawals").await.body;
+    assert_eq!(queue["withdrawals"].as_array().unwrap().len(), 2, "{queue}");
+    for (id, state) in ids.iter().zip(["complete", "rejected"]) {
+        let path = "/admin/card-withdrawals/claim";
+        for _ in 0..2 {
+            let refused = desk.post(path, json!({"withdrawal_id": id})).await;
+            assert_eq!(
+                (refused.status, refused.code()),
+                (409, "withdrawal_over"),
+                "{}",
+                refused.text
+            );
+        }
+        let path = format!("/get-withdrawal-status?withdrawal_id={id}");
+        let seen = site.get_as(&token, &path).await.body;
+        assert_eq!(seen["withdrawal"]["state"], state, "{seen}");
+    }
+    let queue = desk.get("/admin/card-withdrawals").await.body;
+    assert_eq!(queue["withdrawals"], json!([]));
+    assert_eq!(balance(&site, &token).await, json!(70));
+    service.stop();
+    host.assert_books();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,13 +24,13 @@ fn host() -> Host {
 }
 
 /// From the backup, with everything else left as the lost history made it.
-fn restore(host: &Host, backup: &str) {
+pub(super) fn restore(host: &Host, backup: &str) {
     std::fs::rename(host.data().join("store"), host.beside("lost")).unwrap();
     let restored = host.run(&["restore", backup]);
     assert!(restored.status.success(), "{}", text(&restored));
 }
 
-fn backup(host: &Host) -> String {
+pub(super) fn backup(host: &Host) -> String {
     let file = host.beside("backup").to_str().unwrap().to_owned();
     let made = host.run(&["backup", &file]);
     assert!(made.status.success(), "{}", text(&made));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purser_actors::id::EffectId;
 use purser_actors::port::{
     BoxFuture, CardOpening, CardProgram, CardWord, ErrorKind, OpenCard, PortError, Reservation, ReserveBalance,
-    Standing, SteerCard,
+    Reserved, Standing, SteerCard,
 };
 
 use crate::world::World;
@@ -41,6 +41,10 @@ impl CardProgram for NoProgram {
 
     fn reserve<'a>(&'a self, _: &'a ReserveBalance) -> Told<'a, Reservation> {
         self.uncalled("reserve")
+    }
+
+    fn reservation(&self, _: EffectId) -> Told<'_, Reserved> {
+        self.uncalled("reservation")
     }
 
     fn end_reservation(&self, _: EffectId, _: bool) -> Told<'_, ()> {

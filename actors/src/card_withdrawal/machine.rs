@@ -1,7 +1,7 @@
 //! The withdrawal's state machine.
 
-use super::{CardWithdrawal, Command, Event, Holder, Lease, Rejection, Status};
-use crate::id::{Wallet, WithdrawalId};
+use super::{CardWithdrawal, Command, Event, Holder, Lease, PUT_BACK, Rejection, Status};
+use crate::id::{EffectId, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
@@ -90,6 +90,17 @@ impl CardWithdrawal {
             .then(Work::EndReservation(id), context)
     }
 
+    /// It is decided already, in a history that was lost: nobody is to pay it, and the issuer has nothing to be told.
+    fn found_over(&self, id: WithdrawalId, act: &Act, paid: bool, context: &Context) -> Decided {
+        let key = self.reservation.ok_or(Rejection::Unreserved)?;
+        let words = if paid { "paid" } else { "put back" };
+        let at = context.now;
+        Ok(Decision::answer(None)
+            .audited(act, "card_withdrawal.found_over", id, Some(words.to_owned()), context)
+            .take(table::card_queued(self.created_at, id))
+            .event(Event::Over { key, paid, at }))
+    }
+
     fn at(self, status: Status, updated_at: Timestamp) -> Self {
         Self {
             status,
@@ -144,6 +155,10 @@ impl CardWithdrawal {
                     .event(Event::Rejected(reason, now));
                 Ok(self.over(id, decided, context))
             }
+            (Status::Queued | Status::Claimed(_), Command::FoundOver { act, paid }) => {
+                self.found_over(id, &act, paid, context)
+            }
+            (Status::Over { paid }, _) => Err(Rejection::Over { paid: *paid }),
             (_, _) => Err(Rejection::State(self.status())),
         }
     }
@@ -158,8 +173,14 @@ impl Entity for CardWithdrawal {
         ("-", "holder asks for it", "pending"),
         ("pending", "issuer set it aside", "queued"),
         ("pending", "issuer definitely refused", "failed"),
+        ("pending", "issuer had ended it as paid (restored)", "complete"),
+        ("pending", "issuer had put it back (restored)", "rejected"),
         ("queued", "an operator claims it", "claimed"),
+        ("queued", "issuer had ended it as paid (restored)", "complete"),
+        ("queued", "issuer had put it back (restored)", "rejected"),
         ("claimed", "an operator releases it", "queued"),
+        ("claimed", "issuer had ended it as paid (restored)", "complete"),
+        ("claimed", "issuer had put it back (restored)", "rejected"),
         ("claimed", "the operator whose lease runs has paid", "complete"),
         ("queued", "an operator rejects; issuer puts it back", "rejected"),
         (
@@ -189,6 +210,10 @@ impl Entity for CardWithdrawal {
                 .event(Event::Held(effect, now))),
             (Status::Pending, Command::Refused { effect, reason }) => {
                 Ok(decided.completes(effect).event(Event::Refused(reason, now)))
+            }
+            (Status::Pending, Command::Over { effect, paid }) => {
+                let (key, at) = (effect, now);
+                Ok(decided.completes(effect).event(Event::Over { key, paid, at }))
             }
             (Status::Claimed(Some(_)), Command::EndLease { effect, lease }) if lease == asked.lease => {
                 Ok(decided.completes(effect).event(Event::LeaseEnded(now)))
@@ -239,6 +264,10 @@ impl Entity for CardWithdrawal {
                 let reason = reason.clone();
                 Ok(asked.at(Status::Failed { reason }, *at))
             }
+            (Status::Pending, Event::Over { key, paid, at }) => Ok(over(asked, *key, *paid, *at)),
+            (Status::Queued | Status::Claimed(_), Event::Over { key, paid, at }) if asked.reservation == Some(*key) => {
+                Ok(over(asked, *key, *paid, *at))
+            }
             (Status::Queued | Status::Claimed(None), Event::Claimed(holder, at)) => {
                 let lease = asked.lease.saturating_add(1);
                 Ok(Self { lease, ..asked }.at(Status::Claimed(Some(holder.clone())), *at))
@@ -269,8 +298,8 @@ impl Entity for CardWithdrawal {
             Status::Pending => "pending",
             Status::Queued => "queued",
             Status::Claimed(_) => "claimed",
-            Status::Complete { .. } => "complete",
-            Status::Rejected { .. } => "rejected",
+            Status::Complete { .. } | Status::Over { paid: true } => "complete",
+            Status::Rejected { .. } | Status::Over { paid: false } => "rejected",
             Status::Failed { .. } => "failed",
         }
     }
@@ -287,8 +316,8 @@ impl Entity for CardWithdrawal {
             Event::Claimed(..) => "claimed",
             // To the holder nothing has changed; what was paid is off the balance since it was asked for.
             Event::LeaseEnded(_) | Event::Settled { back: false, .. } => return None,
-            Event::Fulfilled(..) => "complete",
-            Event::Rejected(..) => "rejected",
+            Event::Fulfilled(..) | Event::Over { paid: true, .. } => "complete",
+            Event::Rejected(..) | Event::Over { paid: false, .. } => "rejected",
             Event::Settled { back: true, .. } => "put_back",
         })
     }
@@ -298,6 +327,7 @@ impl Entity for CardWithdrawal {
             Status::Complete { transaction } => (Some(transaction.as_str()), None),
             Status::Rejected { reason } => (None, Some(reason.as_str())),
             Status::Failed { reason } => (None, Some(reason.as_str())),
+            Status::Over { paid: false } => (None, Some(PUT_BACK)),
             _ => (None, None),
         };
         View::new()
@@ -316,5 +346,16 @@ impl Entity for CardWithdrawal {
 
     fn outcome(&self) -> Option<Self> {
         (self.status != Status::Pending).then(|| self.clone())
+    }
+}
+
+/// Ended by the issuer in a history that was lost: nothing of it is left to be done.
+fn over(asked: CardWithdrawal, key: EffectId, paid: bool, at: Timestamp) -> CardWithdrawal {
+    let (reservation, settled) = (Some(key), true);
+    let asked = asked.at(Status::Over { paid }, at);
+    CardWithdrawal {
+        reservation,
+        settled,
+        ..asked
     }
 }

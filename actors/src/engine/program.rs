@@ -1,23 +1,18 @@
-//! What a holder does with the balance at the card issuer: reloadable cards, and withdrawals that operators pay.
+//! What a holder does with the balance at the card issuer: reloadable cards, and a list of what was taken back.
 
 use std::sync::Arc;
 
-use purser_storage::StoreError;
-
 use super::families::Families;
 use super::listening::Teller;
-use super::{Denied, Engine, Inner, RACES};
-use crate::card_withdrawal::{self, CardWithdrawal, Lease};
+use super::{Denied, Engine, Inner};
+use crate::card_withdrawal::CardWithdrawal;
 use crate::id::{CardId, Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Entity as _, Kind, Memo, Refusal, View, table};
 use crate::money::Cents;
-use crate::operator::Act;
 use crate::port::{BoxFuture, CardProgram, CardWord, PortError, Wish};
 use crate::reloadable::{self, Reloadable};
 use crate::withdrawal::Withdrawal;
-
-type Told<T> = Result<T, Denied<card_withdrawal::Rejection>>;
 
 /// A withdrawal from either balance.
 #[derive(Clone, Debug)]
@@ -138,41 +133,6 @@ impl Engine {
         Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
     }
 
-    /// Asks for part of the balance at the card issuer. An operator pays it out once the issuer has set it aside, for which
-    /// [`Engine::card_withdrawal_answered`] waits.
-    ///
-    /// # Errors
-    /// As [`Engine::create_reloadable`].
-    pub async fn withdraw_card_balance(
-        &self,
-        (id, owner, account): (WithdrawalId, Wallet, [u8; 20]),
-        (to, amount): (Wallet, Cents),
-        memo: Option<Memo<CardWithdrawal>>,
-    ) -> Told<()> {
-        let command = card_withdrawal::Command::Ask {
-            owner,
-            account,
-            to,
-            amount,
-        };
-        let asked = self.ask_once(&self.0.families.card_withdrawals, id, command, memo);
-        asked.await.map(drop)
-    }
-
-    /// Waits until the issuer has set the amount aside or refused. The caller bounds it.
-    pub async fn card_withdrawal_answered(&self, id: WithdrawalId) -> Option<CardWithdrawal> {
-        self.0.families.card_withdrawals.outcome(id, 0).await.ok()
-    }
-
-    /// A withdrawal from a card balance.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn card_withdrawal(&self, id: &WithdrawalId) -> Result<Option<CardWithdrawal>, LoadError> {
-        let read = self.0.families.card_withdrawals.read(id).await?;
-        Ok(read.map(|(withdrawal, _)| withdrawal))
-    }
-
     /// A withdrawal from either balance. Ids are unique over both.
     ///
     /// # Errors
@@ -218,110 +178,6 @@ impl Engine {
             let Some((_, id)) = table::made(&key) else { continue };
             let id = WithdrawalId(id);
             found.extend(self.any_withdrawal(&id).await?.map(|withdrawal| (id, withdrawal)));
-        }
-        Ok((found, more))
-    }
-
-    async fn ask_card_withdrawal(&self, id: WithdrawalId, command: card_withdrawal::Command) -> Told<Option<Lease>> {
-        for _ in 0..RACES {
-            match self.0.families.card_withdrawals.ask(id, command.clone()).await {
-                Err(Refusal::Conflict) => {}
-                told => return Ok(told?),
-            }
-            if let card_withdrawal::Command::Fulfil { transaction, .. } = &command {
-                let row = self.0.store.read(&table::paid_by(transaction)).await;
-                if row.map_err(|_| Denied::Unavailable)?.is_some() {
-                    return Err(Denied::Used);
-                }
-            }
-        }
-        Err(Denied::Unavailable)
-    }
-
-    /// An operator takes a withdrawal for so many milliseconds.
-    ///
-    /// # Errors
-    /// When it is decided already, or somebody's lease runs.
-    pub async fn claim_card_withdrawal(&self, id: WithdrawalId, act: Act, life_ms: u64) -> Told<Lease> {
-        let command = card_withdrawal::Command::Claim { act, life_ms };
-        let claimed = self.ask_card_withdrawal(id, command).await?;
-        claimed.ok_or(Denied::Unavailable)
-    }
-
-    /// An operator puts a withdrawal back into the queue: it is not paid.
-    ///
-    /// # Errors
-    /// When it is not claimed, not under this lease, or somebody else holds it.
-    pub async fn release_card_withdrawal(&self, id: WithdrawalId, act: Act, lease: u64) -> Told<()> {
-        let command = card_withdrawal::Command::Release { act, lease };
-        self.ask_card_withdrawal(id, command).await.map(drop)
-    }
-
-    /// The operator whose lease runs has paid.
-    ///
-    /// # Errors
-    /// When this operator's lease does not run under this number; [`Denied::Used`] when the transaction paid another
-    /// withdrawal.
-    pub async fn fulfil_card_withdrawal(
-        &self,
-        id: WithdrawalId,
-        act: Act,
-        lease: u64,
-        transaction: String,
-    ) -> Told<()> {
-        let command = card_withdrawal::Command::Fulfil {
-            act,
-            lease,
-            transaction,
-        };
-        self.ask_card_withdrawal(id, command).await.map(drop)
-    }
-
-    /// An operator refuses a withdrawal; the issuer puts its amount back.
-    ///
-    /// # Errors
-    /// When it is decided already, or somebody else's lease runs.
-    pub async fn reject_card_withdrawal(
-        &self,
-        id: WithdrawalId,
-        act: Act,
-        lease: Option<u64>,
-        reason: String,
-    ) -> Told<()> {
-        let command = card_withdrawal::Command::Reject { act, lease, reason };
-        self.ask_card_withdrawal(id, command).await.map(drop)
-    }
-
-    /// Withdrawals from card balances that somebody has still to decide, the oldest first, at most `limit`, behind the
-    /// given one; and whether there are more.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn card_withdrawal_queue(
-        &self,
-        after: Option<WithdrawalId>,
-        limit: usize,
-    ) -> Result<(Vec<(WithdrawalId, CardWithdrawal)>, bool), StoreError> {
-        let damaged = |e: LoadError| StoreError::Damaged(e.to_string());
-        let after = match after {
-            None => None,
-            Some(id) => self
-                .card_withdrawal(&id)
-                .await
-                .map_err(damaged)?
-                .map(|w| table::card_queued(w.created_at, id)),
-        };
-        let prefix = [table::CARD_QUEUE];
-        let rows = self.0.store.scan(&prefix, after.as_deref(), limit.saturating_add(1));
-        let rows = rows.await?;
-        let more = rows.len() > limit;
-        let mut found = Vec::with_capacity(rows.len().min(limit));
-        for (key, _) in rows.into_iter().take(limit) {
-            let Some((_, id)) = table::made(&key) else { continue };
-            let id = WithdrawalId(id);
-            let read = self.card_withdrawal(&id).await.map_err(damaged)?;
-            // Decided since the rows were read.
-            found.extend(read.filter(CardWithdrawal::is_open).map(|withdrawal| (id, withdrawal)));
         }
         Ok((found, more))
     }

@@ -138,6 +138,25 @@ pub enum Reservation {
         /// The issuer's word for it.
         reason: Said,
     },
+    /// It was set aside under this key, and that has ended since: a store that was restored asks for it again.
+    Ended {
+        /// Whether it was paid out; if not, it is the balance's again.
+        paid: bool,
+    },
+}
+
+/// How what was asked for under a key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reserved {
+    /// It is set aside.
+    Held,
+    /// It was, and that has ended for good.
+    Ended {
+        /// Whether it was paid out; if not, it is the balance's again.
+        paid: bool,
+    },
+    /// Nothing was ever set aside under this key.
+    Never,
 }
 
 /// Keeps reloadable cards and takes from the balances behind them.
@@ -154,6 +173,9 @@ pub trait CardProgram: Send + Sync {
 
     /// Sets part of a balance aside, or asks after it.
     fn reserve<'a>(&'a self, order: &'a ReserveBalance) -> BoxFuture<'a, Result<Reservation, PortError>>;
+
+    /// How a reservation stands. Only reads; what is [`Reserved::Ended`] stays so.
+    fn reservation(&self, key: EffectId) -> BoxFuture<'_, Result<Reserved, PortError>>;
 
     /// Ends a reservation for good: it was paid out, or it is the balance's again. Once more is no error, the other way is
     /// `Permanent`.

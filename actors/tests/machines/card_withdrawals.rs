@@ -17,25 +17,29 @@ const LATER: Timestamp = Timestamp(NOW.0 + 60_000);
 const ACCOUNT: [u8; 20] = [3; 20];
 
 const TABLE: &str = "
-                -      pending  queued    held        ended               lapsed     complete  rejected  failed  settled
-ask             Asked  !        !         !           !                   !          !         !         !       !
-set_aside       !      Held     !         !           !                   !          !         !         !       !
-refused         !      Refused  !         !           !                   !          !         !         !       !
-claim           !      !        Claimed   !           LeaseEnded+Claimed  Claimed    !         !         !       !
-release         !      !        !         Released    Released            Released   !         !         !       !
-release_old     !      !        !         !           !                   !          !         !         !       !
-release_other   !      !        !         !           Released            Released   !         !         !       !
-release_admin   !      !        !         Released    Released            Released   !         !         !       !
-fulfil          !      !        !         Fulfilled   !                   !          !         !         !       !
-fulfil_old      !      !        !         !           !                   !          !         !         !       !
-fulfil_other    !      !        !         !           !                   !          !         !         !       !
-reject          !      !        !         Rejected    !                   !          !         !         !       !
-reject_plain    !      !        Rejected  !           !                   !          !         !         !       !
-reject_other    !      !        Rejected  !           !                   !          !         !         !       !
-reject_admin    !      !        Rejected  !           !                   !          !         !         !       !
-end_lease       !      =        =         LeaseEnded  LeaseEnded          =          =         =         =       =
-end_lease_old   !      =        =         =           =                   =          =         =         =       =
-settled         !      !        !         !           !                   !          Settled   Settled   !       !
+                -      pending  queued    held        ended               lapsed     complete  rejected  failed  settled  over
+ask             Asked  !        !         !           !                   !          !         !         !       !        !
+set_aside       !      Held     !         !           !                   !          !         !         !       !        !
+refused         !      Refused  !         !           !                   !          !         !         !       !        !
+over            !      Over     !         !           !                   !          !         !         !       !        !
+over_back       !      Over     !         !           !                   !          !         !         !       !        !
+found_over      !      !        Over      Over        Over                Over       !         !         !       !        !
+found_back      !      !        Over      Over        Over                Over       !         !         !       !        !
+claim           !      !        Claimed   !           LeaseEnded+Claimed  Claimed    !         !         !       !        !
+release         !      !        !         Released    Released            Released   !         !         !       !        !
+release_old     !      !        !         !           !                   !          !         !         !       !        !
+release_other   !      !        !         !           Released            Released   !         !         !       !        !
+release_admin   !      !        !         Released    Released            Released   !         !         !       !        !
+fulfil          !      !        !         Fulfilled   !                   !          !         !         !       !        !
+fulfil_old      !      !        !         !           !                   !          !         !         !       !        !
+fulfil_other    !      !        !         !           !                   !          !         !         !       !        !
+reject          !      !        !         Rejected    !                   !          !         !         !       !        !
+reject_plain    !      !        Rejected  !           !                   !          !         !         !       !        !
+reject_other    !      !        Rejected  !           !                   !          !         !         !       !        !
+reject_admin    !      !        Rejected  !           !                   !          !         !         !       !        !
+end_lease       !      =        =         LeaseEnded  LeaseEnded          =          =         =         =       =        =
+end_lease_old   !      =        =         =           =                   =          =         =         =       =        =
+settled         !      !        !         !           !                   !          Settled   Settled   !       !        !
 ";
 
 fn act(by: &str, role: Role) -> Act {
@@ -64,6 +68,8 @@ fn commands() -> Vec<(&'static str, Command)> {
         reason: "no".into(),
     };
     let end = |lease| Command::EndLease { effect: EFFECT, lease };
+    let over = |paid| Command::Over { effect: EFFECT, paid };
+    let found = |paid| Command::FoundOver { act: ana(), paid };
     vec![
         (
             "ask",
@@ -82,6 +88,10 @@ fn commands() -> Vec<(&'static str, Command)> {
                 reason: "no".into(),
             },
         ),
+        ("over", over(true)),
+        ("over_back", over(false)),
+        ("found_over", found(true)),
+        ("found_back", found(false)),
         (
             "claim",
             Command::Claim {
@@ -107,7 +117,7 @@ fn commands() -> Vec<(&'static str, Command)> {
 }
 
 /// One in every state; claimed in all three ways: by somebody, by somebody whose lease ends now, by nobody; and one whose
-/// reservation has ended.
+/// reservation has ended; and one that had ended in a history that was lost.
 fn withdrawals() -> Vec<CardWithdrawal> {
     let until = |until| {
         Status::Claimed(Some(Holder {
@@ -145,6 +155,10 @@ fn withdrawals() -> Vec<CardWithdrawal> {
             settled: true,
             ..asked(Status::Complete { transaction })
         },
+        CardWithdrawal {
+            settled: true,
+            ..asked(Status::Over { paid: false })
+        },
     ]
 }
 
@@ -170,7 +184,14 @@ fn events() -> Vec<Event> {
         Event::Rejected("no".into(), NOW),
         Event::Settled { back: true, at: NOW },
         Event::Settled { back: false, at: NOW },
+        over_event(true),
+        over_event(false),
     ]
+}
+
+fn over_event(paid: bool) -> Event {
+    let (key, at) = (EFFECT, NOW);
+    Event::Over { key, paid, at }
 }
 
 fn decide(asked: &CardWithdrawal, name: &str) -> Decision<CardWithdrawal> {
@@ -180,7 +201,7 @@ fn decide(asked: &CardWithdrawal, name: &str) -> Decision<CardWithdrawal> {
 
 #[test]
 fn case_31_every_command_in_every_state_does_what_the_table_says() {
-    // Aim: eighteen commands in ten states; ends refuse everything but the issuer's word and timers.
+    // Aim: twenty-two commands in eleven states; ends refuse everything but the issuer's word and timers.
     let states: Vec<_> = std::iter::once(None)
         .chain(withdrawals().into_iter().map(Some))
         .collect();
@@ -260,6 +281,42 @@ fn each_end_has_the_issuer_end_the_reservation() {
 }
 
 #[test]
+fn what_ended_in_a_lost_history_is_over_and_nobody_pays_it() {
+    // Aim: what the issuer had ended leaves the queue without a word to the issuer, has its reservation's name, is shown as what
+    // it came to, and takes nothing more; a claim is told why.
+    let states = withdrawals();
+    for (state, name, paid) in [
+        (0, "over", true),
+        (0, "over_back", false),
+        (1, "found_over", true),
+        (4, "found_back", false),
+    ] {
+        let decision = decide(&states[state], name);
+        assert_eq!(decision.events(), [over_event(paid)], "{name}");
+        assert!(work(&decision).is_empty(), "{name}: the issuer knows");
+        let row = Write::Delete {
+            key: table::card_queued(NOW, WITHDRAWAL),
+        };
+        assert_eq!(decision.writes().contains(&row), state != 0, "{name}");
+        let fresh = CardWithdrawal {
+            reservation: None,
+            ..states[state].clone()
+        };
+        let before = if state == 0 { fresh } else { states[state].clone() };
+        let after = fold(Some(before), &WITHDRAWAL, decision.events());
+        assert_eq!(
+            (after.reservation, after.settled, after.is_paid()),
+            (Some(EFFECT), true, Some(paid)),
+            "{name}"
+        );
+        assert_eq!(after.status(), if paid { "complete" } else { "rejected" });
+        let (_, claim) = commands().into_iter().find(|(n, _)| *n == "claim").unwrap();
+        let refused = CardWithdrawal::decide(Some(&after), &WITHDRAWAL, claim, &at(NOW)).unwrap_err();
+        assert_eq!(refused, Rejection::Over { paid });
+    }
+}
+
+#[test]
 fn what_operators_do_is_written_down_with_it() {
     // Aim: who, what, which, and in whose words, in the batch of the act itself; the issuer's words leave no such row.
     for (state, name, what, words) in [
@@ -267,6 +324,8 @@ fn what_operators_do_is_written_down_with_it() {
         (2, "release", Some("card_withdrawal.release"), None),
         (2, "fulfil", Some("card_withdrawal.fulfil"), Some("0xabc")),
         (2, "reject", Some("card_withdrawal.reject"), Some("no")),
+        (2, "found_over", Some("card_withdrawal.found_over"), Some("paid")),
+        (1, "found_back", Some("card_withdrawal.found_over"), Some("put back")),
         (0, "set_aside", None, None),
         (2, "end_lease", None, None),
         (6, "settled", None, None),

@@ -8,7 +8,7 @@ use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
     BoxFuture, CardActivity, CardOpening, CardProgram, CardState, CardTransaction, CardWord, ErrorKind, IssuedCard,
-    OpenCard, PortError, Reservation, ReserveBalance, Standing, SteerCard, Timestamp, Wish,
+    OpenCard, PortError, Reservation, ReserveBalance, Reserved, Standing, SteerCard, Timestamp, Wish,
 };
 
 use super::people::Turn;
@@ -32,6 +32,8 @@ struct Truth {
     reserved: BTreeMap<EffectId, (ReserveBalance, Option<bool>)>,
     refused: BTreeMap<EffectId, Option<String>>,
     words: Vec<CardWord>,
+    /// The next so many questions after a reservation get no answer.
+    silent: u32,
 }
 
 #[derive(Default)]
@@ -163,6 +165,16 @@ impl Program {
         truth.cards.values().map(|c| c.standing.activity.available.get()).sum()
     }
 
+    /// The next so many questions after a reservation get no answer.
+    pub(crate) fn be_silent(&self, times: u32) {
+        self.0.lock().silent = times;
+    }
+
+    /// Forgets what was set aside, as no issuer should.
+    pub(crate) fn forget_reservations(&self) {
+        self.0.lock().reserved.clear();
+    }
+
     /// How each reservation ended.
     pub(crate) fn reservations(&self) -> Vec<Option<bool>> {
         self.0.lock().reserved.values().map(|(_, ended)| *ended).collect()
@@ -247,8 +259,9 @@ impl CardProgram for Program {
                 let mut truth = self.0.lock();
                 let turn = truth.turn()?;
                 let key = order.key;
-                let reservation = if truth.reserved.contains_key(&key) {
-                    Reservation::Held
+                let known = truth.reserved.get(&key).map(|(_, ended)| *ended);
+                let reservation = if let Some(ended) = known {
+                    ended.map_or(Reservation::Held, |paid| Reservation::Ended { paid })
                 } else if turn == Turn::No {
                     truth.refused.insert(key, Some("no".into()));
                     Reservation::Declined { reason: "no".into() }
@@ -262,6 +275,20 @@ impl CardProgram for Program {
                 (turn, reservation)
             };
             after(turn).map(|()| reservation)
+        })
+    }
+
+    fn reservation(&self, key: EffectId) -> BoxFuture<'_, Result<Reserved, PortError>> {
+        Box::pin(async move {
+            let mut truth = self.0.lock();
+            if truth.silent > 0 {
+                truth.silent -= 1;
+                return Err(error(ErrorKind::Unknown));
+            }
+            let known = truth.reserved.get(&key).map(|(_, ended)| *ended);
+            Ok(known.map_or(Reserved::Never, |ended| {
+                ended.map_or(Reserved::Held, |paid| Reserved::Ended { paid })
+            }))
         })
     }
 

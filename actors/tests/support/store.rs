@@ -69,6 +69,11 @@ impl MemoryStore {
         self.0.state.lock()
     }
 
+    /// A backup: everything durable, in a store of its own.
+    pub(crate) fn backup(&self) -> Arc<Self> {
+        Self::of(self.state().durable.clone())
+    }
+
     /// What a power cut leaves: everything durable, nothing else. This store is dead from now on.
     pub(crate) fn crash(&self) -> Arc<Self> {
         let mut state = self.state();

@@ -193,6 +193,16 @@ impl World {
     /// Power cut and new start: what is not durable is gone.
     pub(crate) async fn crash(self) -> Self {
         let survivor = self.store.crash();
+        self.on_store(survivor).await
+    }
+
+    /// Everything outside stays as it came to be; the store is what it was when the backup was made.
+    pub(crate) async fn back_to(self, backup: Arc<MemoryStore>) -> Self {
+        drop(self.store.crash());
+        self.on_store(backup).await
+    }
+
+    async fn on_store(self, store: Arc<MemoryStore>) -> Self {
         self.engine.stop();
         let outside = (
             self.chain,
@@ -207,7 +217,7 @@ impl World {
             self.bank,
             self.clock,
         );
-        Self::on(survivor, outside, (self.settings, self.restored)).await
+        Self::on(store, outside, (self.settings, self.restored)).await
     }
 
     pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {

@@ -205,6 +205,17 @@ fn refused(denied: Denied<Rejection>) -> ApiError {
             format!("This lease does not run; the last one has number {last}."),
         )
         .hint("Claim the withdrawal, and use the number of that lease."),
+        Denied::Rejected(Rejection::Over { paid }) => {
+            let how = if paid { "paid it" } else { "put it back" };
+            conflict(
+                "withdrawal_over",
+                format!("The card issuer had {how} in a history that a restore lost: nothing is to be paid."),
+            )
+        }
+        Denied::Rejected(Rejection::Unreserved) => conflict(
+            "withdrawal_unreserved",
+            "The card issuer has set nothing aside for this withdrawal: do not pay it.".to_owned(),
+        ),
         Denied::Used => conflict(
             "transaction_used",
             "This transaction paid another withdrawal.".to_owned(),

@@ -15,7 +15,7 @@ use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
     BoxFuture, CardState, CardTransaction, CardWord, Clock, ErrorKind, OpenCard, PortError, Reservation,
-    ReserveBalance, Standing, SteerCard, Wish,
+    ReserveBalance, Reserved, Standing, SteerCard, Wish,
 };
 
 use self::book::{CardFile, Entry, Opened, ProgramBook};
@@ -299,6 +299,10 @@ impl<B: Balances> Program for SandboxProgram<B> {
 
     fn reserve<'a>(&'a self, order: &'a ReserveBalance) -> BoxFuture<'a, Result<Reservation, PortError>> {
         Box::pin(self.reserved(order))
+    }
+
+    fn reservation(&self, key: EffectId) -> BoxFuture<'_, Result<Reserved, PortError>> {
+        Box::pin(self.stands(key))
     }
 
     fn end_reservation(&self, key: EffectId, paid: bool) -> BoxFuture<'_, Result<(), PortError>> {

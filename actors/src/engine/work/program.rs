@@ -80,6 +80,10 @@ impl Desk {
             Reservation::Insufficient => refused(INSUFFICIENT.into()),
             Reservation::Declined { reason } => refused(reason),
             Reservation::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
+            Reservation::Ended { paid } => {
+                tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
+                card_withdrawal::Command::Over { effect, paid }
+            }
         };
         tell(withdrawals, id, command).await
     }

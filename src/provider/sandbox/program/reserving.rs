@@ -1,9 +1,10 @@
 //! What is set aside of a balance until an operator has paid it out or refused to.
 
 use purser_actors::id::EffectId;
-use purser_actors::port::{ErrorKind, PortError, Reservation, ReserveBalance};
+use purser_actors::money::Cents;
+use purser_actors::port::{ErrorKind, PortError, Reservation, ReserveBalance, Reserved};
 
-use super::book::Entry;
+use super::book::{Entry, ProgramBook};
 use super::fault::{self, ProgramFault, failed};
 use super::{SandboxProgram, another_content, written};
 use crate::provider::Balances;
@@ -19,7 +20,11 @@ impl<B: Balances> SandboxProgram<B> {
                 Some(Entry::Reserved { account, amount, .. })
                     if (account, amount) == (&order.account, &order.amount) =>
                 {
-                    (Reservation::Held, self.archive.barrier())
+                    let held = match kept(&book, order.key).1 {
+                        None => Reservation::Held,
+                        Some(paid) => Reservation::Ended { paid },
+                    };
+                    (held, self.archive.barrier())
                 }
                 Some(Entry::Refused { reason, .. }) => (unreserved(reason.clone()), self.archive.barrier()),
                 Some(_) => return Err(another_content(CALL)),
@@ -43,21 +48,29 @@ impl<B: Balances> SandboxProgram<B> {
         Ok(answer)
     }
 
+    pub(super) async fn stands(&self, key: EffectId) -> Result<Reserved, PortError> {
+        const CALL: &str = "reservation";
+        let fault = fault::before(&self.rules, CALL).await?;
+        let (stands, durable) = {
+            let book = self.book.lock();
+            let stands = match kept(&book, key) {
+                (None, _) => Reserved::Never,
+                (Some(_), None) => Reserved::Held,
+                (Some(_), Some(paid)) => Reserved::Ended { paid },
+            };
+            (stands, self.archive.barrier())
+        };
+        written(CALL, durable).await?;
+        fault::after(CALL, fault).await?;
+        Ok(stands)
+    }
+
     pub(super) async fn ended(&self, key: EffectId, paid: bool) -> Result<(), PortError> {
         const CALL: &str = "end reservation";
         let fault = fault::before(&self.rules, CALL).await?;
         let durable = {
             let mut book = self.book.lock();
-            let mut reserved = None;
-            let mut ended = None;
-            for entry in book.under(key) {
-                match entry {
-                    Entry::Reserved { account, amount, .. } => reserved = Some((account, amount)),
-                    Entry::Ended { paid, .. } => ended = Some(paid),
-                    _ => {}
-                }
-            }
-            match (reserved, ended) {
+            match kept(&book, key) {
                 (Some(_), Some(before)) if before == paid => self.archive.barrier(),
                 (Some((account, amount)), None) => {
                     let ended = Entry::Ended {
@@ -81,6 +94,19 @@ impl<B: Balances> SandboxProgram<B> {
         written(CALL, durable).await?;
         fault::after(CALL, fault).await
     }
+}
+
+/// What was set aside under a key, of which account, and whether that has ended as paid.
+fn kept(book: &ProgramBook, key: EffectId) -> (Option<([u8; 20], Cents)>, Option<bool>) {
+    let (mut reserved, mut ended) = (None, None);
+    for entry in book.under(key) {
+        match entry {
+            Entry::Reserved { account, amount, .. } => reserved = Some((account, amount)),
+            Entry::Ended { paid, .. } => ended = Some(paid),
+            _ => {}
+        }
+    }
+    (reserved, ended)
 }
 
 fn unreserved(reason: Option<String>) -> Reservation {

@@ -148,6 +148,22 @@ async fn a_reservation_ends_one_way() {
         program.end_reservation(EffectId(2), false).await.unwrap();
     }
     assert_eq!(left(&program).await, 600);
+    // Whoever asks for it again, from a store that was restored, is not told that it is set aside.
+    for (n, paid) in [(1, true), (2, false)] {
+        assert_eq!(
+            program.reserve(&reserve(n, 400)).await.unwrap(),
+            Reservation::Ended { paid }
+        );
+        assert_eq!(
+            program.reservation(EffectId(n)).await.unwrap(),
+            Reserved::Ended { paid }
+        );
+    }
+    assert_eq!(program.reserve(&reserve(4, 100)).await.unwrap(), Reservation::Held);
+    for (n, stands) in [(4, Reserved::Held), (3, Reserved::Never), (9, Reserved::Never)] {
+        assert_eq!(program.reservation(EffectId(n)).await.unwrap(), stands, "{n}");
+    }
+    assert_eq!(left(&program).await, 500);
     assert_eq!(
         program.end_reservation(EffectId(1), false).await.unwrap_err().kind,
         ErrorKind::Permanent

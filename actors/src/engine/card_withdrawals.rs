@@ -1,0 +1,185 @@
+//! Withdrawals from balances at the card issuer: asked for by holders, paid by operators.
+
+use std::time::Duration;
+
+use purser_storage::StoreError;
+
+use super::work::within;
+use super::{Denied, Engine, RACES};
+use crate::card_withdrawal::{CardWithdrawal, Command, Lease, Rejection};
+use crate::id::{Wallet, WithdrawalId};
+use crate::kernel::family::LoadError;
+use crate::kernel::{Memo, Refusal, table};
+use crate::money::Cents;
+use crate::operator::Act;
+use crate::port::Reserved;
+
+type Told<T> = Result<T, Denied<Rejection>>;
+
+impl Engine {
+    /// Asks for part of the balance at the card issuer. An operator pays it out once the issuer has set it aside, for which
+    /// [`Engine::card_withdrawal_answered`] waits.
+    ///
+    /// # Errors
+    /// As [`Engine::create_reloadable`].
+    pub async fn withdraw_card_balance(
+        &self,
+        (id, owner, account): (WithdrawalId, Wallet, [u8; 20]),
+        (to, amount): (Wallet, Cents),
+        memo: Option<Memo<CardWithdrawal>>,
+    ) -> Told<()> {
+        let command = Command::Ask {
+            owner,
+            account,
+            to,
+            amount,
+        };
+        let asked = self.ask_once(&self.0.families.card_withdrawals, id, command, memo);
+        asked.await.map(drop)
+    }
+
+    /// Waits until the issuer has set the amount aside or refused. The caller bounds it.
+    pub async fn card_withdrawal_answered(&self, id: WithdrawalId) -> Option<CardWithdrawal> {
+        self.0.families.card_withdrawals.outcome(id, 0).await.ok()
+    }
+
+    /// A withdrawal from a card balance.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn card_withdrawal(&self, id: &WithdrawalId) -> Result<Option<CardWithdrawal>, LoadError> {
+        let read = self.0.families.card_withdrawals.read(id).await?;
+        Ok(read.map(|(withdrawal, _)| withdrawal))
+    }
+
+    async fn ask_card_withdrawal(&self, id: WithdrawalId, command: Command) -> Told<Option<Lease>> {
+        for _ in 0..RACES {
+            match self.0.families.card_withdrawals.ask(id, command.clone()).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+            if let Command::Fulfil { transaction, .. } = &command {
+                let row = self.0.store.read(&table::paid_by(transaction)).await;
+                if row.map_err(|_| Denied::Unavailable)?.is_some() {
+                    return Err(Denied::Used);
+                }
+            }
+        }
+        Err(Denied::Unavailable)
+    }
+
+    /// Asks the issuer whether the amount is still set aside. A store that was restored may not know that the withdrawal was
+    /// decided since: then it is decided now, as the issuer says, and nobody pays or rejects it again.
+    async fn still_set_aside(&self, id: WithdrawalId, act: &Act) -> Told<()> {
+        let read = self.card_withdrawal(&id).await.map_err(|_| Denied::Unavailable)?;
+        let reserved = read.filter(CardWithdrawal::is_open).and_then(|asked| asked.reservation);
+        // What is not open is refused by its state.
+        let Some(key) = reserved else { return Ok(()) };
+        let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
+        let stands = within(patience, self.0.ports.program.reservation(key), "reservation").await;
+        let paid = match stands {
+            Ok(Reserved::Held) => return Ok(()),
+            Ok(Reserved::Ended { paid }) => paid,
+            Ok(Reserved::Never) => return Err(Denied::Rejected(Rejection::Unreserved)),
+            Err(error) => {
+                tracing::warn!(withdrawal = %id, %error, "the issuer cannot say whether it is still set aside");
+                return Err(Denied::Unavailable);
+            }
+        };
+        let act = act.clone();
+        self.ask_card_withdrawal(id, Command::FoundOver { act, paid }).await?;
+        tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
+        Err(Denied::Rejected(Rejection::Over { paid }))
+    }
+
+    /// An operator takes a withdrawal for so many milliseconds. The issuer is asked first whether it is still to be paid.
+    ///
+    /// # Errors
+    /// When it is decided already, or somebody's lease runs; [`Rejection::Over`] when the issuer has ended it;
+    /// [`Denied::Unavailable`] when the issuer cannot say.
+    pub async fn claim_card_withdrawal(&self, id: WithdrawalId, act: Act, life_ms: u64) -> Told<Lease> {
+        self.still_set_aside(id, &act).await?;
+        let command = Command::Claim { act, life_ms };
+        let claimed = self.ask_card_withdrawal(id, command).await?;
+        claimed.ok_or(Denied::Unavailable)
+    }
+
+    /// An operator puts a withdrawal back into the queue: it is not paid.
+    ///
+    /// # Errors
+    /// When it is not claimed, not under this lease, or somebody else holds it.
+    pub async fn release_card_withdrawal(&self, id: WithdrawalId, act: Act, lease: u64) -> Told<()> {
+        let command = Command::Release { act, lease };
+        self.ask_card_withdrawal(id, command).await.map(drop)
+    }
+
+    /// The operator whose lease runs has paid.
+    ///
+    /// # Errors
+    /// When this operator's lease does not run under this number; [`Denied::Used`] when the transaction paid another
+    /// withdrawal.
+    pub async fn fulfil_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: Act,
+        lease: u64,
+        transaction: String,
+    ) -> Told<()> {
+        let command = Command::Fulfil {
+            act,
+            lease,
+            transaction,
+        };
+        self.ask_card_withdrawal(id, command).await.map(drop)
+    }
+
+    /// An operator refuses a withdrawal; the issuer puts its amount back. It is asked first, as before a claim.
+    ///
+    /// # Errors
+    /// When it is decided already, or somebody else's lease runs; as [`Engine::claim_card_withdrawal`].
+    pub async fn reject_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: Act,
+        lease: Option<u64>,
+        reason: String,
+    ) -> Told<()> {
+        self.still_set_aside(id, &act).await?;
+        let command = Command::Reject { act, lease, reason };
+        self.ask_card_withdrawal(id, command).await.map(drop)
+    }
+
+    /// Withdrawals from card balances that somebody has still to decide, the oldest first, at most `limit`, behind the
+    /// given one; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn card_withdrawal_queue(
+        &self,
+        after: Option<WithdrawalId>,
+        limit: usize,
+    ) -> Result<(Vec<(WithdrawalId, CardWithdrawal)>, bool), StoreError> {
+        let damaged = |e: LoadError| StoreError::Damaged(e.to_string());
+        let after = match after {
+            None => None,
+            Some(id) => self
+                .card_withdrawal(&id)
+                .await
+                .map_err(damaged)?
+                .map(|w| table::card_queued(w.created_at, id)),
+        };
+        let prefix = [table::CARD_QUEUE];
+        let rows = self.0.store.scan(&prefix, after.as_deref(), limit.saturating_add(1));
+        let rows = rows.await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some((_, id)) = table::made(&key) else { continue };
+            let id = WithdrawalId(id);
+            let read = self.card_withdrawal(&id).await.map_err(damaged)?;
+            // Decided since the rows were read.
+            found.extend(read.filter(CardWithdrawal::is_open).map(|withdrawal| (id, withdrawal)));
+        }
+        Ok((found, more))
+    }
+}
