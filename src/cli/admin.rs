@@ -72,8 +72,8 @@ pub enum Act {
         #[arg(long)]
         after: Option<String>,
     },
-    /// Say to whom a transfer belongs that left the treasury before a restore and is in no book. Without any of the
-    /// options: it is taken from the balance of the wallet that received it
+    /// Say to whom a transfer belongs that left the treasury before a restore and is in no book
+    #[command(group = clap::ArgGroup::new("to").required(true))]
     Book {
         /// As `purser admin stuck` names it
         transaction: String,

@@ -145,6 +145,15 @@ async fn explains_itself(site: &Site<'_>, scene: &Scene) {
     );
 }
 
+const BOOK: &str = "/admin/departures/book";
+
+/// An operator's word for what left.
+fn book((_, _, transaction, _): &Item, to: Value) -> Value {
+    let mut body = json!({"transaction": transaction, "evidence": "seen on the chain"});
+    body.as_object_mut().unwrap().extend(to.as_object().unwrap().clone());
+    body
+}
+
 /// The operator says of each whose it was: wrongly, without being trusted, rightly, and again.
 async fn explain(host: &Host, service: &Service, scene: &Scene) {
     let desk = Desk::first(host, service);
@@ -169,12 +178,6 @@ async fn explain(host: &Host, service: &Service, scene: &Scene) {
     let [base, burn, first, second] = &named[..] else {
         unreachable!()
     };
-    let path = "/admin/departures/book";
-    let book = |(_, _, transaction, _): &Item, to: Value| {
-        let mut body = json!({"transaction": transaction, "evidence": "seen on the chain"});
-        body.as_object_mut().unwrap().extend(to.as_object().unwrap().clone());
-        body
-    };
     let holder = scene.holders[1].0.address();
     for (body, refusal) in [
         (
@@ -187,22 +190,27 @@ async fn explain(host: &Host, service: &Service, scene: &Scene) {
             book(burn, json!({"account": holder, "loss": true})),
             (400, "parameter_invalid"),
         ),
+        // Who received it is not whose it was: that has to be said.
+        (book(second, json!({})), (400, "parameter_missing")),
     ] {
-        let refused = desk.post(path, body).await;
+        let refused = desk.post(BOOK, body).await;
         assert_eq!((refused.status, refused.code()), refusal, "{}", refused.text);
     }
     let support = desk.hire("sue", "support").await;
-    assert_eq!(support.post(path, book(second, json!({}))).await.status, 403);
-    desk.done(path, book(burn, json!({"top_up_id": top_up}))).await;
-    desk.done(path, book(first, json!({"withdrawal_id": withdrawal}))).await;
-    desk.done(path, book(second, json!({}))).await;
-    let again = desk.post(path, book(second, json!({}))).await;
+    assert_eq!(support.post(BOOK, book(second, json!({}))).await.status, 403);
+    desk.done(BOOK, book(burn, json!({"top_up_id": top_up}))).await;
+    desk.done(BOOK, book(first, json!({"withdrawal_id": withdrawal}))).await;
+    desk.done(BOOK, book(second, json!({"account": holder}))).await;
+    let again = desk.post(BOOK, book(second, json!({"account": holder}))).await;
     assert_eq!(
         (again.status, again.code()),
         (404, "departure_unknown"),
         "{}",
         again.text
     );
+    let nobodys = ["book", &base.2, "--evidence", "the holder has moved on"];
+    let usage = admin(host, service, &nobodys, "").unwrap_err();
+    assert!(usage.contains("--account") && usage.contains("--loss"), "{usage}");
     let loss = ["book", &base.2, "--loss", "--evidence", "the holder has moved on"];
     let booked = admin(host, service, &loss, "").unwrap();
     assert_eq!(

@@ -30,8 +30,8 @@ struct Book {
 }
 
 impl Book {
-    /// To whom it is to be booked; `None` is whoever received it.
-    fn booking(&self) -> Result<Option<Booking>, ApiError> {
+    /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
+    fn booking(&self) -> Result<Booking, ApiError> {
         let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
         if !(1..=EVIDENCE_MAX).contains(&self.evidence.chars().count()) {
             return Err(invalid(
@@ -40,25 +40,28 @@ impl Book {
             ));
         }
         match (&self.account, &self.withdrawal_id, &self.top_up_id, self.loss) {
-            (None, None, None, false) => Ok(None),
+            (None, None, None, false) => {
+                let error = "Say whose it was: one of `account`, `withdrawal_id`, `top_up_id` and `loss`.";
+                Err(ApiError::parameter("parameter_missing", "account", error))
+            }
             (Some(account), None, None, false) => {
                 let wallet = account
                     .parse()
                     .map_err(|_| invalid("account", "`account` is not an address."))?;
-                Ok(Some(Booking::Account(wallet)))
+                Ok(Booking::Account(wallet))
             }
             (None, Some(id), None, false) => {
                 let id = id.parse();
                 let id = id.map_err(|_| invalid("withdrawal_id", "`withdrawal_id` is not one."))?;
-                Ok(Some(Booking::Withdrawal(id)))
+                Ok(Booking::Withdrawal(id))
             }
             (None, None, Some(id), false) => {
                 let id = id
                     .parse()
                     .map_err(|_| invalid("top_up_id", "`top_up_id` is not one."))?;
-                Ok(Some(Booking::TopUp(id)))
+                Ok(Booking::TopUp(id))
             }
-            (None, None, None, true) => Ok(Some(Booking::Loss)),
+            (None, None, None, true) => Ok(Booking::Loss),
             _ => {
                 let error = "Only one of `account`, `withdrawal_id`, `top_up_id` and `loss` can be true.";
                 Err(invalid("account", error))
@@ -111,7 +114,7 @@ pub(super) async fn post_book(
     }
 }
 
-/// With what it may have been: the account is whose balance it is taken from unless the operator says otherwise.
+/// With what it may have been. `account` is the receiver, if the receiver has an account here: a hint, and no more.
 pub(super) fn shown(unexplained: &Unexplained) -> View {
     let departure = &unexplained.departure;
     let account = unexplained.has_account.then(|| departure.to.to_string());

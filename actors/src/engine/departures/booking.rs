@@ -53,7 +53,7 @@ impl Engine {
     pub async fn book(
         &self,
         transaction: &str,
-        booking: Option<Booking>,
+        booking: Booking,
         (act, evidence): (&Act, String),
     ) -> Result<Booking, NotBooked> {
         // Two at once could both find it open.
@@ -61,7 +61,6 @@ impl Engine {
         let open = self.0.departures.open.lock().clone();
         let departure = open.into_iter().find(|departure| departure.transaction == transaction);
         let departure = departure.ok_or(NotBooked::Unknown)?;
-        let booking = booking.unwrap_or(Booking::Account(departure.to));
         let act = act.clone();
         match booking {
             Booking::Account(wallet) => {
