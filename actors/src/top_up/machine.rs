@@ -7,7 +7,8 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Place, Provider, Transaction};
 use crate::money::{Cents, Usdc};
-use crate::port::{Attested, Said, Timestamp};
+use crate::operator::Act;
+use crate::port::{Attested, Said, SignedBurn, Timestamp};
 
 type Decided = Result<Decision<TopUp>, Rejection>;
 
@@ -68,6 +69,30 @@ impl TopUp {
                 .event(Event::Forwarded(transaction, context.now))
                 .then(Work::AwaitCardCredit(*id), context),
         }
+    }
+
+    /// A burn that an operator names, in the place of one of its own that lapsed if there was one.
+    fn adopted(
+        &self,
+        id: &TopUpId,
+        decision: Decision<Self>,
+        (effect, burn): (EffectId, SignedBurn),
+        (act, evidence): (&Act, String),
+        context: &Context,
+    ) -> Decision<Self> {
+        let (now, transaction) = (context.now, burn.transaction.clone());
+        let subject = format!("{transaction} {id}");
+        let decision = decision
+            .audited(act, "departure.book", subject, Some(evidence), context)
+            .requires_absent(table::departure(DepartureId::of(self.rail, &transaction)));
+        // What the backup knew as signed lapsed, and was signed again by the history that was lost.
+        let decision = match self.status {
+            Status::Paid(Some(_)) => decision.event(Event::Lapsed(now)),
+            _ => decision,
+        };
+        let first = First::Burn(burn);
+        let decision = decision.event(Event::Signed(Box::new(first.clone()), now));
+        self.landed(id, decision, (&first, effect, transaction), context)
     }
 
     /// Gives the whole charge back: of what the provider was owed, or, once it was burned, as a loss of ours.
@@ -150,28 +175,12 @@ impl Entity for TopUp {
                 Command::Adopt {
                     effect,
                     burn,
+                    dead,
                     act,
                     evidence,
                 },
-            ) => {
-                let transaction = burn.transaction.clone();
-                let decided = decided
-                    .audited(
-                        &act,
-                        "departure.book",
-                        format!("{transaction} {id}"),
-                        Some(evidence),
-                        context,
-                    )
-                    .requires_absent(table::departure(DepartureId::of(top_up.rail, &transaction)));
-                // What the backup knew as signed was signed again by the history that was lost.
-                let decided = match first {
-                    Some(_) => decided.event(Event::Lapsed(now)),
-                    None => decided,
-                };
-                let first = First::Burn(burn);
-                let decided = decided.event(Event::Signed(Box::new(first.clone()), now));
-                Ok(top_up.landed(id, decided, (&first, effect, transaction), context))
+            ) if own_burn(first.as_deref()) == Some(dead.as_deref()) => {
+                Ok(top_up.adopted(id, decided, (effect, burn), (&act, evidence), context))
             }
             (Status::Bridging(burned), Command::Attested(attested)) if burned.may_take(&attested) => {
                 Ok(decided.event(Event::Attested(Box::new(attested), now)))
@@ -282,6 +291,15 @@ impl Entity for TopUp {
 
     fn outcome(&self) -> Option<Self> {
         matches!(self.status, Status::Credited | Status::Failed { .. }).then(|| self.clone())
+    }
+}
+
+/// The burn that has been signed, by its transaction; `None` for what takes no other burn: a transfer on Base.
+const fn own_burn(first: Option<&First>) -> Option<Option<&str>> {
+    match first {
+        None => Some(None),
+        Some(First::Burn(burn)) => Some(Some(burn.transaction.as_str())),
+        Some(First::Transfer(_)) => None,
     }
 }
 

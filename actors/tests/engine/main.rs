@@ -5,6 +5,7 @@
 mod support;
 
 mod admission;
+mod adopted;
 mod banking;
 mod challenges;
 mod crashes;

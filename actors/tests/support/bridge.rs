@@ -132,6 +132,15 @@ impl Bridge {
         self.0.lock().credited.clone()
     }
 
+    /// What was signed and has not landed never will.
+    pub(crate) fn lapse_unsent(&self) {
+        let mut truth = self.0.lock();
+        let signed: Vec<_> = truth.to.keys().cloned().collect();
+        let unsent = signed.into_iter().filter(|burn| !truth.burned.contains_key(burn));
+        let unsent: Vec<_> = unsent.collect();
+        truth.dead.extend(unsent);
+    }
+
     /// Somebody else mints everything that is burned.
     pub(crate) fn others_mint(&self) {
         let mut truth = self.0.lock();

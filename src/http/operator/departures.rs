@@ -110,6 +110,11 @@ pub(super) async fn post_book(
             let error = "There is no such account, or the withdrawal or top-up does not wait for such a transfer.";
             Err(conflict("departure_differs", error.to_owned()))
         }
+        Err(NotBooked::Early) => {
+            let error = "A burn that this top-up has signed itself may still land.";
+            let hint = "Try again in some minutes: once it can no longer land, or has.";
+            Err(conflict("departure_early", error.to_owned()).hint(hint))
+        }
         Err(NotBooked::Unavailable) => Err(not_now()),
     }
 }

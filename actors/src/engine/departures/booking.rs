@@ -1,18 +1,22 @@
 //! Whose a transfer was that left before a restore: an operator says it, once.
 
+use std::time::Duration;
+
 use purser_storage::{Batch, CommitError, Condition};
 
 use super::{may_be_burn, may_be_withdrawal};
 use crate::account;
 use crate::engine::Engine;
 use crate::engine::operating::put;
+use crate::engine::work::within;
 use crate::id::{DepartureId, EffectId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Refusal, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
 use crate::operator::Act;
-use crate::port::{Booked, Departure, SignedBurn};
+use crate::port::{Booked, Departure, Lookup, SignedBurn};
+use crate::top_up::{First, TopUp};
 use crate::{top_up, withdrawal};
 
 /// To whom a departure belongs.
@@ -40,6 +44,8 @@ pub enum NotBooked {
     },
     /// The withdrawal or top-up does not wait for such a transfer.
     Differs,
+    /// A burn that the top-up has signed itself may still land: ask again once it no longer can.
+    Early,
     /// Ask again later.
     Unavailable,
 }
@@ -91,9 +97,8 @@ impl Engine {
             }
             Booking::TopUp(id) => {
                 let read = self.top_up(&id).await.map_err(|_| NotBooked::Unavailable)?;
-                if !read.is_some_and(|top_up| may_be_burn(&top_up, &departure)) {
-                    return Err(NotBooked::Differs);
-                }
+                let waits = read.filter(|top_up| may_be_burn(top_up, &departure));
+                let dead = self.dead_burn(&waits.ok_or(NotBooked::Differs)?).await?;
                 let burn = SignedBurn {
                     bytes: Vec::new(),
                     transaction: departure.transaction.clone(),
@@ -103,6 +108,7 @@ impl Engine {
                 let command = top_up::Command::Adopt {
                     effect: self.moving(&Work::SendTopUp(id)).await?,
                     burn,
+                    dead,
                     act,
                     evidence,
                 };
@@ -113,6 +119,30 @@ impl Engine {
         self.0.departures.open.lock().retain(|open| *open != departure);
         self.compare_departures().await;
         Ok(booking)
+    }
+
+    /// The burn that a top-up has signed itself, proved to be one that never lands; `None` if it has signed none. Two burns
+    /// for one top-up would be money that nobody brings back.
+    async fn dead_burn(&self, top_up: &TopUp) -> Result<Option<String>, NotBooked> {
+        let top_up::Status::Paid(first) = &top_up.status else {
+            return Err(NotBooked::Differs);
+        };
+        let burn = match first.as_deref() {
+            None => return Ok(None),
+            Some(First::Burn(burn)) => burn,
+            Some(First::Transfer(_)) => return Err(NotBooked::Differs),
+        };
+        let patience = Duration::from_millis(self.0.settings.settle_timeout_ms);
+        match within(patience, self.0.ports.bridge.find_burn(burn), "find burn").await {
+            Ok(Lookup::Impossible) => Ok(Some(burn.transaction.clone())),
+            Ok(Lookup::Pending) => Err(NotBooked::Early),
+            // Its own is on the chain: this is another's.
+            Ok(Lookup::Landed { .. }) => Err(NotBooked::Differs),
+            Err(error) => {
+                tracing::warn!(burn = burn.transaction, %error, "it cannot be said whether a burn may still land");
+                Err(NotBooked::Unavailable)
+            }
+        }
     }
 
     /// The effect that is to send it.

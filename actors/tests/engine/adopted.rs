@@ -1,0 +1,77 @@
+//! A transfer that left before a restore, named by an operator as a top-up's burn.
+
+use purser_actors::engine::{Booking, NotBooked, PayRequest, Restored};
+use purser_actors::id::{RequestId, TopUpId, Wallet};
+use purser_actors::kernel::table;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::operator::{Act, Role};
+use purser_actors::payment::Outcome;
+use purser_actors::port::{Clock as _, Departure};
+use purser_actors::product::{Product, Purchase};
+use purser_actors::top_up::{First, Status};
+
+use crate::support::bridge::{At, FEE, Met};
+use crate::support::eventually;
+use crate::support::world::{World, card_for};
+
+const PAYER: Wallet = Wallet::Solana([1; 32]);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
+    // Aim: a top-up whose signed burn the chain has not shown and not ruled out takes no burn that an operator names, and goes on
+    // waiting for its own; once its own can never land it takes it, and burns nothing besides.
+    let world = World::new().await;
+    world.store.scribble(table::linked(&PAYER), &[0xdd; 20]);
+    world.bridge.meets(At::Burn, &[Met::Lost; 2_000]);
+    let request = PayRequest {
+        purchase: Purchase::CardBalance {
+            amount: Cents::new(500),
+        },
+        ..card_for(PAYER, 1)
+    };
+    let Outcome::Fulfilled {
+        product: Product::TopUp(id),
+        ..
+    } = world.pay_until_told(&request).await.outcome
+    else {
+        panic!("nothing was bought")
+    };
+    let own = async |world: &World, id: TopUpId| {
+        let top_up = world.engine.top_up(&id).await.unwrap().unwrap();
+        matches!(&top_up.status, Status::Paid(Some(first)) if matches!(&**first, First::Burn(_)))
+    };
+    eventually("its burn is signed", async || own(&world, id).await).await;
+
+    let now = world.clock.now();
+    world.chain.leave(Departure {
+        transaction: "named".into(),
+        to: Wallet::Solana([9; 32]),
+        amount: Usdc::from_atomic(5_000_000 + FEE),
+        at: now,
+        mark: [3; 32],
+    });
+    let (since, until) = (now, now.plus_ms(60_000));
+    let world = world.restored(Restored { since, until }).await;
+    let unexplained = world.engine.unexplained().await.unwrap();
+    assert_eq!(unexplained[0].may_be, [id.to_string()], "an operator could think so");
+    let act = Act {
+        by: "ana".into(),
+        role: Role::Operator,
+        request: RequestId(7),
+    };
+    let book = async || {
+        let booked = world.engine.book("named", Booking::TopUp(id), (&act, "seen".into()));
+        booked.await
+    };
+    assert_eq!(book().await, Err(NotBooked::Early));
+    assert!(own(&world, id).await);
+    world.bridge.lapse_unsent();
+    assert_eq!(book().await, Ok(Booking::TopUp(id)));
+    let top_up = world.engine.top_up(&id).await.unwrap().unwrap();
+    assert!(
+        matches!(&top_up.status, Status::Bridging(burned) if burned.burn.transaction == "named"),
+        "{top_up:?}"
+    );
+    assert_eq!(top_up.lapsed, 1, "its own is known to have lapsed");
+    assert!(world.bridge.burns().is_empty(), "nothing of its own has left");
+}
