@@ -6,6 +6,7 @@ mod bridge;
 mod custody;
 mod departure;
 mod gift_cards;
+mod mask;
 mod owner;
 pub mod payout;
 mod program;
@@ -24,6 +25,7 @@ pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, S
 pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
 pub use departure::{Booked, Departure};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
+pub use mask::masked;
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 pub use program::{
     CardOpening, CardProgram, CardState, CardWord, OpenCard, Reservation, ReserveBalance, Reserved, Standing,
@@ -106,13 +108,13 @@ pub enum ErrorKind {
 
 /// A failed call of a port.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{operation}: {message}")]
+#[error("{operation}: {}", masked(.message))]
 pub struct PortError {
     /// See [`ErrorKind`].
     pub kind: ErrorKind,
     /// Which call.
     pub operation: &'static str,
-    /// For the operator; never shown to a client.
+    /// For the operator; never shown to a client. It may be somebody else's words: what is printed of it is [`masked`].
     pub message: String,
 }
 
@@ -361,12 +363,12 @@ impl CardActivity {
     /// Characters of a merchant's name that are kept.
     pub const MERCHANT: usize = 60;
 
-    /// No more than a snapshot takes.
+    /// No more than a snapshot takes, and no card number in a merchant's words.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         self.transactions.truncate(Self::LONGEST);
         for one in &mut self.transactions {
-            one.merchant = one.merchant.chars().take(Self::MERCHANT).collect();
+            one.merchant = masked(&one.merchant).chars().take(Self::MERCHANT).collect();
             one.id = one.id.chars().take(Self::MERCHANT).collect();
         }
         self

@@ -1,6 +1,6 @@
 //! The bank: what reviews applications, keeps holders' accounts, and moves money between those and ours.
 
-use super::{BoxFuture, PortError};
+use super::{BoxFuture, PortError, masked};
 use crate::id::{ApplicationId, BankAccountId, BankTransferId, DocumentId, EffectId, Wallet};
 use crate::money::Cents;
 
@@ -9,6 +9,11 @@ const TEXT_MAX: usize = 200;
 
 fn short(text: String) -> String {
     text.chars().take(TEXT_MAX).collect()
+}
+
+/// The same of words, which name nothing: without card numbers.
+fn words(text: &str) -> String {
+    masked(text).chars().take(TEXT_MAX).collect()
 }
 
 /// An application as the bank is to see it. What is secret is sealed.
@@ -71,8 +76,8 @@ impl Review {
             Self::Approved { customer } => Self::Approved {
                 customer: short(customer),
             },
-            Self::Rejected { reason } => Self::Rejected { reason: short(reason) },
-            Self::Wanted { what } => Self::Wanted { what: short(what) },
+            Self::Rejected { reason } => Self::Rejected { reason: words(&reason) },
+            Self::Wanted { what } => Self::Wanted { what: words(&what) },
         }
     }
 }
@@ -151,7 +156,7 @@ impl Opening {
     #[must_use]
     pub fn shortened(self) -> Self {
         match self {
-            Self::Refused { reason } => Self::Refused { reason: short(reason) },
+            Self::Refused { reason } => Self::Refused { reason: words(&reason) },
             Self::Open(at) => Self::Open(Coordinates {
                 bank_name: short(at.bank_name),
                 routing_number: short(at.routing_number),
@@ -200,7 +205,7 @@ impl Moved {
             Self::Complete { reference } => Self::Complete {
                 reference: short(reference),
             },
-            Self::Failed { reason } => Self::Failed { reason: short(reason) },
+            Self::Failed { reason } => Self::Failed { reason: words(&reason) },
         }
     }
 }
@@ -225,7 +230,7 @@ impl Incoming {
     #[must_use]
     pub fn shortened(self) -> Self {
         Self {
-            sender: short(self.sender),
+            sender: words(&self.sender),
             ..self
         }
     }

@@ -3,9 +3,11 @@
 use std::fmt;
 use std::ops::Deref;
 
-/// What somebody outside said, as much of it as is kept: the first [`Said::LONGEST`] characters. Every port answers with
-/// it where its words go into a row, since a row's size is bounded and one that cannot be written would leave its entity
-/// where it was.
+use super::masked;
+
+/// What somebody outside said, as much of it as is kept: the first [`Said::LONGEST`] characters, without card numbers and CVVs
+/// ([`masked`]). Every port answers with it where its words go into a row, since a row's size is bounded and one that cannot be
+/// written would leave its entity where it was; and what a provider repeats of a request must be in no row, log or event.
 ///
 /// For words alone. What names something outside (a transaction, a card at its issuer) is kept whole: cut, it would name
 /// something else.
@@ -23,17 +25,15 @@ impl Said {
 }
 
 impl From<String> for Said {
-    fn from(mut text: String) -> Self {
-        if let Some((end, _)) = text.char_indices().nth(Self::LONGEST) {
-            text.truncate(end);
-        }
-        Self(text)
+    fn from(text: String) -> Self {
+        Self::from(text.as_str())
     }
 }
 
 impl From<&str> for Said {
     fn from(text: &str) -> Self {
-        Self(text.chars().take(Self::LONGEST).collect())
+        // Before it is cut: half a number would not be known as one.
+        Self(masked(text).chars().take(Self::LONGEST).collect())
     }
 }
 
@@ -60,6 +60,22 @@ impl PartialEq<&str> for Said {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::port::{ErrorKind, PortError};
+
+    // Aim: no card number is kept, one across the cut neither; what an error of a port prints has none.
+    #[test]
+    fn a_card_number_is_no_part_of_what_was_said() {
+        let said = "declined: 4242 4242 4242 4242, cvv 123";
+        assert_eq!(Said::from(said), "declined: **** **** **** ****, cvv ***");
+        let cut = format!("{} 4242424242424242", "x".repeat(Said::LONGEST - 9));
+        assert!(Said::from(cut).ends_with(" ********"));
+        let error = PortError {
+            kind: ErrorKind::Permanent,
+            operation: "issue",
+            message: said.into(),
+        };
+        assert_eq!(error.to_string(), "issue: declined: **** **** **** ****, cvv ***");
+    }
 
     // Aim: short words are kept whole; of long ones their beginning, cut between characters, from owned text and from borrowed.
     #[test]
