@@ -19,7 +19,7 @@ mod machine;
 use purser_storage::codec::Stored;
 
 use crate::id::{EffectId, Wallet};
-pub use crate::intl_order::{Holder, Lease};
+use crate::lease::{Holder, NotYours};
 use crate::money::Cents;
 use crate::operator::Act;
 use crate::port::{Said, Timestamp};
@@ -223,10 +223,8 @@ pub enum Event {
 pub enum Rejection {
     /// This state takes no such command.
     State(&'static str),
-    /// Somebody else's lease runs.
-    Held(Holder),
-    /// The number is not that of a lease which runs; the last one had this number.
-    OldLease(u64),
+    /// It is not this operator's.
+    Lease(NotYours),
     /// The issuer had ended the reservation in a history that was lost.
     Over {
         /// Whether it was paid out; if not, it is the balance's again.
@@ -234,6 +232,12 @@ pub enum Rejection {
     },
     /// The issuer knows of nothing that was set aside for it.
     Unreserved,
+}
+
+impl From<NotYours> for Rejection {
+    fn from(not: NotYours) -> Self {
+        Self::Lease(not)
+    }
 }
 
 impl Stored for CardWithdrawal {
@@ -245,11 +249,6 @@ impl Stored for Event {
 }
 
 impl CardWithdrawal {
-    /// Who holds it now: nobody once the lease has ended, whether or not its timer has come.
-    pub fn held(&self, now: Timestamp) -> Option<&Holder> {
-        self.holder().filter(|holder| now < holder.until)
-    }
-
     /// Who held it last, while it is claimed and the end of the lease is not told.
     pub const fn holder(&self) -> Option<&Holder> {
         match &self.status {

@@ -7,9 +7,9 @@
 //!   `--operator--> REJECTED <------------'   both credit the whole charge
 //! ```
 //!
-//! A claim is a lease with a number. When it ends, the order stays claimed and nobody holds it: the next claim has a
-//! higher number, and whoever comes back with an old one is refused. Such an order cannot be cancelled, because the card
-//! may be on its way; an operator who releases it says that it is not.
+//! A claim is a lease with a number ([`crate::lease`]). When it ends, the order stays claimed and nobody holds it: the next
+//! claim has a higher number, and whoever comes back with an old one is refused. Such an order cannot be cancelled, because the
+//! card may be on its way; an operator who releases it says that it is not.
 //!
 //! An order that is a day old is overdue: an event, and its place at the top of the queue. Its state stays as it is.
 
@@ -19,6 +19,7 @@ use purser_storage::codec::Stored;
 
 use crate::id::{CardId, EffectId, Wallet};
 use crate::kernel::{Context, Opening, OutOfOrder};
+use crate::lease::{Holder, NotYours};
 use crate::ledger::Charge;
 use crate::money::Cents;
 use crate::operator::Act;
@@ -71,15 +72,6 @@ pub enum Status {
     },
     /// The card's life is over.
     Expired(Details),
-}
-
-/// Who holds an order.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Holder {
-    /// The operator's name.
-    pub by: String,
-    /// The lease ends then.
-    pub until: Timestamp,
 }
 
 /// What may be known of the card outside the vault.
@@ -232,24 +224,19 @@ pub enum Event {
     Expired(Timestamp),
 }
 
-/// A lease that a claim began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lease {
-    /// Higher than every one before.
-    pub number: u64,
-    /// Its end.
-    pub until: Timestamp,
-}
-
 /// Why a command was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rejection {
     /// This state takes no such command.
     State(&'static str),
-    /// Somebody else's lease runs.
-    Held(Holder),
-    /// The number is not that of a lease which runs; the last one had this number.
-    OldLease(u64),
+    /// It is not this operator's.
+    Lease(NotYours),
+}
+
+impl From<NotYours> for Rejection {
+    fn from(not: NotYours) -> Self {
+        Self::Lease(not)
+    }
 }
 
 impl Stored for IntlOrder {
@@ -290,11 +277,6 @@ impl IntlOrder {
             Status::Ready(details) | Status::Expired(details) => Some(details),
             _ => None,
         }
-    }
-
-    /// Who holds it now: nobody once the lease has ended, whether or not its timer has come.
-    pub fn held(&self, now: Timestamp) -> Option<&Holder> {
-        self.holder().filter(|holder| now < holder.until)
     }
 
     /// When the card of an order that is ready ends.

@@ -6,7 +6,7 @@
 //!
 //! [`kernel`] is the machinery and knows no product. [`account`], [`payment`], [`card`], [`intl_order`] and
 //! [`session`] are the rules; [`identity`] and [`link`] are what only a person brings about.
-//! [`product`] says what is sold, [`operator`] who acts for the house. [`engine`] is the handle that the edge holds. [`port`]
+//! [`product`] says what is sold, [`operator`] who acts for the house, [`lease`] what of it is whose to work on. [`engine`] is the handle that the edge holds. [`port`]
 //! names what is needed of the outside; [`ledger`], [`money`] and [`id`] are the words that all of them use.
 
 pub mod account;
@@ -22,6 +22,7 @@ pub mod identity;
 pub mod intl_order;
 pub mod kernel;
 pub mod late_return;
+pub mod lease;
 pub mod ledger;
 pub mod link;
 pub mod money;

@@ -6,6 +6,7 @@ mod departures;
 mod desk;
 mod doors;
 mod intl;
+mod leases;
 mod tokens;
 
 use std::sync::Arc;

@@ -1,11 +1,12 @@
 //! The withdrawal's state machine.
 
-use super::{CardWithdrawal, Command, Event, Holder, Lease, PUT_BACK, Rejection, Status};
+use super::{CardWithdrawal, Command, Event, PUT_BACK, Rejection, Status};
 use crate::id::{EffectId, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::operator::{Act, Role};
+use crate::lease::{Change, Lease, Leased, Leases, NotYours};
+use crate::operator::Act;
 use crate::port::Timestamp;
 
 type Decided = Result<Decision<CardWithdrawal>, Rejection>;
@@ -37,52 +38,6 @@ fn ask(id: WithdrawalId, command: Command, context: &Context) -> Decided {
 }
 
 impl CardWithdrawal {
-    /// Nobody else holds it, but for an administrator, who takes what others hold.
-    fn free_for(&self, act: &Act, now: Timestamp) -> Result<(), Rejection> {
-        match self.held(now) {
-            Some(holder) if holder.by != act.by && act.role != Role::Administrator => {
-                Err(Rejection::Held(holder.clone()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// This operator's lease runs, under this number.
-    fn held_by(&self, act: &Act, lease: u64, now: Timestamp) -> Result<(), Rejection> {
-        match self.held(now) {
-            Some(holder) if lease == self.lease && holder.by == act.by => Ok(()),
-            _ => Err(Rejection::OldLease(self.lease)),
-        }
-    }
-
-    fn claim(&self, id: WithdrawalId, act: &Act, life_ms: u64, context: &Context) -> Decided {
-        if let Some(holder) = self.held(context.now) {
-            return Err(Rejection::Held(holder.clone()));
-        }
-        let lease = Lease {
-            number: self.lease.saturating_add(1),
-            until: context.now.plus_ms(life_ms),
-        };
-        let end = Work::EndCardLease {
-            withdrawal: id,
-            lease: lease.number,
-        };
-        let holder = Holder {
-            by: act.by.clone(),
-            until: lease.until,
-        };
-        let decided = Decision::answer(Some(lease));
-        // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
-        let decided = match self.holder() {
-            Some(_) => decided.event(Event::LeaseEnded(context.now)),
-            None => decided,
-        };
-        Ok(decided
-            .audited(act, "card_withdrawal.claim", id, None, context)
-            .then_at(lease.until, end, context)
-            .event(Event::Claimed(holder, context.now)))
-    }
-
     /// Nobody has to decide any more, and the issuer is told how the reservation ends.
     fn over(&self, id: WithdrawalId, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         decided
@@ -114,17 +69,9 @@ impl CardWithdrawal {
         let (decided, now) = (Decision::answer(None), context.now);
         match (&self.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
-                self.claim(id, &act, life_ms, context)
+                Ok(self.claim(id, &act, life_ms, context)?)
             }
-            (Status::Claimed(_), Command::Release { act, lease }) => {
-                self.free_for(&act, now)?;
-                if lease != self.lease {
-                    return Err(Rejection::OldLease(self.lease));
-                }
-                Ok(decided
-                    .audited(&act, "card_withdrawal.release", id, None, context)
-                    .event(Event::Released(now)))
-            }
+            (Status::Claimed(_), Command::Release { act, lease }) => Ok(self.release(id, &act, lease, context)?),
             (
                 Status::Claimed(_),
                 Command::Fulfil {
@@ -133,7 +80,7 @@ impl CardWithdrawal {
                     transaction,
                 },
             ) => {
-                self.held_by(&act, lease, now)?;
+                self.leases().held_by(&act, lease, now)?;
                 let words = Some(transaction.clone());
                 let decided = decided
                     .audited(&act, "card_withdrawal.fulfil", id, words, context)
@@ -141,14 +88,14 @@ impl CardWithdrawal {
                     .event(Event::Fulfilled(transaction, now));
                 Ok(self.over(id, decided, context))
             }
-            (Status::Queued, Command::Fulfil { .. }) => Err(Rejection::OldLease(self.lease)),
+            (Status::Queued, Command::Fulfil { .. }) => Err(NotYours::OldLease(self.lease).into()),
             (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
                 // Once claimed, the money may be on its way, also after the lease has ended: only who holds it now, and so
                 // has seen who held it before, may say that nothing was paid.
                 match (&self.status, lease) {
                     (Status::Queued, None) => {}
-                    (Status::Claimed(_), Some(lease)) => self.held_by(&act, lease, now)?,
-                    _ => return Err(Rejection::OldLease(self.lease)),
+                    (Status::Claimed(_), Some(lease)) => self.leases().held_by(&act, lease, now)?,
+                    _ => return Err(NotYours::OldLease(self.lease).into()),
                 }
                 let decided = decided
                     .audited(&act, "card_withdrawal.reject", id, Some(reason.clone()), context)
@@ -161,6 +108,27 @@ impl CardWithdrawal {
             (Status::Over { paid }, _) => Err(Rejection::Over { paid: *paid }),
             (_, _) => Err(Rejection::State(self.status())),
         }
+    }
+}
+
+impl Leased for CardWithdrawal {
+    fn leases(&self) -> Leases<'_> {
+        Leases {
+            last: self.lease,
+            holder: self.holder(),
+        }
+    }
+
+    fn told(change: Change) -> Event {
+        match change {
+            Change::Claimed(holder, at) => Event::Claimed(holder, at),
+            Change::Ended(at) => Event::LeaseEnded(at),
+            Change::Released(at) => Event::Released(at),
+        }
+    }
+
+    fn end_of(id: WithdrawalId, lease: u64) -> Work {
+        Work::EndCardLease { withdrawal: id, lease }
     }
 }
 

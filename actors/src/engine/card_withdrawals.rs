@@ -6,10 +6,11 @@ use purser_storage::StoreError;
 
 use super::work::within;
 use super::{Denied, Engine, RACES};
-use crate::card_withdrawal::{CardWithdrawal, Command, Lease, Rejection};
+use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Memo, Refusal, table};
+use crate::lease::Lease;
 use crate::money::Cents;
 use crate::operator::Act;
 use crate::port::Reserved;

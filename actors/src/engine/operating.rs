@@ -5,10 +5,11 @@ use purser_storage::{Batch, CommitError, Condition, StoreError, Write};
 
 use super::{Denied, Engine, RACES};
 use crate::id::{CardId, EffectId, LateReturnId, PaymentId};
-use crate::intl_order::{self, EnteredCard, IntlOrder, Lease};
+use crate::intl_order::{self, EnteredCard, IntlOrder};
 use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Memo, Refusal, table};
 use crate::late_return::LateReturn;
+use crate::lease::Lease;
 use crate::operator::{AccessToken, Act, Audit};
 use crate::payment::Status;
 use crate::port::Timestamp;

@@ -1,61 +1,15 @@
 //! The order's state machine.
 
-use super::{Command, EnteredCard, Event, Holder, IntlOrder, Lease, Rejection, Status};
+use super::{Command, EnteredCard, Event, IntlOrder, Rejection, Status};
 use crate::id::{CardId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use crate::lease::{Change, Lease, Leased, Leases, NotYours};
 use crate::ledger::Provider;
-use crate::operator::{Act, Role};
 use crate::port::Timestamp;
 
 impl IntlOrder {
-    /// Nobody else holds it, but for an administrator, who takes what others hold.
-    fn free_for(&self, act: &Act, now: Timestamp) -> Result<(), Rejection> {
-        match self.held(now) {
-            Some(holder) if holder.by != act.by && act.role != Role::Administrator => {
-                Err(Rejection::Held(holder.clone()))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// This operator's lease runs, under this number.
-    fn held_by(&self, act: &Act, lease: u64, now: Timestamp) -> Result<(), Rejection> {
-        match self.held(now) {
-            Some(holder) if lease == self.lease && holder.by == act.by => Ok(()),
-            _ => Err(Rejection::OldLease(self.lease)),
-        }
-    }
-
-    fn claim(&self, id: CardId, act: &Act, life_ms: u64, context: &Context) -> Result<Decision<Self>, Rejection> {
-        if let Some(holder) = self.held(context.now) {
-            return Err(Rejection::Held(holder.clone()));
-        }
-        let lease = Lease {
-            number: self.lease.saturating_add(1),
-            until: context.now.plus_ms(life_ms),
-        };
-        let end = Work::EndLease {
-            order: id,
-            lease: lease.number,
-        };
-        let holder = Holder {
-            by: act.by.clone(),
-            until: lease.until,
-        };
-        let decided = Decision::answer(Some(lease));
-        // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
-        let decided = match self.holder() {
-            Some(_) => decided.event(Event::LeaseEnded(context.now)),
-            None => decided,
-        };
-        Ok(decided
-            .audited(act, "intl_order.claim", id, None, context)
-            .then_at(lease.until, end, context)
-            .event(Event::Claimed(holder, context.now)))
-    }
-
     fn fulfil(&self, id: CardId, card: EnteredCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let EnteredCard { details, number, cvv } = card;
         let ends = details.end(context.now);
@@ -86,6 +40,27 @@ impl IntlOrder {
             updated_at,
             ..self
         }
+    }
+}
+
+impl Leased for IntlOrder {
+    fn leases(&self) -> Leases<'_> {
+        Leases {
+            last: self.lease,
+            holder: self.holder(),
+        }
+    }
+
+    fn told(change: Change) -> Event {
+        match change {
+            Change::Claimed(holder, at) => Event::Claimed(holder, at),
+            Change::Ended(at) => Event::LeaseEnded(at),
+            Change::Released(at) => Event::Released(at),
+        }
+    }
+
+    fn end_of(id: CardId, lease: u64) -> Work {
+        Work::EndLease { order: id, lease }
     }
 }
 
@@ -135,27 +110,20 @@ impl Entity for IntlOrder {
         let (decided, now) = (Decision::answer(None), context.now);
         match (&order.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
-                order.claim(*id, &act, life_ms, context)
+                Ok(order.claim(*id, &act, life_ms, context)?)
             }
-            (Status::Claimed(_), Command::Release { act, lease }) => {
-                order.free_for(&act, now)?;
-                if lease != order.lease {
-                    return Err(Rejection::OldLease(order.lease));
-                }
-                Ok(decided
-                    .audited(&act, "intl_order.release", id, None, context)
-                    .event(Event::Released(now)))
-            }
+            (Status::Claimed(_), Command::Release { act, lease }) => Ok(order.release(*id, &act, lease, context)?),
             (Status::Claimed(_), Command::Fulfil { act, lease, card }) => {
-                order.held_by(&act, lease, now)?;
+                order.leases().held_by(&act, lease, now)?;
                 let decided = decided.audited(&act, "intl_order.fulfil", id, None, context);
                 Ok(order.fulfil(*id, *card, decided, context))
             }
-            (Status::Queued, Command::Fulfil { .. }) => Err(Rejection::OldLease(order.lease)),
+            (Status::Queued, Command::Fulfil { .. }) => Err(NotYours::OldLease(order.lease).into()),
             (Status::Queued | Status::Claimed(_), Command::Reject { act, lease, reason }) => {
-                order.free_for(&act, now)?;
-                if lease.is_some_and(|lease| order.held_by(&act, lease, now).is_err()) {
-                    return Err(Rejection::OldLease(order.lease));
+                let leases = order.leases();
+                leases.free_for(&act, now)?;
+                if let Some(lease) = lease {
+                    leases.held_by(&act, lease, now)?;
                 }
                 let decided = decided
                     .audited(&act, "intl_order.reject", id, Some(reason.clone()), context)

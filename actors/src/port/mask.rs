@@ -218,7 +218,10 @@ mod tests {
             ("the security code 0123 is wrong", "the security code **** is wrong"),
             ("Card verification value was 111", "Card verification value was ***"),
             ("cvv of the card was wrong: 321", "cvv of the card was wrong: ***"),
-            ("cvv is not what its maker has, code 402", "cvv is not what its maker has, code 402"),
+            (
+                "cvv is not what its maker has, code 402",
+                "cvv is not what its maker has, code 402",
+            ),
             ("cvv missing, error 50012", "cvv missing, error 50012"),
             ("cvv12 and 12", "cvv12 and 12"),
             ("refused: 402", "refused: 402"),

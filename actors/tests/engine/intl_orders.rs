@@ -6,6 +6,7 @@ use purser_actors::engine::Denied;
 use purser_actors::id::{CardId, Network, RequestId};
 use purser_actors::intl_order::{Details, EnteredCard, IntlOrder, OVERDUE_AFTER_MS, Rejection};
 use purser_actors::kernel::{Entity, table};
+use purser_actors::lease::NotYours;
 use purser_actors::ledger::{Place, Provider};
 use purser_actors::operator::{Act, Role};
 use purser_actors::port::Clock;
@@ -128,7 +129,7 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
     let id = order(&world, 1).await;
     let first = world.engine.claim_intl(id, act("ana"), LEASE_MS).await.unwrap();
     let held = world.engine.claim_intl(id, act("ben"), LEASE_MS).await.unwrap_err();
-    assert!(matches!(held, Denied::Rejected(Rejection::Held(holder)) if holder.by == "ana"));
+    assert!(matches!(held, Denied::Rejected(Rejection::Lease(NotYours::Held(holder))) if holder.by == "ana"));
     let world = world.crash().await;
     world.clock.advance(LEASE_MS + 1);
     eventually("the lease ends", async || read(&world, id).await.holder().is_none()).await;
@@ -138,14 +139,20 @@ async fn a_lease_that_ends_leaves_the_order_claimed_and_the_old_number_worthless
         .engine
         .fulfil_intl(id, act("ana"), first.number, entered(id))
         .await;
-    assert!(matches!(old, Err(Denied::Rejected(Rejection::OldLease(1)))), "{old:?}");
+    assert!(
+        matches!(old, Err(Denied::Rejected(Rejection::Lease(NotYours::OldLease(1))))),
+        "{old:?}"
+    );
     let second = world.engine.claim_intl(id, act("ben"), LEASE_MS).await.unwrap();
     assert_eq!(second.number, 2);
     let old = world
         .engine
         .fulfil_intl(id, act("ana"), first.number, entered(id))
         .await;
-    assert!(matches!(old, Err(Denied::Rejected(Rejection::OldLease(2)))), "{old:?}");
+    assert!(
+        matches!(old, Err(Denied::Rejected(Rejection::Lease(NotYours::OldLease(2))))),
+        "{old:?}"
+    );
     world.engine.release_intl(id, act("ben"), 2).await.unwrap();
     assert!(cancel(&world, id).await, "released, it is the holder's again");
     world.clock.advance(LEASE_MS + 1);

@@ -5,6 +5,7 @@ use purser_actors::card_withdrawal::{self, CardWithdrawal, Rejection as No};
 use purser_actors::engine::Denied;
 use purser_actors::id::{CardId, RequestId, Wallet, WithdrawalId};
 use purser_actors::kernel::table;
+use purser_actors::lease::NotYours;
 use purser_actors::money::Cents;
 use purser_actors::operator::{Act, Role};
 use purser_actors::port::Wish;
@@ -238,7 +239,7 @@ async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
         .await
         .unwrap();
     let other = engine.claim_card_withdrawal(WithdrawalId(1), act("ben"), 60_000).await;
-    assert!(matches!(other, Err(Denied::Rejected(No::Held(holder))) if holder.by == "ana"));
+    assert!(matches!(other, Err(Denied::Rejected(No::Lease(NotYours::Held(holder)))) if holder.by == "ana"));
     world.program.turns(&faults);
     let paid = engine.fulfil_card_withdrawal(WithdrawalId(1), act("ana"), lease.number, "0xabc".into());
     paid.await.expect("it is paid");

@@ -1,8 +1,9 @@
 //! The machine of a withdrawal from a card balance, every command in every state.
 
-use purser_actors::card_withdrawal::{CardWithdrawal, Command, Event, Holder, Rejection, Status};
+use purser_actors::card_withdrawal::{CardWithdrawal, Command, Event, Rejection, Status};
 use purser_actors::id::RequestId;
 use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::lease::{Holder, NotYours};
 use purser_actors::money::Cents;
 use purser_actors::operator::{Act, Audit, Role};
 use purser_actors::port::Timestamp;
@@ -274,9 +275,9 @@ fn each_end_has_the_issuer_end_the_reservation() {
         let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
         CardWithdrawal::decide(Some(&states[state]), &WITHDRAWAL, command, &at(NOW)).unwrap_err()
     };
-    assert!(matches!(refused("claim", 2), Rejection::Held(holder) if holder.by == "ana"));
+    assert!(matches!(refused("claim", 2), Rejection::Lease(NotYours::Held(holder)) if holder.by == "ana"));
     for state in [1, 3, 4] {
-        assert_eq!(refused("fulfil", state), Rejection::OldLease(LEASE));
+        assert_eq!(refused("fulfil", state), Rejection::Lease(NotYours::OldLease(LEASE)));
     }
 }
 

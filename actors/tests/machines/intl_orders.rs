@@ -1,9 +1,10 @@
 //! The machine of an international order, every command in every state.
 
 use purser_actors::id::RequestId;
-use purser_actors::intl_order::{Command, Details, EnteredCard, Event, Holder, IntlOrder, Rejection, Status};
+use purser_actors::intl_order::{Command, Details, EnteredCard, Event, IntlOrder, Rejection, Status};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Decision, Effect, Entity, table};
+use purser_actors::lease::{Holder, NotYours};
 use purser_actors::ledger::Transaction;
 use purser_actors::money::Cents;
 use purser_actors::operator::{Act, Audit, Role};
@@ -203,12 +204,16 @@ fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
         let (_, command) = commands().into_iter().find(|(n, _)| *n == name).unwrap();
         IntlOrder::decide(Some(order), &CARD, command, &at(NOW)).unwrap_err()
     };
-    assert!(matches!(refused(&states[1], "claim"), Rejection::Held(holder) if holder.by == "ana"));
+    assert!(matches!(refused(&states[1], "claim"), Rejection::Lease(NotYours::Held(holder)) if holder.by == "ana"));
     for name in ["fulfil_old", "fulfil_other"] {
-        assert_eq!(refused(&states[1], name), Rejection::OldLease(LEASE), "{name}");
+        assert_eq!(
+            refused(&states[1], name),
+            Rejection::Lease(NotYours::OldLease(LEASE)),
+            "{name}"
+        );
     }
     for state in [&states[0], &states[2], &states[3]] {
-        assert_eq!(refused(state, "fulfil"), Rejection::OldLease(LEASE));
+        assert_eq!(refused(state, "fulfil"), Rejection::Lease(NotYours::OldLease(LEASE)));
     }
     for state in [&states[2], &states[3]] {
         assert_eq!(refused(state, "cancel"), Rejection::State("claimed"));
@@ -216,7 +221,10 @@ fn a_refusal_says_who_holds_the_order_or_which_lease_was_the_last() {
         assert_eq!(again.reply().unwrap().number, LEASE + 1);
         assert_eq!(again.reply().unwrap().until, LATER);
         let claimed = fold(Some(state.clone()), &CARD, again.events());
-        assert_eq!(refused(&claimed, "fulfil"), Rejection::OldLease(LEASE + 1));
+        assert_eq!(
+            refused(&claimed, "fulfil"),
+            Rejection::Lease(NotYours::OldLease(LEASE + 1))
+        );
     }
 }
 

@@ -3,23 +3,27 @@
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
 use purser_actors::engine::Denied;
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, View};
+use purser_actors::lease::Leased as _;
 use purser_actors::operator::Task;
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 
+use super::leases::{Thing, answer, claimed, conflict, listed, page, queue, reason};
 use super::{Admin, Shared, not_now};
 use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
-use crate::http::json;
-use crate::http::query::Query;
 
-/// Characters of a reason, at most.
-const REASON_MAX: usize = 500;
+/// In the words of refusals.
+const WITHDRAWAL: Thing = Thing {
+    name: "withdrawal",
+    not_open: "withdrawal_not_open",
+    held: "withdrawal_held",
+};
 
 pub(super) async fn get_queue(
     State(admin): Shared,
@@ -28,37 +32,23 @@ pub(super) async fn get_queue(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     admin.doors.admit(&headers, request, Task::Look).await?;
-    let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
-    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
-    let after = match query.get("starting_after") {
-        None => None,
-        Some(text) => Some(text.parse().map_err(|_| unknown())?),
-    };
-    let queue = admin.engine.card_withdrawal_queue(after, limit).await;
-    let (open, more) = queue.map_err(|_| ApiError::internal())?;
+    let (after, limit) = page(query.as_deref(), unknown)?;
+    let found = admin.engine.card_withdrawal_queue(after, limit).await;
+    let (open, more) = found.map_err(|_| ApiError::internal())?;
     let now = admin.clock.now();
-    let shown: Vec<String> = open.iter().map(|(id, one)| listed(id, one, now).to_json()).collect();
-    let body = format!("{{\"withdrawals\":[{}],\"has_more\":{more}}}", shown.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    let each = open.iter().map(|(id, asked)| shown(id, asked, now));
+    Ok(queue("withdrawals", each, more))
 }
 
-fn listed(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> View {
-    let holder = asked.held(now);
+fn shown(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> View {
     let view = View::new()
         .text("withdrawal_id", id)
         .text("state", asked.status())
         .text("user_id", asked.owner.user_id())
         .number("amount", asked.amount.decimal())
         .text("network", asked.to.network().name())
-        .text("address", asked.to.address())
-        .integer("age_seconds", now.0.saturating_sub(asked.created_at.0) / 1_000)
-        .integer("lease", asked.lease)
-        .maybe("held_by", holder.map(|holder| holder.by.as_str()));
-    let view = match holder {
-        Some(holder) => view.time("held_until", holder.until),
-        None => view.maybe("held_until", None::<&str>),
-    };
-    view.time("created_at", asked.created_at)
+        .text("address", asked.to.address());
+    listed(view, asked.leases(), asked.created_at, now)
 }
 
 #[derive(Deserialize)]
@@ -78,11 +68,7 @@ pub(super) async fn post_claim(
     let id = known(&admin, &wanted.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
     let lease = lease.map_err(refused)?;
-    Ok(answer(
-        done(id, "claimed")
-            .integer("lease", lease.number)
-            .time("held_until", lease.until),
-    ))
+    Ok(claimed(done(id, "claimed"), lease))
 }
 
 #[derive(Deserialize)]
@@ -158,10 +144,7 @@ pub(super) async fn post_reject(
 ) -> Result<Response, ApiError> {
     let act = admin.doors.admit(&headers, request, Task::Operate).await?;
     let wanted: Reject = admin.body(body).await?;
-    if !(1..=REASON_MAX).contains(&wanted.reason.chars().count()) {
-        let error = format!("`reason` is for the holder: 1 to {REASON_MAX} characters.");
-        return Err(ApiError::parameter("parameter_invalid", "reason", error));
-    }
+    reason(&wanted.reason)?;
     let id = known(&admin, &wanted.withdrawal_id).await?;
     let rejected = admin
         .engine
@@ -185,41 +168,20 @@ fn done(id: WithdrawalId, state: &'static str) -> View {
     View::new().text("withdrawal_id", id).text("state", state)
 }
 
-fn answer(view: View) -> Response {
-    json::private(json::bytes_as_json(view.to_json()))
-}
-
 fn refused(denied: Denied<Rejection>) -> ApiError {
-    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match denied {
-        Denied::Rejected(Rejection::State(status)) => conflict(
-            "withdrawal_not_open",
-            format!("The withdrawal is {status}, which does not take this."),
-        ),
-        Denied::Rejected(Rejection::Held(holder)) => {
-            conflict("withdrawal_held", format!("{} holds the withdrawal.", holder.by))
-                .hint("Wait until the lease ends.")
-        }
-        Denied::Rejected(Rejection::OldLease(last)) => conflict(
-            "lease_old",
-            format!("This lease does not run; the last one has number {last}."),
-        )
-        .hint("Claim the withdrawal, and use the number of that lease."),
+        Denied::Rejected(Rejection::State(status)) => WITHDRAWAL.not_open(status),
+        Denied::Rejected(Rejection::Lease(not)) => WITHDRAWAL.not_yours(&not),
         Denied::Rejected(Rejection::Over { paid }) => {
             let how = if paid { "paid it" } else { "put it back" };
-            conflict(
-                "withdrawal_over",
-                format!("The card issuer had {how} in a history that a restore lost: nothing is to be paid."),
-            )
+            let error = format!("The card issuer had {how} in a history that a restore lost: nothing is to be paid.");
+            conflict("withdrawal_over", error)
         }
-        Denied::Rejected(Rejection::Unreserved) => conflict(
-            "withdrawal_unreserved",
-            "The card issuer has set nothing aside for this withdrawal: do not pay it.".to_owned(),
-        ),
-        Denied::Used => conflict(
-            "transaction_used",
-            "This transaction paid another withdrawal.".to_owned(),
-        ),
+        Denied::Rejected(Rejection::Unreserved) => {
+            let error = "The card issuer has set nothing aside for this withdrawal: do not pay it.";
+            conflict("withdrawal_unreserved", error)
+        }
+        Denied::Used => conflict("transaction_used", "This transaction paid another withdrawal."),
         _ => not_now(),
     }
 }

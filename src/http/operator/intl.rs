@@ -3,25 +3,29 @@
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::HeaderMap;
 use purser_actors::engine::{Denied, Queued};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{BillingAddress, Details, EnteredCard, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, View};
+use purser_actors::lease::{Leased as _, NotYours};
 use purser_actors::operator::Task;
 use purser_actors::port::{Timestamp, month_end};
 use serde::Deserialize;
 
+use super::leases::{Thing, answer, claimed, listed, page, queue, reason};
 use super::{Admin, Shared, not_now};
 use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
-use crate::http::json;
-use crate::http::query::Query;
 use crate::secret::Secret;
 use crate::vault::CardNumber;
 
-/// Characters of a reason, at most.
-const REASON_MAX: usize = 500;
+/// In the words of refusals.
+const ORDER: Thing = Thing {
+    name: "order",
+    not_open: "order_not_open",
+    held: "order_held",
+};
 
 pub(super) async fn get_queue(
     State(admin): Shared,
@@ -30,38 +34,23 @@ pub(super) async fn get_queue(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     admin.doors.admit(&headers, request, Task::Look).await?;
-    let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
-    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
-    let after = match query.get("starting_after") {
-        None => None,
-        Some(text) => Some(text.parse::<CardId>().map_err(|_| unknown())?),
-    };
-    let queue = admin.engine.intl_queue(after, limit).await;
-    let (orders, more) = queue.map_err(|_| ApiError::internal())?;
-    let now = admin.clock.now().0;
-    let shown: Vec<String> = orders.iter().map(|order| listed(order, now).to_json()).collect();
-    let body = format!("{{\"orders\":[{}],\"has_more\":{more}}}", shown.join(","));
-    Ok(json::private(json::bytes_as_json(body)))
+    let (after, limit) = page(query.as_deref(), unknown)?;
+    let found = admin.engine.intl_queue(after, limit).await;
+    let (orders, more) = found.map_err(|_| ApiError::internal())?;
+    let now = admin.clock.now();
+    Ok(queue("orders", orders.iter().map(|order| shown(order, now)), more))
 }
 
-fn listed(queued: &Queued, now: u64) -> View {
+fn shown(queued: &Queued, now: Timestamp) -> View {
     let Queued { id, order } = queued;
-    let holder = order.held(Timestamp(now));
     let view = View::new()
         .text("card_id", id)
         .text("status", order.status())
         .text("user_id", order.owner.user_id())
         .number("usd_amount", order.amount.decimal())
         .maybe("label", order.label.as_deref())
-        .flag("overdue", order.overdue)
-        .integer("age_seconds", now.saturating_sub(order.created_at.0) / 1_000)
-        .integer("lease", order.lease)
-        .maybe("held_by", holder.map(|holder| holder.by.as_str()));
-    let view = match holder {
-        Some(holder) => view.time("held_until", holder.until),
-        None => view.maybe("held_until", None::<&str>),
-    };
-    view.time("created_at", order.created_at)
+        .flag("overdue", order.overdue);
+    listed(view, order.leases(), order.created_at, now)
 }
 
 #[derive(Deserialize)]
@@ -81,9 +70,9 @@ pub(super) async fn post_claim(
     let id = known(&admin, &wanted.card_id).await?.0;
     let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
     let lease = lease.map_err(refused)?;
-    let view = View::new().text("card_id", id).text("status", "claimed");
-    Ok(answer(
-        view.integer("lease", lease.number).time("held_until", lease.until),
+    Ok(claimed(
+        View::new().text("card_id", id).text("status", "claimed"),
+        lease,
     ))
 }
 
@@ -124,10 +113,7 @@ pub(super) async fn post_reject(
 ) -> Result<Response, ApiError> {
     let act = admin.doors.admit(&headers, request, Task::Operate).await?;
     let wanted: Reject = admin.body(body).await?;
-    if !(1..=REASON_MAX).contains(&wanted.reason.chars().count()) {
-        let error = format!("`reason` is for the holder: 1 to {REASON_MAX} characters.");
-        return Err(ApiError::parameter("parameter_invalid", "reason", error));
-    }
+    reason(&wanted.reason)?;
     let id = known(&admin, &wanted.card_id).await?.0;
     let rejected = admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await;
     rejected.map_err(refused)?;
@@ -218,10 +204,10 @@ pub(super) async fn post_fulfil(
 }
 
 fn may_fulfil(order: &IntlOrder, by: &str, lease: u64, now: Timestamp) -> Result<(), ApiError> {
-    match (&order.status, order.held(now)) {
+    match (&order.status, order.leases().held(now)) {
         (Status::Claimed(_), Some(holder)) if holder.by == by && lease == order.lease => Ok(()),
-        (Status::Queued | Status::Claimed(_), _) => Err(refused(Denied::Rejected(Rejection::OldLease(order.lease)))),
-        _ => Err(refused(Denied::Rejected(Rejection::State(order.status())))),
+        (Status::Queued | Status::Claimed(_), _) => Err(ORDER.not_yours(&NotYours::OldLease(order.lease))),
+        _ => Err(ORDER.not_open(order.status())),
     }
 }
 
@@ -304,25 +290,10 @@ fn unknown() -> ApiError {
     ApiError::not_found("card_unknown", "There is no such order.")
 }
 
-fn answer(view: View) -> Response {
-    json::private(json::bytes_as_json(view.to_json()))
-}
-
 fn refused(denied: Denied<Rejection>) -> ApiError {
-    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match denied {
-        Denied::Rejected(Rejection::State(status)) => conflict(
-            "order_not_open",
-            format!("The order is {status}, which does not take this."),
-        ),
-        Denied::Rejected(Rejection::Held(holder)) => {
-            conflict("order_held", format!("{} holds the order.", holder.by)).hint("Wait until the lease ends.")
-        }
-        Denied::Rejected(Rejection::OldLease(last)) => conflict(
-            "lease_old",
-            format!("This lease does not run; the last one has number {last}."),
-        )
-        .hint("Claim the order, and use the number of that lease."),
+        Denied::Rejected(Rejection::State(status)) => ORDER.not_open(status),
+        Denied::Rejected(Rejection::Lease(not)) => ORDER.not_yours(&not),
         _ => not_now(),
     }
 }

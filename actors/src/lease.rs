@@ -1,0 +1,247 @@
+//! Leases of what operators work on, one operator at a time: an order, a withdrawal.
+//!
+//! A claim begins a lease with a number, higher than every one before. When its time is over nobody holds the thing, whether or
+//! not the timer that says so has come; whoever comes back with an old number is refused. What is written down of it is the last
+//! number and who held it last, each in its entity's own row.
+
+use crate::kernel::effect::Work;
+use crate::kernel::{Context, Decision, Entity};
+use crate::operator::{Act, Role};
+use crate::port::Timestamp;
+
+/// Who holds something.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Holder {
+    /// The operator's name.
+    pub by: String,
+    /// The lease ends then.
+    pub until: Timestamp,
+}
+
+/// A lease that a claim began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lease {
+    /// Higher than every one before.
+    pub number: u64,
+    /// Its end.
+    pub until: Timestamp,
+}
+
+/// Why an operator may not do it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotYours {
+    /// Somebody else's lease runs.
+    Held(Holder),
+    /// The number is not that of a lease which runs; the last one had this number.
+    OldLease(u64),
+}
+
+/// The leases of one thing so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Leases<'a> {
+    /// The number of the last one; 0 before the first.
+    pub last: u64,
+    /// Who held it last, while it is claimed and the end of the lease is not told.
+    pub holder: Option<&'a Holder>,
+}
+
+impl<'a> Leases<'a> {
+    /// Who holds it now.
+    pub fn held(self, now: Timestamp) -> Option<&'a Holder> {
+        self.holder.filter(|holder| now < holder.until)
+    }
+
+    /// Nobody else holds it, but for an administrator, who takes what others hold.
+    ///
+    /// # Errors
+    /// [`NotYours::Held`].
+    pub fn free_for(self, act: &Act, now: Timestamp) -> Result<(), NotYours> {
+        match self.held(now) {
+            Some(holder) if holder.by != act.by && act.role != Role::Administrator => {
+                Err(NotYours::Held(holder.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// This operator's lease runs, under this number.
+    ///
+    /// # Errors
+    /// [`NotYours::OldLease`].
+    pub fn held_by(self, act: &Act, lease: u64, now: Timestamp) -> Result<(), NotYours> {
+        match self.held(now) {
+            Some(holder) if lease == self.last && holder.by == act.by => Ok(()),
+            _ => Err(NotYours::OldLease(self.last)),
+        }
+    }
+
+    /// The lease that a claim begins, and who holds it: nobody's may run, not even the same operator's.
+    ///
+    /// # Errors
+    /// [`NotYours::Held`].
+    pub fn next(self, act: &Act, life_ms: u64, now: Timestamp) -> Result<(Lease, Holder), NotYours> {
+        if let Some(holder) = self.held(now) {
+            return Err(NotYours::Held(holder.clone()));
+        }
+        let lease = Lease {
+            number: self.last.saturating_add(1),
+            until: now.plus_ms(life_ms),
+        };
+        let holder = Holder {
+            by: act.by.clone(),
+            until: lease.until,
+        };
+        Ok((lease, holder))
+    }
+}
+
+/// What happens to a lease.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// It begins.
+    Claimed(Holder, Timestamp),
+    /// Its time is over.
+    Ended(Timestamp),
+    /// It is given back.
+    Released(Timestamp),
+}
+
+/// An entity that operators claim.
+pub trait Leased: Entity<Answer = Option<Lease>> {
+    /// Its leases so far.
+    fn leases(&self) -> Leases<'_>;
+
+    /// What happens to a lease, as an event of its own.
+    fn told(change: Change) -> Self::Event;
+
+    /// The timer that ends a lease.
+    fn end_of(id: Self::Id, lease: u64) -> Work;
+
+    /// An operator takes it, for so many milliseconds.
+    ///
+    /// # Errors
+    /// [`NotYours::Held`] while a lease runs.
+    fn claim(&self, id: Self::Id, act: &Act, life_ms: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
+        let leases = self.leases();
+        let (lease, holder) = leases.next(act, life_ms, context.now)?;
+        let decided = Decision::answer(Some(lease));
+        // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
+        let decided = match leases.holder {
+            Some(_) => decided.event(Self::told(Change::Ended(context.now))),
+            None => decided,
+        };
+        Ok(decided
+            .audited(act, &format!("{}.claim", Self::KIND.name()), id, None, context)
+            .then_at(lease.until, Self::end_of(id, lease.number), context)
+            .event(Self::told(Change::Claimed(holder, context.now))))
+    }
+
+    /// An operator puts it back. The number is the last lease's, also of one that has ended.
+    ///
+    /// # Errors
+    /// While somebody else's lease runs, and under another number.
+    fn release(&self, id: Self::Id, act: &Act, lease: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
+        let leases = self.leases();
+        leases.free_for(act, context.now)?;
+        if lease != leases.last {
+            return Err(NotYours::OldLease(leases.last));
+        }
+        Ok(Decision::answer(None)
+            .audited(act, &format!("{}.release", Self::KIND.name()), id, None, context)
+            .event(Self::told(Change::Released(context.now))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::RequestId;
+
+    const NOW: Timestamp = Timestamp(1_000);
+    /// The last lease, which is `ana`'s where there is one.
+    const LAST: u64 = 2;
+
+    fn act(by: &str, role: Role) -> Act {
+        Act {
+            by: by.into(),
+            role,
+            request: RequestId(9),
+        }
+    }
+
+    // Aim: who may do what while a lease runs, at the moment it ends, and when nobody holds it; by whose name and which number.
+    // `yes`, `held` (by whom is said) or `old` (and which was the last).
+    #[test]
+    fn every_question_about_every_lease_is_answered_as_the_table_says() {
+        const TABLE: &str = "
+                     running  ended  nobody
+            next       held     yes    yes
+            next_ben   held     yes    yes
+            next_chief held     yes    yes
+            free       yes      yes    yes
+            free_ben   held     yes    yes
+            free_chief yes      yes    yes
+            own        yes      old    old
+            own_old    old      old    old
+            own_ben    old      old    old
+            own_chief  old      old    old
+        ";
+        let holder = |until| Holder {
+            by: "ana".into(),
+            until,
+        };
+        let (running, ended) = (holder(Timestamp(NOW.0 + 1)), holder(NOW));
+        let states = [Some(&running), Some(&ended), None].map(|holder| Leases { last: LAST, holder });
+        let (ana, ben) = (act("ana", Role::Operator), act("ben", Role::Operator));
+        let chief = act("chief", Role::Administrator);
+        let mut lines = TABLE.lines().filter(|line| !line.trim().is_empty()).skip(1);
+        let mut asked = 0;
+        for line in lines.by_ref() {
+            let cells: Vec<&str> = line.split_whitespace().collect();
+            for (leases, expected) in states.iter().zip(&cells[1..]) {
+                let told = match cells[0] {
+                    "next" => leases.next(&ana, 60, NOW).map(drop),
+                    "next_ben" => leases.next(&ben, 60, NOW).map(drop),
+                    "next_chief" => leases.next(&chief, 60, NOW).map(drop),
+                    "free" => leases.free_for(&ana, NOW),
+                    "free_ben" => leases.free_for(&ben, NOW),
+                    "free_chief" => leases.free_for(&chief, NOW),
+                    "own" => leases.held_by(&ana, LAST, NOW),
+                    "own_old" => leases.held_by(&ana, LAST - 1, NOW),
+                    "own_ben" => leases.held_by(&ben, LAST, NOW),
+                    _ => leases.held_by(&chief, LAST, NOW),
+                };
+                let seen = match told {
+                    Ok(()) => "yes",
+                    Err(NotYours::Held(by)) if by == running => "held",
+                    Err(NotYours::OldLease(LAST)) => "old",
+                    Err(_) => "wrong",
+                };
+                assert_eq!(seen, *expected, "{line} of {leases:?}");
+                asked += 1;
+            }
+        }
+        assert_eq!(asked, 30);
+    }
+
+    // Aim: a claim's number is higher than the last, and it lasts for as long as was asked.
+    #[test]
+    fn a_claim_begins_the_next_lease() {
+        for last in [0, 7] {
+            let leases = Leases { last, holder: None };
+            let begun = leases.next(&act("ana", Role::Operator), 60, NOW);
+            let until = Timestamp(NOW.0 + 60);
+            let expected = (
+                Lease {
+                    number: last + 1,
+                    until,
+                },
+                Holder {
+                    by: "ana".into(),
+                    until,
+                },
+            );
+            assert_eq!(begun, Ok(expected));
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What is the same for everything that operators claim: the queue, the lease as it is shown, reasons, refusals.
+
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::kernel::View;
+use purser_actors::lease::{Lease, Leases, NotYours};
+use purser_actors::port::Timestamp;
+
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+/// Characters of a reason, at most.
+const REASON_MAX: usize = 500;
+
+/// What is claimed, in the words of refusals.
+pub(super) struct Thing {
+    pub(super) name: &'static str,
+    /// The code of a state that does not take it.
+    pub(super) not_open: &'static str,
+    /// The code while somebody else's lease runs.
+    pub(super) held: &'static str,
+}
+
+impl Thing {
+    /// 409: its state does not take this.
+    pub(super) fn not_open(&self, status: &str) -> ApiError {
+        let error = format!("The {} is {status}, which does not take this.", self.name);
+        conflict(self.not_open, error)
+    }
+
+    /// 409: it is not this operator's.
+    pub(super) fn not_yours(&self, not: &NotYours) -> ApiError {
+        match not {
+            NotYours::Held(holder) => {
+                let error = format!("{} holds the {}.", holder.by, self.name);
+                conflict(self.held, error).hint("Wait until the lease ends.")
+            }
+            NotYours::OldLease(last) => {
+                let error = format!("This lease does not run; the last one has number {last}.");
+                let hint = format!("Claim the {}, and use the number of that lease.", self.name);
+                conflict("lease_old", error).hint(hint)
+            }
+        }
+    }
+}
+
+pub(super) fn conflict(code: &'static str, error: impl Into<String>) -> ApiError {
+    let error: String = error.into();
+    ApiError::new(StatusCode::CONFLICT, code, error)
+}
+
+/// `starting_after` and `limit` of a queue; an id that cannot be one is `unknown`.
+pub(super) fn page<Id: std::str::FromStr>(
+    query: Option<&str>,
+    unknown: impl Fn() -> ApiError,
+) -> Result<(Option<Id>, usize), ApiError> {
+    let query = Query::parse(query, &["limit", "starting_after"])?;
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let after = query
+        .get("starting_after")
+        .map(|text| text.parse().map_err(|_| unknown()));
+    Ok((after.transpose()?, limit))
+}
+
+/// A page of a queue.
+pub(super) fn queue(name: &str, shown: impl Iterator<Item = View>, more: bool) -> Response {
+    let shown: Vec<String> = shown.map(|view| view.to_json()).collect();
+    let body = format!("{{\"{name}\":[{}],\"has_more\":{more}}}", shown.join(","));
+    json::private(json::bytes_as_json(body))
+}
+
+/// With its age, the last lease and who holds it now.
+pub(super) fn listed(view: View, leases: Leases<'_>, created_at: Timestamp, now: Timestamp) -> View {
+    let holder = leases.held(now);
+    let view = view
+        .integer("age_seconds", now.0.saturating_sub(created_at.0) / 1_000)
+        .integer("lease", leases.last)
+        .maybe("held_by", holder.map(|holder| holder.by.as_str()));
+    let view = match holder {
+        Some(holder) => view.time("held_until", holder.until),
+        None => view.maybe("held_until", None::<&str>),
+    };
+    view.time("created_at", created_at)
+}
+
+/// What was claimed, with its lease.
+pub(super) fn claimed(view: View, lease: Lease) -> Response {
+    answer(view.integer("lease", lease.number).time("held_until", lease.until))
+}
+
+pub(super) fn answer(view: View) -> Response {
+    json::private(json::bytes_as_json(view.to_json()))
+}
+
+/// Whether it is a reason that a holder can be told.
+pub(super) fn reason(text: &str) -> Result<(), ApiError> {
+    if (1..=REASON_MAX).contains(&text.chars().count()) {
+        return Ok(());
+    }
+    let error = format!("`reason` is for the holder: 1 to {REASON_MAX} characters.");
+    Err(ApiError::parameter("parameter_invalid", "reason", error))
+}
