@@ -182,7 +182,7 @@ impl Engine {
         self.keep_time(deliveries);
         listening::listen::<payouts::Rails>(self);
         listening::listen::<program::Cards>(self);
-        banking::listen(self);
+        listening::listen::<banking::Deposits>(self);
     }
 
     /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.

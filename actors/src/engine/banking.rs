@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_storage::codec::{self, Stored};
-
-use super::listening::write_down;
+use super::families::Families;
+use super::listening::Teller;
 use super::{Denied, Engine, Inner};
 use crate::account::{self, Account, BankPayout, Outgoing};
 use crate::banking::account::{BankAccount, Command as AccountCommand};
@@ -13,22 +12,11 @@ use crate::banking::application::{self, Application, Document, Question};
 use crate::banking::profile::{self, Profile};
 use crate::banking::transfer::{BankTransfer, Command as TransferCommand, Rejection as TransferRejection, Wanted};
 use crate::id::{ApplicationId, BankAccountId, BankTransferId, Wallet};
+use crate::kernel::Memo;
 use crate::kernel::family::LoadError;
-use crate::kernel::{Memo, table};
 use crate::money::{Cents, Usdc};
-use crate::port::PortError;
-use crate::port::banking::{Incoming, Ramp};
-
-/// What came in that is read in one go.
-const PAGE: usize = 200;
-
-/// Up to where what came in is known.
-#[derive(Clone, Copy, Debug, Default, bincode::Encode, bincode::Decode)]
-struct Heard(u64);
-
-impl Stored for Heard {
-    const SCHEMA: u16 = 158;
-}
+use crate::port::banking::{Bank, Incoming, Ramp};
+use crate::port::{BoxFuture, PortError};
 
 impl Engine {
     /// Makes a holder's banking profile and opens the application. The answer is remembered if there is a memo.
@@ -252,55 +240,37 @@ impl Engine {
     }
 }
 
-/// Listens to the bank for as long as the engine lives. A reading that panics is logged, and the next one begins where
-/// it is written down.
-pub(super) fn listen(engine: &Engine) {
-    let inner = Arc::downgrade(&engine.0);
-    let every = Duration::from_millis(engine.0.settings.payouts.told_every_ms.max(1));
-    tokio::spawn(async move {
-        loop {
-            tokio::time::sleep(every).await;
-            let Some(inner) = inner.upgrade() else { return };
-            match tokio::spawn(async move { hear(&inner).await }).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::warn!(error, "what came in at the bank could not be heard"),
-                Err(error) => tracing::error!(%error, "listening to the bank failed and goes on"),
-            }
-        }
-    });
+/// What the bank tells of money that came in.
+pub(super) struct Deposits {
+    bank: Arc<dyn Bank>,
+    families: Families,
 }
 
-/// Reads what came in since, has it credited, and only then writes down how far that was. What is told twice has the same
-/// name and is one.
-async fn hear(inner: &Inner) -> Result<(), String> {
-    let key = table::meta("bank-incoming");
-    let heard: Heard = match inner.store.read(&key).await.map_err(|e| e.to_string())? {
-        Some(row) => codec::decode(&row.value).map_err(|e| e.to_string())?,
-        None => Heard::default(),
-    };
-    let timeout = Duration::from_millis(inner.settings.payouts.timeout_ms);
-    let told = super::work::within(timeout, inner.ports.bank.incoming(heard.0, PAGE), "incoming").await;
-    let mut known = heard.0;
-    let mut failed = None;
-    let mut told = told.map_err(|e| e.to_string())?;
-    told.sort_by_key(|incoming| incoming.number);
-    for incoming in told.into_iter().filter(|incoming| incoming.number > heard.0) {
-        let number = incoming.number;
-        match take_in(inner, incoming.shortened()).await {
-            Ok(()) => known = number,
-            Err(error) => {
-                failed = Some(error);
-                break;
-            }
-        }
+impl Teller for Deposits {
+    type Word = Incoming;
+    const ROW: &'static str = "bank-words";
+    const WHO: &'static str = "bank";
+
+    fn of(inner: &Inner) -> Self {
+        let (bank, families) = (inner.ports.bank.clone(), inner.families.clone());
+        Self { bank, families }
     }
-    if known > heard.0 {
-        write_down(&*inner.store, key, codec::encode(&Heard(known))).await?;
+
+    fn number(word: &Incoming) -> u64 {
+        word.number
     }
-    failed.map_or(Ok(()), Err)
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+        self.bank.incoming(after, limit)
+    }
+
+    fn pass_on<'a>(&'a self, word: &'a Incoming) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(take_in(&self.families, word.clone().shortened()))
+    }
 }
 
-async fn take_in(inner: &Inner, incoming: Incoming) -> Result<(), String> {
+/// Has it credited. What is told twice has the same name and is one.
+async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> {
     let Incoming {
         reference,
         account,
@@ -308,7 +278,7 @@ async fn take_in(inner: &Inner, incoming: Incoming) -> Result<(), String> {
         sender,
         ..
     } = incoming;
-    let read = inner.families.bank_accounts.read(&account).await;
+    let read = families.bank_accounts.read(&account).await;
     let Some((kept, _)) = read.map_err(|e| e.to_string())? else {
         // An older backup was restored: nobody here can be credited, and it must be seen.
         tracing::error!(%account, reference, %amount, "money came in for an account that is not known");
@@ -323,7 +293,7 @@ async fn take_in(inner: &Inner, incoming: Incoming) -> Result<(), String> {
         note: Some(sender),
     };
     let command = TransferCommand::Arrived(wanted, reference);
-    match inner.families.bank_transfers.ask(id, command).await {
+    match families.bank_transfers.ask(id, command).await {
         Ok(()) => Ok(()),
         Err(refusal) => Err(format!("{id}: {refusal:?}")),
     }

@@ -1,5 +1,5 @@
-//! What providers tell unasked: payouts that come back days later, cards that are charged. Each provider numbers its
-//! words; a row says up to which they are known.
+//! What providers tell unasked: payouts that come back days later, cards that are charged, money that comes in. Each provider
+//! numbers its words; a row says up to which they are known.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,6 +126,7 @@ impl<W> Ears<W> {
                 Err(_) => failed = Some("no answer in time".into()),
             }
         }
+        words.sort_by_key(T::number);
         at = words.last().map_or(at, |word| at.max(T::number(word)));
         for word in words {
             if let Err(error) = teller.pass_on(&word).await {
@@ -143,7 +144,7 @@ impl<W> Ears<W> {
 }
 
 /// Puts a fact about the store.
-pub(super) async fn write_down(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), String> {
+async fn write_down(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), String> {
     let batch = Batch {
         writes: vec![Write::Put {
             key,

@@ -93,6 +93,22 @@ async fn what_comes_in_at_the_bank_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_cannot_be_credited_holds_up_nothing_behind_it() {
+    // Aim: the bank tells of more than any balance takes: what it tells behind that is credited, once, over a crash too.
+    let world = credited(Ramp::On).await;
+    world.bank.tell("beyond all amounts", ACCOUNT, u64::MAX);
+    world.bank.tell("behind it", ACCOUNT, 1_00);
+    let want = 5_000_000 + 1_000_000;
+    eventually("it is credited", async || balance(&world).await >= want).await;
+    let world = world.crash().await;
+    world.bank.tell("the last", ACCOUNT, 7);
+    eventually("the last is credited", async || balance(&world).await >= want + 70_000).await;
+    world.quiet().await;
+    assert_eq!(balance(&world).await, want + 70_000);
+    assert_eq!(world.announced("bank_transfer.complete"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_goes_to_the_bank_moves_once_whatever_it_answers() {
     // Aim: in every mood but no, over a crash, the bank moves it once and the balance pays it once.
     for moods in MOODS {
