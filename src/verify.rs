@@ -66,8 +66,10 @@ pub struct Report {
     pub transactions: usize,
     /// Balance of each house account and of all holders together, in atomic USDC, debit positive.
     pub balances: BTreeMap<String, i128>,
-    /// Effects not done yet: work in flight, each with an owner.
+    /// Effects that are due and not done: work in flight, each with an owner.
     pub open_effects: usize,
+    /// Effects that are not due yet, such as the end of a card.
+    pub waiting_effects: usize,
     /// Transfers on the chain that no payment claims, as far as the chain was given.
     pub unclaimed_transfers: usize,
     /// Everything that is wrong. Empty is good.
@@ -135,6 +137,8 @@ pub(crate) struct Contents {
     pub(crate) left: Vec<products::Left>,
     /// Work that is due, and work that is not yet.
     pub(crate) effects: Vec<Effect>,
+    /// Of these, how many are not due yet.
+    pub(crate) timers: usize,
     pub(crate) deposits: Vec<Deposit>,
     /// What an operator has booked after a restore.
     pub(crate) departures: Vec<Booked>,
@@ -193,7 +197,8 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
             .entry(outcomes::name_of(&payment.status).to_owned())
             .or_default() += 1;
     }
-    report.open_effects = contents.effects.len();
+    report.open_effects = contents.effects.len() - contents.timers;
+    report.waiting_effects = contents.timers;
     report.findings.sort();
     Ok(report)
 }
@@ -285,6 +290,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {
                 contents.effects.push(effect);
+                contents.timers += usize::from(work == table::TIMER);
             }
         })
         .await?;

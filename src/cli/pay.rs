@@ -81,6 +81,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let session = Session::new(&path, &wallet, payment.network);
     if session.keep(&url, &body)? {
         terminal::progress("the account's tokens are kept beside the wallet");
+    } else {
+        terminal::progress("no tokens came with this answer; `purser token` signs the wallet in");
     }
     // They are as good as a password, and output ends up in scrollback and logs.
     if let Some(body) = body.as_object_mut() {
@@ -88,10 +90,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
     if args.wait {
         match wait_for_card(&remote, &url, &session, &body).await {
-            Ok(Some(card)) => drop(
-                body.as_object_mut()
-                    .map(|body| body.insert("card_data".to_owned(), masked(card, args.show))),
-            ),
+            Ok(Some(card)) => now_stands(&mut body, masked(card, args.show)),
             Ok(None) => {}
             // The purchase stands; its result is printed whatever became of the waiting.
             Err(error) => terminal::progress(&format!("the card could not be read yet: {error}")),
@@ -135,7 +134,12 @@ impl End {
         let id = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
         let order = body.get("intl_card_order").and_then(|order| id(order, "card_id"));
         let card = id(body, "card_id").or(order);
-        let sent = id(body, "payout_id").or_else(|| id(body, "top_up_id"));
+        let inside = |name: &str| body.get(name).and_then(|payout| id(payout, "payout_id"));
+        let payout = id(body, "payout_id").or_else(|| inside("bank_payment"));
+        let sent = payout.or_else(|| inside("payment")).or_else(|| id(body, "top_up_id"));
+        if let (Some(sent), Some("awaiting-details")) = (&sent, body.get("status").and_then(Value::as_str)) {
+            return format!("{sent} is paid; its recipient enters the card at redemption_url.");
+        }
         match (self, card, sent) {
             (Self::Ready, Some(card), _) => format!("{card} is ready to use."),
             (Self::Undelivered, Some(card), _) => {
@@ -292,6 +296,20 @@ async fn wait_for_card(
         "{card_id} is still pending after {} s",
         CARD_POLLS * 2
     )))
+}
+
+/// Adds what the card has become to the result of buying it, which says how it stood then.
+fn now_stands(bought: &mut Value, card: Value) {
+    let Some(fields) = bought.as_object_mut() else {
+        return;
+    };
+    if let Some(status) = card.get("status").cloned() {
+        if let Some(listed) = fields.get_mut("card").and_then(Value::as_object_mut) {
+            listed.insert("status".to_owned(), status.clone());
+        }
+        fields.insert("status".to_owned(), status);
+    }
+    fields.insert("card_data".to_owned(), card);
 }
 
 /// The last four digits of the number, and no CVV, unless asked for.

@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Address and port to listen on
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8403")]
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8413")]
     pub listen: SocketAddr,
     /// Where the providers keep their files
     #[arg(long, value_name = "DIR", default_value = "provider-data")]

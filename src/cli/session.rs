@@ -29,6 +29,9 @@ struct Tokens {
     user_id: String,
     /// Unix seconds.
     expires_at: u64,
+    /// Whether the wallet signed in for them: they may do what those of a payment may not.
+    #[serde(default)]
+    signed_in: bool,
 }
 
 /// The token file of a wallet.
@@ -48,13 +51,26 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Keeps the `auth` object of a paid answer, if there is one. Says whether there was.
+    /// Keeps the `auth` object of a paid answer, if there is one and the wallet has not signed in: those tokens may do less.
+    /// Says whether there was one.
     pub(super) fn keep(&self, server: &Url, body: &Value) -> Result<bool, CliError> {
         let Some(tokens) = body.get("auth").and_then(|auth| Tokens::read(auth, &body["user_id"])) else {
             return Ok(false);
         };
-        self.store(server, tokens)?;
+        let kept = self.load()?.remove(&self.key(server));
+        if kept.is_none_or(|kept| !kept.signed_in) {
+            self.store(server, tokens)?;
+        }
         Ok(true)
+    }
+
+    /// A token that is good now and that the wallet signed in for.
+    pub(super) async fn signed_in_token(&self, remote: &Remote, server: &Url) -> Result<Zeroizing<String>, CliError> {
+        let stored = self.load()?.remove(&self.key(server));
+        match stored {
+            Some(tokens) if tokens.signed_in => self.id_token(remote, server).await,
+            _ => self.sign_in(remote, server).await,
+        }
     }
 
     /// A token that is good now: the stored one, a refreshed one, or one from signing in.
@@ -66,12 +82,13 @@ impl<'a> Session<'a> {
             }
             let body = json!({"grant_type": "refresh_token", "refresh_token": tokens.refresh_token.as_str()});
             let answer = remote.post(&at(server, "/auth")?, &body).await?;
-            if let Some(tokens) = answer
+            if let Some(mut renewed) = answer
                 .is_success()
                 .then(|| Tokens::read(&answer.body, &answer.body["user_id"]))
                 .flatten()
             {
-                return self.store(server, tokens);
+                renewed.signed_in = tokens.signed_in;
+                return self.store(server, renewed);
             }
         }
         self.sign_in(remote, server).await
@@ -98,8 +115,9 @@ impl<'a> Session<'a> {
         if !answer.is_success() {
             return Err(answer.refusal());
         }
-        let tokens = Tokens::read(&answer.body["auth"], &answer.body["user_id"])
+        let mut tokens = Tokens::read(&answer.body["auth"], &answer.body["user_id"])
             .ok_or_else(|| CliError::Connection("the sign-in answer holds no tokens".to_owned()))?;
+        tokens.signed_in = true;
         self.store(server, tokens)
     }
 
@@ -162,6 +180,7 @@ impl Tokens {
             refresh_token: text("refresh_token")?,
             user_id: user_id.as_str().unwrap_or_default().to_owned(),
             expires_at: (now_ms / 1000).saturating_add(expires_in),
+            signed_in: false,
         })
     }
 }

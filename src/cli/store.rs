@@ -102,6 +102,10 @@ fn print(report: &Report) -> Result<(), CliError> {
     }
     terminal::result(&format!("in flight {} effects", report.open_effects))?;
     terminal::result(&format!(
+        "waiting   {} effects that are not due yet",
+        report.waiting_effects
+    ))?;
+    terminal::result(&format!(
         "on chain  {} transfers that no payment claims",
         report.unclaimed_transfers
     ))?;
@@ -139,7 +143,14 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
 /// When there is a store already, or the backup is damaged.
 pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
+    if config.data_dir.join("store").is_dir() {
+        let full = config.data_dir.display();
+        return Err(CliError::Usage(format!(
+            "there is a store in {full} already; name another place with --data"
+        )));
+    }
     let data = DataDir::create(&config.data_dir).map_err(failed)?;
-    let mark = JournalStore::restore(&args.file, &data.store(), SystemClock.now().0).map_err(failed)?;
+    let mark = JournalStore::restore(&args.file, &data.store(), SystemClock.now().0)
+        .map_err(|error| failed(format!("{}: {error}", args.file.display())))?;
     terminal::result(&format!("restored up to sequence {}", mark.seq))
 }

@@ -18,6 +18,16 @@ use super::caller::RequestId;
 
 type Text = Cow<'static, str>;
 
+/// Codes of client errors that are no fault of the request: the same one succeeds once its wallet has signed in, a day has
+/// passed, stock has come, or what is missing has been handed in. Refusals that are remembered under an idempotency key stay
+/// terminal, because the same request is answered with them again.
+const MENDED: [&str; 4] = [
+    "sign_in_required",
+    "cap_exceeded",
+    "out_of_stock",
+    "application_incomplete",
+];
+
 /// A refusal as the caller sees it. Boxed, so that every `Result` of the edge stays small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError(Box<Refusal>);
@@ -56,10 +66,12 @@ impl Deref for ApiError {
 }
 
 impl ApiError {
-    /// A refusal with nothing but the obligatory fields. Client errors are terminal, except those that time,
-    /// a token or a payment mends.
+    /// A refusal with nothing but the obligatory fields. Client errors are terminal, except those that time, a token, a
+    /// payment or something that the account lacks mends.
     pub fn new(status: StatusCode, code: &'static str, error: impl Into<Text>) -> Self {
-        let mends = matches!(status.as_u16(), 401 | 402 | 408 | 425 | 429) || status.is_server_error();
+        let mends = matches!(status.as_u16(), 401 | 402 | 408 | 412 | 425 | 429)
+            || status.is_server_error()
+            || MENDED.contains(&code);
         Self(Box::new(Refusal {
             status,
             code: code.into(),

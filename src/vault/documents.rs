@@ -3,7 +3,9 @@
 //!
 //! A file is `nonce (24) | ciphertext and tag`, XChaCha20-Poly1305, with the document's id authenticated.
 
+use std::fs::DirBuilder;
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,7 +34,7 @@ impl Documents {
     /// # Errors
     /// When the disk fails.
     pub fn open(directory: PathBuf, vault: Arc<Vault>, entropy: Arc<dyn Entropy>) -> Result<Self, VaultError> {
-        std::fs::create_dir_all(&directory)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
         let directory = directory.into();
         Ok(Self {
             directory,

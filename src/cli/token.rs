@@ -1,0 +1,36 @@
+//! `purser token`: signs the wallet in and prints a token for other programs.
+
+use purser_actors::id::Network;
+
+use super::remote::{Remote, parse_url};
+use super::session::Session;
+use super::{CliError, NetworkArg, WalletArgs, terminal};
+use crate::system::SystemEntropy;
+use crate::wallet::TestWallet;
+
+/// Sign in with your test wallet and print an id_token, for `Authorization: Bearer`; it is good for an hour
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// The server
+    #[arg(default_value = "http://127.0.0.1:8402")]
+    pub url: String,
+    /// Whose token: the wallet's account on this network
+    #[arg(long, value_enum, default_value = "base")]
+    pub network: NetworkArg,
+    /// Whose token: this wallet's
+    #[command(flatten)]
+    pub file: WalletArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`CliError`] when the wallet file cannot be used or the server does not let it in.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    let server = parse_url(&args.url)?;
+    let path = args.file.path()?;
+    let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
+    let session = Session::new(&path, &wallet, Network::from(args.network));
+    let token = session.signed_in_token(&Remote::new()?, &server).await?;
+    terminal::result(&token)
+}
