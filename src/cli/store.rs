@@ -143,7 +143,9 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
 /// When there is a store already, or the backup is damaged.
 pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    if config.data_dir.join("store").is_dir() {
+    // A restore that found its backup damaged leaves the folder empty.
+    let kept = std::fs::read_dir(config.data_dir.join("store"));
+    if kept.is_ok_and(|mut kept| kept.next().is_some()) {
         let full = config.data_dir.display();
         return Err(CliError::Usage(format!(
             "there is a store in {full} already; name another place with --data"
