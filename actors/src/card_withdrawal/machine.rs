@@ -145,15 +145,20 @@ impl Entity for CardWithdrawal {
         ("pending", "issuer had put it back (restored)", "rejected"),
         ("queued", "an operator claims it", "claimed"),
         ("queued", "issuer had ended it as paid (restored)", "complete"),
-        ("queued", "issuer had put it back (restored)", "rejected"),
+        (
+            "queued",
+            "an operator rejects; issuer puts it back, or had (restored)",
+            "rejected",
+        ),
         ("claimed", "an operator releases it", "queued"),
-        ("claimed", "issuer had ended it as paid (restored)", "complete"),
-        ("claimed", "issuer had put it back (restored)", "rejected"),
-        ("claimed", "the operator whose lease runs has paid", "complete"),
-        ("queued", "an operator rejects; issuer puts it back", "rejected"),
         (
             "claimed",
-            "the operator whose lease runs rejects; issuer puts it back",
+            "the operator whose lease runs has paid, or issuer had ended it as paid (restored)",
+            "complete",
+        ),
+        (
+            "claimed",
+            "the operator whose lease runs rejects; issuer puts it back, or had (restored)",
             "rejected",
         ),
     ];
