@@ -14,7 +14,7 @@ use super::wire::{Site, send, until};
 
 const NUMBER: &str = "000123456789";
 
-async fn transaction_is(site: &Site<'_>, token: &str, id: &Value, status: &str) -> Value {
+pub(crate) async fn transaction_is(site: &Site<'_>, token: &str, id: &Value, status: &str) -> Value {
     until(status, async || {
         let told = result(site, token, "getBankingTransaction", json!({"transactionId": id})).await;
         (told["transaction"]["status"] == status).then(|| told["transaction"].clone())

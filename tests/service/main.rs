@@ -45,6 +45,7 @@ mod cases_top_up;
 mod cases_trace;
 mod cases_two_users;
 mod cases_withdraw;
+mod climb;
 #[path = "../contract/conformance.rs"]
 mod conformance;
 mod crash;
@@ -64,6 +65,7 @@ mod person;
 mod precedence;
 mod precedence_agent_wallet;
 mod precedence_banking;
+mod precedence_banking_money;
 mod precedence_identity;
 mod precedence_intl;
 mod precedence_money;
