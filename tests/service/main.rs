@@ -25,6 +25,7 @@ mod cases_gift_cards;
 mod cases_gift_quotes;
 mod cases_idempotency;
 mod cases_intl;
+mod cases_kept;
 mod cases_life;
 mod cases_maker_faults;
 mod cases_metrics;
