@@ -12,6 +12,7 @@ pub struct Purser {
     url: String,
     pub http: reqwest::Client,
     folder: tempfile::TempDir,
+    settings: Vec<(String, String)>,
 }
 
 impl Purser {
@@ -22,40 +23,24 @@ impl Purser {
     /// Starts with these settings on top of the defaults and waits for the line that says where it listens.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("PURSER_") {
-                command.env_remove(name);
-            }
-        }
-        let mut child = command
-            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-            .arg(folder.path().join("data"))
-            .env("PURSER_OPERATOR__LISTEN", "127.0.0.1:0")
-            .env("PURSER_STORAGE__SEGMENT_BYTES", "1048576")
-            .envs(settings.iter().copied())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(File::create(folder.path().join("log")).unwrap())
-            .spawn()
-            .unwrap();
-        let mut greeting = String::new();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        while !greeting.starts_with("Purser serves at ") {
-            greeting.clear();
-            let read = stdout.read_line(&mut greeting).unwrap();
-            assert!(read > 0, "purser ended: {}", log(&folder));
-        }
-        // What follows must not meet a closed pipe.
-        std::thread::spawn(move || stdout.lines().for_each(drop));
-        let url = greeting.split_whitespace().nth(3).unwrap().to_owned();
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let settings: Vec<_> = settings.iter().map(owned).collect();
+        let (child, url) = spawn(&folder, &settings);
         Self {
             child,
             url,
             // A client's script blocks the test's thread: a connection that the service closes meanwhile would be used again.
             http: purser::outbound::client().pool_max_idle_per_host(0).build().unwrap(),
             folder,
+            settings,
         }
+    }
+
+    /// Kills it, and starts it again on what it has written, on another port.
+    pub fn kill_and_start(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        (self.child, self.url) = spawn(&self.folder, &self.settings);
     }
 
     pub fn url(&self, path: &str) -> String {
@@ -78,6 +63,37 @@ impl Purser {
         let (status, _, body) = self.get(path, &[("authorization", &format!("Bearer {token}"))]).await;
         (status, body)
     }
+}
+
+fn spawn(folder: &tempfile::TempDir, settings: &[(String, String)]) -> (Child, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("PURSER_") {
+            command.env_remove(name);
+        }
+    }
+    let mut child = command
+        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+        .arg(folder.path().join("data"))
+        .env("PURSER_OPERATOR__LISTEN", "127.0.0.1:0")
+        .env("PURSER_STORAGE__SEGMENT_BYTES", "1048576")
+        .envs(settings.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(File::create(folder.path().join("log")).unwrap())
+        .spawn()
+        .unwrap();
+    let mut greeting = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    while !greeting.starts_with("Purser serves at ") {
+        greeting.clear();
+        let read = stdout.read_line(&mut greeting).unwrap();
+        assert!(read > 0, "purser ended: {}", log(folder));
+    }
+    // What follows must not meet a closed pipe.
+    std::thread::spawn(move || stdout.lines().for_each(drop));
+    let url = greeting.split_whitespace().nth(3).unwrap().to_owned();
+    (child, url)
 }
 
 fn log(folder: &tempfile::TempDir) -> String {
