@@ -171,7 +171,7 @@ async fn a_kill_between_payment_and_answer_pays_a_stock_seller_once() {
             assert!(tries < 400, "it is never settled on {chain}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        purser.kill_and_start();
+        purser.run();
         assert!(first.await.unwrap().is_err(), "its answer is lost");
         shop.settles_on(&purser).await;
         let mut answered = call(&purser, &token, "agentX402Pay", Some(chain), &wanted).await;
