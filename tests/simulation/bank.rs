@@ -125,6 +125,7 @@ impl Clients {
                     account: id,
                     amount: cents(nth),
                     sender: "Somebody".into(),
+                    returns: None,
                 });
                 "paid in".into()
             }
