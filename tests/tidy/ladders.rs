@@ -16,14 +16,18 @@ const WITHOUT: &[(&str, &str)] = &[
     ("/version", "takes nothing and refuses nobody"),
     ("/openapi.json", "takes nothing and refuses nobody"),
     ("/get-pricing", "takes nothing and refuses nobody"),
-    ("/get-supported-countries", "one parameter"),
-    ("/bank-recipients", "reads as `GET /get-account-statement` does"),
+    ("/get-supported-countries", "takes nothing and refuses nobody"),
     ("/login", "a code in a form, right or not"),
     (
         "/redeem",
         "pages for people; what they give becomes a form again with what is wrong",
     ),
     ("/metrics", "the operator's"),
+    ("/llms.txt", "a document"),
+    ("/skill.md", "a document"),
+    ("/asyncapi.json", "a document"),
+    ("/.well-known/x402", "a document"),
+    ("/.well-known/api-catalog", "a document"),
 ];
 
 fn document() -> String {

@@ -191,7 +191,7 @@ pub(super) async fn list_banking_recipients(
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.own_destination(&claims.wallet, text).await?.0),
+        Some(text) => Some(banking.registered(&claims.wallet, text).await?.0),
     };
     let found = banking
         .callables
@@ -321,10 +321,19 @@ impl Banking {
         owner: &Wallet,
         text: &str,
     ) -> Result<(DestinationId, Destination), ApiError> {
+        let (id, kept) = self.registered(owner, text).await?;
+        if kept.active {
+            return Ok((id, kept));
+        }
+        Err(destination_unknown())
+    }
+
+    /// A destination that the caller has registered, also if it is off the list: a page may end with one.
+    async fn registered(&self, owner: &Wallet, text: &str) -> Result<(DestinationId, Destination), ApiError> {
         let id: DestinationId = text.parse().map_err(|_| destination_unknown())?;
         let read = self.callables.engine.destination(&id).await;
         let kept = read.map_err(|_| ApiError::internal())?;
-        let own = kept.filter(|kept| kept.owner == *owner && kept.active);
+        let own = kept.filter(|kept| kept.owner == *owner);
         own.map(|kept| (id, kept)).ok_or_else(destination_unknown)
     }
 
