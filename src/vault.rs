@@ -5,6 +5,7 @@
 //! random: 192 bits need no counter. CVVs of issuers never come here; those that operators enter have keys of their own
 //! ([`CvvVault`]).
 
+pub mod archive;
 mod cvv;
 mod documents;
 mod keyring;

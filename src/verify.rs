@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use purser_actors::account::{Account, Deposit};
-use purser_actors::id::{LateReturnId, PaymentId, SessionId, Wallet, WithdrawalId};
+use purser_actors::id::{LateReturnId, PaymentId, SessionId, SpendId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::late_return::LateReturn;
 use purser_actors::payment::Payment;
@@ -148,6 +148,8 @@ pub(crate) struct Contents {
     pub(crate) sealed: BTreeSet<u128>,
     /// Cards with a sealed CVV.
     pub(crate) cvvs: BTreeSet<u128>,
+    /// Spends of which it is kept what was said.
+    pub(crate) spoken: BTreeSet<SpendId>,
 }
 
 /// Proves the store, and the chain's list against it if one is given.
@@ -323,5 +325,8 @@ async fn read_lists(store: &dyn Store, contents: &mut Contents) -> Result<(), St
         })
         .await?;
     }
-    Ok(())
+    each_row(store, &[table::SPOKEN], |key, _| {
+        contents.spoken.extend(table::piece_of(key).map(|(spend, _)| spend));
+    })
+    .await
 }

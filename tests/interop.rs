@@ -1,5 +1,6 @@
 //! Unmodified clients from the npm registry against the real binary: `@x402/fetch` with `@x402/evm` and `@x402/svm`,
-//! the sign-in helpers of `@x402/extensions`, and `mppx` with both of its protocols and its validator.
+//! the sign-in helpers of `@x402/extensions`, and `mppx` with both of its protocols and its validator; and a seller of the
+//! published server packages in front of a managed wallet.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
 #[path = "interop/allowed.rs"]
@@ -16,6 +17,8 @@ mod differential;
 mod documents;
 #[path = "fuzz/drafts.rs"]
 mod drafts;
+#[path = "interop/foreign.rs"]
+mod foreign;
 #[path = "interop/node.rs"]
 mod node;
 #[path = "interop/products.rs"]

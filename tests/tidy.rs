@@ -4,6 +4,8 @@
 
 #[path = "tidy/documents.rs"]
 mod documents;
+#[path = "tidy/ladders.rs"]
+mod ladders;
 #[path = "tidy/stored.rs"]
 mod stored;
 #[path = "tidy/tree.rs"]

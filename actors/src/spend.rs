@@ -14,6 +14,7 @@
 mod machine;
 mod spoken;
 
+use purser_storage::RowKey;
 use purser_storage::codec::Stored;
 
 use crate::id::{EffectId, Wallet};
@@ -176,6 +177,13 @@ pub enum Command {
         /// Why.
         reason: Said,
     },
+    /// It ended long ago: delete what was said for it.
+    Forget {
+        /// The effect that orders it.
+        effect: EffectId,
+        /// All rows of it.
+        rows: Vec<RowKey>,
+    },
 }
 
 /// What may happen.
@@ -203,6 +211,11 @@ pub enum Event {
     /// Never on chain.
     Unsettled(Said, Timestamp),
 }
+
+/// How long what was said for a call is kept after its end, in milliseconds: 30 days. An idempotency key asks for it for 24
+/// hours; by its id a spend is asked for later, and what was paid for should survive a client's own loss. What others wrote
+/// is no archive of ours, so it goes then, whatever holds the seal.
+pub const SPOKEN_KEPT_MS: u64 = 30 * 24 * 3_600_000;
 
 /// Why a command was refused: the state it met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,14 @@
 //! `purser verify`, `purser backup`, `purser restore`: the data directory while no service runs on it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use purser_actors::banking::application::Application;
+use purser_actors::id::DocumentId;
+use purser_actors::kernel::{Kind, table};
 use purser_actors::port::Clock as _;
-use purser_storage::{JournalStore, Store};
+use purser_storage::{JournalStore, Store, StoreError, codec};
 
 use super::serve;
 use super::{CliError, terminal};
@@ -12,6 +16,7 @@ use crate::config::Config;
 use crate::service::restore::moved;
 use crate::service::{DataDir, parts};
 use crate::system::SystemClock;
+use crate::vault::archive;
 use crate::verify::Report;
 
 /// Prove the books: postings, snapshots, events, outcomes and the sandbox chain's own list. Exit status 1 if anything differs
@@ -25,7 +30,8 @@ pub struct VerifyArgs {
     pub json: bool,
 }
 
-/// Write a verified backup of the store to one file. Keys are not in it: keep *.keys apart
+/// Write a verified backup of the store to one file, and holders' documents, sealed, to FILE.documents. Keys are in neither:
+/// keep *.keys apart
 #[derive(Clone, Debug, clap::Args)]
 pub struct BackupArgs {
     /// Where the data is
@@ -38,7 +44,7 @@ pub struct BackupArgs {
     pub force: bool,
 }
 
-/// Make a store from a backup. The data directory must not have one
+/// Make a store from a backup, with the documents beside it. The data directory must not have one
 #[derive(Clone, Debug, clap::Args)]
 pub struct RestoreArgs {
     /// Where the data is to be
@@ -121,26 +127,72 @@ fn print(report: &Report) -> Result<(), CliError> {
 /// Runs `purser backup`.
 ///
 /// # Errors
-/// When the file is there and `--force` is not, the store cannot be opened or the file cannot be written.
+/// When a file is there and `--force` is not, the store cannot be opened, a file cannot be written, or a document is missing;
+/// everything else is in the backup then.
 pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
-    if !args.force && args.file.symlink_metadata().is_ok() {
-        let file = args.file.display();
+    let papers = archive::beside(&args.file);
+    let there = [&args.file, &papers]
+        .into_iter()
+        .find(|file| file.symlink_metadata().is_ok());
+    if let Some(file) = there.filter(|_| !args.force) {
+        let file = file.display();
         return Err(CliError::Usage(format!("{file} is there already; --force replaces it")));
     }
     let config = args.serve.settings()?;
-    let (store, _) = open(&config)?;
+    let (store, data) = open(&config)?;
     let seq = store.backup(&args.file).map_err(failed)?;
+    let named = documents_of(&*store).await.map_err(failed)?;
     store.close();
-    terminal::result(&format!(
-        "{} holds everything up to sequence {seq}",
-        args.file.display()
-    ))
+    let (file, with) = (args.file.display(), papers.display());
+    terminal::result(&format!("{file} holds everything up to sequence {seq}"))?;
+    if named.is_empty() {
+        // One of an earlier backup would be no part of this one.
+        return match std::fs::remove_file(&papers) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        };
+    }
+    let missing = archive::save(&data.documents(), &named, &papers).map_err(failed)?;
+    terminal::result(&format!("{with} holds {} documents", named.len() - missing.len()))?;
+    all_there(&missing, &data)
+}
+
+/// The documents that applications name.
+async fn documents_of(store: &dyn Store) -> Result<BTreeSet<DocumentId>, StoreError> {
+    let prefix = table::entity(Kind::Application, &[]);
+    let (mut named, mut after) = (BTreeSet::new(), None);
+    loop {
+        let rows = store.scan(&prefix, after.as_deref(), 1_000).await?;
+        for (_, row) in &rows {
+            let application: Application = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+            named.extend(application.documents.iter().map(|paper| paper.id));
+        }
+        match rows.into_iter().last() {
+            Some((key, _)) => after = Some(key),
+            None => return Ok(named),
+        }
+    }
+}
+
+fn all_there(missing: &[DocumentId], data: &DataDir) -> Result<(), CliError> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    let directory = data.documents();
+    Err(failed(format!(
+        "all but {} documents, which are not there: {}. Put these files into {}",
+        names.len(),
+        names.join(", "),
+        directory.display()
+    )))
 }
 
 /// Runs `purser restore`.
 ///
 /// # Errors
-/// When there is a store already, or the backup is damaged.
+/// When there is a store already, or the backup is damaged: nothing is restored then. When documents are missing: they are
+/// named, and all else is restored.
 pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     // A restore that found its backup damaged leaves the folder empty.
@@ -151,8 +203,17 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
             "there is a store in {full} already; name another place with --data"
         )));
     }
+    let papers = archive::beside(&args.file);
+    if papers.exists() {
+        archive::check(&papers).map_err(failed)?;
+    }
     let data = DataDir::create(&config.data_dir).map_err(failed)?;
     let mark = JournalStore::restore(&args.file, &data.store(), SystemClock.now().0)
         .map_err(|error| failed(format!("{}: {error}", args.file.display())))?;
-    terminal::result(&format!("restored up to sequence {}", mark.seq))
+    terminal::result(&format!("restored up to sequence {}", mark.seq))?;
+    let (store, _) = open(&config)?;
+    let named = documents_of(&*store).await.map_err(failed)?;
+    store.close();
+    let missing = archive::load(&papers, &data.documents(), &named).map_err(failed)?;
+    all_there(&missing, &data)
 }

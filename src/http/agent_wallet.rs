@@ -20,7 +20,6 @@ use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
 use super::callable::Callables;
-use super::caller::Claims;
 use super::error::ApiError;
 use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::custody::VaultedWallets;
@@ -90,8 +89,8 @@ impl AgentWallets {
     ///
     /// # Errors
     /// 404 `agent_wallet_unknown`.
-    async fn own(&self, claims: &Claims) -> Result<AgentWallet, ApiError> {
-        let read = self.callables.engine.agent_wallet(&claims.wallet).await;
+    async fn own(&self, owner: &Wallet) -> Result<AgentWallet, ApiError> {
+        let read = self.callables.engine.agent_wallet(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)
     }
 }

@@ -324,8 +324,8 @@ async fn get_bank_recipients(
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["limit", "starting_after"])?;
-    active(&recipients.engine, &claims).await?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
+    active(&recipients.engine, &claims).await?;
     let unknown = || ApiError::not_found("destination_unknown", "There is no such bank destination.");
     let after = match query.get("starting_after") {
         None => None,

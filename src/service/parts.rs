@@ -30,7 +30,7 @@ use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::vault::{CvvVault, Documents, Vault, VaultError, keys_in_use};
+use crate::vault::{CvvVault, Documents, Vault};
 
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
@@ -172,27 +172,8 @@ async fn open_vault(
             .check(CardId(u128::from_be_bytes(*id)), &row.value)
             .map_err(failed)?;
     }
-    every_key_is_there(&vault, store).await?;
+    super::sealed::every_key_is_there(&vault, store).await?;
     Ok(vault)
-}
-
-/// Every sealed number names its key; one that is not on the ring stops the start, whichever card it belongs to.
-async fn every_key_is_there(vault: &Vault, store: &dyn Store) -> Result<(), ServiceError> {
-    const PAGE: usize = 1_000;
-    let failed = |e: VaultError| ServiceError::Part("the vault", e.to_string());
-    let ring = vault.keys();
-    let mut after = None;
-    loop {
-        let page = store.scan(&[table::VAULT], after.as_deref(), PAGE).await?;
-        let used = keys_in_use(page.iter().map(|(_, row)| &*row.value)).map_err(failed)?;
-        if let Some(missing) = used.into_iter().find(|id| !ring.contains(id)) {
-            return Err(failed(VaultError::MissingKey(missing)));
-        }
-        match page.into_iter().last() {
-            Some((key, _)) => after = Some(key),
-            None => return Ok(()),
-        }
-    }
 }
 
 /// What the engine is built from.

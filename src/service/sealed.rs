@@ -11,9 +11,35 @@ use purser_actors::port::{Entropy, Timestamp};
 use purser_storage::{Store, codec};
 
 use super::ServiceError;
-use crate::vault::{CvvVault, VaultError};
+use crate::vault::{CvvVault, Vault, VaultError, keys_in_use};
 
 const PAGE: usize = 1_000;
+
+/// Every sealed record names its key; one that is not on the ring stops the start, whosever record it is. What was said for a
+/// spend lies in pieces, of which the first names it.
+pub(super) async fn every_key_is_there(vault: &Vault, store: &dyn Store) -> Result<(), ServiceError> {
+    let failed = |e: VaultError| ServiceError::Part("the vault", e.to_string());
+    let ring = vault.keys();
+    // Pieces are large.
+    for (table, page) in [(table::VAULT, PAGE), (table::SPOKEN, PAGE / 20)] {
+        let mut after = None;
+        loop {
+            let rows = store.scan(&[table], after.as_deref(), page).await?;
+            let whole = rows
+                .iter()
+                .filter(|(key, _)| table::piece_of(key).is_none_or(|(_, first)| first));
+            let used = keys_in_use(whole.map(|(_, row)| &*row.value)).map_err(failed)?;
+            if let Some(missing) = used.into_iter().find(|id| !ring.contains(id)) {
+                return Err(failed(VaultError::MissingKey(missing)));
+            }
+            match rows.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => break,
+            }
+        }
+    }
+    Ok(())
+}
 
 /// The vault of CVVs, with the key of every card that is alive.
 ///

@@ -111,7 +111,7 @@ impl Documents {
 }
 
 /// The whole file under its name, or nothing.
-fn write(directory: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub(super) fn write(directory: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let unfinished = path.with_extension("unfinished");
     let mut file = std::fs::File::create(&unfinished)?;
     file.write_all(bytes)?;

@@ -1,13 +1,13 @@
 //! Managed wallets and their spends: what is reserved is what may still leave, and what left a wallet's address on the chain
 //! left for one spend.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::agent_wallet::{self, AgentWallet};
 use purser_actors::id::{Network, SpendId, Wallet};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::effect::Work;
-use purser_actors::spend::{self, Spend, Status};
+use purser_actors::spend::{self, Spend, Status, Way};
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
@@ -86,10 +86,14 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 /// Reservations against spends, and work under way against both.
 pub(super) fn check(contents: &Contents, report: &mut Report) {
     let mut moving: BTreeMap<SpendId, (usize, usize)> = BTreeMap::new();
+    let mut forgetting = BTreeSet::new();
     for effect in &contents.effects {
         match &effect.work {
             Work::Spend(id) => moving.entry(*id).or_default().0 += 1,
             Work::EndSpend { spend, .. } => moving.entry(*spend).or_default().1 += 1,
+            Work::ForgetSpoken(id) => {
+                forgetting.insert(*id);
+            }
             _ => {}
         }
     }
@@ -103,6 +107,12 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
         if (sending, ending) != (usize::from(is_open), ending.min(usize::from(!is_open))) {
             let detail = format!("{status}: {sending} effects send it and {ending} end its reservation");
             report.find("spend.orphan", id, detail);
+        }
+        // While it is open, and then until its timer has come.
+        let spoken = matches!(spend.order.way, Way::Call { .. }) && (is_open || forgetting.contains(id));
+        if spoken != contents.spoken.contains(id) {
+            let detail = format!("{status}, and what was said for it is there: {}", !spoken);
+            report.find("spend.spoken", id, detail);
         }
         // At its end the wallet is being told.
         if reserved.is_some() != (is_open || ending > 0) {
@@ -119,6 +129,9 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
                 format!("{} is not its wallet's address", spend.from),
             );
         }
+    }
+    for id in contents.spoken.union(&forgetting).filter(|id| !spends.contains_key(id)) {
+        report.find("spend.spoken", id, "something was said for it, and it does not exist");
     }
     for id in moving.keys() {
         report.find("spend.missing", id, "effects move it, and it does not exist");

@@ -31,8 +31,8 @@ pub(crate) struct Kept {
     pub(crate) sealed: Vec<u128>,
     /// What must be at work for it.
     at_work: Option<String>,
-    /// The money of a transfer: which way, and how much in atomic USDC.
-    moves: Option<(Way, i128)>,
+    /// The money of a transfer: which way, how much in atomic USDC, and how much of it came back.
+    moves: Option<(Way, i128, i128)>,
 }
 
 impl Kept {
@@ -87,10 +87,18 @@ pub(super) fn read(kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, Decode
                 transfer::Status::Pending(_) => "pending",
                 transfer::Status::Complete(_) => "complete",
                 transfer::Status::Failed(_) => "failed",
+                transfer::Status::Returned(_) => "returned",
             },
             at_work: matches!(read.status, transfer::Status::Pending(_))
                 .then(|| format!("{:?}", Work::MoveBankMoney(BankTransferId(number)))),
-            moves: Some((read.way, i128::from(read.cents.get()) * 10_000)),
+            moves: Some((
+                read.way,
+                i128::from(read.cents.get()) * 10_000,
+                match &read.status {
+                    transfer::Status::Returned(back) => i128::from(back.amount.atomic()),
+                    _ => 0,
+                },
+            )),
             ..kept
         })
     })
@@ -147,6 +155,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
                 transfer::Event::Began(_) => "pending",
                 transfer::Event::Completed(..) => "complete",
                 transfer::Event::Failed(..) => "failed",
+                transfer::Event::Returned(..) => "returned",
             })
         })
     })
@@ -174,14 +183,18 @@ pub(super) fn check(contents: &Contents, history: &History, books: &Books, repor
                 format!("{}, and nothing is at work", kept.status),
             );
         }
-        let Some((way, amount)) = kept.moves else { continue };
+        let Some((way, amount, back)) = kept.moves else {
+            continue;
+        };
         // What the bank owes us for it, negative where we owe the bank; and what its holder has of it.
         let (owed, holder) = match (way, kept.status) {
             (Way::Incoming, _) | (Way::ToBalance, "complete") => (-amount, amount),
             (Way::ToAccount, "pending" | "complete") => (amount, -amount),
+            (Way::ToAccount, "returned") => (amount - back, back - amount),
             _ => (0, 0),
         };
-        let waiting = if crediting.contains(&kept.name) { amount } else { 0 };
+        let due = if kept.status == "returned" { back } else { amount };
+        let waiting = if crediting.contains(&kept.name) { due } else { 0 };
         let booked = books.credited.get(&kept.name).copied().unwrap_or(0);
         if booked != holder - waiting {
             let detail = format!(

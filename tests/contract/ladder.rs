@@ -83,7 +83,7 @@ const HEADERS: [&str; 14] = [
 ];
 
 /// The name of a member, also where callable functions have it in camel case.
-fn snake(name: &str) -> String {
+pub(crate) fn snake(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         if c.is_ascii_uppercase() {
@@ -173,7 +173,8 @@ fn masked(value: &Value) -> Value {
                 let empty = value.is_null() || value.is_object() || *value == "";
                 // A seller's address stays the same, those of a spend are somebody's.
                 let of_spend = members.contains_key("spendId") && ["from", "payTo"].contains(&name.as_str());
-                let hidden = (of_spend || VOLATILE.contains(&snake(name).as_str())) && !empty;
+                let of_wallet = value.is_string() && ["base", "solana"].contains(&name.as_str());
+                let hidden = (of_spend || of_wallet || VOLATILE.contains(&snake(name).as_str())) && !empty;
                 (
                     name.clone(),
                     if hidden {
@@ -212,7 +213,7 @@ fn without_what_differs(text: &str) -> String {
         }
     }
     for prefix in [
-        "card_", "pay_", "po_", "dst_", "rcp_", "ba_", "btr_", "brc_", "app_", "doc_",
+        "card_", "pay_", "po_", "dst_", "rcp_", "ba_", "btr_", "brc_", "app_", "doc_", "adr_",
     ] {
         let mut at = 0;
         while let Some(found) = shown[at..].find(prefix) {

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 /// A running `purser serve`; killed, and its directory removed, when dropped.
 pub struct Purser {
-    child: Child,
+    command: Command,
+    child: Option<Child>,
     url: String,
     pub http: reqwest::Client,
     folder: tempfile::TempDir,
@@ -19,7 +20,7 @@ impl Purser {
         Self::start_with(&[])
     }
 
-    /// Starts with these settings on top of the defaults and waits for the line that says where it listens.
+    /// Starts with these settings on top of the defaults.
     pub fn start_with(settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
@@ -28,7 +29,7 @@ impl Purser {
                 command.env_remove(name);
             }
         }
-        let mut child = command
+        command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.path().join("data"))
             .env("PURSER_OPERATOR__LISTEN", "127.0.0.1:0")
@@ -36,25 +37,40 @@ impl Purser {
             .envs(settings.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(File::create(folder.path().join("log")).unwrap())
-            .spawn()
-            .unwrap();
+            .stderr(File::create(folder.path().join("log")).unwrap());
+        let mut purser = Self {
+            command,
+            child: None,
+            url: String::new(),
+            // A client's script blocks the test's thread: a connection that the service closes meanwhile would be used again.
+            http: purser::outbound::client().pool_max_idle_per_host(0).build().unwrap(),
+            folder,
+        };
+        purser.run();
+        purser
+    }
+
+    /// Starts it on what is in its directory, killed first if it runs, and waits for the line that says where it listens.
+    pub fn run(&mut self) {
+        self.kill();
+        let mut child = self.command.spawn().unwrap();
         let mut greeting = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         while !greeting.starts_with("Purser serves at ") {
             greeting.clear();
             let read = stdout.read_line(&mut greeting).unwrap();
-            assert!(read > 0, "purser ended: {}", log(&folder));
+            assert!(read > 0, "purser ended: {}", log(&self.folder));
         }
         // What follows must not meet a closed pipe.
         std::thread::spawn(move || stdout.lines().for_each(drop));
-        let url = greeting.split_whitespace().nth(3).unwrap().to_owned();
-        Self {
-            child,
-            url,
-            // A client's script blocks the test's thread: a connection that the service closes meanwhile would be used again.
-            http: purser::outbound::client().pool_max_idle_per_host(0).build().unwrap(),
-            folder,
+        self.url = greeting.split_whitespace().nth(3).unwrap().to_owned();
+        self.child = Some(child);
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
         }
     }
 
@@ -86,8 +102,7 @@ fn log(folder: &tempfile::TempDir) -> String {
 
 impl Drop for Purser {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
         if std::thread::panicking() {
             print_line(&log(&self.folder));
         }

@@ -14,7 +14,7 @@ use super::wire::{Site, send, until};
 
 const NUMBER: &str = "000123456789";
 
-async fn transaction_is(site: &Site<'_>, token: &str, id: &Value, status: &str) -> Value {
+pub(crate) async fn transaction_is(site: &Site<'_>, token: &str, id: &Value, status: &str) -> Value {
     until(status, async || {
         let told = result(site, token, "getBankingTransaction", json!({"transactionId": id})).await;
         (told["transaction"]["status"] == status).then(|| told["transaction"].clone())
@@ -246,6 +246,44 @@ async fn what_changes_something_is_done_once_under_its_key() {
     twice("deleteBankingRecipient", json!({"recipientId": made["recipientId"]})).await;
     let none = result(&site, &token, "listBankingRecipients", json!({})).await;
     assert_eq!(none["recipients"], json!([]));
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
+    // Aim: a complete transfer to an account is given back, less what the bank keeps, told twice and over a kill: its holder
+    // has that once, is told so, and the books agree. More than stands on the account cannot come back.
+    let host = quick();
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, token) = holder(&site, Network::Base).await;
+    Owner::of(&site, &agent).await.verify(&site, &token).await;
+    approve(&site, &token, "Lovelace").await;
+    let off = open_account(&site, &token, "offramp").await["accountId"].clone();
+    let data = json!({"accountId": off, "amount": 5.5});
+    let moved = result(&site, &token, "createBankingTransfer", data).await;
+    let id = moved["transactionId"].clone();
+    transaction_is(&site, &token, &id, "complete").await;
+    balance_is(&site, &token, "1.16").await;
+    let mut back = json!({"account_id": off, "amount": "5.51", "returns": id, "reference": "ach-1"});
+    assert_eq!(site.post("/sandbox/bank-deposits", &back).await.status, 400);
+    fault(&site, "/sandbox/bank", "twice", 3).await;
+    back["amount"] = json!("5.25");
+    let told = site.post("/sandbox/bank-deposits", &back).await;
+    assert_eq!(told.status, 200, "{}", told.text);
+    let seen = transaction_is(&site, &token, &id, "returned").await;
+    assert_eq!(
+        (seen["returnedAmount"].to_string(), &seen["reference"]),
+        ("5.25".to_owned(), &json!("ach-1"))
+    );
+    service.kill();
+    let service = host.start();
+    let site = Site::of(&service);
+    balance_is(&site, &token, "6.41").await;
+    let told = site.events(&token, 0).await;
+    let returned = told.iter().filter(|event| event["type"] == "bank_transfer.returned");
+    assert_eq!(returned.count(), 1);
     service.stop();
     host.assert_books();
 }

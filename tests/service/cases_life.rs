@@ -136,7 +136,7 @@ async fn case_65_a_full_disk_loses_nothing_acknowledged() {
 }
 
 /// A line of the vault's key file.
-fn key_line(key: [u8; 32]) -> String {
+pub(crate) fn key_line(key: [u8; 32]) -> String {
     let id = Sha256::digest([&b"purser vault key id"[..], &key].concat());
     format!("{} {}\n", hex::encode(&id[..4]), hex::encode(key))
 }

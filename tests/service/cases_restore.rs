@@ -30,7 +30,7 @@ pub(super) fn restore(host: &Host, backup: &str) {
     assert!(restored.status.success(), "{}", text(&restored));
 }
 
-pub(super) fn backup(host: &Host) -> String {
+pub(crate) fn backup(host: &Host) -> String {
     let file = host.beside("backup").to_str().unwrap().to_owned();
     let made = host.run(&["backup", &file]);
     assert!(made.status.success(), "{}", text(&made));

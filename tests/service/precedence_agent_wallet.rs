@@ -1,10 +1,12 @@
 //! `docs/precedence.md` from top to bottom: the managed wallet's callable functions.
 
 use purser_actors::id::Network;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_banking::result;
+use super::cases_withdraw::withdraw;
+use super::climb::{Caller, Way, with};
 use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
@@ -13,23 +15,18 @@ use super::wire::Site;
 
 const WHY: &str = "Please write to us.";
 
-/// A data with one member more.
-fn with(data: &Value, name: &str, value: Value) -> Value {
-    let mut data = data.clone();
-    data[name] = value;
-    data
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: token, key, members, whose it is, account, kind of token, wallet, address, caps, balance, what is called, and then
-    // it is paid; the key stands for that alone.
+    // it is paid.
     let service = Host::new().start();
     let site = Site::of(&service);
     let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
     let born = agent.buy(&site, "/get-card?amount=5").await;
     let born = born.body["auth"]["id_token"].as_str().unwrap().to_owned();
     let token = agent.token(&site).await;
+    let taken = withdraw(&site, &token, Some("one"), &json!({"amount": 9000})).await;
+    assert_eq!(taken.status, 409, "{}", taken.text);
     site.freeze(&agent.address(), Some(WHY)).await;
     let mut ladder = Ladder::of("POST /agentX402Pay", "agent-x402-pay");
     let mut ask = Request::new("POST", "/agentX402Pay");
@@ -58,6 +55,8 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     ladder.meets(&ask.send(&site).await);
     ask.bearer(&token);
     ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "two");
+    ladder.meets(&ask.send(&site).await);
     result(&site, &token, "createAgentWallet", json!({})).await;
     ladder.meets(&ask.send(&site).await);
     let owner = Owner::of(&site, &agent).await;
@@ -71,59 +70,120 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     let priced = json!({"route": "/get-card", "params": {"amount": 5}});
     ask.body(&json!({"data": with(&priced, "expectedNetwork", json!("base"))}));
     ladder.meets(&ask.send(&site).await);
-    ask.header("idempotency-key", "two");
+    ask.header("idempotency-key", "three");
     ask.body(&json!({"data": {"route": "/get-card", "params": {"amount": 4}}}));
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"data": {"route": "/healthz"}}));
     ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"data": with(&priced, "expectedNetwork", json!("solana"))}));
-    assert_eq!(ask.send(&site).await.status, 200);
-    ask.body(&json!({"data": priced}));
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, members, account, kind of token, wallet, entry, network, caps, balance, and then it is sent.
+    // Aim: token, key, members, account, kind of token, wallet, entry, caps, balance, and then it is sent; its key says so when
+    // the entry that it named is gone.
     let service = Host::new().start();
     let site = Site::of(&service);
-    let agent = Agent::new(Network::Base);
-    let born = agent.buy(&site, "/get-card?amount=5").await;
-    let born = born.body["auth"]["id_token"].as_str().unwrap().to_owned();
-    let token = agent.token(&site).await;
-    site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /agentWalletTransfer", "agent-wallet-transfer");
-    let mut ask = Request::new("POST", "/agentWalletTransfer");
-    ask.body(&json!({"data": {"amountUsdc": "1.0000001", "note": ""}}));
-    ladder.meets(&ask.send(&site).await);
-    ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
-    let unknown = json!({"amountUsdc": 1_000.5, "addressBookEntryId": format!("adr_{:032x}", 1)});
-    for data in [json!({"amountUsdc": 1, "note": ""}), json!({"amountUsdc": 1}), unknown] {
-        ask.body(&json!({ "data": data }));
-        ladder.meets(&ask.send(&site).await);
-    }
-    site.freeze(&agent.address(), None).await;
-    ask.bearer(&born);
-    ladder.meets(&ask.send(&site).await);
-    ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
-    result(&site, &token, "createAgentWallet", json!({})).await;
-    ladder.meets(&ask.send(&site).await);
-    let wanted = json!({"amountUsdc": 10_000.5, "toAddress": agent.address(), "network": "solana"});
-    ask.body(&json!({"data": wanted}));
-    ladder.meets(&ask.send(&site).await);
-    let wanted = with(&wanted, "network", json!("base"));
-    ask.body(&json!({"data": wanted}));
-    ladder.meets(&ask.send(&site).await);
-    let owner = Owner::of(&site, &agent).await;
+    let caller = Caller::new(&site).await;
+    let own = caller.agent.address();
+    let nobody = json!({"amountUsdc": 1_000.5, "addressBookEntryId": format!("adr_{:032x}", 1)});
+    let wrong = [
+        json!({"amount": 1}),
+        json!({"note": ""}),
+        json!({"amountUsdc": "1.0000001", "note": ""}),
+        json!({"amountUsdc": 1, "note": ""}),
+        json!({"amountUsdc": 1}),
+        json!({"amountUsdc": 1, "toAddress": own, "network": "solana"}),
+    ];
+    let mut send = caller
+        .climbs("/agentWalletTransfer", Way::Spends, &wrong, &nobody)
+        .await;
+    send.data(&nobody).await;
+    let made = result(&site, &caller.token, "createAgentWallet", json!({})).await;
+    send.meets().await;
+    let managed = made["wallet"]["addresses"]["base"].clone();
+    send.data(&json!({"amountUsdc": 10_000.5, "toAddress": managed})).await;
+    let kept = json!({"name": "me", "address": own});
+    let kept = result(&site, &caller.token, "saveAddressBookEntry", kept).await["entry"]["entryId"].clone();
+    send.data(&json!({"amountUsdc": 10_000.5, "addressBookEntryId": kept}))
+        .await;
+    let owner = Owner::of(&site, &caller.agent).await;
     let set = owner
         .send(&site, "/account/spending", "per_call_usd=50000&per_day_usd=")
         .await;
     assert_eq!(set.status, 303, "{}", set.text);
-    ladder.meets(&ask.send(&site).await);
-    ask.body(&json!({"data": with(&wanted, "amountUsdc", json!(1))}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    send.key("2");
+    send.meets().await;
+    send.key("3");
+    send.data(&json!({"amountUsdc": 1, "addressBookEntryId": kept})).await;
+    result(&site, &caller.token, "deleteAddressBookEntry", json!({"entryId": kept})).await;
+    send.again().await;
+    send.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_managed_wallet_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: making and reading it, its limits and its address book, from token to what is kept; a key that was answered is
+    // answered so again when its entry is gone.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let caller = Caller::new(&site).await;
+    let (unknown, nothing) = ([json!({"spend": "sp_1"})], json!({}));
+    let asked = json!({"spendId": "sp_1"});
+    let mut read = caller.climbs("/getAgentWallet", Way::Reads, &unknown, &asked).await;
+    read.data(&asked).await;
+    let mut limits = caller
+        .climbs("/getAgentSpendLimit", Way::Reads, &unknown, &nothing)
+        .await;
+    limits.data(&nothing).await;
+    let mut list = caller.climbs("/listAddressBook", Way::Reads, &unknown, &nothing).await;
+    list.data(&nothing).await;
+    let entry = json!({"entryId": "adr_1", "name": "shop", "address": Agent::new(Network::Solana).address()});
+    let wrong = [
+        with(&entry, "nme", json!("")),
+        json!({"name": ""}),
+        json!({"name": "", "address": ""}),
+        json!({"name": "shop", "address": ""}),
+        with(&entry, "network", json!("base")),
+    ];
+    let mut save = caller
+        .climbs("/saveAddressBookEntry", Way::Spends, &wrong, &entry)
+        .await;
+    save.data(&entry).await;
+    let wrong = [json!({"entry": "adr_1"}), nothing.clone()];
+    let gone = json!({"entryId": "adr_1"});
+    let mut forget = caller
+        .climbs("/deleteAddressBookEntry", Way::Spends, &wrong, &gone)
+        .await;
+    forget.data(&gone).await;
+
+    let mut make = caller
+        .climbs("/createAgentWallet", Way::Spends, &unknown, &nothing)
+        .await;
+    make.data(&nothing).await;
+    make.again().await;
+    make.ends();
+    read.meets().await;
+    read.data(&nothing).await;
+    limits.meets().await;
+    save.meets().await;
+    let mut new = entry.clone();
+    new.as_object_mut().unwrap().remove("entryId");
+    save.data(&new).await;
+    list.meets().await;
+    let kept = result(&site, &caller.token, "listAddressBook", nothing).await["entries"][0]["entryId"].clone();
+    forget.meets().await;
+    forget.data(&json!({"entryId": kept})).await;
+    forget.again().await;
+    save.again().await;
+    for _ in 0..100 {
+        result(&site, &caller.token, "saveAddressBookEntry", new.clone()).await;
+    }
+    save.key("2");
+    save.meets().await;
+    for climb in [read, limits, list, save, forget] {
+        climb.ends();
+    }
 }

@@ -4,8 +4,8 @@ use purser_actors::id::Network;
 use serde_json::json;
 
 use super::agent::Agent;
-use super::cases_banking::{approve, open_account, person, quick, result};
-use super::cases_withdraw::credited;
+use super::cases_banking::{PAPER, answers, approve_begun, person, quick, result};
+use super::climb::{Caller, Way, with};
 use super::host::Host;
 use super::ladder::{Ladder, snapshot};
 use super::owner::Owner;
@@ -120,148 +120,107 @@ async fn a_profiles_status_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_submission_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, members, whose it is, account, profile, and everything that is missing at once.
-    let service = Host::new().start();
+async fn an_application_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: the four functions of an application from token to state, until it is with the bank; a key that was answered is
+    // answered so again, whatever the application has become.
+    let host = quick().with("PURSER_SANDBOX__BANK_MS", "60000");
+    let service = host.start();
     let site = Site::of(&service);
-    let (agent, other) = (Agent::new(Network::Solana), Agent::new(Network::Base));
-    let token = agent.token(&site).await;
-    site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /submitBankingApplication", "submit-banking-application");
-    let mut ask = Request::new("POST", "/submitBankingApplication");
-    ask.body(&json!({"data": {"userId": other.address(), "x": 1}}));
-    ladder.meets(&ask.send(&site).await);
-    ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
-    ask.body(&json!({"data": {"userId": other.address()}}));
-    ladder.meets(&ask.send(&site).await);
-    ask.body(&json!({"data": {}}));
-    ladder.meets(&ask.send(&site).await);
-    site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
-    result(&site, &token, "createBankingProfile", person()).await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    let caller = Caller::new(&site).await;
+    Owner::of(&site, &caller.agent).await.verify(&site, &caller.token).await;
+    let unknown = [json!({"town": "Springfield"})];
+    let mut read = caller
+        .climbs("/getBankingApplication", Way::Reads, &unknown, &json!({}))
+        .await;
+    read.meets().await;
+    let wrong = [
+        unknown[0].clone(),
+        json!({"dateOfBirth": "1990-02-30", "taxId": "1"}),
+        json!({}),
+    ];
+    let path = "/updateBankingApplicationDetails";
+    let mut answer = caller
+        .climbs(path, Way::Keyed, &wrong, &json!({"city": "Springfield"}))
+        .await;
+    answer.meets().await;
+    // A byte more than 10 MB, and no more than a body may have.
+    let mut large = String::from("JVBERi0x");
+    large.extend(std::iter::repeat_n('A', 13_981_012));
+    let paper = json!({"type": "proof_of_address", "content": PAPER});
+    let wrong = [
+        unknown[0].clone(),
+        json!({"type": "proof_of_address"}),
+        with(&paper, "type", json!("selfie")),
+        with(&paper, "content", json!("%%%")),
+        with(&paper, "content", json!(large)),
+        with(&paper, "content", json!("bm8gcGRm")),
+    ];
+    let mut upload = caller
+        .climbs("/uploadBankingDocument", Way::Keyed, &wrong, &paper)
+        .await;
+    upload.data(&paper).await;
+    let mut submit = caller
+        .climbs("/submitBankingApplication", Way::Keyed, &unknown, &json!({}))
+        .await;
+    submit.data(&json!({})).await;
+
+    result(&site, &caller.token, "createBankingProfile", person()).await;
+    read.data(&json!({})).await;
+    answer.data(&json!({"taxId": "12345678"})).await;
+    answer.data(&answers()).await;
+    upload.key("2");
+    submit.meets().await;
+    upload.data(&paper).await;
+    submit.key("2");
+    submit.meets().await;
+    answer.again().await;
+    upload.again().await;
+    submit.again().await;
+    for climb in [&mut answer, &mut upload, &mut submit] {
+        climb.key("3");
+        climb.meets().await;
+    }
+    for climb in [read, answer, upload, submit] {
+        climb.ends();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: both ways out of the balance: members, account, token, target, key, balance; the last mended call moves it.
+async fn an_account_at_the_bank_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: opening from token to the number of accounts, and the list.
     let host = quick();
     let service = host.start();
     let site = Site::of(&service);
-    let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
-    let bought = agent.buy(&site, "/get-card?amount=6.66").await;
-    let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
-    let token = agent.token(&site).await;
-    credited(&site, &token).await;
-    Owner::of(&site, &agent).await.verify(&site, &token).await;
-    approve(&site, &token, "Lovelace").await;
-    let on = open_account(&site, &token, "onramp").await["accountId"].clone();
-    let off = open_account(&site, &token, "offramp").await["accountId"].clone();
-    site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /createBankingTransfer", "create-banking-transfer");
-    let mut ask = Request::new("POST", "/createBankingTransfer");
-    ask.header("idempotency-key", &"k".repeat(256));
-    let mut data =
-        json!({"userId": other.address(), "amount": "1e3", "acountId": "ba_1", "direction": "away", "note": ""});
-    ask.body(&json!({"data": data}));
-    ladder.meets(&ask.send(&site).await);
-    ask.bearer(&born);
-    ladder.meets(&ask.send(&site).await);
-    ask.header("idempotency-key", "one");
-    ladder.meets(&ask.send(&site).await);
-    data.as_object_mut().unwrap().remove("acountId");
-    for (name, value) in [
-        ("", json!(null)),
-        ("direction", json!("to_account")),
-        ("accountId", json!("ba_1")),
-        ("amount", json!(0)),
-        ("amount", json!(9000)),
-        ("note", json!("savings")),
-        ("userId", json!(agent.address())),
-    ] {
-        if !name.is_empty() {
-            data[name] = value;
-        }
-        ask.body(&json!({"data": data}));
-        ladder.meets(&ask.send(&site).await);
+    let caller = Caller::new(&site).await;
+    Owner::of(&site, &caller.agent).await.verify(&site, &caller.token).await;
+    let wrong = [
+        json!({"typ": "onramp"}),
+        json!({"label": ""}),
+        json!({"type": "ramp", "label": ""}),
+        json!({"type": "onramp", "label": ""}),
+    ];
+    let good = json!({"type": "onramp", "label": "salary"});
+    let mut open = caller.climbs("/createBankingAccount", Way::Keyed, &wrong, &good).await;
+    open.data(&good).await;
+    result(&site, &caller.token, "createBankingProfile", person()).await;
+    open.meets().await;
+    approve_begun(&site, &caller.token).await;
+    open.meets().await;
+    open.again().await;
+    for _ in 1..10 {
+        result(&site, &caller.token, "createBankingAccount", good.clone()).await;
     }
-    site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
-    ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
-    data["accountId"] = on;
-    ask.body(&json!({"data": data}));
-    ladder.meets(&ask.send(&site).await);
-    let mut taken = Request::new("POST", "/withdraw");
-    taken.bearer(&token);
-    taken.header("idempotency-key", "one");
-    taken.body(&json!({"amount": 9000}));
-    assert_eq!(taken.send(&site).await.status, 409);
-    data["accountId"] = off;
-    ask.body(&json!({"data": data}));
-    ladder.meets(&ask.send(&site).await);
-    ask.header("idempotency-key", "two");
-    ladder.meets(&ask.send(&site).await);
-    ask.header("idempotency-key", "three");
-    data["amount"] = json!(6.66);
-    ask.body(&json!({"data": data}));
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
-}
+    open.again().await;
+    open.key("2");
+    open.meets().await;
+    open.ends();
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: token, members, account, token's birth, destination, balance; the last mended call pays it.
-    let host = quick();
-    let service = host.start();
-    let site = Site::of(&service);
-    let agent = Agent::new(Network::Solana);
-    let bought = agent.buy(&site, "/get-card?amount=6.66").await;
-    let born = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
-    let token = agent.token(&site).await;
-    credited(&site, &token).await;
-    let made = async |destination: serde_json::Value| {
-        let data = json!({"name": "Ada Lovelace", "destination": destination});
-        let made = result(&site, &token, "createBankingRecipient", data).await;
-        made["destination"]["destinationId"].clone()
-    };
-    let iban = json!({"type": "fiat_iban", "bankName": "Bank", "iban": "DE89370400440532013000"});
-    let iban = made(iban).await;
-    let us = json!({"type": "fiat_us", "bankName": "Bank", "routingNumber": "021000021", "accountNumber": "123456789"});
-    let us = made(us).await;
-    site.freeze(&agent.address(), Some(WHY)).await;
-    let mut ladder = Ladder::of("POST /sendBankingPayout", "send-banking-payout");
-    let mut ask = Request::new("POST", "/sendBankingPayout");
-    let mut data = json!({"amount": "1e3"});
-    ask.body(&json!({"data": data}));
-    ladder.meets(&ask.send(&site).await);
-    ask.bearer(&born);
-    ladder.meets(&ask.send(&site).await);
-    for (name, value) in [
-        ("destinationId", json!("rent")),
-        ("amount", json!(9.99)),
-        ("amount", json!(10)),
-    ] {
-        data[name] = value;
-        ask.body(&json!({"data": data}));
-        ladder.meets(&ask.send(&site).await);
-    }
-    site.freeze(&agent.address(), None).await;
-    ladder.meets(&ask.send(&site).await);
-    ask.bearer(&token);
-    ladder.meets(&ask.send(&site).await);
-    for destination in [iban, us] {
-        data["destinationId"] = destination;
-        ask.body(&json!({"data": data}));
-        ladder.meets(&ask.send(&site).await);
-    }
-    // Two refused cards more.
-    for _ in 0..2 {
-        assert_eq!(agent.buy(&site, "/get-card?amount=6.66").await.status, 200);
-    }
-    super::payee::balance_is(&site, &token, "19.98").await;
-    ladder.meets(&ask.send(&site).await);
-    ladder.ends();
+    let fresh = Caller::new(&site).await;
+    let wrong = [json!({"most": 1}), json!({"limit": 0})];
+    let mut list = fresh
+        .climbs("/listBankingAccounts", Way::Reads, &wrong, &json!({"limit": 1}))
+        .await;
+    list.data(&json!({"startingAfter": "ba_1"})).await;
+    list.data(&json!({})).await;
+    list.ends();
 }

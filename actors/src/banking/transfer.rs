@@ -2,14 +2,16 @@
 //!
 //! ```text
 //! - --came in from outside, credited-----------------------------------------> COMPLETE
-//! - --taken from the balance--> pending --bank moved it----------------------> COMPLETE
+//! - --taken from the balance--> pending --bank moved it----------------------> COMPLETE --came back, credited--> RETURNED
 //!                                  `------bank definitely refuses, credited--> FAILED
 //! - --asked of the account----> pending --bank moved it, credited------------> COMPLETE
 //!                                  `------bank definitely refuses------------> FAILED
 //! ```
 //!
 //! What came in is named after the bank's own name of it: told twice it is still one. What goes out left the balance in
-//! the batch that opened the transfer; it is credited back only when the bank has said for good that it never moves.
+//! the batch that opened the transfer; it is credited back only when the bank has said for good that it never moves, or gives
+//! it back, which it may do days after it has moved. The account stays, so there is no window behind which that were
+//! another matter. What the bank keeps of it is not credited.
 
 use purser_storage::codec::Stored;
 
@@ -76,6 +78,17 @@ pub enum Status {
     Complete(String),
     /// Not moved, for good. The bank's word.
     Failed(String),
+    /// Moved to the account, and given back.
+    Returned(Back),
+}
+
+/// Money that the bank has given back.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Back {
+    /// The bank's name of that. The same one is the same money.
+    pub reference: String,
+    /// How much came back; never more than was moved.
+    pub amount: Usdc,
 }
 
 /// What a transfer begins with.
@@ -116,6 +129,8 @@ pub enum Command {
     Arrived(Wanted, String),
     /// Take it from the account at the bank.
     Draw(Wanted),
+    /// The bank gives it back, out of the account that it was moved to.
+    CameBack(BankAccountId, Back),
     /// The bank's word.
     Moved {
         /// The effect that asked.
@@ -134,6 +149,8 @@ pub enum Event {
     Completed(String, Timestamp),
     /// The bank will not.
     Failed(String, Timestamp),
+    /// It came back.
+    Returned(Back, Timestamp),
 }
 
 /// Why a command was refused: the state it met.
@@ -168,13 +185,27 @@ impl BankTransfer {
 
     /// Books the amount into suspense and has it credited.
     fn credited(&self, id: BankTransferId, decision: Decision<Self>, context: &Context) -> Decision<Self> {
-        let booked = Transaction::new(context.now, id).book(BANK, Place::Suspense, self.amount);
+        self.credited_with(self.amount, id, decision, context)
+    }
+
+    fn credited_with(
+        &self,
+        amount: Usdc,
+        id: BankTransferId,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Decision<Self> {
+        let booked = Transaction::new(context.now, id).book(BANK, Place::Suspense, amount);
         let credit = Work::Credit {
             account: self.owner,
-            amount: self.amount,
+            amount,
             cause: CreditCause::BankTransfer(id),
         };
         decision.post(&booked, context).then(credit, context)
+    }
+
+    fn can_return(&self, account: BankAccountId, back: &Back) -> bool {
+        self.way == Way::ToAccount && self.account == account && back.amount <= self.amount
     }
 
     fn moved(&self, id: BankTransferId, moved: Moved, decision: Decision<Self>, context: &Context) -> Decision<Self> {
@@ -209,6 +240,7 @@ impl Entity for BankTransfer {
             "bank definitely refused; what left the balance credited",
             "failed",
         ),
+        ("complete", "came back from the account; credited", "returned"),
     ];
     const SELF_BORN: bool = true;
 
@@ -247,6 +279,22 @@ impl Entity for BankTransfer {
             (Some((transfer, Status::Pending(key))), Command::Moved { effect, moved }) if *key == effect => {
                 Ok(transfer.moved(*id, moved, done.completes(effect), context))
             }
+            (Some((transfer, Status::Complete(_))), Command::CameBack(account, back))
+                if transfer.can_return(account, &back) =>
+            {
+                let decision = transfer.credited_with(back.amount, *id, done, context);
+                Ok(decision.event(Event::Returned(back, context.now)))
+            }
+            // What came back was moved, though the bank's yes has not reached us: nobody asks for it any more.
+            (Some((transfer, Status::Pending(key))), Command::CameBack(account, back))
+                if transfer.can_return(account, &back) =>
+            {
+                let decision = transfer.credited_with(back.amount, *id, done.completes(*key), context);
+                let completed = Event::Completed(back.reference.clone(), context.now);
+                Ok(decision.event(completed).event(Event::Returned(back, context.now)))
+            }
+            // The bank told of it again.
+            (Some((_, Status::Returned(known))), Command::CameBack(_, back)) if *known == back => Ok(done),
             (_, _) => Err(Rejection(this.map_or("-", Self::status))),
         }
     }
@@ -261,6 +309,7 @@ impl Entity for BankTransfer {
         let (status, at) = match (&transfer.status, event) {
             (Status::Pending(_), Event::Completed(reference, at)) => (Status::Complete(reference.clone()), *at),
             (Status::Pending(_), Event::Failed(reason, at)) => (Status::Failed(reason.clone()), *at),
+            (Status::Complete(_), Event::Returned(back, at)) => (Status::Returned(back.clone()), *at),
             (_, event) => return Err(OutOfOrder::new(transfer.status(), event)),
         };
         Ok(Self {
@@ -275,6 +324,7 @@ impl Entity for BankTransfer {
             Status::Pending(_) => "pending",
             Status::Complete(_) => "complete",
             Status::Failed(_) => "failed",
+            Status::Returned(_) => "returned",
         }
     }
 
@@ -287,6 +337,7 @@ impl Entity for BankTransfer {
             Event::Began(transfer) => transfer.status(),
             Event::Completed(..) => "complete",
             Event::Failed(..) => "failed",
+            Event::Returned(..) => "returned",
         })
     }
 
@@ -294,9 +345,10 @@ impl Entity for BankTransfer {
         let (reference, reason) = match &self.status {
             Status::Complete(reference) => (Some(reference), None),
             Status::Failed(reason) => (None, Some(reason)),
+            Status::Returned(back) => (Some(&back.reference), None),
             Status::Pending(_) => (None, None),
         };
-        View::new()
+        let view = View::new()
             .text("transaction_id", id)
             .text("type", "transfer")
             .text("direction", self.way.name())
@@ -308,7 +360,11 @@ impl Entity for BankTransfer {
             .maybe("reference", reference)
             .maybe("failure_reason", reason)
             .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
+            .time("last_updated_at", self.updated_at);
+        match &self.status {
+            Status::Returned(back) => view.number("returned_amount", back.amount.decimal()),
+            _ => view,
+        }
     }
 
     fn outcome(&self) -> Option<()> {

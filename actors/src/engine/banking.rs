@@ -10,10 +10,12 @@ use crate::account::{self, Account, BankPayout, Outgoing};
 use crate::banking::account::{BankAccount, Command as AccountCommand};
 use crate::banking::application::{self, Application, Document, Question};
 use crate::banking::profile::{self, Profile};
-use crate::banking::transfer::{BankTransfer, Command as TransferCommand, Rejection as TransferRejection, Wanted};
+use crate::banking::transfer::{
+    Back, BankTransfer, Command as TransferCommand, Rejection as TransferRejection, Wanted,
+};
 use crate::id::{ApplicationId, BankAccountId, BankTransferId, Wallet};
-use crate::kernel::Memo;
 use crate::kernel::family::LoadError;
+use crate::kernel::{Memo, Refusal};
 use crate::money::{Cents, Usdc};
 use crate::port::banking::{Bank, Incoming, Ramp};
 use crate::port::{BoxFuture, PortError};
@@ -269,6 +271,26 @@ impl Teller for Deposits {
     }
 }
 
+/// Money that a transfer had moved comes back. What cannot be the return of it is credited to nobody, and must be seen.
+async fn take_back(
+    families: &Families,
+    id: BankTransferId,
+    account: BankAccountId,
+    (reference, cents): (String, Cents),
+) -> Result<(), String> {
+    let amount = Usdc::from_cents(cents).map_err(|_| format!("{id}: not an amount"))?;
+    let back = Back { reference, amount };
+    let command = TransferCommand::CameBack(account, back.clone());
+    match families.bank_transfers.ask(id, command).await {
+        Ok(()) => Ok(()),
+        Err(Refusal::Rejected(TransferRejection(status))) => {
+            tracing::error!(transfer = %id, status, %account, ?back, "money came back that cannot be this transfer's");
+            Ok(())
+        }
+        Err(refusal) => Err(format!("{id}: {refusal:?}")),
+    }
+}
+
 /// Has it credited. What is told twice has the same name and is one.
 async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> {
     let Incoming {
@@ -276,8 +298,12 @@ async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> 
         account,
         amount,
         sender,
+        returns,
         ..
     } = incoming;
+    if let Some(id) = returns {
+        return take_back(families, id, account, (reference, amount)).await;
+    }
     let read = families.bank_accounts.read(&account).await;
     let Some((kept, _)) = read.map_err(|e| e.to_string())? else {
         // An older backup was restored: nobody here can be credited, and it must be seen.

@@ -111,6 +111,7 @@ impl Worker for Desk {
                 Work::UncountPayment(id) => self.uncount_payment(effect, *id).await,
                 Work::Spend(id) => self.spend(effect, *id).await,
                 Work::EndSpend { wallet, spend, paid } => self.end_spend(effect, *wallet, *spend, *paid).await,
+                Work::ForgetSpoken(id) => self.forget_spoken(effect, *id).await,
                 Work::ReviewApplication(wallet) => self.review_application(effect, *wallet).await,
                 Work::OpenBankAccount(id) => self.open_bank_account(effect, *id).await,
                 Work::MoveBankMoney(id) => self.move_bank_money(effect, *id).await,

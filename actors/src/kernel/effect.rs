@@ -145,6 +145,8 @@ pub enum Work {
     },
     /// Take a payment that came back out of its recipient's totals.
     UncountPayment(PayoutId),
+    /// Delete what was said for a spend that has ended.
+    ForgetSpoken(SpendId),
 }
 
 /// A reserved share of an account's daily caps.
@@ -160,7 +162,7 @@ pub struct Share {
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 39] = [
+    pub const NAMES: [&str; 40] = [
         "settle",
         "watch",
         "issue_card",
@@ -200,6 +202,7 @@ impl Work {
         "end_reservation",
         "end_card_lease",
         "uncount_payment",
+        "forget_spoken",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -244,6 +247,7 @@ impl Work {
             Self::EndReservation(_) => 36,
             Self::EndCardLease { .. } => 37,
             Self::UncountPayment(_) => 38,
+            Self::ForgetSpoken(_) => 39,
         }
     }
 
@@ -273,7 +277,7 @@ impl Work {
             Self::MoveBankMoney(_) => Kind::BankTransfer,
             Self::ForgetNumber(_) => Kind::Destination,
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
-            Self::Spend(_) => Kind::Spend,
+            Self::Spend(_) | Self::ForgetSpoken(_) => Kind::Spend,
             Self::EndSpend { .. } => Kind::AgentWallet,
         }
     }
@@ -307,7 +311,7 @@ impl Work {
             | Self::UncountPayment(id) => id.to_string(),
             Self::LateReturn(id) => id.to_string(),
             Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
-            Self::Spend(id) | Self::EndSpend { spend: id, .. } => id.to_string(),
+            Self::Spend(id) | Self::EndSpend { spend: id, .. } | Self::ForgetSpoken(id) => id.to_string(),
             Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
             Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) | Self::ReviewApplication(wallet) => {
                 wallet.to_string()

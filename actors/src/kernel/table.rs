@@ -230,14 +230,25 @@ pub fn entry(owner: &Wallet, id: EntryId) -> RowKey {
     key(&[&entries(owner), &id.0.to_be_bytes()])
 }
 
-/// Prefix of one part of what was spoken for a spend.
+/// Prefix of what was spoken for a spend.
+pub fn spoken_of(spend: SpendId) -> RowKey {
+    key(&[&[SPOKEN], &spend.0.to_be_bytes()])
+}
+
+/// Prefix of one part of it.
 pub fn spoken(spend: SpendId, part: u8) -> RowKey {
-    key(&[&[SPOKEN], &spend.0.to_be_bytes(), &[part]])
+    key(&[&spoken_of(spend), &[part]])
 }
 
 /// A piece of it.
 pub fn spoken_piece(spend: SpendId, part: u8, piece: u16) -> RowKey {
     key(&[&spoken(spend, part), &piece.to_be_bytes()])
+}
+
+/// Whose piece the row under a key of [`SPOKEN`] is, and whether it begins a part.
+pub fn piece_of(key: &[u8]) -> Option<(SpendId, bool)> {
+    let (spend, rest) = key.strip_prefix(&[SPOKEN])?.split_first_chunk::<16>()?;
+    Some((SpendId(u128::from_be_bytes(*spend)), rest.ends_with(&[0, 0])))
 }
 
 /// A fact about the store.

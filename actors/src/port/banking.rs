@@ -210,7 +210,7 @@ impl Moved {
     }
 }
 
-/// Money that came into a holder's account from outside, and is ours to credit.
+/// Money that came into a holder's account from outside, or comes back out of it, and is ours to credit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoming {
     /// Its place among all of them, from 1: where the next reading goes on.
@@ -223,6 +223,8 @@ pub struct Incoming {
     pub amount: Cents,
     /// Who sent it, as the bank tells.
     pub sender: String,
+    /// What it is the return of: a move to that account, which the bank has said is complete.
+    pub returns: Option<BankTransferId>,
 }
 
 impl Incoming {

@@ -1,10 +1,10 @@
 //! The spend's state machine.
 
-use super::{Command, Event, Order, Part, Rejection, Spend, Status, Way};
+use super::{Command, Event, Order, Part, Rejection, SPOKEN_KEPT_MS, Spend, Status, Way};
 use crate::id::{SpendId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View};
+use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::port::Timestamp;
 
 impl Spend {
@@ -36,10 +36,16 @@ impl Spend {
         }
     }
 
-    /// Tells the wallet how its reservation ends.
+    /// Tells the wallet how its reservation ends. What was said is kept for a while.
     fn ends(&self, spend: SpendId, paid: bool, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let wallet = self.owner;
-        decided.then(Work::EndSpend { wallet, spend, paid }, context)
+        let decided = decided.then(Work::EndSpend { wallet, spend, paid }, context);
+        match self.order.way {
+            Way::Transfer => decided,
+            Way::Call { .. } => {
+                decided.then_at(context.now.plus_ms(SPOKEN_KEPT_MS), Work::ForgetSpoken(spend), context)
+            }
+        }
     }
 }
 
@@ -94,6 +100,11 @@ impl Entity for Spend {
             (Status::Signed(_) | Status::Sent(..), Command::Fail { effect, reason }) => {
                 let decided = decided.completes(effect).event(Event::Unsettled(reason, now));
                 Ok(spend.ends(*id, false, decided, context))
+            }
+            (_, Command::Forget { effect, rows })
+                if !spend.is_open() && rows.iter().all(|row| row.starts_with(&table::spoken_of(*id))) =>
+            {
+                Ok(rows.into_iter().fold(decided.completes(effect), Decision::take))
             }
             (_, _) => Err(Rejection(spend.status())),
         }

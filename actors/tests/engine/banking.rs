@@ -150,6 +150,42 @@ async fn what_the_bank_refuses_is_credited_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_the_bank_gives_back_is_credited_once() {
+    // Aim: a transfer comes back days later, or before its yes has reached us, less what the bank keeps of it, told twice and
+    // over a crash: it is credited once. What is no return of it credits nobody and holds up nothing.
+    for early in [false, true] {
+        let mut world = credited(Ramp::Off).await;
+        if early {
+            world.bank.moods(&[Mood::NotYet, Mood::NotYet, Mood::NotYet]);
+        }
+        let pay = world
+            .engine
+            .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(4_00)), None);
+        in_time("an answer", pay).await.expect("it is taken on");
+        if !early {
+            world.quiet().await;
+            assert_eq!(status(&world).await, "complete");
+        }
+        world.bank.gives_back(TRANSFER, "too much", ACCOUNT, 4_01);
+        world.bank.gives_back(BankTransferId(99), "a stranger's", ACCOUNT, 1_00);
+        world.bank.gives_back(TRANSFER, "ach", ACCOUNT, 3_99);
+        eventually("it came back", async || status(&world).await == "returned").await;
+        world = world.crash().await;
+        world.bank.gives_back(TRANSFER, "ach", ACCOUNT, 3_99);
+        world.bank.gives_back(TRANSFER, "once more", ACCOUNT, 1);
+        world.bank.tell("wire", ACCOUNT, 7);
+        eventually("the last word is heard", async || {
+            world.announced("bank_transfer.complete") == 2
+        })
+        .await;
+        world.quiet().await;
+        assert_eq!(balance(&world).await, 1_000_000 + 3_990_000 + 70_000, "early: {early}");
+        assert_eq!(world.books()[&Place::Provider(Provider::Banking)], -10_000 + 70_000);
+        assert_eq!(world.announced("bank_transfer.returned"), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_comes_from_an_account_is_credited_once() {
     // Aim: in every mood but no it is credited once, and not before the bank has moved it; after a no there is nothing.
     for moods in MOODS {

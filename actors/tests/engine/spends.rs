@@ -3,9 +3,10 @@
 use purser_actors::agent_wallet::{Addresses, AgentWallet, Limits, Rejection};
 use purser_actors::engine::Denied;
 use purser_actors::id::{SpendId, Wallet};
+use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Authorization;
-use purser_actors::spend::{CallFailure, Order, Part, Spend, Status, Way};
+use purser_actors::spend::{CallFailure, Order, Part, SPOKEN_KEPT_MS, Spend, Status, Way};
 
 use crate::support::sellers::Served;
 use crate::support::world::{World, evm};
@@ -92,6 +93,30 @@ async fn a_transfer_and_a_paid_call_settle() {
         }
         assert_eq!(world.sellers.signed().len(), 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_was_said_for_a_call_is_kept_for_thirty_days_and_no_longer() {
+    // Aim: until then the answer is there, over a restart too; then a timer ends it, and the spend itself stays.
+    let world = opened(10, None).await;
+    spend(&world, ID, paid_call()).await.expect("it is reserved");
+    world.quiet().await;
+    let said = world.store.rows(&[table::SPOKEN]).len();
+    assert!(said >= 3, "call, payment and answer: {said}");
+    world.clock.advance(SPOKEN_KEPT_MS - 60_000);
+    let world = world.crash().await;
+    world.quiet().await;
+    assert_eq!(world.store.rows(&[table::SPOKEN]).len(), said);
+    world.clock.advance(60_000);
+    eventually("it is forgotten", async || {
+        world.store.rows(&[table::SPOKEN]).is_empty()
+    })
+    .await;
+    world.quiet().await;
+    assert_eq!(world.store.rows(&[table::TIMER]), []);
+    assert_settled(&world).await;
+    let answer = world.engine.spoken(ID, Part::Answer).await.expect("readable");
+    assert!(answer.is_empty() && read(&world).await.answer().is_some());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -6,13 +6,13 @@ use purser_actors::account::{
 use purser_actors::banking::account::{self, BankAccount};
 use purser_actors::banking::application::{self, Application, Document, Media, Question, Rejection, Shows};
 use purser_actors::banking::profile::{self, Exists, Holder, Profile};
-use purser_actors::banking::transfer::{self, BankTransfer, Wanted, Way};
+use purser_actors::banking::transfer::Wanted;
 use purser_actors::id::{ApplicationId, BankAccountId, BankTransferId, CardId, DepositId, DocumentId, EffectId};
-use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::effect::CreditCause;
 use purser_actors::kernel::{Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
-use purser_actors::port::banking::{Coordinates, Moved, Opening, Ramp, Review};
+use purser_actors::port::banking::{Coordinates, Opening, Ramp, Review};
 use purser_storage::{Condition, Write};
 
 use crate::charts::assert_chart;
@@ -20,8 +20,8 @@ use crate::recipients::held;
 use crate::sample::{EFFECT, NOW, WALLET, accounts, at, fold, work};
 
 const OTHER: EffectId = EffectId(99);
-const ACCOUNT: BankAccountId = BankAccountId(41);
-const TRANSFER: BankTransferId = BankTransferId(42);
+pub(crate) const ACCOUNT: BankAccountId = BankAccountId(41);
+pub(crate) const TRANSFER: BankTransferId = BankTransferId(42);
 
 pub(crate) fn profile() -> Profile {
     Profile {
@@ -268,80 +268,13 @@ opened-other !      !        !     !
     );
 }
 
-fn wanted() -> Wanted {
+pub(crate) fn wanted() -> Wanted {
     Wanted {
         owner: WALLET,
         account: ACCOUNT,
         cents: Cents::new(1_00),
         amount: Usdc::from_atomic(1_000_000),
         note: None,
-    }
-}
-
-fn transfer(way: Way, status: transfer::Status) -> BankTransfer {
-    BankTransfer {
-        owner: WALLET,
-        account: ACCOUNT,
-        way,
-        cents: Cents::new(1_00),
-        amount: Usdc::from_atomic(1_000_000),
-        note: None,
-        created_at: NOW,
-        updated_at: NOW,
-        status,
-    }
-}
-
-#[test]
-fn a_bank_transfer_does_in_every_state_what_the_table_says() {
-    // Aim: what came in is one however often it is told; only the pending one's own order ends it; what goes out is credited
-    // on a no, what comes in on a yes, and nothing else is.
-    const TABLE: &str = "
-             -      pending    complete  failed
-arrived      Began  =          =         =
-draw         Began  !          !         !
-moved        !      Completed  !         !
-refused      !      Failed     !         !
-moved-other  !      !          !         !
-";
-    use transfer::{Command, Event, Status};
-    let done = || Moved::Complete {
-        reference: "ref".into(),
-    };
-    let no = || Moved::Failed { reason: "no".into() };
-    let moved = |effect, moved| Command::Moved { effect, moved };
-    let commands = vec![
-        ("arrived", Command::Arrived(wanted(), "ref".into())),
-        ("draw", Command::Draw(wanted())),
-        ("moved", moved(EFFECT, done())),
-        ("refused", moved(EFFECT, no())),
-        ("moved-other", moved(OTHER, done())),
-    ];
-    let pending = transfer(Way::ToAccount, Status::Pending(EFFECT));
-    let complete = transfer(Way::Incoming, Status::Complete("ref".into()));
-    let failed = transfer(Way::ToAccount, Status::Failed("no".into()));
-    let states = || vec![pending.clone(), complete.clone(), failed.clone()];
-    held(TABLE, &TRANSFER, states(), commands);
-    let events = [
-        Event::Began(Box::new(pending.clone())),
-        Event::Began(Box::new(complete.clone())),
-        Event::Completed("ref".into(), NOW),
-        Event::Failed("no".into(), NOW),
-    ];
-    assert_chart::<BankTransfer>(&TRANSFER, states(), &events);
-    let from = transfer(Way::ToBalance, Status::Pending(EFFECT));
-    for (state, moves, credits) in [
-        (&pending, done(), false),
-        (&pending, no(), true),
-        (&from, done(), true),
-        (&from, no(), false),
-    ] {
-        let decision = BankTransfer::decide(Some(state), &TRANSFER, moved(EFFECT, moves), &at(NOW)).unwrap();
-        let credited = decision.effects().iter().any(|effect| {
-            let cause = CreditCause::BankTransfer(TRANSFER);
-            matches!(effect.work, Work::Credit { amount, cause: of, .. } if amount == state.amount && of == cause)
-        });
-        assert_eq!(credited, credits, "{state:?}");
     }
 }
 

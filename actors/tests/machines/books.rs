@@ -209,7 +209,9 @@ impl House {
                 unreachable!("nobody banks here")
             }
             Work::CheckIdentity(_) | Work::OpenIssuerAccount(_) => unreachable!("nobody asks for it here"),
-            Work::Spend(_) | Work::EndSpend { .. } => unreachable!("nobody has a managed wallet here"),
+            Work::Spend(_) | Work::EndSpend { .. } | Work::ForgetSpoken(_) => {
+                unreachable!("nobody has a managed wallet here")
+            }
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),

@@ -3,6 +3,7 @@
 
 mod accounts;
 mod amounts;
+mod bank_transfers;
 mod banking;
 mod books;
 mod card_withdrawals;

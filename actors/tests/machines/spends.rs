@@ -3,9 +3,9 @@
 use purser_actors::agent_wallet::{
     Addresses, AgentWallet, Command as Ask, Event as WalletEvent, Limits, Open, Rejection as No, Saved,
 };
-use purser_actors::id::{AddressId, Network, SpendId, Wallet};
+use purser_actors::id::{AddressId, CardId, Network, SpendId, Wallet};
 use purser_actors::kernel::effect::Work;
-use purser_actors::kernel::{Decision, Entity};
+use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Timestamp;
 use purser_actors::spend::{Answer, CallFailure, Command, Event, Order, Rejection, Sending, Signed, Spend, Way};
@@ -21,6 +21,7 @@ signed    !  Signed    !         !          !        !        !
 answered  !  !         Answered  !          !        !        !
 landed    !  !         Landed    Landed     !        !        !
 fail      !  Refused   Unsettled Unsettled  !        !        !
+forget    !  !         !         !          =        =        =
 ";
 
 fn order(way: Way) -> Order {
@@ -106,12 +107,20 @@ fn commands() -> Vec<(&'static str, Command)> {
         ),
         ("landed", Command::Landed { effect, transaction }),
         ("fail", Command::Fail { effect, reason }),
+        (
+            "forget",
+            Command::Forget {
+                effect,
+                rows: vec![table::spoken_piece(SPEND, 0, 0), table::spoken_piece(SPEND, 2, 1)],
+            },
+        ),
     ]
 }
 
 #[test]
 fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
-    // Aim: four commands in seven states; an end refuses everything, and each end tells the wallet once whether it left.
+    // Aim: five commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
+    // wallet once whether it left.
     let states: Vec<_> = std::iter::once(None).chain(spends().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
@@ -141,9 +150,9 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
                 _ => Vec::new(),
             };
             assert_eq!(told, expected, "{name} in {met}");
-            // What is said is kept in pieces that a row takes; an end deletes its effect.
-            let rows = [("signed", 3), ("answered", 2)];
-            let rows = rows.iter().find(|(of, _)| *of == name).map_or(1, |(_, rows)| *rows);
+            // What is said is kept in pieces that a row takes; an end deletes its effect and sets the timer that ends them.
+            let rows = [("signed", 3), ("forget", 3)];
+            let rows = rows.iter().find(|(of, _)| *of == name).map_or(2, |(_, rows)| *rows);
             assert_eq!(decision.writes().len(), rows, "{name} in {met}");
         }
     }
@@ -157,6 +166,18 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
         other => panic!("{other:?}"),
     };
     let transfer: Spend = fold(None, &SPEND, &[transfer, events()[1].clone()]);
+    let (_, landed) = commands().remove(2);
+    let landed = Spend::decide(Some(&transfer), &SPEND, landed, &at(NOW)).unwrap();
+    assert_eq!(landed.writes().len(), 1, "nothing was said for a transfer");
+    let [_, _, _, settled, ..] = &spends()[..] else {
+        panic!("one in each state")
+    };
+    let (effect, rows) = (EFFECT, vec![table::vault(CardId(SPEND.0))]);
+    let others = Command::Forget { effect, rows };
+    assert!(
+        Spend::decide(Some(settled), &SPEND, others, &at(NOW)).is_err(),
+        "nothing but its own words is deleted"
+    );
     let (_, answered) = commands().remove(1);
     assert!(
         Spend::decide(Some(&transfer), &SPEND, answered, &at(NOW)).is_err(),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use parking_lot::Mutex;
-use purser_actors::id::{BankAccountId, EffectId};
+use purser_actors::id::{BankAccountId, BankTransferId, EffectId};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::{
     AccountOrder, Bank as Port, BankApplication, Coordinates, Incoming, MoveOrder, Moved, Opening, Review, Ruling,
@@ -29,6 +29,15 @@ impl Bank {
 
     /// Tells of money that came in, as the next word.
     pub(crate) fn tell(&self, reference: &str, account: BankAccountId, cents: u64) {
+        self.tell_of(reference, account, cents, None);
+    }
+
+    /// Tells that a transfer's money came back.
+    pub(crate) fn gives_back(&self, transfer: BankTransferId, reference: &str, account: BankAccountId, cents: u64) {
+        self.tell_of(reference, account, cents, Some(transfer));
+    }
+
+    fn tell_of(&self, reference: &str, account: BankAccountId, cents: u64, returns: Option<BankTransferId>) {
         let mut incoming = self.incoming.lock();
         let number = incoming.len() as u64 + 1;
         incoming.push(Incoming {
@@ -37,6 +46,7 @@ impl Bank {
             account,
             amount: Cents::new(cents),
             sender: "Somebody".into(),
+            returns,
         });
     }
 

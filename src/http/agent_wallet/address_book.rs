@@ -29,7 +29,7 @@ pub(super) async fn list_address_book(
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<Nothing>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    let wallet = room.own(&claims).await?;
+    let wallet = room.own(&claims.wallet).await?;
     let entries = wallet.book.iter().map(Saved::view);
     Ok(callable::result(&View::new().list("entries", entries)))
 }
@@ -82,27 +82,27 @@ pub(super) async fn save_address_book_entry(
         let error = "The address is on the other network.";
         return Err(ApiError::parameter("parameter_invalid", "network", error));
     }
-    let known = wanted.entry_id.as_deref().map(entry).transpose()?;
     room.callables.admit(&claims, &call).await?;
     signed_in(&claims)?;
-    if let Some(id) = known {
-        let wallet = room.own(&claims).await?;
-        wallet.saved(id).ok_or_else(|| refused(&Rejection::Unknown))?;
-    }
     let understood = Understood {
         entry: wanted.entry_id.clone(),
         name: name.clone(),
         address: to.address(),
     };
-    let id = known.unwrap_or_else(|| AddressId(room.entropy.random()));
-    let saved = Saved { id, name, address: to };
-    let (engine, owner) = (room.callables.engine.clone(), claims.wallet);
+    let (running, owner) = (room.clone(), claims.wallet);
     key.once(
         &room.callables.engine,
         &claims,
         "/saveAddressBookEntry",
         &understood,
         move |place| async move {
+            let wallet = running.own(&owner).await?;
+            let id = match &call.data.entry_id {
+                Some(text) => kept(&wallet, text)?.id,
+                None => AddressId(running.entropy.random()),
+            };
+            let saved = Saved { id, name, address: to };
+            let engine = &running.callables.engine;
             let told = saved.clone();
             let memo = place.map(|place| memo::<AgentWallet>(place, move |said| answer(&told, said.map(drop))));
             match engine.save_address(owner, saved.clone(), memo).await {
@@ -144,16 +144,17 @@ pub(super) async fn delete_address_book_entry(
     body: Body,
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<Gone>(body).await?;
-    let id = entry(&call.data.entry_id)?;
     room.callables.admit(&claims, &call).await?;
     signed_in(&claims)?;
-    let (engine, owner) = (room.callables.engine.clone(), claims.wallet);
+    let (running, owner, wanted) = (room.clone(), claims.wallet, call.data.entry_id.clone());
     key.once(
         &room.callables.engine,
         &claims,
         "/deleteAddressBookEntry",
         &call.data,
         move |place| async move {
+            let id = kept(&running.own(&owner).await?, &wanted)?.id;
+            let engine = &running.callables.engine;
             let memo = place.map(|place| memo::<AgentWallet>(place, move |said| gone(id, said.map(drop))));
             match engine.forget_address(owner, id, memo).await {
                 Ok(()) => gone(id, Ok(())),
@@ -170,7 +171,9 @@ fn gone(id: AddressId, told: Result<(), &Rejection>) -> Result<Reply, ApiError> 
     Ok(reply(&View::new().text("deleted", id)))
 }
 
-/// The id of an entry; one that cannot be one is unknown.
-fn entry(text: &str) -> Result<AddressId, ApiError> {
-    text.parse().map_err(|_| refused(&Rejection::Unknown))
+/// The entry of this name; what cannot be a name is unknown.
+pub(super) fn kept<'a>(wallet: &'a AgentWallet, text: &str) -> Result<&'a Saved, ApiError> {
+    let id = text.parse().ok();
+    id.and_then(|id| wallet.saved(id))
+        .ok_or_else(|| refused(&Rejection::Unknown))
 }

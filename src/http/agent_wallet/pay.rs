@@ -158,7 +158,7 @@ impl AgentWallets {
         spender: Spender,
         place: Option<Place>,
     ) -> Result<Reply, ApiError> {
-        let wallet = self.own(claims).await?;
+        let wallet = self.own(&claims.wallet).await?;
         let host = match &asked.target {
             Target::Route(_) => "route".to_owned(),
             Target::Url(url) => self.calling.host(url).map_err(|e| uncalled(&e))?,

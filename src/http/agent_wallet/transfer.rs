@@ -3,7 +3,7 @@
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
-use purser_actors::id::{AddressId, SpendId, Wallet};
+use purser_actors::id::{SpendId, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::spend::{Order, Way};
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,11 @@ use utoipa::ToSchema;
 
 use super::super::account::Holder;
 use super::super::callable::signed_in;
-use super::super::caller::Claims;
 use super::super::error::ApiError;
 use super::super::idempotency::Key;
 use super::super::shapes;
-use super::{AgentWallets, Shared, address, network, note, refused};
-use purser_actors::agent_wallet::Rejection;
+use super::address_book::kept;
+use super::{AgentWallets, Shared, address, network, note};
 
 /// What `agentWalletTransfer` takes.
 #[derive(Deserialize, ToSchema)]
@@ -40,7 +39,9 @@ pub(super) struct Wanted {
 #[derive(Serialize)]
 struct Understood {
     amount: u64,
+    /// An address, or the name of an entry.
     to: String,
+    on: Option<String>,
     note: Option<String>,
 }
 
@@ -65,41 +66,48 @@ pub(super) async fn agent_wallet_transfer(
     let call = room.callables.read::<Wanted>(body).await?;
     let amount = amount("amountUsdc", call.data.amount_usdc.get())?;
     let note = note(call.data.note.as_deref())?;
-    let asked = recipient(&call.data)?;
+    let asked = room.recipient(&call.data)?;
     room.callables.admit(&claims, &call).await?;
     signed_in(&claims)?;
-    let to = room.receiver(&claims, asked).await?;
-    if let Some(named) = &call.data.network
-        && network("network", named)? != to.network()
-    {
-        let error = "The address is on the other network.";
-        return Err(ApiError::parameter("parameter_invalid", "network", error));
-    }
     let understood = Understood {
         amount: amount.atomic(),
-        to: to.address(),
+        to: match &asked {
+            Asked::Address(to) => to.address(),
+            Asked::Entry(id) => id.clone(),
+        },
+        on: call.data.network.clone(),
         note: note.clone(),
     };
-    let order = Order {
-        to,
-        amount,
-        note,
-        way: Way::Transfer,
-    };
     let id = SpendId(room.entropy.random());
-    let (spender, again) = (room.spender(claims.wallet), room.spender(claims.wallet));
-    let (running, caller) = (room.clone(), claims.clone());
+    let owner = claims.wallet;
+    let (spender, again) = (room.spender(owner), room.spender(owner));
+    let running = room.clone();
     key.once_following(
         &room.callables.engine,
         &claims,
         "/agentWalletTransfer",
         &understood,
         move |place| async move {
-            let from = running.own(&caller).await?.addresses.on(to.network());
+            let wallet = running.own(&owner).await?;
+            let to = match asked {
+                Asked::Address(to) => to,
+                Asked::Entry(text) => {
+                    let to = kept(&wallet, &text)?.address;
+                    running.receives(&to, call.data.network.as_deref(), "addressBookEntryId")?;
+                    to
+                }
+            };
+            let from = wallet.addresses.on(to.network());
             if to == from {
                 let error = "The address is the wallet's own.";
                 return Err(ApiError::parameter("parameter_invalid", "toAddress", error));
             }
+            let order = Order {
+                to,
+                amount,
+                note,
+                way: Way::Transfer,
+            };
             let holds = running.holds(&from).await?;
             spender.spend(id, (order, Vec::new()), holds, place).await
         },
@@ -111,41 +119,50 @@ pub(super) async fn agent_wallet_transfer(
 /// Who is to receive it, as it was asked.
 enum Asked {
     Address(Wallet),
-    Entry(AddressId),
-}
-
-fn recipient(wanted: &Wanted) -> Result<Asked, ApiError> {
-    match (&wanted.to_address, &wanted.address_book_entry_id) {
-        (Some(text), None) => address("toAddress", text).map(Asked::Address),
-        (None, Some(id)) => id.parse().map(Asked::Entry).map_err(|_| refused(&Rejection::Unknown)),
-        (None, None) => Err(ApiError::parameter(
-            "parameter_missing",
-            "toAddress",
-            "`toAddress` or `addressBookEntryId` says who receives it.",
-        )),
-        (Some(_), Some(_)) => Err(ApiError::parameter(
-            "parameter_invalid",
-            "toAddress",
-            "Give `toAddress` or `addressBookEntryId`, not both.",
-        )),
-    }
+    /// The name of an entry, whatever is kept under it.
+    Entry(String),
 }
 
 impl AgentWallets {
-    async fn receiver(&self, claims: &Claims, asked: Asked) -> Result<Wallet, ApiError> {
-        let to = match asked {
-            Asked::Address(to) => to,
-            Asked::Entry(id) => {
-                let wallet = self.own(claims).await?;
-                wallet.saved(id).ok_or_else(|| refused(&Rejection::Unknown))?.address
+    fn recipient(&self, wanted: &Wanted) -> Result<Asked, ApiError> {
+        let named = wanted.network.as_deref();
+        match (&wanted.to_address, &wanted.address_book_entry_id) {
+            (Some(text), None) => {
+                let to = address("toAddress", text)?;
+                self.receives(&to, named, "toAddress")?;
+                Ok(Asked::Address(to))
             }
-        };
-        if self.treasuries.contains(&to) {
+            (None, Some(id)) => {
+                named.map(|text| network("network", text)).transpose()?;
+                Ok(Asked::Entry(id.clone()))
+            }
+            (None, None) => Err(ApiError::parameter(
+                "parameter_missing",
+                "toAddress",
+                "`toAddress` or `addressBookEntryId` says who receives it.",
+            )),
+            (Some(_), Some(_)) => Err(ApiError::parameter(
+                "parameter_invalid",
+                "toAddress",
+                "Give `toAddress` or `addressBookEntryId`, not both.",
+            )),
+        }
+    }
+
+    /// Whether money can go there, on the network that was named.
+    fn receives(&self, to: &Wallet, named: Option<&str>, param: &'static str) -> Result<(), ApiError> {
+        if let Some(named) = named
+            && network("network", named)? != to.network()
+        {
+            let error = "The address is on the other network.";
+            return Err(ApiError::parameter("parameter_invalid", "network", error));
+        }
+        if self.treasuries.contains(to) {
             let error = "The address is the service's own.";
-            return Err(ApiError::parameter("parameter_invalid", "toAddress", error)
+            return Err(ApiError::parameter("parameter_invalid", param, error)
                 .hint("To buy something, pay for its route with agentX402Pay."));
         }
-        Ok(to)
+        Ok(())
     }
 }
 

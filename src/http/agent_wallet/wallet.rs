@@ -93,7 +93,7 @@ pub(super) async fn get_agent_wallet(
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<Which>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    let wallet = room.own(&claims).await?;
+    let wallet = room.own(&claims.wallet).await?;
     let asked = match &call.data.spend_id {
         None => None,
         Some(text) => Some(room.own_spend(&claims, text).await?),
@@ -142,7 +142,7 @@ pub(super) async fn get_agent_spend_limit(
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<Nothing>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    let wallet = room.own(&claims).await?;
+    let wallet = room.own(&claims.wallet).await?;
     let now = room.clock.now();
     let or_null = |view: View, name, amount: Option<_>| match amount {
         Some(amount) => view.number(name, amount),

@@ -7,7 +7,7 @@ use http::StatusCode;
 use purser_actors::banking::account::{BankAccount, Status};
 use purser_actors::banking::application;
 use purser_actors::engine::Denied;
-use purser_actors::id::BankAccountId;
+use purser_actors::id::{BankAccountId, Wallet};
 use purser_actors::kernel::memo::Told;
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::port::banking::Ramp;
@@ -16,7 +16,6 @@ use utoipa::ToSchema;
 
 use super::super::account::Holder;
 use super::super::callable;
-use super::super::caller::Claims;
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply, memo, undecided};
 use super::super::shapes;
@@ -73,14 +72,6 @@ pub(super) async fn create_banking_account(
         .map(|label| line("label", label, 60))
         .transpose()?;
     banking.callables.admit(&claims, &call).await?;
-    let application = banking.application(&claims.wallet).await?;
-    let application::Status::Approved(customer) = application.status.clone() else {
-        let error = format!(
-            "The application is {}; accounts are opened once it is approved.",
-            application.status()
-        );
-        return Err(ApiError::new(StatusCode::CONFLICT, "application_not_approved", error));
-    };
     let ramp = match call.data.r#type {
         TypeName::Onramp => Ramp::On,
         TypeName::Offramp => Ramp::Off,
@@ -90,7 +81,7 @@ pub(super) async fn create_banking_account(
         label: label.clone(),
     };
     let id = BankAccountId(banking.entropy.random());
-    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingAccount";
     key.once(
         &banking.callables.engine,
@@ -98,6 +89,8 @@ pub(super) async fn create_banking_account(
         route,
         &wanted,
         move |place| async move {
+            let customer = room.customer(&owner).await?;
+            let engine = &room.callables.engine;
             let kept = engine.bank_accounts_of(&owner, None, ACCOUNTS_MAX).await;
             if kept.map_err(|_| ApiError::internal())?.0.len() >= ACCOUNTS_MAX {
                 let error = format!("A holder has at most {ACCOUNTS_MAX} accounts.");
@@ -153,7 +146,7 @@ pub(super) async fn list_banking_accounts(
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.own_account(&claims, text, "startingAfter").await?.0),
+        Some(text) => Some(banking.own_account(&claims.wallet, text, "startingAfter").await?.0),
     };
     let engine = &banking.callables.engine;
     let found = engine.bank_accounts_of(&claims.wallet, after, limit).await;
@@ -168,6 +161,19 @@ pub(super) async fn list_banking_accounts(
 }
 
 impl Banking {
+    /// The bank's name of somebody whose application it approved.
+    async fn customer(&self, owner: &Wallet) -> Result<String, ApiError> {
+        let application = self.application(owner).await?;
+        if let application::Status::Approved(customer) = application.status {
+            return Ok(customer);
+        }
+        let error = format!(
+            "The application is {}; accounts are opened once it is approved.",
+            application.status()
+        );
+        Err(ApiError::new(StatusCode::CONFLICT, "application_not_approved", error))
+    }
+
     /// An account with what only its holder is shown.
     async fn account(&self, id: BankAccountId, account: &BankAccount) -> View {
         let Status::Open(at) = &account.status else {
@@ -190,7 +196,7 @@ impl Banking {
     /// An account of the caller's.
     pub(super) async fn own_account(
         &self,
-        claims: &Claims,
+        owner: &Wallet,
         text: &str,
         param: &'static str,
     ) -> Result<(BankAccountId, BankAccount), ApiError> {
@@ -198,7 +204,7 @@ impl Banking {
         let id: BankAccountId = text.parse().map_err(|_| unknown())?;
         let read = self.callables.engine.bank_account(&id).await;
         let account = read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)?;
-        if account.owner == claims.wallet {
+        if account.owner == *owner {
             return Ok((id, account));
         }
         let error = "This account belongs to another wallet.";

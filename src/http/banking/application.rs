@@ -21,6 +21,7 @@ use super::members::{date, line, phone, tax_number};
 use super::profile::Nothing;
 use super::{Banking, Shared};
 use crate::provider::banking::seal_tax;
+use crate::secret::Secret;
 
 /// What only the owner can bring, in person.
 const IDENTITY: &str = "identity";
@@ -107,24 +108,11 @@ pub(super) async fn update_banking_application_details(
     }
     let tax = call.data.tax_id.as_deref().map(tax_number).transpose()?;
     banking.callables.admit(&claims, &call).await?;
-    let application = banking.application(&claims.wallet).await?;
-    if application.american && tax.as_ref().is_some_and(|(_, whole)| whole.expose_secret().len() != 9) {
-        let error = "`taxId` must have 9 digits.";
-        return Err(ApiError::parameter("parameter_invalid", "taxId", error));
-    }
-    let sealed = match &tax {
-        None => None,
-        Some((last4, number)) => {
-            let sealed = seal_tax(&banking.vault, application.id, number);
-            Some((last4.clone(), sealed.map_err(|_| ApiError::internal())?))
-        }
-    };
     let wanted = Wanted {
         answers: answers.iter().map(|(q, answer)| (q.name(), answer.clone())).collect(),
-        tax_last4: tax.map(|(last4, _)| last4),
+        tax_last4: tax.as_ref().map(|(last4, _)| last4.clone()),
     };
-    let verified = banking.is_verified(&claims.wallet).await?;
-    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingApplicationDetails";
     key.once(
         &banking.callables.engine,
@@ -132,9 +120,13 @@ pub(super) async fn update_banking_application_details(
         route,
         &wanted,
         move |place| async move {
+            let application = room.application(&owner).await?;
+            let sealed = tax.map(|tax| room.sealed_tax(&application, tax)).transpose()?;
+            let verified = room.is_verified(&owner).await?;
+            let engine = &room.callables.engine;
             let memo = place.map(|place| memo(place, move |told| changed(&owner, told, verified)));
             let told = engine.answer_banking_application(owner, answers, sealed, memo).await;
-            after(&engine, &owner, told, verified).await
+            after(engine, &owner, told, verified).await
         },
     )
     .await
@@ -160,12 +152,7 @@ pub(super) async fn submit_banking_application(
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<Nothing>(body).await?;
     banking.callables.admit(&claims, &call).await?;
-    let application = banking.application(&claims.wallet).await?;
-    let verified = banking.is_verified(&claims.wallet).await?;
-    if !verified && application.status() == "collecting" {
-        return Err(incomplete(&application.missing(), false));
-    }
-    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/submitBankingApplication";
     key.once(
         &banking.callables.engine,
@@ -173,9 +160,15 @@ pub(super) async fn submit_banking_application(
         route,
         &(),
         move |place| async move {
+            let application = room.application(&owner).await?;
+            let verified = room.is_verified(&owner).await?;
+            if !verified && application.status() == "collecting" {
+                return Err(incomplete(&application.missing(), false));
+            }
+            let engine = &room.callables.engine;
             let memo = place.map(|place| memo(place, move |told| changed(&owner, told, verified)));
             let told = engine.submit_banking_application(owner, memo).await;
-            after(&engine, &owner, told, verified).await
+            after(engine, &owner, told, verified).await
         },
     )
     .await
@@ -290,6 +283,20 @@ impl Banking {
         let identity = self.callables.engine.identity(owner).await;
         let identity = identity.map_err(|_| ApiError::internal())?;
         Ok(identity.is_some_and(|identity| identity.status() == "verified"))
+    }
+
+    /// A tax number's last four, and the whole sealed under the application's id.
+    fn sealed_tax(
+        &self,
+        application: &Application,
+        (last4, number): (String, Secret<String>),
+    ) -> Result<(String, Vec<u8>), ApiError> {
+        if application.american && number.expose_secret().len() != 9 {
+            let error = "`taxId` must have 9 digits.";
+            return Err(ApiError::parameter("parameter_invalid", "taxId", error));
+        }
+        let sealed = seal_tax(&self.vault, application.id, &number);
+        Ok((last4, sealed.map_err(|_| ApiError::internal())?))
     }
 
     fn answers(&self, data: &Details) -> Result<Vec<(Question, String)>, ApiError> {

@@ -45,11 +45,11 @@ enum SchemeName {
     FiatIban,
 }
 
-/// What may be known of an account, and its number, the checksums right.
-pub(super) fn account(
-    wanted: &NewDestination,
-    recipient: &BankRecipient,
-) -> Result<(Scheme, BankDetails, Secret<String>), ApiError> {
+/// What may be known of an account, and its number.
+pub(super) type Account = (Scheme, BankDetails, Secret<String>);
+
+/// An account, the checksums right. What it leaves out is the recipient's.
+pub(super) fn account(wanted: &NewDestination, recipient: &BankRecipient) -> Result<Account, ApiError> {
     let wrong = |param: &'static str, what: bank_number::NumberError| {
         ApiError::parameter("parameter_invalid", param, format!("`{param}`: {what}."))
     };
@@ -128,12 +128,11 @@ pub(super) async fn update_banking_destination(
     let call = banking.callables.read::<Renaming>(body).await?;
     let nickname = line("nickname", &call.data.nickname, 100)?;
     banking.callables.admit(&claims, &call).await?;
-    let (id, _) = banking.own_destination(&claims, &call.data.destination_id).await?;
     let asked = RenamingAsked {
-        destination_id: id.to_string(),
+        destination_id: call.data.destination_id.clone(),
         nickname: nickname.clone(),
     };
-    let engine = banking.callables.engine.clone();
+    let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingDestination";
     key.once(
         &banking.callables.engine,
@@ -141,9 +140,11 @@ pub(super) async fn update_banking_destination(
         route,
         &asked,
         move |place| async move {
+            let (id, _) = room.own_destination(&owner, &call.data.destination_id).await?;
+            let engine = &room.callables.engine;
             let memo = place.map(|place| remember(place, id));
             let told = engine.rename_destination(id, nickname, memo).await;
-            sent(&engine, id, told).await
+            sent(engine, id, told).await
         },
     )
     .await

@@ -81,8 +81,6 @@ pub(super) async fn upload_banking_document(
     let (shows, bytes) = (call.data.r#type.shows(), decoded(&call.data.content)?);
     let media = sniffed(&bytes)?;
     banking.callables.admit(&claims, &call).await?;
-    let application = banking.application(&claims.wallet).await?;
-    let verified = banking.is_verified(&claims.wallet).await?;
     let sha256: [u8; 32] = Sha256::digest(&bytes).into();
     let document = Document {
         id: DocumentId(banking.entropy.random()),
@@ -96,13 +94,7 @@ pub(super) async fn upload_banking_document(
         shows: shows.name(),
         sha256: hex::encode(sha256),
     };
-    let (engine, owner, documents) = (
-        banking.callables.engine.clone(),
-        claims.wallet,
-        banking.documents.clone(),
-    );
-    let same = |kept: &&Document| kept.shows == shows && shows != Shows::Other;
-    let replaced = application.documents.iter().find(same).map(|kept| kept.id);
+    let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/uploadBankingDocument";
     key.once(
         &banking.callables.engine,
@@ -110,6 +102,11 @@ pub(super) async fn upload_banking_document(
         route,
         &wanted,
         move |place| async move {
+            let application = room.application(&owner).await?;
+            let verified = room.is_verified(&owner).await?;
+            let same = |kept: &&Document| kept.shows == shows && shows != Shows::Other;
+            let replaced = application.documents.iter().find(same).map(|kept| kept.id);
+            let (engine, documents) = (&room.callables.engine, &room.documents);
             // The bytes first: an application never names a document that is not there.
             let sealed = documents.keep(document.id, bytes).await.map_err(|error| {
                 tracing::error!(%error, "a document could not be kept");
@@ -123,7 +120,7 @@ pub(super) async fn upload_banking_document(
                 // An application that may name it keeps it.
                 (Ok(()), None) | (Err(_), _) => {}
             }
-            after(&engine, &owner, told, verified).await
+            after(engine, &owner, told, verified).await
         },
     )
     .await

@@ -88,23 +88,15 @@ pub(super) async fn create_banking_transfer(
     let direction = call.data.direction.unwrap_or(Direction::ToAccount);
     banking.callables.admit(&claims, &call).await?;
     signed_in(&claims)?;
-    let (account, kept) = banking.own_account(&claims, &call.data.account_id, "accountId").await?;
-    can_move(&kept, direction)?;
     let asked = TransferAsked {
-        account_id: account.to_string(),
+        account_id: call.data.account_id.clone(),
         amount: cents.to_string(),
         direction,
         note: note.clone(),
     };
-    let wanted = Wanted {
-        owner: claims.wallet,
-        account,
-        cents,
-        amount: Usdc::from_cents(cents).map_err(|_| too_large())?,
-        note,
-    };
+    let usdc = Usdc::from_cents(cents).map_err(|_| too_large())?;
     let id = BankTransferId(banking.entropy.random());
-    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
+    let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingTransfer";
     key.once(
         &banking.callables.engine,
@@ -112,6 +104,16 @@ pub(super) async fn create_banking_transfer(
         route,
         &asked,
         move |place| async move {
+            let (account, kept) = room.own_account(&owner, &call.data.account_id, "accountId").await?;
+            can_move(&kept, direction)?;
+            let wanted = Wanted {
+                owner,
+                account,
+                cents,
+                amount: usdc,
+                note,
+            };
+            let engine = &room.callables.engine;
             if direction == Direction::ToAccount {
                 let memo = place.map(|place| {
                     memo::<Account>(place, move |told: Told<'_, Account>| {
@@ -200,26 +202,12 @@ pub(super) async fn send_banking_payout(
     }
     banking.callables.admit(&claims, &call).await?;
     signed_in(&claims)?;
-    let (destination, kept) = banking.own_destination(&claims, &call.data.destination_id).await?;
-    if kept.scheme != Scheme::FiatUs {
-        let error = "Payouts go to destinations of type fiat_us.";
-        let error = ApiError::new(StatusCode::CONFLICT, "destination_not_payable", error);
-        return Err(error.param("destinationId"));
-    }
-    let quote = banking.quote(cents)?;
-    let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
     let asked = PayoutAsked {
-        destination_id: destination.to_string(),
+        destination_id: call.data.destination_id.clone(),
         amount: cents.to_string(),
     };
     let id = PayoutId(banking.entropy.random());
-    let (engine, owner) = (banking.callables.engine.clone(), claims.wallet);
-    let plan = Plan {
-        target: Target::Bank(destination, kept.details),
-        terms: engine.bank_payment_terms(),
-        quoted: Some(quote.facts()),
-    };
-    let told = payout_begun(id, destination, cents, charged);
+    let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/sendBankingPayout";
     key.once(
         &banking.callables.engine,
@@ -227,6 +215,21 @@ pub(super) async fn send_banking_payout(
         route,
         &asked,
         move |place| async move {
+            let (destination, kept) = room.own_destination(&owner, &call.data.destination_id).await?;
+            if kept.scheme != Scheme::FiatUs {
+                let error = "Payouts go to destinations of type fiat_us.";
+                let error = ApiError::new(StatusCode::CONFLICT, "destination_not_payable", error);
+                return Err(error.param("destinationId"));
+            }
+            let quote = room.quote(cents)?;
+            let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
+            let engine = &room.callables.engine;
+            let plan = Plan {
+                target: Target::Bank(destination, kept.details),
+                terms: engine.bank_payment_terms(),
+                quoted: Some(quote.facts()),
+            };
+            let told = payout_begun(id, destination, cents, charged);
             let view = told.clone();
             let memo =
                 place.map(|place| memo::<Account>(place, move |told: Told<'_, Account>| begun(&view, told.map(drop))));

@@ -4,28 +4,25 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
-use purser_actors::destination::{BankRecipient, Destination, Rejection, Scheme};
+use purser_actors::destination::{BankRecipient, Destination, Rejection};
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::id::{BankRecipientId, DestinationId, Wallet};
 use purser_actors::kernel::memo::{Place, Told};
 use purser_actors::kernel::{Entity as _, View};
-use purser_actors::payout::BankDetails;
 use purser_actors::port::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
 use super::super::callable;
-use super::super::caller::Claims;
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply, memo, undecided};
 use super::super::recipients::by_recipient;
 use super::super::shapes;
-use super::destination::{NewDestination, account};
+use super::destination::{Account, NewDestination, account};
 use super::members::{limit, line};
 use super::{Banking, Shared};
 use crate::provider::payouts::seal_account;
-use crate::secret::Secret;
 
 /// Destinations of one recipient, at most.
 const DESTINATIONS_MAX: usize = 20;
@@ -56,6 +53,21 @@ struct Wanted {
     last4: String,
 }
 
+impl Wanted {
+    fn of(recipient: &str, address: &str, (scheme, details, _): &Account) -> Self {
+        Self {
+            recipient: recipient.to_owned(),
+            address: address.to_owned(),
+            scheme: scheme.name(),
+            name: details.name.clone(),
+            bank_name: details.bank_name.clone(),
+            holder: details.account_holder_name.clone(),
+            routing: details.routing_number.clone(),
+            last4: details.last4.clone(),
+        }
+    }
+}
+
 /// Save somebody who can be paid by bank, with a first account
 ///
 /// The same recipients as `GET /bank-recipients`: `GET /send-bank-payment` and `sendBankingPayout` pay their destinations.
@@ -84,9 +96,18 @@ pub(super) async fn create_banking_recipient(
     };
     let account = account(&call.data.destination, &recipient)?;
     banking.callables.admit(&claims, &call).await?;
-    banking
-        .register(key, &claims, "/createBankingRecipient", recipient, account)
-        .await
+    // Its id is drawn anew for each call.
+    let wanted = Wanted::of(&recipient.name, &recipient.address, &account);
+    let (room, owner) = (banking.clone(), claims.wallet);
+    let route = "/createBankingRecipient";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &wanted,
+        move |place| async move { room.keep(owner, recipient, account, place).await },
+    )
+    .await
 }
 
 /// What `addBankingDestination` takes.
@@ -120,21 +141,29 @@ pub(super) async fn add_banking_destination(
         name: "-".into(),
         address: String::new(),
     };
-    account(&call.data.destination, &unnamed)?;
+    let read = account(&call.data.destination, &unnamed)?;
     banking.callables.admit(&claims, &call).await?;
-    let (_, kept) = banking.recipient(&claims, &call.data.recipient_id).await?;
-    let Some((_, first)) = kept.first() else {
-        return Err(recipient_unknown());
-    };
-    if kept.len() >= DESTINATIONS_MAX {
-        let error = format!("A recipient has at most {DESTINATIONS_MAX} destinations.");
-        return Err(ApiError::new(StatusCode::CONFLICT, "too_many_destinations", error));
-    }
-    let recipient = first.recipient.clone();
-    let account = account(&call.data.destination, &recipient)?;
-    banking
-        .register(key, &claims, "/addBankingDestination", recipient, account)
-        .await
+    let wanted = Wanted::of(&call.data.recipient_id, "", &read);
+    let (room, owner) = (banking.clone(), claims.wallet);
+    let route = "/addBankingDestination";
+    key.once(
+        &banking.callables.engine,
+        &claims,
+        route,
+        &wanted,
+        move |place| async move {
+            let (_, kept) = room.recipient(&owner, &call.data.recipient_id).await?;
+            let (_, first) = kept.first().ok_or_else(recipient_unknown)?;
+            if kept.len() >= DESTINATIONS_MAX {
+                let error = format!("A recipient has at most {DESTINATIONS_MAX} destinations.");
+                return Err(ApiError::new(StatusCode::CONFLICT, "too_many_destinations", error));
+            }
+            let recipient = first.recipient.clone();
+            let account = account(&call.data.destination, &recipient)?;
+            room.keep(owner, recipient, account, place).await
+        },
+    )
+    .await
 }
 
 /// What `listBankingRecipients` takes.
@@ -162,7 +191,7 @@ pub(super) async fn list_banking_recipients(
     banking.callables.admit(&claims, &call).await?;
     let after = match call.data.starting_after.as_deref() {
         None => None,
-        Some(text) => Some(banking.own_destination(&claims, text).await?.0),
+        Some(text) => Some(banking.registered(&claims.wallet, text).await?.0),
     };
     let found = banking
         .callables
@@ -200,19 +229,7 @@ pub(super) async fn delete_banking_recipient(
 ) -> Result<Response, ApiError> {
     let call = banking.callables.read::<Deletion>(body).await?;
     banking.callables.admit(&claims, &call).await?;
-    let (id, kept) = match banking.recipient(&claims, &call.data.recipient_id).await {
-        Ok(found) => found,
-        // Under its key a deletion that was done is answered as it was.
-        Err(error) => {
-            let gone = |_| async move { Err(error) };
-            let route = "/deleteBankingRecipient";
-            return key
-                .once(&banking.callables.engine, &claims, route, &call.data, gone)
-                .await;
-        }
-    };
-    let engine = banking.callables.engine.clone();
-    let ids: Vec<DestinationId> = kept.into_iter().map(|(id, _)| id).collect();
+    let (room, owner, wanted) = (banking.clone(), claims.wallet, call.data.recipient_id.clone());
     let route = "/deleteBankingRecipient";
     key.once(
         &banking.callables.engine,
@@ -220,6 +237,9 @@ pub(super) async fn delete_banking_recipient(
         route,
         &call.data,
         move |place| async move {
+            let (id, kept) = room.recipient(&owner, &wanted).await?;
+            let ids: Vec<DestinationId> = kept.into_iter().map(|(id, _)| id).collect();
+            let engine = &room.callables.engine;
             let deleted = move || callable::reply(&View::new().text("recipient_id", id).flag("deleted", true));
             // The last one's batch remembers the answer: whoever died before it does the rest under the same key.
             let (last, others) = ids.split_last().ok_or_else(recipient_unknown)?;
@@ -271,72 +291,58 @@ fn shown(id: DestinationId, kept: &Destination) -> Reply {
 }
 
 impl Banking {
-    async fn register(
+    /// Keeps a destination of this recipient's, its number sealed.
+    async fn keep(
         &self,
-        key: Key,
-        claims: &Claims,
-        route: &'static str,
+        owner: Wallet,
         recipient: BankRecipient,
-        (scheme, details, number): (Scheme, BankDetails, Secret<String>),
-    ) -> Result<Response, ApiError> {
+        (scheme, details, number): Account,
+        place: Option<Place>,
+    ) -> Result<Reply, ApiError> {
         let id = DestinationId(self.entropy.random());
         let sealed = seal_account(&self.vault, id, &number).map_err(|_| ApiError::internal())?;
-        let wanted = Wanted {
-            // A new recipient's id is drawn anew for each call.
-            recipient: match route {
-                "/addBankingDestination" => recipient.id.to_string(),
-                _ => recipient.name.clone(),
-            },
-            address: recipient.address.clone(),
-            scheme: scheme.name(),
-            name: details.name.clone(),
-            bank_name: details.bank_name.clone(),
-            holder: details.account_holder_name.clone(),
-            routing: details.routing_number.clone(),
-            last4: details.last4.clone(),
-        };
         let destination = Destination {
-            owner: claims.wallet,
+            owner,
             recipient,
             scheme,
             details,
             created_at: Timestamp::default(),
             active: true,
         };
-        let engine = self.callables.engine.clone();
-        key.once(
-            &self.callables.engine,
-            claims,
-            route,
-            &wanted,
-            move |place| async move {
-                let memo = place.map(|place| remember(place, id));
-                let told = engine.register_destination(id, destination, sealed, memo).await;
-                sent(&engine, id, told).await
-            },
-        )
-        .await
+        let engine = &self.callables.engine;
+        let memo = place.map(|place| remember(place, id));
+        let told = engine.register_destination(id, destination, sealed, memo).await;
+        sent(engine, id, told).await
     }
 
     /// A destination of the caller's that is on the list. Another's reads like one that nobody has.
     pub(super) async fn own_destination(
         &self,
-        claims: &Claims,
+        owner: &Wallet,
         text: &str,
     ) -> Result<(DestinationId, Destination), ApiError> {
+        let (id, kept) = self.registered(owner, text).await?;
+        if kept.active {
+            return Ok((id, kept));
+        }
+        Err(destination_unknown())
+    }
+
+    /// A destination that the caller has registered, also if it is off the list: a page may end with one.
+    async fn registered(&self, owner: &Wallet, text: &str) -> Result<(DestinationId, Destination), ApiError> {
         let id: DestinationId = text.parse().map_err(|_| destination_unknown())?;
         let read = self.callables.engine.destination(&id).await;
         let kept = read.map_err(|_| ApiError::internal())?;
-        let own = kept.filter(|kept| kept.owner == claims.wallet && kept.active);
+        let own = kept.filter(|kept| kept.owner == *owner);
         own.map(|kept| (id, kept)).ok_or_else(destination_unknown)
     }
 
     /// A recipient of the caller's with its destinations, oldest first. Another's reads like one that nobody has.
-    async fn recipient(&self, claims: &Claims, text: &str) -> Result<Kept, ApiError> {
+    async fn recipient(&self, owner: &Wallet, text: &str) -> Result<Kept, ApiError> {
         let id: BankRecipientId = text.parse().map_err(|_| recipient_unknown())?;
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let page = of(&self.callables.engine, &claims.wallet, after).await?;
+            let page = of(&self.callables.engine, owner, after).await?;
             after = page.0.last().map(|(id, _)| *id);
             found.extend(
                 page.0

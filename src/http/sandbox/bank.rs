@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
-use purser_actors::id::BankAccountId;
+use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
 use purser_actors::port::Entropy;
 use serde::{Deserialize, Serialize};
@@ -189,7 +189,7 @@ fn fault(request: &BankRequest) -> Result<Option<BankFault>, ApiError> {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct DepositRequest {
-    /// An on-ramp.
+    /// An on-ramp; with `returns` the off-ramp.
     account_id: String,
     /// US dollars.
     #[schema(value_type = shapes::Exact)]
@@ -198,6 +198,8 @@ struct DepositRequest {
     sender: Option<String>,
     /// The bank's name of it; drawn if absent. The same one again is the same money, told once more.
     reference: Option<String>,
+    /// A complete transfer to this account, whose money comes back.
+    returns: Option<String>,
 }
 
 /// A deposit.
@@ -207,7 +209,7 @@ struct DepositMade {
     reference: String,
 }
 
-/// Pay into an on-ramp
+/// Pay into an on-ramp, or have a transfer come back from an off-ramp
 #[utoipa::path(post, path = "/sandbox/bank-deposits", tag = "Sandbox", request_body = inline(DepositRequest),
     responses((status = 200, description = "It will be told.", body = inline(DepositMade))))]
 async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
@@ -224,7 +226,15 @@ async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response,
     if sender.len() > 200 || reference.is_empty() || reference.len() > 100 {
         return Err(invalid("reference", "too long"));
     }
-    match desk.bank.deposit(account, amount, (sender, reference.clone())).await {
+    let returns: Option<BankTransferId> = match request.returns {
+        None => None,
+        Some(text) => Some(text.parse().map_err(|_| invalid("returns", "no such transfer"))?),
+    };
+    let kept = match returns {
+        None => desk.bank.deposit(account, amount, (sender, reference.clone())).await,
+        Some(transfer) => desk.bank.give_back(transfer, account, amount, reference.clone()).await,
+    };
+    match kept {
         Ok(()) => Ok(json::ok(&DepositMade { reference })),
         Err(DepositError::NoAccount) => Err(unknown()),
         Err(DepositError::Stopped(_)) => Err(stopped()),

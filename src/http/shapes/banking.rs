@@ -332,7 +332,7 @@ pub struct BankTransaction {
     pub r#type: String,
     /// `incoming`, `to_account`, `to_balance` or `outgoing`.
     pub direction: String,
-    /// `pending`, `complete` or `failed`; of a payout also `queued`, `in-process`, `cancelled`, `returned`.
+    /// `pending`, `complete`, `failed` or `returned`; of a payout also `queued`, `in-process`, `cancelled`.
     pub status: String,
     /// US dollars.
     #[schema(value_type = Exact)]
@@ -356,6 +356,9 @@ pub struct BankTransaction {
     pub charged_amount: serde_json::Value,
     /// Why it came to nothing.
     pub failure_reason: Option<String>,
+    /// Of a transfer that came back: how much of it.
+    #[schema(value_type = Exact, required = false)]
+    pub returned_amount: serde_json::Value,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::id::{BankAccountId, EffectId};
+use purser_actors::id::{BankAccountId, BankTransferId, EffectId};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::{AccountOrder, Incoming, MoveOrder, Moved, Opening, Ramp, Review, Ruling};
 use purser_actors::port::{BoxFuture, Clock, ErrorKind, PortError, Timestamp};
@@ -59,8 +59,8 @@ pub struct SandboxBank {
 /// Why a deposit cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum DepositError {
-    /// There is no such on-ramp.
-    #[error("no such on-ramp account")]
+    /// There is no such account, or less stands on it.
+    #[error("no such account, or less stands on it")]
     NoAccount,
     /// The file has stopped.
     #[error(transparent)]
@@ -136,6 +136,34 @@ impl SandboxBank {
                 reference,
                 cents: amount.get(),
                 sender,
+            };
+            self.keep(&mut book, &entry)
+        };
+        Ok(durable.wait().await?)
+    }
+
+    /// A transfer to an account comes back out of it, as a returned ACH does.
+    ///
+    /// # Errors
+    /// [`DepositError`]; also when less stands on the account.
+    pub async fn give_back(
+        &self,
+        transfer: BankTransferId,
+        account: BankAccountId,
+        amount: Cents,
+        reference: String,
+    ) -> Result<(), DepositError> {
+        let durable = {
+            let mut book = self.book.lock();
+            match book.accounts.get(&account.0) {
+                Some(standing) if standing.ramp == Ramp::Off && standing.cents >= amount.get() => {}
+                _ => return Err(DepositError::NoAccount),
+            }
+            let entry = Entry::CameBack {
+                account,
+                reference,
+                cents: amount.get(),
+                transfer,
             };
             self.keep(&mut book, &entry)
         };
@@ -241,6 +269,20 @@ impl SandboxBank {
                 account,
                 amount: Cents::new(cents),
                 sender,
+                returns: None,
+            }),
+            Entry::CameBack {
+                account,
+                reference,
+                cents,
+                transfer,
+            } => Some(Incoming {
+                number,
+                reference,
+                account,
+                amount: Cents::new(cents),
+                sender: String::new(),
+                returns: Some(transfer),
             }),
             _ => None,
         });

@@ -162,6 +162,19 @@ impl Desk {
         tell(&self.families.spends, id, command).await
     }
 
+    /// Deletes what was said for a spend, once nobody asks for it any more.
+    pub(super) async fn forget_spoken(&self, effect: &Effect, id: SpendId) -> Done {
+        // All parts of the largest call and answer that settings allow are fewer pieces.
+        const MOST: usize = 4_000;
+        let rows = self.store.scan(&table::spoken_of(id), None, MOST).await;
+        let rows = rows.map_err(|e| Failure::temporary(e.to_string()))?;
+        let command = spend::Command::Forget {
+            effect: effect.id,
+            rows: rows.into_iter().map(|(key, _)| key).collect(),
+        };
+        tell(&self.families.spends, id, command).await
+    }
+
     /// Tells the wallet that a spend has left, or that its reservation is free.
     pub(super) async fn end_spend(&self, effect: &Effect, wallet: Wallet, spend: SpendId, paid: bool) -> Done {
         let command = agent_wallet::Command::End {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use purser_actors::id::{BankAccountId, EffectId};
+use purser_actors::id::{BankAccountId, BankTransferId, EffectId};
 use purser_actors::port::Timestamp;
 use purser_actors::port::banking::Ramp;
 
@@ -53,6 +53,13 @@ pub(super) enum Entry {
         cents: u64,
         sender: String,
     },
+    /// A move to an account comes back out of it.
+    CameBack {
+        account: BankAccountId,
+        reference: String,
+        cents: u64,
+        transfer: BankTransferId,
+    },
 }
 
 impl Entry {
@@ -62,7 +69,7 @@ impl Entry {
             Self::Reviewed { key, digest, due, .. }
             | Self::Opened { key, digest, due, .. }
             | Self::Moved { key, digest, due, .. } => Some((*key, *digest, *due)),
-            Self::CameIn { .. } => None,
+            Self::CameIn { .. } | Self::CameBack { .. } => None,
         }
     }
 
@@ -92,7 +99,7 @@ impl Item for Entry {
     }
 
     fn counts(&self) -> bool {
-        matches!(self, Self::CameIn { .. })
+        matches!(self, Self::CameIn { .. } | Self::CameBack { .. })
     }
 }
 
@@ -138,6 +145,11 @@ impl Book for BankBook {
                 };
                 standing.cents = after.ok_or("a move of more than there is")?;
             }
+            Entry::CameBack { account, cents, .. } => {
+                let standing = self.accounts.get_mut(&account.0).ok_or("a return of no account")?;
+                let after = standing.cents.checked_sub(*cents);
+                standing.cents = after.ok_or("a return of more than there is")?;
+            }
             // What comes in goes on to us at once.
             Entry::Moved { .. } | Entry::CameIn { .. } => {}
         }
@@ -179,7 +191,7 @@ impl BankBook {
     pub(super) fn came_in(&self, after: u64, limit: usize) -> Vec<(u64, Entry)> {
         let mut found = Vec::new();
         self.shelf.scan(after, |number, entry| {
-            if matches!(entry, Entry::CameIn { .. }) {
+            if entry.counts() {
                 found.push((number + 1, entry.clone()));
             }
             found.len() < limit

@@ -1,0 +1,110 @@
+//! The bank transfer's machine, every command in every state.
+
+use purser_actors::banking::transfer::{self, BankTransfer, Way};
+use purser_actors::id::{BankAccountId, EffectId};
+use purser_actors::kernel::Entity;
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::banking::Moved;
+
+use crate::banking::{ACCOUNT, TRANSFER, wanted};
+use crate::charts::assert_chart;
+use crate::recipients::held;
+use crate::sample::{EFFECT, NOW, WALLET, at};
+
+const OTHER: EffectId = EffectId(77);
+
+fn transfer(way: Way, status: transfer::Status) -> BankTransfer {
+    BankTransfer {
+        owner: WALLET,
+        account: ACCOUNT,
+        way,
+        cents: Cents::new(1_00),
+        amount: Usdc::from_atomic(1_000_000),
+        note: None,
+        created_at: NOW,
+        updated_at: NOW,
+        status,
+    }
+}
+
+#[test]
+fn a_bank_transfer_does_in_every_state_what_the_table_says() {
+    // Aim: what came in is one however often it is told; only the pending one's own order ends it; what goes out is credited
+    // on a no and when it comes back, what comes in on a yes, and nothing else is. What came in from outside does not come
+    // back, nor does more than was moved, nor what was moved to another account.
+    const TABLE: &str = "
+             -      pending    complete  complete  failed  returned
+arrived      Began  =          =         =         =       =
+draw         Began  !          !         !         !       !
+moved        !      Completed  !         !         !       !
+refused      !      Failed     !         !         !       !
+moved-other  !      !          !         !         !       !
+back         !      Completed+Returned !  Returned  !       =
+back-other   !      Completed+Returned !  Returned  !       !
+back-more    !      !          !         !         !       !
+back-else    !      !          !         !         !       !
+";
+    use transfer::{Back, Command, Event, Status};
+    let done = || Moved::Complete {
+        reference: "ref".into(),
+    };
+    let no = || Moved::Failed { reason: "no".into() };
+    let moved = |effect, moved| Command::Moved { effect, moved };
+    let back = |reference: &str, atomic| Back {
+        reference: reference.into(),
+        amount: Usdc::from_atomic(atomic),
+    };
+    let commands = vec![
+        ("arrived", Command::Arrived(wanted(), "ref".into())),
+        ("draw", Command::Draw(wanted())),
+        ("moved", moved(EFFECT, done())),
+        ("refused", moved(EFFECT, no())),
+        ("moved-other", moved(OTHER, done())),
+        ("back", Command::CameBack(ACCOUNT, back("back", 999_999))),
+        ("back-other", Command::CameBack(ACCOUNT, back("other", 1_000_000))),
+        ("back-more", Command::CameBack(ACCOUNT, back("back", 1_000_001))),
+        ("back-else", Command::CameBack(BankAccountId(77), back("else", 1))),
+    ];
+    let pending = transfer(Way::ToAccount, Status::Pending(EFFECT));
+    let complete = transfer(Way::Incoming, Status::Complete("ref".into()));
+    let failed = transfer(Way::ToAccount, Status::Failed("no".into()));
+    let sent = transfer(Way::ToAccount, Status::Complete("ref".into()));
+    let returned = transfer(Way::ToAccount, Status::Returned(back("back", 999_999)));
+    let states = || {
+        vec![
+            pending.clone(),
+            complete.clone(),
+            sent.clone(),
+            failed.clone(),
+            returned.clone(),
+        ]
+    };
+    held(TABLE, &TRANSFER, states(), commands);
+    let events = [
+        Event::Began(Box::new(pending.clone())),
+        Event::Began(Box::new(complete.clone())),
+        Event::Completed("ref".into(), NOW),
+        Event::Failed("no".into(), NOW),
+        Event::Returned(back("back", 999_999), NOW),
+    ];
+    let came = Command::CameBack(ACCOUNT, back("back", 999_999));
+    let decision = BankTransfer::decide(Some(&sent), &TRANSFER, came, &at(NOW)).unwrap();
+    let credited = |work: &Work| matches!(work, Work::Credit { amount, .. } if amount.atomic() == 999_999);
+    assert!(decision.effects().iter().all(|effect| credited(&effect.work)) && decision.effects().len() == 1);
+    assert_chart::<BankTransfer>(&TRANSFER, states(), &events);
+    let from = transfer(Way::ToBalance, Status::Pending(EFFECT));
+    for (state, moves, credits) in [
+        (&pending, done(), false),
+        (&pending, no(), true),
+        (&from, done(), true),
+        (&from, no(), false),
+    ] {
+        let decision = BankTransfer::decide(Some(state), &TRANSFER, moved(EFFECT, moves), &at(NOW)).unwrap();
+        let credited = decision.effects().iter().any(|effect| {
+            let cause = CreditCause::BankTransfer(TRANSFER);
+            matches!(effect.work, Work::Credit { amount, cause: of, .. } if amount == state.amount && of == cause)
+        });
+        assert_eq!(credited, credits, "{state:?}");
+    }
+}

@@ -1,0 +1,226 @@
+//! `docs/precedence.md` from top to bottom: banking's callable functions around recipients and money.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_banking::{approve, open_account, quick, result};
+use super::cases_withdraw::credited;
+use super::climb::{Caller, Way, with};
+use super::host::Host;
+use super::ladder::Ladder;
+use super::owner::Owner;
+use super::payee::balance_is;
+use super::request::Request;
+use super::wire::Site;
+
+fn bank() -> Value {
+    json!({"type": "fiat_us", "bankName": "Bank", "routingNumber": "021000021", "accountNumber": "123456789"})
+}
+
+/// A recipient with one destination: their ids.
+async fn recipient(site: &Site<'_>, token: &str, destination: Value) -> (Value, Value) {
+    let data = json!({"name": "Ada Lovelace", "destination": destination});
+    let made = result(site, token, "createBankingRecipient", data).await;
+    (
+        made["recipientId"].clone(),
+        made["destination"]["destinationId"].clone(),
+    )
+}
+
+/// The list as a route of its own.
+async fn same_by_get(caller: &Caller<'_>) {
+    let (site, wallet) = (caller.site, caller.agent.address());
+    let mut ladder = Ladder::of("GET /bank-recipients", "bank-recipients");
+    let mut ask = Request::new("GET", "/bank-recipients")
+        .with("limits", "1")
+        .with("limit", "0");
+    ask.set("starting_after", "dst_1");
+    site.freeze(&wallet, Some("Please write to us.")).await;
+    ladder.meets(&ask.send(site).await);
+    ask.bearer(&caller.token);
+    ladder.meets(&ask.send(site).await);
+    ask.drop("limits");
+    ladder.meets(&ask.send(site).await);
+    ask.set("limit", "1");
+    ladder.meets(&ask.send(site).await);
+    site.freeze(&wallet, None).await;
+    ladder.meets(&ask.send(site).await);
+    ask.drop("starting_after");
+    ladder.meets(&ask.send(site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: saving, adding, renaming, listing and deleting from token to state; a key that was answered is answered so again
+    // when its recipient is off the list.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let caller = Caller::new(&site).await;
+    let good = json!({"name": "Ada Lovelace", "destination": bank()});
+    let checksum = with(&bank(), "routingNumber", json!("021000022"));
+    let wrong = [
+        with(&good, "nickname", json!("Ada")),
+        json!({"name": ""}),
+        json!({"name": "", "destination": checksum}),
+        with(&good, "destination", checksum.clone()),
+    ];
+    let mut save = caller
+        .climbs("/createBankingRecipient", Way::Keyed, &wrong, &good)
+        .await;
+    save.data(&good).await;
+    save.ends();
+    let (whom, which) = recipient(&site, &caller.token, bank()).await;
+
+    let good = json!({"recipientId": "rcp_1", "destination": bank()});
+    let wrong = [
+        with(&good, "name", json!("Ada")),
+        json!({"destination": checksum}),
+        with(&good, "destination", checksum),
+    ];
+    let mut add = caller.climbs("/addBankingDestination", Way::Keyed, &wrong, &good).await;
+    add.data(&good).await;
+    add.data(&with(&good, "recipientId", whom.clone())).await;
+    for _ in 2..20 {
+        let more = json!({"recipientId": whom, "destination": bank()});
+        result(&site, &caller.token, "addBankingDestination", more).await;
+    }
+    add.again().await;
+    add.key("2");
+    add.meets().await;
+    add.ends();
+
+    let wrong = [
+        json!({"name": ""}),
+        json!({"nickname": ""}),
+        json!({"destinationId": "dst_1", "nickname": ""}),
+    ];
+    let good = json!({"destinationId": "dst_1", "nickname": "rent"});
+    let mut rename = caller
+        .climbs("/updateBankingDestination", Way::Keyed, &wrong, &good)
+        .await;
+    rename.data(&good).await;
+    rename.data(&with(&good, "destinationId", which.clone())).await;
+    let wrong = [json!({"most": 1}), json!({"limit": 101})];
+    let mut list = caller
+        .climbs("/listBankingRecipients", Way::Reads, &wrong, &json!({}))
+        .await;
+    list.data(&json!({"startingAfter": "dst_1"})).await;
+    list.data(&json!({"limit": 1})).await;
+    list.ends();
+    same_by_get(&caller).await;
+    let wrong = [json!({"recipient": "brc_1"}), json!({})];
+    let good = json!({"recipientId": "brc_1"});
+    let mut delete = caller
+        .climbs("/deleteBankingRecipient", Way::Keyed, &wrong, &good)
+        .await;
+    delete.data(&good).await;
+    delete.data(&json!({"recipientId": whom})).await;
+    delete.again().await;
+    rename.again().await;
+    // A page may end with one that is off the list by now.
+    result(
+        &site,
+        &caller.token,
+        "listBankingRecipients",
+        json!({ "startingAfter": which }),
+    )
+    .await;
+    delete.ends();
+    rename.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn money_to_a_bank_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: a transfer from token to balance, the last mended call moves it; then what became of it, one by one and as a list.
+    let host = quick();
+    let service = host.start();
+    let site = Site::of(&service);
+    let caller = Caller::of(&site, Network::Base, "/get-card?amount=6.66").await;
+    credited(&site, &caller.token).await;
+    Owner::of(&site, &caller.agent).await.verify(&site, &caller.token).await;
+    approve(&site, &caller.token, "Lovelace").await;
+    let on = open_account(&site, &caller.token, "onramp").await["accountId"].clone();
+    let off = open_account(&site, &caller.token, "offramp").await["accountId"].clone();
+    let good = json!({"accountId": "ba_1", "amount": 9000, "note": "savings"});
+    let empty = with(&good, "note", json!(""));
+    let wrong = [
+        json!({"acountId": "ba_1"}),
+        json!({"direction": "away"}),
+        json!({"amount": "1e3", "note": ""}),
+        with(&empty, "amount", json!("1e3")),
+        with(&empty, "amount", json!(0)),
+        empty,
+    ];
+    let mut moving = caller
+        .climbs("/createBankingTransfer", Way::Spends, &wrong, &good)
+        .await;
+    for account in [json!("ba_1"), on, off.clone()] {
+        moving.data(&with(&good, "accountId", account)).await;
+    }
+    moving.key("2");
+    let mended = with(&with(&good, "accountId", off), "amount", json!(6.66));
+    moving.data(&mended).await;
+    moving.again().await;
+    moving.ends();
+
+    let all = result(&site, &caller.token, "listBankingTransactions", json!({})).await;
+    let one = all["transactions"][0]["transactionId"].clone();
+    let wrong = [json!({"transaction": one}), json!({})];
+    let good = json!({"transactionId": "btr_1"});
+    let mut read = caller.climbs("/getBankingTransaction", Way::Reads, &wrong, &good).await;
+    read.data(&good).await;
+    balance_is(&site, &caller.token, "0").await;
+    super::cases_banking_money::transaction_is(&site, &caller.token, &one, "complete").await;
+    read.data(&json!({"transactionId": one})).await;
+    read.ends();
+    let wrong = [json!({"most": 1}), json!({"limit": 0})];
+    let mut list = caller
+        .climbs("/listBankingTransactions", Way::Reads, &wrong, &json!({}))
+        .await;
+    list.data(&json!({"startingAfter": "btr_1"})).await;
+    list.data(&json!({})).await;
+    list.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payout_from_the_balance_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: from token to balance; the last mended call pays it, and its key says so when the destination is off the list.
+    let host = quick();
+    let service = host.start();
+    let site = Site::of(&service);
+    let caller = Caller::of(&site, Network::Solana, "/get-card?amount=6.66").await;
+    credited(&site, &caller.token).await;
+    let iban = json!({"type": "fiat_iban", "bankName": "Bank", "iban": "DE89370400440532013000"});
+    let (_, iban) = recipient(&site, &caller.token, iban).await;
+    let (whom, us) = recipient(&site, &caller.token, bank()).await;
+    let good = json!({"destinationId": "rent", "amount": 10});
+    let wrong = [
+        json!({"destination": "rent"}),
+        json!({"amount": "1e3"}),
+        with(&good, "amount", json!("1e3")),
+        with(&good, "amount", json!(9.99)),
+    ];
+    let mut pay = caller.climbs("/sendBankingPayout", Way::Spends, &wrong, &good).await;
+    for destination in [json!("rent"), iban, us.clone()] {
+        pay.data(&with(&good, "destinationId", destination)).await;
+    }
+    // Two refused cards more.
+    for _ in 0..2 {
+        let again: &Agent = &caller.agent;
+        assert_eq!(again.buy(&site, "/get-card?amount=6.66").await.status, 200);
+    }
+    balance_is(&site, &caller.token, "19.98").await;
+    pay.key("2");
+    pay.data(&with(&good, "destinationId", us)).await;
+    result(
+        &site,
+        &caller.token,
+        "deleteBankingRecipient",
+        json!({"recipientId": whom}),
+    )
+    .await;
+    pay.again().await;
+    pay.ends();
+}
