@@ -132,6 +132,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         },
         deposits: Vec::new(),
         restored: None,
+        reconciling: None,
         settings: world.plan.settings,
     };
     let engine = match Engine::start(parts).await {

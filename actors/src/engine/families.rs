@@ -13,6 +13,7 @@ use crate::banking::transfer::BankTransfer;
 use crate::card::Card;
 use crate::card_withdrawal::CardWithdrawal;
 use crate::destination::Destination;
+use crate::difference::Difference;
 use crate::gift_card::GiftCard;
 use crate::identity::Identity;
 use crate::intl_order::IntlOrder;
@@ -92,4 +93,5 @@ families! {
     applications: Application,
     bank_accounts: BankAccount,
     bank_transfers: BankTransfer,
+    differences: Difference,
 }

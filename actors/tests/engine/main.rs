@@ -21,6 +21,7 @@ mod paid_call;
 mod payouts;
 mod people;
 mod program;
+mod reconciliation;
 mod remembered;
 mod shells;
 mod spends;

@@ -6,6 +6,7 @@
 mod bins;
 mod book;
 pub mod fault;
+mod listing;
 mod orders;
 
 use std::path::Path;

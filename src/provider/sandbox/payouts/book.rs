@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use purser_actors::id::{EffectId, PayoutId};
+use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_actors::port::payout::{RailState, Report, Told};
+use purser_actors::product::Currency;
 
 use crate::sandbox::archive::{Book, Item, Shelf, name};
 
@@ -85,6 +87,15 @@ pub(super) struct Ordered {
     pub(super) to_come: Vec<Says>,
 }
 
+/// What an order is for.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub(super) struct Asked {
+    pub(super) key: EffectId,
+    pub(super) line: String,
+    pub(super) amount: Cents,
+    pub(super) currency: Currency,
+}
+
 /// What the file holds.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
 pub(super) enum Record {
@@ -92,6 +103,8 @@ pub(super) enum Record {
     Word(Says),
     /// Its money was taken back: what was still to come is not said any more.
     Recalled(EffectId),
+    /// What an order that comes right behind it is for.
+    Asked(Asked),
 }
 
 impl Record {
@@ -117,6 +130,7 @@ impl Item for Record {
             Self::Ordered(order) => vec![by_key(order.key), by_payout(order.payout)],
             Self::Word(word) => vec![by_key(word.key)],
             Self::Recalled(key) => vec![by_key(*key)],
+            Self::Asked(asked) => vec![by_key(asked.key)],
         }
     }
 
@@ -175,6 +189,7 @@ impl Book for RailBook {
                 self.recalled += 1;
                 self.to_come.retain(|_, word| word.key != *key);
             }
+            Record::Asked(_) => {}
         }
         self.shelf.add(record.clone());
         Ok(())
@@ -228,7 +243,7 @@ impl RailBook {
         let found = self.shelf.find(name).into_iter();
         found.filter_map(|record| match record {
             Record::Ordered(order) => Some(order),
-            Record::Word(_) | Record::Recalled(_) => None,
+            Record::Word(_) | Record::Recalled(_) | Record::Asked(_) => None,
         })
     }
 
@@ -257,6 +272,20 @@ impl RailBook {
     pub(super) fn is_recalled(&self, key: EffectId) -> bool {
         let mut found = self.shelf.find(by_key(key)).into_iter();
         found.any(|record| matches!(record, Record::Recalled(recalled) if recalled == key))
+    }
+
+    /// What an order is for.
+    pub(super) fn asked(&self, key: EffectId) -> Option<Asked> {
+        let mut found = self.shelf.find(by_key(key)).into_iter();
+        found.find_map(|record| match record {
+            Record::Asked(asked) if asked.key == key => Some(asked),
+            _ => None,
+        })
+    }
+
+    /// Every word that was said, by its number.
+    pub(super) const fn words(&self) -> &Shelf<Record> {
+        &self.shelf
     }
 
     /// The words behind this number.
