@@ -79,11 +79,11 @@ pub enum Event {
 }
 
 impl Stored for Difference {
-    const SCHEMA: u16 = 230;
+    const SCHEMA: u16 = 260;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 231;
+    const SCHEMA: u16 = 261;
 }
 
 impl DifferenceId {

@@ -16,7 +16,7 @@ use super::departures::known::Known;
 use super::operating::damaged;
 use crate::difference::Found;
 use crate::id::{EffectId, Network};
-use crate::kernel::{Kind, table};
+use crate::kernel::table;
 use crate::port::{BoxFuture, Clock, Cursor, Entry, Lists, Movement, PortError, Timestamp};
 use crate::reconcile::{Flow, Listed, Moment, Money, Source, Standing, compare};
 
@@ -53,9 +53,6 @@ pub struct Pace {
 /// How far a walk has come. A walk goes through everybody's list and then through our books.
 #[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Walk {
-    /// What was ordered before this has keys that say nothing of what was ordered: it is not looked for. 0 in a store that
-    /// has none of that.
-    since: Timestamp,
     /// Which list or table.
     stage: u8,
     /// How far in it: a list's cursor, or a row's key.
@@ -69,7 +66,7 @@ pub struct Walk {
 }
 
 impl Stored for Walk {
-    const SCHEMA: u16 = 232;
+    const SCHEMA: u16 = 262;
 }
 
 enum Stage {
@@ -83,23 +80,15 @@ impl Walk {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn read(store: &dyn Store, now: Timestamp) -> Result<Self, StoreError> {
-        if let Some(row) = store.read(&table::meta(ROW)).await? {
-            return codec::decode(&row.value).map_err(damaged);
-        }
-        let payments = store.scan(&[table::ENTITY, Kind::Payment as u8], None, 1).await?;
-        let since = if payments.is_empty() { Timestamp(0) } else { now };
-        Ok(Self {
-            since,
-            ..Self::default()
-        })
+    pub async fn read(store: &dyn Store) -> Result<Self, StoreError> {
+        let row = store.read(&table::meta(ROW)).await?;
+        row.map_or_else(|| Ok(Self::default()), |row| codec::decode(&row.value).map_err(damaged))
     }
 
     /// From the first list on.
     #[must_use]
     pub fn again(&self) -> Self {
         Self {
-            since: self.since,
             completed_at: self.completed_at,
             ..Self::default()
         }
@@ -202,12 +191,7 @@ impl Reconciler {
                     let ours = self.ours_of(network, moved).await?;
                     let flow = flow_of(moved);
                     let seen = listed_movement(moved);
-                    found.extend(self.judge(
-                        (source, flow, &moved.transaction),
-                        ours.as_ref(),
-                        Some(&seen),
-                        walk.since,
-                    ));
+                    found.extend(self.judge((source, flow, &moved.transaction), ours.as_ref(), Some(&seen)));
                 }
                 page.next
             }
@@ -217,7 +201,7 @@ impl Reconciler {
                     walk.compared += 1;
                     let ours = books::ordered(&*self.store, source, entry.key).await.map_err(told)?;
                     let (key, seen) = (entry.key.to_string(), listed_entry(entry));
-                    found.extend(self.judge((source, Flow::Order, &key), ours.as_ref(), Some(&seen), walk.since));
+                    found.extend(self.judge((source, Flow::Order, &key), ours.as_ref(), Some(&seen)));
                 }
                 page.next
             }
@@ -240,7 +224,7 @@ impl Reconciler {
             walk.compared += 1;
             let theirs = self.theirs(ours.source, &ours.key).await?.map(|(listed, _)| listed);
             let named = (ours.source, ours.flow, ours.key.as_str());
-            found.extend(self.judge(named, Some(&ours), theirs.as_ref(), walk.since));
+            found.extend(self.judge(named, Some(&ours), theirs.as_ref()));
         }
         walk.goes_on(rows.last().map(|(key, _)| key.to_vec()));
         Ok(())
@@ -250,7 +234,7 @@ impl Reconciler {
     ///
     /// # Errors
     /// When a side could not be read: then nothing is known.
-    pub async fn look_again(&mut self, walk: &Walk, open: &Found) -> Reading<Option<Found>> {
+    pub async fn look_again(&mut self, open: &Found) -> Reading<Option<Found>> {
         if !self.has_list(open.source) {
             return Err("there is no such list any more".into());
         }
@@ -261,7 +245,7 @@ impl Reconciler {
             (theirs, _) => (theirs.map(|(listed, _)| listed), row),
         };
         let named = (open.source, open.flow, open.key.as_str());
-        Ok(self.judge(named, ours.as_ref(), theirs.as_ref(), walk.since))
+        Ok(self.judge(named, ours.as_ref(), theirs.as_ref()))
     }
 
     fn has_list(&self, source: Source) -> bool {
@@ -313,17 +297,7 @@ impl Reconciler {
         (source, flow, key): (Source, Flow, &str),
         ours: Option<&Ours>,
         theirs: Option<&Listed>,
-        since: Timestamp,
     ) -> Option<Found> {
-        let before = |at: Timestamp| flow == Flow::Order && at < since;
-        let too_old = match (ours, theirs) {
-            (Some(ours), None) => before(ours.since),
-            (None, Some(theirs)) => before(theirs.at),
-            _ => false,
-        };
-        if too_old {
-            return None;
-        }
         let moment = Moment {
             now: self.clock.now(),
             grace_ms: self.reconciling.pace.grace_ms,

@@ -59,7 +59,7 @@ pub enum Kind {
     /// Money between a balance and an account at the bank.
     BankTransfer = 21,
     /// Something that our books and somebody else's list do not agree about.
-    Difference = 23,
+    Difference = 26,
 }
 
 impl Kind {

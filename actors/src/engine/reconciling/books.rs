@@ -31,8 +31,6 @@ pub(super) struct Ours {
     pub(super) key: String,
     /// Our id of it.
     pub(super) subject: String,
-    /// When it came into our books.
-    pub(super) since: Timestamp,
     pub(super) listed: Listed,
 }
 
@@ -85,7 +83,6 @@ fn of_payment(id: PaymentId, payment: &Payment) -> Option<Ours> {
         flow: Flow::Deposit,
         key: transaction.to_owned(),
         subject: id.to_string(),
-        since: payment.claim.at,
         listed: Listed {
             standing: Standing::Done,
             money: Money::Usdc(payment.price()),
@@ -101,7 +98,6 @@ fn of_deposit(deposit: &Deposit) -> Ours {
         flow: Flow::Deposit,
         key: deposit.transaction.clone(),
         subject: DepositId::of(network, &deposit.transaction).to_string(),
-        since: Timestamp(0),
         listed: Listed {
             standing: Standing::Done,
             money: Money::Usdc(deposit.amount),
@@ -116,7 +112,6 @@ fn of_departure(network: Network, (transaction, left): (String, known::Left)) ->
         flow: Flow::Departure,
         key: transaction,
         subject: left.subject,
-        since: left.listed.at,
         listed: left.listed,
     }
 }
@@ -125,7 +120,7 @@ fn of_departure(network: Network, (transaction, left): (String, known::Left)) ->
 fn order(
     (source, key, subject): (Source, u128, impl Display),
     (standing, amount, currency): (Standing, Cents, Currency),
-    (since, at): (Timestamp, Timestamp),
+    at: Timestamp,
 ) -> Ours {
     let money = Money::Cents(amount, currency);
     Ours {
@@ -133,7 +128,6 @@ fn order(
         flow: Flow::Order,
         key: EffectId(key).to_string(),
         subject: subject.to_string(),
-        since,
         listed: Listed { standing, money, at },
     }
 }
@@ -145,11 +139,7 @@ fn of_card(number: u128, card: &Card) -> Ours {
         card::Status::Failed { .. } => Standing::Refused,
     };
     let named = (Source::Cards, number, CardId(number));
-    order(
-        named,
-        (standing, card.amount, Currency::USD),
-        (card.created_at, card.updated_at),
-    )
+    order(named, (standing, card.amount, Currency::USD), card.updated_at)
 }
 
 fn of_gift_card(number: u128, gift: &GiftCard) -> Ours {
@@ -160,11 +150,7 @@ fn of_gift_card(number: u128, gift: &GiftCard) -> Ours {
     };
     let named = (Source::GiftCards, number, CardId(number));
     let ordered = &gift.order;
-    order(
-        named,
-        (standing, ordered.amount, ordered.currency),
-        (gift.created_at, gift.updated_at),
-    )
+    order(named, (standing, ordered.amount, ordered.currency), gift.updated_at)
 }
 
 fn of_payout(number: u128, payout: &Payout) -> Ours {
@@ -178,8 +164,7 @@ fn of_payout(number: u128, payout: &Payout) -> Ours {
         Status::Returned { .. } => Standing::Returned,
     };
     let named = (Source::Payouts, payout.key.0, PayoutId(number));
-    let times = (payout.created_at, payout.updated_at);
-    order(named, (standing, payout.amount, payout.currency), times)
+    order(named, (standing, payout.amount, payout.currency), payout.updated_at)
 }
 
 async fn read<T: Stored>(store: &dyn Store, key: &[u8]) -> Result<Option<T>, StoreError> {
@@ -228,7 +213,6 @@ pub(super) async fn deposited(
             flow: Flow::Deposit,
             key: moved.transaction.clone(),
             subject: id.to_string(),
-            since: payment.claim.at,
             listed: Listed {
                 standing,
                 money: Money::Usdc(payment.price()),

@@ -130,7 +130,7 @@ impl Actor for Walker {
         let ground = &self.0;
         let (store, reconciling) = (ground.store.clone(), ground.reconciling.clone());
         let reconciler = Reconciler::new(store, ground.clock.clone(), reconciling).await?;
-        let walk = Walk::read(&*ground.store, ground.clock.now()).await?;
+        let walk = Walk::read(&*ground.store).await?;
         self.come_back(&myself, &walk);
         Ok(Afoot {
             reconciler,
@@ -187,7 +187,7 @@ impl Walker {
             let id = DifferenceId(key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id)));
             let read = self.0.differences.read(&id).await.map_err(|e| e.to_string())?;
             let Some((open, _)) = read else { continue };
-            match afoot.reconciler.look_again(&afoot.walk, &open.found).await {
+            match afoot.reconciler.look_again(&open.found).await {
                 Ok(Some(found)) => self.tell(found).await?,
                 Ok(None) => {
                     let told = self.0.differences.ask(id, Command::Resolve).await;
@@ -239,7 +239,7 @@ impl Engine {
             }
         }
         Ok(Reconciliation {
-            walk: Walk::read(&*inner.store, inner.clock.now()).await?,
+            walk: Walk::read(&*inner.store).await?,
             open,
             compared: inner.watching.compared.load(Ordering::Relaxed),
             restarts: inner.watching.restarts.load(Ordering::Relaxed),

@@ -6,7 +6,7 @@ use purser_actors::id::{EffectId, PayoutId};
 use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_actors::port::payout::{RailState, Report, Told};
-use purser_actors::product::Currency;
+use purser_actors::product::{Currency, Line};
 
 use crate::sandbox::archive::{Book, Item, Shelf, name};
 
@@ -76,6 +76,9 @@ impl Says {
 pub(super) struct Ordered {
     pub(super) key: EffectId,
     pub(super) payout: PayoutId,
+    pub(super) line: Line,
+    pub(super) amount: Cents,
+    pub(super) currency: Currency,
     /// Of everything that was asked for.
     pub(super) digest: [u8; 32],
     pub(super) at: Timestamp,
@@ -87,15 +90,6 @@ pub(super) struct Ordered {
     pub(super) to_come: Vec<Says>,
 }
 
-/// What an order is for.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub(super) struct Asked {
-    pub(super) key: EffectId,
-    pub(super) line: String,
-    pub(super) amount: Cents,
-    pub(super) currency: Currency,
-}
-
 /// What the file holds.
 #[derive(Clone, Debug, bincode::Encode, bincode::Decode)]
 pub(super) enum Record {
@@ -103,8 +97,6 @@ pub(super) enum Record {
     Word(Says),
     /// Its money was taken back: what was still to come is not said any more.
     Recalled(EffectId),
-    /// What an order that comes right behind it is for.
-    Asked(Asked),
 }
 
 impl Record {
@@ -130,7 +122,6 @@ impl Item for Record {
             Self::Ordered(order) => vec![by_key(order.key), by_payout(order.payout)],
             Self::Word(word) => vec![by_key(word.key)],
             Self::Recalled(key) => vec![by_key(*key)],
-            Self::Asked(asked) => vec![by_key(asked.key)],
         }
     }
 
@@ -189,7 +180,6 @@ impl Book for RailBook {
                 self.recalled += 1;
                 self.to_come.retain(|_, word| word.key != *key);
             }
-            Record::Asked(_) => {}
         }
         self.shelf.add(record.clone());
         Ok(())
@@ -243,7 +233,7 @@ impl RailBook {
         let found = self.shelf.find(name).into_iter();
         found.filter_map(|record| match record {
             Record::Ordered(order) => Some(order),
-            Record::Word(_) | Record::Recalled(_) | Record::Asked(_) => None,
+            Record::Word(_) | Record::Recalled(_) => None,
         })
     }
 
@@ -272,15 +262,6 @@ impl RailBook {
     pub(super) fn is_recalled(&self, key: EffectId) -> bool {
         let mut found = self.shelf.find(by_key(key)).into_iter();
         found.any(|record| matches!(record, Record::Recalled(recalled) if recalled == key))
-    }
-
-    /// What an order is for.
-    pub(super) fn asked(&self, key: EffectId) -> Option<Asked> {
-        let mut found = self.shelf.find(by_key(key)).into_iter();
-        found.find_map(|record| match record {
-            Record::Asked(asked) if asked.key == key => Some(asked),
-            _ => None,
-        })
     }
 
     /// Every word that was said, by its number.

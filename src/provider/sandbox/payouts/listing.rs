@@ -22,15 +22,14 @@ impl Words {
     }
 }
 
-/// As it stands now; `None` for what was taken back before it was ordered, and for an order from before its amount was
-/// written down.
+/// As it stands now; `None` for what was taken back before it was ordered.
 fn entry(book: &RailBook, key: EffectId) -> Option<Entry> {
-    let (asked, word) = (book.asked(key)?, book.latest(key)?);
+    let (order, word) = (book.order(key)?, book.latest(key)?);
     Some(Entry {
         key,
-        product: asked.line.as_str().into(),
-        amount: asked.amount,
-        currency: asked.currency,
+        product: order.line.name().into(),
+        amount: order.amount,
+        currency: order.currency,
         standing: word.says.standing(),
         at: word.at,
     })
@@ -45,7 +44,7 @@ impl ProviderList for SandboxRails {
                 let durable = self.speak(&mut book);
                 let shown = |record: &Record| match record {
                     Record::Word(word) => entry(&book, word.key).map_or(Shown::Nothing, Shown::As),
-                    Record::Ordered(_) | Record::Recalled(_) | Record::Asked(_) => Shown::Nothing,
+                    Record::Ordered(_) | Record::Recalled(_) => Shown::Nothing,
                 };
                 (page(book.words(), after, limit, shown), durable)
             };

@@ -7,7 +7,7 @@ use purser_actors::port::payout::{Recall, Report};
 use purser_actors::port::{ErrorKind, PortError, Timestamp};
 use sha2::{Digest as _, Sha256};
 
-use super::book::{Asked, Ordered, RailBook, Record, Says, Words};
+use super::book::{Ordered, RailBook, Record, Says, Words};
 use super::fault::{Magic, RailFault, magic_of};
 use super::{SandboxRails, failed};
 use crate::provider::payouts::{Payee, PlainPayout};
@@ -87,6 +87,9 @@ impl SandboxRails {
         let taken = Ordered {
             key: order.key,
             payout: order.payout,
+            line: order.line,
+            amount: order.amount,
+            currency: order.currency,
             digest,
             at: book.now,
             gone: magic == Some(Magic::GoneAfterRefusal),
@@ -94,13 +97,6 @@ impl SandboxRails {
             to_come: self.plan(order, magic, book.now),
         };
         let first = taken.to_come.first().map(Says::report);
-        let asked = Asked {
-            key: order.key,
-            line: order.line.name().to_owned(),
-            amount: order.amount,
-            currency: order.currency,
-        };
-        drop(self.keep(book, &Record::Asked(asked)));
         drop(self.keep(book, &Record::Ordered(taken)));
         Taken::New(first.unwrap_or(word(order, 1, book.now, Words::InProcess).report()))
     }
