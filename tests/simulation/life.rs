@@ -157,8 +157,8 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
     part(world, &store, &mut stream).await;
     let alive = tasks.num_alive_tasks();
     world.trace(|| format!("at rest with {alive} tasks"));
-    checks::at_rest(world, &clients.engine, &store, alive).await;
     reconciled::judge(world, store.clone()).await;
+    checks::at_rest(world, &clients.engine, &store, alive).await;
     if stream.hub.subscriptions() != 0 {
         world.object("rest.subscriptions", format!("{} are left", stream.hub.subscriptions()));
     }

@@ -187,3 +187,17 @@ pub(crate) async fn judge(world: &Arc<World>, store: Arc<dyn Store>) {
         world.object("reconciled", format!("{}: {found:?}", found.kind.name()));
     }
 }
+
+// Aim: it objects to books that lose a deposit: a declined payment that lands after all, and that nobody credits.
+#[cfg(debug_assertions)]
+#[test]
+fn a_lost_deposit_is_a_difference() {
+    use purser_storage::planted::{Bug, plant};
+    crate::seeds::quiet_ordered_panics();
+    plant(Some(Bug::LateLandingIgnored));
+    let runs = (0..2_000).map(|seed| crate::life::run(&crate::plan::Plan::of(seed), false).objection);
+    let found = runs.flatten().find(|objection| objection.rule == "reconciled");
+    plant(None);
+    let found = found.expect("no run with a late landing got as far as the end").detail;
+    assert!(found.starts_with("chain_deposit_without_credit"), "{found}");
+}

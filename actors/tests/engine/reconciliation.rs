@@ -12,8 +12,9 @@ use crate::support::eventually;
 use crate::support::lists::{TestLists, Trouble};
 use crate::support::world::{World, bought, card_for, evm};
 
-/// A card that is bought, with lists that know of it.
+/// A card that is bought, with lists that know of it. Without a time of grace nobody may look in between.
 async fn card(world: &World, lists: &TestLists, nonce: u8) -> (CardId, Movement) {
+    lists.trouble(Some(Trouble::Silent));
     let request = card_for(evm(1), nonce);
     let paid = world.pay_until_told(&request).await;
     world.quiet().await;
@@ -29,6 +30,7 @@ async fn card(world: &World, lists: &TestLists, nonce: u8) -> (CardId, Movement)
     let card = bought(&paid);
     lists.show(moved.clone());
     lists.enter(card.0, Standing::Done, 500);
+    lists.trouble(None);
     (card, moved)
 }
 
