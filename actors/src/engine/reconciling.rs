@@ -160,18 +160,19 @@ impl Reconciler {
     /// the walk knows.
     pub async fn step(&mut self, walk: &mut Walk) -> Vec<Found> {
         let mut found = Vec::new();
-        let upto = walk.compared.saturating_add(self.reconciling.pace.page as u64);
-        while walk.compared < upto {
+        let mut looked = 0;
+        while looked < self.reconciling.pace.page {
             let read = match walk.stage() {
                 Stage::Outside(source) => self.outside(source, walk, &mut found).await,
                 Stage::Books(table) => self.books(table, walk, &mut found).await,
                 Stage::Over => break,
             };
-            if let Err(error) = read {
+            looked += read.unwrap_or_else(|error| {
                 tracing::warn!(error, "a list could not be read and is left out of this walk");
                 walk.skipped = true;
                 walk.goes_on(None);
-            }
+                1
+            });
         }
         if walk.is_over() && !walk.skipped {
             walk.completed_at = Some(self.clock.now());
@@ -179,11 +180,11 @@ impl Reconciler {
         found
     }
 
-    /// A page of somebody's list, each held against our books.
-    async fn outside(&mut self, source: Source, walk: &mut Walk, found: &mut Vec<Found>) -> Reading<()> {
+    /// A page of somebody's list, each held against our books; how many there were.
+    async fn outside(&mut self, source: Source, walk: &mut Walk, found: &mut Vec<Found>) -> Reading<usize> {
         let (limit, cursor) = (self.reconciling.pace.page, walk.cursor());
         let lists = self.reconciling.lists.clone();
-        let next = match (source.network(), &lists.treasury, lists.providers.get(&source)) {
+        let (looked, next) = match (source.network(), &lists.treasury, lists.providers.get(&source)) {
             (Some(network), Some(treasury), _) => {
                 let page = self.within(treasury.movements(network, cursor.as_ref(), limit)).await?;
                 for moved in &page.items {
@@ -193,7 +194,7 @@ impl Reconciler {
                     let seen = listed_movement(moved);
                     found.extend(self.judge((source, flow, &moved.transaction), ours.as_ref(), Some(&seen)));
                 }
-                page.next
+                (page.items.len(), page.next)
             }
             (None, _, Some(list)) => {
                 let page = self.within(list.entries(cursor.as_ref(), limit)).await?;
@@ -203,16 +204,16 @@ impl Reconciler {
                     let (key, seen) = (entry.key.to_string(), listed_entry(entry));
                     found.extend(self.judge((source, Flow::Order, &key), ours.as_ref(), Some(&seen)));
                 }
-                page.next
+                (page.items.len(), page.next)
             }
-            _ => None,
+            _ => (0, None),
         };
         walk.goes_on(next.map(|cursor| cursor.to_string().into_bytes()));
-        Ok(())
+        Ok(looked)
     }
 
-    /// A page of our books, each held against the list that should have it.
-    async fn books(&self, table: &[u8], walk: &mut Walk, found: &mut Vec<Found>) -> Reading<()> {
+    /// A page of our books, each held against the list that should have it; how many rows there were.
+    async fn books(&self, table: &[u8], walk: &mut Walk, found: &mut Vec<Found>) -> Reading<usize> {
         let after = walk.place.clone();
         let rows = self.store.scan(table, after.as_deref(), self.reconciling.pace.page);
         let rows = rows.await.map_err(told)?;
@@ -227,7 +228,7 @@ impl Reconciler {
             found.extend(self.judge(named, Some(&ours), theirs.as_ref()));
         }
         walk.goes_on(rows.last().map(|(key, _)| key.to_vec()));
-        Ok(())
+        Ok(rows.len())
     }
 
     /// Holds what once differed against both sides again; `None` when it does not any more.
