@@ -20,6 +20,8 @@ use crate::reconcile::Discrepancy;
 
 /// Before a walker that failed is replaced, in milliseconds.
 const RESTART_MS: u64 = 1_000;
+/// Open differences at most: a list that is wrong from end to end must not fill the store.
+const MOST: usize = 10_000;
 /// Open differences that one step looks at again.
 const AGAIN: usize = 100;
 
@@ -160,14 +162,26 @@ impl Walker {
             false => afoot.walk.clone(),
         };
         let before = walk.compared;
-        for found in afoot.reconciler.step(&mut walk).await {
-            self.tell(found).await?;
+        let found = afoot.reconciler.step(&mut walk).await;
+        if found.is_empty() || self.has_room().await? {
+            for found in found {
+                self.tell(found).await?;
+            }
+        } else {
+            tracing::error!("too much differs: no more is written down until some of it is gone");
+            walk.skipped = true;
+            walk.completed_at = afoot.walk.completed_at;
         }
         let compared = walk.compared.saturating_sub(before);
         self.0.counted.compared.fetch_add(compared, Ordering::Relaxed);
         write_down(&*self.0.store, table::meta(ROW), codec::encode(&walk)).await?;
         afoot.walk = walk;
         Ok(())
+    }
+
+    async fn has_room(&self) -> Result<bool, String> {
+        let open = self.0.store.scan(&[table::DIFFERENCE], None, MOST).await;
+        Ok(open.map_err(|e| e.to_string())?.len() < MOST)
     }
 
     async fn tell(&self, found: Found) -> Result<(), String> {
