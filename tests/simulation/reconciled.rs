@@ -79,8 +79,8 @@ impl TreasuryList for OnChain {
         network: Network,
         transaction: &'a str,
     ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
-        let all = self.all(network).into_iter();
-        let found = all.filter(|moved| moved.transaction == transaction).last();
+        let mut all = self.all(network).into_iter();
+        let found = all.find(|moved| moved.transaction == transaction);
         Box::pin(std::future::ready(Ok(found)))
     }
 }
