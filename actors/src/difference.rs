@@ -109,7 +109,9 @@ impl Entity for Difference {
         ("open", "both lists agree", "resolved"),
         ("resolved", "reconciliation finds it again", "open"),
     ];
+    const CHANGES: &'static [&'static str] = &["opened", "changed", "resolved"];
     const SELF_BORN: bool = true;
+    const OF_THE_HOUSE: bool = true;
 
     type Id = DifferenceId;
     type Command = Command;

@@ -41,7 +41,9 @@ macro_rules! families {
         /// The type of every event that subscribers can be told of, sorted: `<resource>.<change>`.
         pub fn event_types() -> Vec<String> {
             let mut types = Vec::new();
-            $(types.extend(<$entity as Entity>::CHANGES.iter().map(|change| record::event_type(<$entity as Entity>::KIND.name(), change)));)*
+            $(if !<$entity as Entity>::OF_THE_HOUSE {
+                types.extend(<$entity as Entity>::CHANGES.iter().map(|change| record::event_type(<$entity as Entity>::KIND.name(), change)));
+            })*
             types.sort_unstable();
             types
         }

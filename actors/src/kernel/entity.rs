@@ -169,6 +169,8 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     const CHANGES: &'static [&'static str];
     /// Whether its own first command brings it into being; otherwise another entity's batch opens it.
     const SELF_BORN: bool = false;
+    /// Whether it is the house's own: no account's subscribers are told of it, operators are.
+    const OF_THE_HOUSE: bool = false;
 
     /// Its name.
     type Id: EntityId;
