@@ -7,6 +7,7 @@ pub mod admin;
 pub mod listen;
 pub mod pay;
 pub mod provider;
+pub mod reconcile;
 mod remote;
 pub mod serve;
 mod session;

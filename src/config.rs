@@ -8,6 +8,7 @@
 mod check;
 mod layers;
 mod products;
+mod reconciliation;
 mod sections;
 mod spending;
 #[cfg(test)]
@@ -17,6 +18,7 @@ mod versions;
 
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
+pub use reconciliation::Reconciliation;
 pub use sections::{
     Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
     ProviderKind, Rates, Recovery, Sandbox, Server, Service, Storage, Stream,
@@ -114,6 +116,8 @@ pub struct Config {
     pub agent_wallet: AgentWallets,
     /// Calls to URLs that others name.
     pub outbound: Outbound,
+    /// How our books are held against others' lists.
+    pub reconciliation: Reconciliation,
     /// Rules of the payout rails.
     pub payouts: Payouts,
     /// Magic of the sandbox.

@@ -5,10 +5,11 @@ mod page;
 
 use std::sync::Arc;
 
-use purser_actors::engine::Engine;
 use purser_actors::engine::figures::{Figures, Lack};
+use purser_actors::engine::{Engine, Reconciliation};
 use purser_actors::kernel::delivery::FAILURES;
 use purser_actors::kernel::effect::Work;
+use purser_actors::reconcile::Discrepancy;
 use purser_storage::{JournalStore, Store, StoreError};
 
 pub use page::CONTENT_TYPE;
@@ -44,6 +45,7 @@ impl Metrics {
     /// When the effects cannot be read.
     pub async fn page(&self) -> Result<String, StoreError> {
         let figures = self.engine.figures().await?;
+        let reconciled = self.engine.reconciliation().await?;
         let mut page = Page::default();
         let version = env!("CARGO_PKG_VERSION");
         let info = page.gauge("purser_info", Unit::One, "Always 1; the labels say what runs.");
@@ -53,6 +55,7 @@ impl Metrics {
         entities(&mut page, &figures);
         effects(&mut page, &figures);
         admission(&mut page, &figures);
+        reconciliation(&mut page, &reconciled);
         self.streams(&mut page);
         Ok(page.into_text())
     }
@@ -230,4 +233,30 @@ fn admission(page: &mut Page, figures: &Figures) {
         "Paid calls that found no room, by reason.",
     )
     .each("reason", refused);
+}
+
+fn reconciliation(page: &mut Page, stands: &Reconciliation) {
+    let open = Discrepancy::ALL.map(Discrepancy::name).into_iter().zip(stands.open);
+    page.gauge(
+        "purser_reconciliation_differences",
+        Unit::One,
+        "What our books and others' lists do not agree about now, by kind.",
+    )
+    .each("kind", open);
+    page.gauge(
+        "purser_reconciliation_completed_timestamp_seconds",
+        Unit::Millis,
+        "When the last walk ended that read every list, Unix time; 0 before the first.",
+    )
+    .is(stands.walk.completed_at.map_or(0, |at| at.0));
+    page.counter(
+        "purser_reconciliation_compared_total",
+        "Entries of lists and of our books that were compared.",
+    )
+    .is(stands.compared);
+    page.counter(
+        "purser_reconciliation_restarts_total",
+        "Times that reconciliation died and was started again by its supervisor.",
+    )
+    .is(stands.restarts);
 }

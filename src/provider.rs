@@ -15,6 +15,7 @@ pub mod sandbox;
 pub mod serving;
 pub mod wire;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purser_actors::id::CardId;
@@ -22,8 +23,9 @@ pub use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
     BoxFuture, CardAccounts, CardActivity, CardBalances, CardIssuer, ErrorKind, IdentityCheck, Issuance, IssueCard,
-    IssuedCard, PortError, Said,
+    IssuedCard, PortError, ProviderList, Said,
 };
+use purser_actors::reconcile::Source;
 
 use self::gift_cards::GiftCatalog;
 use self::merchants::Merchants;
@@ -107,7 +109,12 @@ pub struct Providers {
     pub rates: Arc<dyn Rates>,
     /// Says who takes cards.
     pub merchants: Arc<dyn Merchants>,
+    /// What each writes down of its orders, for reconciliation.
+    pub lists: ProviderLists,
 }
+
+/// Providers' lists, by whose they are.
+pub type ProviderLists = BTreeMap<Source, Arc<dyn ProviderList>>;
 
 /// An issuer as the engine may see it: what comes out is sealed.
 pub struct VaultedIssuer<I: ?Sized> {

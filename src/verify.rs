@@ -8,6 +8,7 @@ mod agent_wallets;
 mod banking;
 mod books;
 mod departures;
+mod differences;
 mod fold;
 mod late_returns;
 mod outcomes;
@@ -129,6 +130,8 @@ pub(crate) struct Contents {
     pub(crate) late_list: BTreeSet<u128>,
     /// Recipients and destinations, by kind and id.
     pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
+    /// What reconciliation found.
+    differences: differences::Differences,
     /// What the bank side keeps.
     pub(crate) bank: banking::Bank,
     /// Managed wallets and their spends.
@@ -169,6 +172,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     withdrawals::check(&contents, &holders, &mut report);
     late_returns::check(&contents, &history, &holders, &mut report);
     departures::check(&contents, &holders, &mut report);
+    differences::check(&contents.differences, &mut report);
     agent_wallets::check(&contents, &mut report);
     saved::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
@@ -189,6 +193,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("reloadable_cards", contents.program.cards.len()),
         ("card_withdrawals", contents.program.withdrawals.len()),
         ("late_returns", contents.late_returns.len()),
+        ("differences", contents.differences.all.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -275,6 +280,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
             }
         } else if contents.people.read(kind, id, row, report).is_none()
             && contents.program.read(kind, number, row, report).is_none()
+            && contents.differences.read(kind, number, row, report).is_none()
         {
             report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
         }
@@ -288,6 +294,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
 async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Report) -> Result<(), StoreError> {
     contents.people.read_rows(store, report).await?;
     contents.program.read_rows(store).await?;
+    contents.differences.read_rows(store).await?;
     for work in [table::EFFECT, table::TIMER] {
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {

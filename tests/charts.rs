@@ -14,6 +14,7 @@ use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::card::Card;
 use purser_actors::card_withdrawal::CardWithdrawal;
 use purser_actors::destination::Destination;
+use purser_actors::difference::Difference;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::identity::Identity;
 use purser_actors::intl_order::IntlOrder;
@@ -81,5 +82,6 @@ fn the_documents_charts_are_the_codes() {
     check::<Application>(document, &mut wrong);
     check::<BankAccount>(document, &mut wrong);
     check::<BankTransfer>(document, &mut wrong);
+    check::<Difference>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

@@ -6,6 +6,8 @@
 
 #[path = "providers/answers.rs"]
 mod answers;
+#[path = "providers/lists.rs"]
+mod lists;
 #[path = "providers/running.rs"]
 mod running;
 #[path = "providers/suite.rs"]

@@ -17,6 +17,7 @@ mod paying;
 mod payouts;
 mod program;
 mod reading;
+mod reconciling;
 mod requiring;
 mod turn;
 mod work;
@@ -47,6 +48,7 @@ pub use parts::{Parts, Ports, Settings};
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 pub use payouts::PayoutSettings;
 pub use program::AnyWithdrawal;
+pub use reconciling::{Open, Pace, Reconciler, Reconciliation, Reconciling, Walk};
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
@@ -96,6 +98,8 @@ struct Inner {
     operating: tokio::sync::Mutex<()>,
     /// What may leave after a restore.
     departures: Arc<departures::Departures>,
+    /// What reconciliation counts.
+    watching: Arc<reconciling::Watching>,
     /// Whether every supervisor lives.
     sound: Arc<AtomicBool>,
     root: ActorCell,
@@ -114,6 +118,7 @@ impl Engine {
             ports,
             deposits,
             restored,
+            reconciling,
             settings,
         } = parts;
         let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
@@ -151,6 +156,7 @@ impl Engine {
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
             departures: departures.clone(),
+            watching: Arc::default(),
             sound,
             root: root.clone(),
         };
@@ -173,6 +179,9 @@ impl Engine {
         engine.watch_departures().await;
         engine.take_up(&*deliveries).await?;
         engine.live(deliveries);
+        if let Some(reconciling) = reconciling {
+            reconciling::watch(&engine, reconciling).await.map_err(actors)?;
+        }
         Ok(engine)
     }
 
@@ -342,14 +351,20 @@ fn expiry(name: u8, key: &[u8], row: &Row) -> Option<u64> {
         .map(|b| u64::from_be_bytes(*b))
 }
 
+const CLAIM_SECRET: &str = "claim-secret";
+
+/// The key that payment ids are made with, if there is one yet.
+async fn stored_secret(store: &dyn Store) -> Result<Option<[u8; 32]>, StartError> {
+    let row = store.read(&table::meta(CLAIM_SECRET)).await?;
+    let damaged = |_| StartError::Damaged("claim secret", codec::DecodeError::Truncated);
+    row.map(|row| (*row.value).try_into().map_err(damaged)).transpose()
+}
+
 /// The key that payment ids are made with, made once for the life of the store.
 async fn claim_secret(store: &Arc<dyn Store>, entropy: &Arc<dyn Entropy>) -> Result<[u8; 32], StartError> {
-    let key = table::meta("claim-secret");
-    if let Some(row) = store.read(&key).await? {
-        let stored: &[u8] = &row.value;
-        return stored
-            .try_into()
-            .map_err(|_| StartError::Damaged("claim secret", codec::DecodeError::Truncated));
+    let key = table::meta(CLAIM_SECRET);
+    if let Some(stored) = stored_secret(&**store).await? {
+        return Ok(stored);
     }
     let mut secret = [0; 32];
     secret[..16].copy_from_slice(&entropy.random().to_be_bytes());

@@ -179,6 +179,10 @@ id!(
     DepartureId, "left_"
 );
 id!(
+    /// What our books and somebody else's list do not agree about.
+    DifferenceId, "dif_"
+);
+id!(
     /// A spend of a managed wallet.
     SpendId, "spd_"
 );
@@ -265,6 +269,9 @@ pub enum Wallet {
 }
 
 impl Wallet {
+    /// The owner of what is the house's own: the address that nobody has the key of, so that nobody signs in as it.
+    pub const HOUSE: Self = Self::Evm([0; 20]);
+
     /// The family's byte, then the address.
     pub fn key(&self) -> Vec<u8> {
         match self {

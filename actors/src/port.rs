@@ -6,6 +6,7 @@ mod bridge;
 mod custody;
 mod departure;
 mod gift_cards;
+mod lists;
 mod mask;
 mod owner;
 pub mod payout;
@@ -25,6 +26,7 @@ pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, S
 pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
 pub use departure::{Booked, Departure};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
+pub use lists::{Cursor, Entry, Lists, Movement, Page, ProviderList, TreasuryList};
 pub use mask::masked;
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 pub use program::{
@@ -189,22 +191,22 @@ impl Authorization {
     /// What makes this payment this payment, however it is encoded or signed again: (network, asset, payer, nonce)
     /// on Base, where the asset is always USDC; the message hash on Solana.
     pub fn claim_key(&self) -> [u8; 32] {
-        match self {
-            Self::Evm(a) => {
-                let mut hash = Sha256::new();
-                hash.update(b"eip155:8453/usdc");
-                hash.update(a.from);
-                hash.update(a.nonce);
-                hash.finalize().into()
-            }
-            Self::Solana(t) => {
-                let mut hash = Sha256::new();
-                hash.update(b"solana/message");
-                hash.update(t.message_hash);
-                hash.finalize().into()
-            }
-        }
+        claim_key(&self.payer(), &self.mark())
     }
+}
+
+/// See [`Authorization::claim_key`]: of who paid, and of what a chain shows of it ([`Authorization::mark`]).
+pub fn claim_key(payer: &Wallet, mark: &[u8; 32]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    match payer {
+        Wallet::Evm(from) => {
+            hash.update(b"eip155:8453/usdc");
+            hash.update(from);
+        }
+        Wallet::Solana(_) => hash.update(b"solana/message"),
+    }
+    hash.update(mark);
+    hash.finalize().into()
 }
 
 /// What will be sent to the chain. Stored before it is sent.

@@ -66,6 +66,18 @@ pub enum Act {
         /// As `purser admin stuck` names it
         effect_id: String,
     },
+    /// What our books and others' lists do not agree about, the oldest first
+    Reconciliation {
+        /// `next_after` of the page before
+        #[arg(long)]
+        after: Option<String>,
+    },
+    /// What the house itself was told, the oldest first
+    Events {
+        /// `next_after` of the page before
+        #[arg(long)]
+        after: Option<String>,
+    },
     /// Money that came back after its payout was final, the oldest first
     LateReturns {
         /// `next_after` of the page before
@@ -193,6 +205,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::CardWithdrawals(act) => card_withdrawals::ask(&desk, act).await?,
         Act::Stuck => desk.get("/admin/stuck").await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,
+        Act::Events { after } => desk.page("/admin/events", after).await?,
         Act::LateReturns { after } => desk.page("/admin/late-returns", after).await?,
         Act::Book {
             transaction,

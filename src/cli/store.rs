@@ -54,7 +54,7 @@ pub struct RestoreArgs {
     pub file: PathBuf,
 }
 
-fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliError> {
+pub(super) fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliError> {
     if !config.data_dir.join("store").is_dir() {
         return Err(CliError::Usage(format!(
             "there is no store in {}",
@@ -66,7 +66,7 @@ fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliError> {
     Ok((store, data))
 }
 
-fn failed(error: impl std::fmt::Display) -> CliError {
+pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
     CliError::Connection(error.to_string())
 }
 

@@ -47,6 +47,7 @@ pub(super) fn check(config: &Config) -> Checked {
         "versions.retiring",
         "a route and its successor are two paths, such as /refresh and /auth",
     )?;
+    reconciliation(config)?;
     rates(config)?;
     outsiders(config)?;
     if config.is_sandbox() {
@@ -70,6 +71,14 @@ fn spending(config: &Config) -> Checked {
         "must lie between 1 and 1000000: answers to paid calls are kept",
     )?;
     require(outbound.timeout_ms > 0, "outbound.timeout_ms", "must be at least 1")
+}
+
+fn reconciliation(config: &Config) -> Checked {
+    require(
+        (1..=1_000).contains(&config.reconciliation.page),
+        "reconciliation.page",
+        "must lie between 1 and 1000",
+    )
 }
 
 const PAY_TO: [(&str, Network); 2] = [

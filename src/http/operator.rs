@@ -7,6 +7,7 @@ mod desk;
 mod doors;
 mod intl;
 mod leases;
+mod reconciliation;
 mod tokens;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 use purser_actors::engine::Engine;
 use purser_actors::port::{BoxFuture, Clock, Entropy};
+use purser_storage::Store;
 use serde::de::DeserializeOwned;
 
 use super::caller::{Authenticator, Claims, TokenError};
@@ -38,6 +40,8 @@ pub struct Admin {
     pub doors: Doors,
     /// Acts and reads.
     pub engine: Engine,
+    /// Events of the house.
+    pub store: Arc<dyn Store>,
     /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs.
@@ -71,6 +75,8 @@ pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
         .route("/admin/retry", post(desk::post_retry))
         .route("/admin/late-returns", get(desk::get_late_returns))
         .route("/admin/departures/book", post(departures::post_book))
+        .route("/admin/reconciliation", get(reconciliation::get_reconciliation))
+        .route("/admin/events", get(reconciliation::get_events))
         .route("/admin/audit", get(desk::get_audit))
         .route("/admin/intl-orders", get(intl::get_queue))
         .route("/admin/intl-orders/claim", post(intl::post_claim))

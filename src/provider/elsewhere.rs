@@ -9,11 +9,13 @@ use reqwest::Url;
 use super::Providers;
 use super::callback::CallbackKey;
 use super::remote::cards::RemoteIssuer;
+use super::remote::entries::RemoteList;
 use super::remote::gift_cards::RemoteGiftCards;
 use super::remote::payouts::RemoteRails;
 use super::remote::people::{RemoteAccounts, RemoteIdentityCheck};
 use super::remote::tables::{RemoteMerchants, RemoteRates};
 use super::remote::{Endpoint, Remote};
+use super::wire::entries::ListName;
 use crate::config::{Outside, Outsiders};
 use crate::secret::Secret;
 
@@ -23,13 +25,16 @@ use crate::secret::Secret;
 /// When a secret cannot be read, or the issuer does not say what its cards have in common.
 pub async fn meet(settings: &Outsiders, mut providers: Providers) -> Result<Providers, String> {
     if let Some(remote) = remote("issuer", &settings.issuer)? {
+        listed(&mut providers, ListName::Cards, &remote);
         let issuer = RemoteIssuer::connect(remote).await;
         providers.issuer = Arc::new(issuer.map_err(|e| format!("the issuer at {}: {e}", settings.issuer.url))?);
     }
     if let Some(remote) = remote("gift_cards", &settings.gift_cards)? {
+        listed(&mut providers, ListName::GiftCards, &remote);
         providers.gift_cards = Arc::new(RemoteGiftCards(remote));
     }
     if let Some(remote) = remote("payouts", &settings.payouts)? {
+        listed(&mut providers, ListName::Payouts, &remote);
         providers.rails = Arc::new(RemoteRails(remote));
     }
     if let Some(remote) = remote("identity", &settings.identity)? {
@@ -48,6 +53,13 @@ pub async fn meet(settings: &Outsiders, mut providers: Providers) -> Result<Prov
         providers.merchants = Arc::new(RemoteMerchants(remote));
     }
     Ok(providers)
+}
+
+/// Whoever takes the orders keeps the list of them.
+fn listed(providers: &mut Providers, list: ListName, remote: &Remote) {
+    let remote = remote.clone();
+    let kept = Arc::new(RemoteList { remote, list });
+    providers.lists.insert(list.source(), kept);
 }
 
 /// What those elsewhere sign their callbacks with; none for the sandbox's own.

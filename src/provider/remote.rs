@@ -2,6 +2,7 @@
 //! plain side, as the sandbox's are.
 
 pub mod cards;
+pub mod entries;
 pub mod gift_cards;
 pub mod payouts;
 pub mod people;

@@ -15,6 +15,7 @@ pub mod everybody;
 pub mod fault;
 pub mod gift_cards;
 pub mod identity_check;
+mod listing;
 pub mod merchants;
 pub mod payouts;
 pub mod program;

@@ -2,6 +2,7 @@
 //! `purser provider` and for whoever builds one of their own in Rust.
 
 mod cards;
+mod entries;
 mod gift_cards;
 mod payouts;
 mod people;
@@ -38,7 +39,8 @@ pub fn router(providers: &Providers, token: Secret<String>) -> Router {
         .merge(gift_cards::router(providers))
         .merge(payouts::router(providers))
         .merge(people::router(providers))
-        .merge(tables::router(providers));
+        .merge(tables::router(providers))
+        .merge(entries::router(providers));
     Router::new()
         .nest(&format!("/{VERSION}"), routes)
         .fallback(async || Refused::new(Code::InvalidRequest, "there is no such path in the protocol"))
@@ -77,6 +79,7 @@ pub fn document() -> Result<serde_json::Value, serde_json::Error> {
         payouts::document(),
         people::document(),
         tables::document(),
+        entries::document(),
     ] {
         api.merge(room);
     }

@@ -10,6 +10,7 @@
 //! - Amounts and rates are decimal text, moments are Unix milliseconds.
 
 pub mod cards;
+pub mod entries;
 pub mod gift_cards;
 pub mod gift_orders;
 pub mod payout_reports;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use purser_actors::account::Deposit;
-use purser_actors::engine::{Parts, Ports, Restored, Settings};
+use purser_actors::engine::{Parts, Ports, Reconciling, Restored, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
 use purser_actors::kernel::table;
-use purser_actors::port::{Clock, Entropy};
+use purser_actors::port::{Clock, Entropy, Lists};
 use purser_storage::{JournalStore, Limits as StoreLimits, Options, Store};
 
 use super::{DataDir, ServiceError, sealed};
@@ -209,7 +209,19 @@ pub fn engine_parts(
         },
         deposits,
         restored,
+        reconciling: Some(reconciling(config, world)),
         settings: engine_settings(config),
+    }
+}
+
+/// Whose lists the books are held against.
+pub fn reconciling(config: &Config, world: &World) -> Reconciling {
+    Reconciling {
+        lists: Lists {
+            treasury: Some(world.settlement.clone()),
+            providers: world.providers.lists.clone(),
+        },
+        pace: config.reconciliation.pace(),
     }
 }
 

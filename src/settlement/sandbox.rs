@@ -10,6 +10,7 @@ mod evm;
 pub mod fault;
 mod inspect;
 mod ledger;
+mod listing;
 mod outgoing;
 mod rpc;
 mod svm;

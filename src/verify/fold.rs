@@ -10,7 +10,7 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, agent_wallets, banking, late_returns, people, products, program, saved};
+use super::{Contents, Report, agent_wallets, banking, differences, late_returns, people, products, program, saved};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -104,6 +104,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| banking::fold(kind, &record.event));
             let told = told.or_else(|| program::fold(kind, &record.event));
             let told = told.or_else(|| late_returns::fold(kind, &record.event));
+            let told = told.or_else(|| differences::fold(kind, &record.event));
             let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
@@ -235,11 +236,13 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.bank(contents);
     seen.withdrawals(contents);
     seen.late_returns(contents);
+    seen.differences(contents);
     seen.program(contents);
     seen.saved(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
     let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len();
     let known = known + contents.saved.len() + contents.program.len() + contents.late_returns.len();
+    let known = known + contents.differences.all.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",

@@ -92,7 +92,7 @@ class Provider:
 
     def __init__(self, secret, address):
         self.secret, self.address, self.lock = secret.strip().encode(), address, threading.Lock()
-        self.started_ms = time.time_ns() // 1_000_000
+        self.started_ms, self.started = time.time_ns() // 1_000_000, time.monotonic()
         self.orders = {}  # by kind and key: each kind may be served elsewhere, so that none can know another's keys
         self.cards, self.checks, self.pages, self.payouts, self.accounts = {}, {}, {}, {}, set()
         self.on_their_way = deque()  # payouts, the first due first
@@ -180,6 +180,7 @@ class Provider:
 
     def tell(self, payout, state):
         payout["sequence"] += 1
+        payout["told_at"] = time.monotonic()
         payout["word"] = {"payout_id": payout["id"], "sequence": payout["sequence"], **state}
         self.words.append(payout["word"])
 
@@ -219,6 +220,44 @@ class Provider:
     def payout_reports(self, asked):
         words = self.words[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
         return {"reports": [{"number": number, **word} for number, word in enumerate(words, asked["after"] + 1)]}
+
+    def listed_orders(self, kind):
+        """In the order taken, up to the first that is not decided yet: it will be the next to come."""
+        for (of, key), (body, _, result, since) in list(self.orders.items()):
+            if of == kind:
+                decided_at = since + (DELAY_S if result["status"] == "ready" else 0)
+                if decided_at > time.monotonic():
+                    return
+                product = body.get("product_id", "card")
+                yield {"key": key, "product": product, "amount": body["amount"],
+                       "currency": PRODUCTS.get(product, COMMON)["currency"],
+                       "status": "done" if result["status"] == "ready" else "refused",
+                       "at_ms": self.started_ms + int((decided_at - self.started) * 1000)}
+
+    def listed_payouts(self):
+        """A line for each word, so that a payout of which something new was said comes again."""
+        stands = {"in_process": "pending", "complete": "done", "failed": "refused", "cancelled": "refused"}
+        for word in self.words:
+            payout = self.payouts[word["payout_id"]]
+            body = self.orders["payout", payout["key"]][0]
+            yield {"key": payout["key"], "product": body["rail"], "amount": body["amount"],
+                   "currency": body["currency"], "status": stands[payout["word"]["status"]],
+                   "at_ms": self.started_ms + int((payout["told_at"] - self.started) * 1000)}
+
+    def list_entries(self, asked):
+        after, key = asked["after"], asked["key"]
+        insist(asked["list"] in ("cards", "gift_cards", "payouts"), "no such list", "not_found")
+        insist(after is None or key is None, "a cursor or a key, and not both")
+        kinds = {"cards": "card", "gift_cards": "gift card"}
+        lines = self.listed_payouts() if asked["list"] == "payouts" else self.listed_orders(kinds[asked["list"]])
+        answer = {"list": asked["list"], "after": after, "key": key}
+        if key is not None:
+            known = {line["key"]: line for line in lines}
+            return {**answer, "entries": [known[key]] if key in known else [], "next": None}
+        insist(re.fullmatch("line-[0-9]{1,9}", after or "line-0"), "no cursor of this list")
+        begin = int((after or "line-0")[5:])
+        page = list(lines)[begin:begin + min(max(asked["limit"], 1), 1000)]
+        return {**answer, "entries": page, "next": f"line-{begin + len(page)}" if page else None}
 
     def debit_card_country(self, asked):
         return {"country": "US" if asked["body"]["number"].startswith("40000084") else None}

@@ -23,10 +23,11 @@ pub(crate) async fn every_rule(providers: &Providers) {
     payouts(providers).await;
     people(providers).await;
     tables(providers).await;
+    crate::lists::lists(providers).await;
 }
 
 /// Asks until there is an answer.
-async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+pub(crate) async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(answer) = ask().await {
@@ -161,7 +162,7 @@ async fn redeemed(providers: &Providers, order: &OrderGiftCard) -> Vec<String> {
     texts
 }
 
-fn payout(key: u128, cents: u64) -> PlainPayout {
+pub(crate) fn payout(key: u128, cents: u64) -> PlainPayout {
     PlainPayout {
         key: EffectId(key),
         payout: PayoutId(key + 1_000),
@@ -180,7 +181,7 @@ fn payout(key: u128, cents: u64) -> PlainPayout {
     }
 }
 
-async fn paid(providers: &Providers, order: &PlainPayout) -> Report {
+pub(crate) async fn paid(providers: &Providers, order: &PlainPayout) -> Report {
     until("a payout", async || {
         let report = providers.rails.send(order.clone()).await.unwrap();
         match report.state {

@@ -14,11 +14,13 @@ use super::desk::{CVV, Desk, PAN};
 use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
-const ADMIN: [(&str, &str); 20] = [
+const ADMIN: [(&str, &str); 22] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
+    ("GET", "/admin/events"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
+    ("GET", "/admin/reconciliation"),
     ("GET", "/admin/stuck"),
     ("POST", "/admin/freeze"),
     ("POST", "/admin/card-withdrawals/claim"),
@@ -117,10 +119,10 @@ async fn case_50_wallets_and_operators_do_not_meet() {
     }
     on_neither_side(&service, &wallet, &desk.token).await;
     for (role, trusted) in [
-        ("read-only", 5),
-        ("support", 6),
-        ("operator", 17),
-        ("administrator", 20),
+        ("read-only", 7),
+        ("support", 8),
+        ("operator", 19),
+        ("administrator", 22),
     ] {
         let one = desk.hire(role, role).await;
         for (n, route) in ADMIN.into_iter().enumerate() {

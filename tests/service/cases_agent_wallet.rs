@@ -20,7 +20,7 @@ async fn opened(site: &Site<'_>, network: Network) -> (Agent, String, Value) {
     (agent, token, made["wallet"].clone())
 }
 
-async fn keyed(site: &Site<'_>, token: &str, name: &str, key: &str, data: &Value) -> Answer {
+pub(crate) async fn keyed(site: &Site<'_>, token: &str, name: &str, key: &str, data: &Value) -> Answer {
     let request = site.request("POST", &format!("/{name}")).bearer_auth(token);
     let request = request.header("idempotency-key", key).json(&json!({"data": data}));
     send(request).await.unwrap()

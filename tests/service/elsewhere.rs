@@ -75,6 +75,17 @@ impl Provider {
         CallbackKey::of_token(&read_token(&self.folder.path().join("provider.token")).unwrap())
     }
 
+    /// An order of somebody who knows the secret. It must be taken.
+    pub(crate) async fn order(&self, path: &str, key: &str, body: &Value) {
+        let token = read_token(&self.folder.path().join("provider.token")).unwrap();
+        let request = super::wire::client().post(format!("{}{path}", self.url));
+        let request = request
+            .bearer_auth(token.expose_secret())
+            .header("idempotency-key", key);
+        let answer = super::wire::send(request.json(body)).await.unwrap();
+        assert_eq!(answer.status, 200, "{}", answer.text);
+    }
+
     /// A host whose service asks for every port at this URL.
     pub(crate) fn host(&self, url: &str) -> Host {
         let mut host = Host::new()
@@ -102,6 +113,9 @@ impl Drop for Provider {
 /// What was ordered, as the provider was asked: by path, each key with its bodies.
 type Ordered = BTreeMap<String, BTreeMap<String, Vec<Value>>>;
 
+/// Changes a page of a list.
+type Edit = Box<dyn Fn(&mut Value) + Send>;
+
 /// A way to a provider that can be told to fail.
 #[derive(Clone)]
 pub(crate) struct Way(Arc<Inner>);
@@ -114,6 +128,8 @@ struct Inner {
     /// The last answer to an order by path, to be given to somebody else.
     last: Mutex<BTreeMap<String, Bytes>>,
     ordered: Mutex<Ordered>,
+    /// What becomes of lists on the way.
+    edit: Mutex<Option<Edit>>,
     mishaps: Mutex<BTreeMap<&'static str, u32>>,
 }
 
@@ -126,6 +142,7 @@ impl Way {
             chance: Mutex::default(),
             last: Mutex::default(),
             ordered: Mutex::default(),
+            edit: Mutex::default(),
             mishaps: Mutex::default(),
         }));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -138,6 +155,21 @@ impl Way {
     /// Fails from now on by this seed, or is well.
     pub(crate) fn fail(&self, seed: Option<u64>) {
         *self.0.chance.lock().unwrap() = seed;
+    }
+
+    /// Changes every page of every list from now on, or none.
+    pub(crate) fn edit(&self, edit: Option<Edit>) {
+        *self.0.edit.lock().unwrap() = edit;
+    }
+
+    fn edited(&self, path: &str, body: Bytes) -> Bytes {
+        let edit = self.0.edit.lock().unwrap();
+        let Some(edit) = edit.as_ref().filter(|_| path.starts_with("/v1/entries")) else {
+            return body;
+        };
+        let mut page = serde_json::from_slice(&body).unwrap();
+        edit(&mut page);
+        serde_json::to_vec(&page).unwrap().into()
     }
 
     pub(crate) fn ordered(&self) -> Ordered {
@@ -177,7 +209,8 @@ impl Way {
         match request.body(body.clone()).send().await {
             Ok(answer) => {
                 let status = answer.status().as_u16();
-                (status, answer.bytes().await.unwrap_or_default())
+                let body = answer.bytes().await.unwrap_or_default();
+                (status, self.edited(path, body))
             }
             // What a proxy says of a server that is dead.
             Err(_) => (502, Bytes::from_static(b"<h1>Bad Gateway</h1>")),

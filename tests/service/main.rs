@@ -34,6 +34,7 @@ mod cases_payment;
 mod cases_payouts;
 mod cases_people;
 mod cases_rails;
+mod cases_reconciliation;
 mod cases_refresh;
 mod cases_reloadable;
 mod cases_replay;

@@ -22,6 +22,7 @@ use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
 use crate::program::NoProgram;
 use crate::rails::SimRails;
+use crate::reconciled;
 use crate::store::SimStore;
 use crate::wallets::NoWallets;
 use crate::watchers::{self, Stream};
@@ -132,6 +133,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         },
         deposits: Vec::new(),
         restored: None,
+        reconciling: None,
         settings: world.plan.settings,
     };
     let engine = match Engine::start(parts).await {
@@ -155,6 +157,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
     part(world, &store, &mut stream).await;
     let alive = tasks.num_alive_tasks();
     world.trace(|| format!("at rest with {alive} tasks"));
+    reconciled::judge(world, store.clone()).await;
     checks::at_rest(world, &clients.engine, &store, alive).await;
     if stream.hub.subscriptions() != 0 {
         world.object("rest.subscriptions", format!("{} are left", stream.hub.subscriptions()));

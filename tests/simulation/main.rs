@@ -28,6 +28,7 @@ mod plan;
 mod planted;
 mod program;
 mod rails;
+mod reconciled;
 mod results;
 mod seeds;
 mod shadow;

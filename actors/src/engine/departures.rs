@@ -2,8 +2,8 @@
 //! nothing new leaves, because the balances do not know yet what has left already.
 
 mod booking;
+pub(super) mod known;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,11 +12,12 @@ use parking_lot::Mutex;
 use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, Row, RowKey, Store, StoreError, Write};
 
+use self::known::Known;
 use super::Engine;
 use super::operating::damaged;
 use crate::id::{Network, TopUpId, WithdrawalId};
 use crate::kernel::{Kind, table};
-use crate::port::{Booked, Clock, Departure, Settlement, Timestamp};
+use crate::port::{Clock, Departure, Settlement, Timestamp};
 use crate::top_up::{self, First, TopUp};
 use crate::withdrawal::{self, Withdrawal};
 
@@ -143,50 +144,6 @@ fn put(key: RowKey, value: Vec<u8>) -> Write {
         key,
         revision: 0,
         value,
-    }
-}
-
-/// What rows say has left, or may have.
-#[derive(Default)]
-struct Known {
-    transactions: HashSet<String>,
-    marks: HashSet<[u8; 32]>,
-}
-
-impl Known {
-    async fn read(store: &dyn Store) -> Result<Self, StoreError> {
-        let mut known = Self::default();
-        each(
-            store,
-            &[table::ENTITY, Kind::Withdrawal as u8],
-            |_, withdrawal: Withdrawal| match withdrawal.status {
-                withdrawal::Status::Complete { transaction } => drop(known.transactions.insert(transaction)),
-                withdrawal::Status::Sent(out) => drop(known.marks.insert(out.authorization.mark())),
-                withdrawal::Status::Pending | withdrawal::Status::Failed { .. } => {}
-            },
-        )
-        .await?;
-        each(store, &[table::ENTITY, Kind::TopUp as u8], |_, top_up: TopUp| {
-            known
-                .transactions
-                .extend(top_up.legs.into_iter().map(|leg| leg.transaction));
-            if let top_up::Status::Paid(Some(first)) = top_up.status {
-                match *first {
-                    First::Burn(burn) => drop(known.transactions.insert(burn.transaction)),
-                    First::Transfer(out) => drop(known.marks.insert(out.authorization.mark())),
-                }
-            }
-        })
-        .await?;
-        each(store, &[table::DEPARTURE], |_, booked: Booked| {
-            known.transactions.insert(booked.departure.transaction);
-        })
-        .await?;
-        Ok(known)
-    }
-
-    fn explains(&self, departure: &Departure) -> bool {
-        self.transactions.contains(&departure.transaction) || self.marks.contains(&departure.mark)
     }
 }
 

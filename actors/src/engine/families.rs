@@ -13,6 +13,7 @@ use crate::banking::transfer::BankTransfer;
 use crate::card::Card;
 use crate::card_withdrawal::CardWithdrawal;
 use crate::destination::Destination;
+use crate::difference::Difference;
 use crate::gift_card::GiftCard;
 use crate::identity::Identity;
 use crate::intl_order::IntlOrder;
@@ -40,7 +41,9 @@ macro_rules! families {
         /// The type of every event that subscribers can be told of, sorted: `<resource>.<change>`.
         pub fn event_types() -> Vec<String> {
             let mut types = Vec::new();
-            $(types.extend(<$entity as Entity>::CHANGES.iter().map(|change| record::event_type(<$entity as Entity>::KIND.name(), change)));)*
+            $(if !<$entity as Entity>::OF_THE_HOUSE {
+                types.extend(<$entity as Entity>::CHANGES.iter().map(|change| record::event_type(<$entity as Entity>::KIND.name(), change)));
+            })*
             types.sort_unstable();
             types
         }
@@ -92,4 +95,5 @@ families! {
     applications: Application,
     bank_accounts: BankAccount,
     bank_transfers: BankTransfer,
+    differences: Difference,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_storage::Store;
 
-use super::{PayoutSettings, Restored};
+use super::{PayoutSettings, Reconciling, Restored};
 use crate::account::Deposit;
 use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
@@ -31,6 +31,8 @@ pub struct Parts {
     pub deposits: Vec<Deposit>,
     /// When the store was restored from a backup, if it was: until what left since is explained, nothing new leaves.
     pub restored: Option<Restored>,
+    /// Whose lists the books are held against, if they are.
+    pub reconciling: Option<Reconciling>,
     /// Limits and pauses.
     pub settings: Settings,
 }

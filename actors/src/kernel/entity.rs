@@ -58,6 +58,8 @@ pub enum Kind {
     BankAccount = 20,
     /// Money between a balance and an account at the bank.
     BankTransfer = 21,
+    /// Something that our books and somebody else's list do not agree about.
+    Difference = 26,
 }
 
 impl Kind {
@@ -86,6 +88,7 @@ impl Kind {
             Self::Application => "banking_application",
             Self::BankAccount => "bank_account",
             Self::BankTransfer => "bank_transfer",
+            Self::Difference => "difference",
         }
     }
 }
@@ -129,7 +132,8 @@ entity_id!(
     crate::id::RecipientId,
     crate::id::SpendId,
     crate::id::BankAccountId,
-    crate::id::BankTransferId
+    crate::id::BankTransferId,
+    crate::id::DifferenceId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.
@@ -165,6 +169,8 @@ pub trait Entity: Stored + Clone + fmt::Debug + PartialEq + Send + Sync + 'stati
     const CHANGES: &'static [&'static str];
     /// Whether its own first command brings it into being; otherwise another entity's batch opens it.
     const SELF_BORN: bool = false;
+    /// Whether it is the house's own: no account's subscribers are told of it, operators are.
+    const OF_THE_HOUSE: bool = false;
 
     /// Its name.
     type Id: EntityId;

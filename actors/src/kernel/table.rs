@@ -3,8 +3,8 @@
 use purser_storage::RowKey;
 
 use crate::id::{
-    CardId, DepartureId, DepositId, DestinationId, EffectId, EntryId, LateReturnId, SessionId, SpendId, Wallet,
-    WithdrawalId,
+    CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, SessionId, SpendId,
+    Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
@@ -73,6 +73,8 @@ tables! {
     ENTRY = b's',
     /// Late returns, the oldest first.
     LATE_RETURN = b'j',
+    /// Differences that are open, the oldest first; the value is the number of what kind they are.
+    DIFFERENCE = b'D',
     /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
     SPOKEN = b'p',
     /// Facts about the store itself.
@@ -193,6 +195,11 @@ pub fn paid_by(transaction: &str) -> RowKey {
 /// A late return, for the operator's list.
 pub fn late_return(at: Timestamp, id: LateReturnId) -> RowKey {
     key(&[&[LATE_RETURN], &at.0.to_be_bytes(), &id.0.to_be_bytes()])
+}
+
+/// A difference that is open, for the operator's list.
+pub fn difference(since: Timestamp, id: DifferenceId) -> RowKey {
+    key(&[&[DIFFERENCE], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// Something that an operator did.

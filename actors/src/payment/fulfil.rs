@@ -1,4 +1,5 @@
-//! How each purchase becomes a product: the one place that knows all of them.
+//! How each purchase becomes a product: the one place that knows all of them. What is ordered of a provider has the
+//! product's own number as its key, so that either is found by the other.
 
 use super::{Event, Found, Payment};
 use crate::card::Card;
@@ -38,7 +39,7 @@ impl Payment {
                     .event(bought(Product::Card(card)))
                     .open(Card::order(card, owner, charge, *amount, context)?)
                     .owned(&owner, Kind::Card, card.0, context)
-                    .then(Work::IssueCard(card), context)
+                    .then_as(EffectId(card.0), Work::IssueCard(card), context)
             }
             Purchase::GiftCard {
                 amount,
@@ -60,7 +61,7 @@ impl Payment {
                     .event(bought(Product::GiftCard(card)))
                     .open(GiftCard::order(card, owner, charge, order, context)?)
                     .owned(&owner, Kind::GiftCard, card.0, context)
-                    .then(Work::OrderGiftCard(card), context)
+                    .then_as(EffectId(card.0), Work::OrderGiftCard(card), context)
             }
             Purchase::IntlCard { amount, label } => {
                 let card = CardId(context.id());
@@ -121,7 +122,7 @@ impl Payment {
             amount,
             currency,
             plan: (**plan).clone(),
-            key: EffectId(context.id()),
+            key: EffectId(payout.0),
             at: context.now,
         };
         let (key, until) = (ordered.key, context.now.plus_ms(plan.terms.wait_ms));

@@ -22,6 +22,7 @@ mod paid_call;
 mod payouts;
 mod people;
 mod program;
+mod reconciliation;
 mod remembered;
 mod shells;
 mod spends;

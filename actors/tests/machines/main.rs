@@ -17,6 +17,7 @@ mod payments;
 mod payouts;
 mod people;
 mod recipients;
+mod reconciliation;
 mod reloadables;
 mod sample;
 mod sessions;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
-use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Restored, Settings};
+use purser_actors::engine::{
+    Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Reconciling, Restored, Settings,
+};
 use purser_actors::id::{CardId, SessionId, Wallet};
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -108,6 +110,7 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     settings: Settings,
     restored: Option<Restored>,
+    reconciling: Option<Reconciling>,
 }
 
 impl World {
@@ -118,6 +121,12 @@ impl World {
     /// Power cut, and a start on what is taken for a restored backup.
     pub(crate) async fn restored(mut self, restored: Restored) -> Self {
         self.restored = Some(restored);
+        self.crash().await
+    }
+
+    /// Power cut, and a start with others' lists.
+    pub(crate) async fn reconciling(mut self, reconciling: Reconciling) -> Self {
+        self.reconciling = Some(reconciling);
         self.crash().await
     }
 
@@ -137,13 +146,13 @@ impl World {
             Arc::default(),
             Arc::new(TestClock::new()),
         );
-        Self::on(MemoryStore::new(), surroundings, (settings, None)).await
+        Self::on(MemoryStore::new(), surroundings, (settings, None, None)).await
     }
 
     async fn on(
         store: Arc<MemoryStore>,
         (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, clock): Surroundings,
-        (settings, restored): (Settings, Option<Restored>),
+        (settings, restored, reconciling): (Settings, Option<Restored>, Option<Reconciling>),
     ) -> Self {
         // A new process never has the old one's random numbers.
         static STARTS: AtomicU64 = AtomicU64::new(0);
@@ -169,6 +178,7 @@ impl World {
             },
             deposits: Vec::new(),
             restored,
+            reconciling: reconciling.clone(),
             settings,
         });
         Self {
@@ -187,6 +197,7 @@ impl World {
             clock,
             settings,
             restored,
+            reconciling,
         }
     }
 
@@ -217,7 +228,7 @@ impl World {
             self.bank,
             self.clock,
         );
-        Self::on(store, outside, (self.settings, self.restored)).await
+        Self::on(store, outside, (self.settings, self.restored, self.reconciling)).await
     }
 
     pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {

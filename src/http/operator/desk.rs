@@ -186,7 +186,7 @@ pub(super) async fn get_late_returns(
 }
 
 /// `after` and `limit` of a list in the order of time.
-fn page(query: Option<&str>) -> Result<(Option<Place>, usize), ApiError> {
+pub(super) fn page(query: Option<&str>) -> Result<(Option<Place>, usize), ApiError> {
     let query = Query::parse(query, &["after", "limit"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
     let wrong = || ApiError::parameter("parameter_invalid", "after", "`after` is not from a page before.");
@@ -199,10 +199,20 @@ fn page(query: Option<&str>) -> Result<(Option<Place>, usize), ApiError> {
 
 /// A page of one, with the place of its last for the next.
 fn paged<T>(name: &str, found: &[(Place, T)], shown: impl Fn(u128, &T) -> View) -> Response {
+    paged_behind("", name, found, shown)
+}
+
+/// The same behind other members.
+pub(super) fn paged_behind<T>(
+    before: &str,
+    name: &str,
+    found: &[(Place, T)],
+    shown: impl Fn(u128, &T) -> View,
+) -> Response {
     let next = found.last().map(|((at, id), _)| format!("\"{:x}-{id:x}\"", at.0));
     let rows: Vec<String> = found.iter().map(|((_, id), one)| shown(*id, one).to_json()).collect();
     let next = next.unwrap_or_else(|| "null".to_owned());
-    let body = format!("{{\"{name}\":[{}],\"next_after\":{next}}}", rows.join(","));
+    let body = format!("{{{before}\"{name}\":[{}],\"next_after\":{next}}}", rows.join(","));
     json::private(json::bytes_as_json(body))
 }
 

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use purser_actors::port::Clock;
+use purser_actors::port::{Clock, ProviderList};
+use purser_actors::reconcile::Source;
 
 use super::accounts::SandboxAccounts;
 use super::balances::SandboxBalances;
@@ -15,7 +16,7 @@ use super::program::SandboxProgram;
 use super::rates::SandboxRates;
 use super::{IssuerSettings, SandboxIssuer};
 use crate::config::Config;
-use crate::provider::Providers;
+use crate::provider::{ProviderLists, Providers};
 use crate::settlement::sandbox::SandboxSettlement;
 
 /// The sandbox's providers, steerable.
@@ -94,6 +95,15 @@ impl SandboxProviders {
         })
     }
 
+    fn lists(&self) -> ProviderLists {
+        let cards: Arc<dyn ProviderList> = self.issuer.clone();
+        ProviderLists::from([
+            (Source::Cards, cards),
+            (Source::GiftCards, self.gift_cards.clone()),
+            (Source::Payouts, self.rails.clone()),
+        ])
+    }
+
     /// As whoever asks them sees them.
     pub fn providers(&self) -> Providers {
         Providers {
@@ -106,6 +116,7 @@ impl SandboxProviders {
             balances: self.program.clone(),
             rates: self.rates.clone(),
             merchants: self.merchants.clone(),
+            lists: self.lists(),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod book;
 mod catalog;
 pub mod fault;
+mod listing;
 mod orders;
 mod redemption;
 

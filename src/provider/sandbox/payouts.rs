@@ -6,6 +6,7 @@
 mod bins;
 mod book;
 pub mod fault;
+mod listing;
 mod orders;
 
 use std::path::Path;
@@ -28,7 +29,7 @@ use crate::secret::Secret;
 
 pub use self::book::Words;
 
-const KIND: [u8; 8] = *b"SBXPAY01";
+const KIND: [u8; 8] = *b"SBXPAY02";
 
 /// How the sandbox's rails behave.
 #[derive(Clone, Copy, Debug)]

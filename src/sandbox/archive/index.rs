@@ -14,7 +14,8 @@ use super::Item;
 use super::run::{Run, RunHead, entries};
 use crate::sandbox::record_log::{Entry, LogFile, Point, Snapshot, Spill, frame_in};
 
-const MAGIC: [u8; 8] = *b"SBXIDX01";
+/// The second: gift cards were not numbered in the first.
+const MAGIC: [u8; 8] = *b"SBXIDX02";
 
 /// What is on disk, for readers.
 #[derive(Debug)]

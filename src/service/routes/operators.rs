@@ -31,6 +31,7 @@ fn admin(house: &House) -> operator::Admin {
     operator::Admin {
         doors: operator::Doors::new(house.engine.clone(), config.operator.tokens.clone()),
         engine: house.engine.clone(),
+        store: house.store.clone(),
         vault: house.world.vault.clone(),
         cvvs: house.world.cvvs.clone(),
         clock: house.world.clock.clone(),

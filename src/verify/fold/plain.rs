@@ -2,7 +2,7 @@
 
 use purser_actors::kernel::Kind;
 
-use super::super::{Contents, late_returns, program};
+use super::super::{Contents, differences, late_returns, program};
 use super::Snapshots;
 
 impl Snapshots<'_> {
@@ -26,6 +26,14 @@ impl Snapshots<'_> {
     pub(super) fn late_returns(&mut self, contents: &Contents) {
         for (id, (late, revision)) in &contents.late_returns {
             let (kind, status) = (Kind::LateReturn as u8, late_returns::name_of(late.status));
+            let (key, name) = (id.0.to_be_bytes(), id.to_string());
+            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+        }
+    }
+
+    pub(super) fn differences(&mut self, contents: &Contents) {
+        for (id, (difference, revision)) in &contents.differences.all {
+            let (kind, status) = (Kind::Difference as u8, differences::name_of(difference.status));
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
             self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
         }

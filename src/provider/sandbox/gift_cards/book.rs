@@ -17,9 +17,9 @@ pub(super) struct Ordered {
     pub(super) key: EffectId,
     pub(super) product: String,
     country: String,
-    amount: Cents,
+    pub(super) amount: Cents,
     fee_rate: String,
-    at: Timestamp,
+    pub(super) at: Timestamp,
     pub(super) ready_at: Timestamp,
     pub(super) declined: Option<String>,
 }
@@ -77,8 +77,9 @@ impl Item for Record {
         }
     }
 
+    /// An order has its place in the list of all.
     fn counts(&self) -> bool {
-        false
+        matches!(self, Self::Ordered(_))
     }
 }
 

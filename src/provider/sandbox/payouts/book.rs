@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use purser_actors::id::{EffectId, PayoutId};
+use purser_actors::money::Cents;
 use purser_actors::port::Timestamp;
 use purser_actors::port::payout::{RailState, Report, Told};
+use purser_actors::product::{Currency, Line};
 
 use crate::sandbox::archive::{Book, Item, Shelf, name};
 
@@ -74,6 +76,9 @@ impl Says {
 pub(super) struct Ordered {
     pub(super) key: EffectId,
     pub(super) payout: PayoutId,
+    pub(super) line: Line,
+    pub(super) amount: Cents,
+    pub(super) currency: Currency,
     /// Of everything that was asked for.
     pub(super) digest: [u8; 32],
     pub(super) at: Timestamp,
@@ -257,6 +262,11 @@ impl RailBook {
     pub(super) fn is_recalled(&self, key: EffectId) -> bool {
         let mut found = self.shelf.find(by_key(key)).into_iter();
         found.any(|record| matches!(record, Record::Recalled(recalled) if recalled == key))
+    }
+
+    /// Every word that was said, by its number.
+    pub(super) const fn words(&self) -> &Shelf<Record> {
+        &self.shelf
     }
 
     /// The words behind this number.

@@ -87,6 +87,9 @@ impl SandboxRails {
         let taken = Ordered {
             key: order.key,
             payout: order.payout,
+            line: order.line,
+            amount: order.amount,
+            currency: order.currency,
             digest,
             at: book.now,
             gone: magic == Some(Magic::GoneAfterRefusal),

@@ -1,0 +1,209 @@
+//! A difference between our books and somebody else's list: found by reconciliation, told once when it opens and once when
+//! it is gone, and never forgotten in between.
+//!
+//! ```text
+//! open --both agree again--> resolved
+//!   ^------found again----------'
+//! ```
+//!
+//! It is the house's, not a holder's: nobody can sign in as its owner, and only operators read what it tells.
+
+use purser_storage::codec::Stored;
+use sha2::{Digest, Sha256};
+
+use crate::id::{DifferenceId, Wallet};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use crate::port::Timestamp;
+use crate::reconcile::{Discrepancy, Flow, Source};
+
+/// What differs: ids, states and amounts, no secret.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Found {
+    /// Against whose list.
+    pub source: Source,
+    /// What kind of thing.
+    pub flow: Flow,
+    /// Its name there: an order's idempotency key, or a transaction.
+    pub key: String,
+    /// Our id of it, if it is in our books.
+    pub subject: Option<String>,
+    /// How it differs.
+    pub kind: Discrepancy,
+    /// State and amount in our books.
+    pub ours: Option<String>,
+    /// The same on the other list.
+    pub theirs: Option<String>,
+}
+
+/// A difference's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Difference {
+    /// What differs, or last did.
+    pub found: Found,
+    /// Since when it is open, or last was.
+    pub opened_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a difference stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// The lists differ.
+    Open,
+    /// They do not any more.
+    Resolved,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// The lists differ.
+    Find(Box<Found>),
+    /// They do not.
+    Resolve,
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Found.
+    Opened(Box<Found>, Timestamp),
+    /// Found to be something else than before.
+    Changed(Box<Found>, Timestamp),
+    /// Gone.
+    Resolved(Timestamp),
+}
+
+impl Stored for Difference {
+    const SCHEMA: u16 = 260;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 261;
+}
+
+impl DifferenceId {
+    /// Of a thing on a list: always the same.
+    pub fn of(source: Source, key: &str) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"difference");
+        hash.update([0]);
+        hash.update(source.name());
+        hash.update([0]);
+        hash.update(key);
+        let hash = hash.finalize();
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash[..16]);
+        Self(u128::from_be_bytes(first))
+    }
+}
+
+impl Entity for Difference {
+    const KIND: Kind = Kind::Difference;
+    const MOVES: &'static [Move] = &[
+        ("-", "reconciliation finds it", "open"),
+        ("open", "both lists agree", "resolved"),
+        ("resolved", "reconciliation finds it again", "open"),
+    ];
+    const CHANGES: &'static [&'static str] = &["opened", "changed", "resolved"];
+    const SELF_BORN: bool = true;
+    const OF_THE_HOUSE: bool = true;
+
+    type Id = DifferenceId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = ();
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        id: &DifferenceId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, ()> {
+        let (now, decision) = (context.now, Decision::answer(()));
+        let open = this.filter(|known| known.status == Status::Open);
+        Ok(match (open, command) {
+            // The row says which kind it is, so that those that are open are counted without a look at each.
+            (None, Command::Find(found)) => decision
+                .put_new(table::difference(now, *id), vec![found.kind as u8])
+                .event(Event::Opened(found, now)),
+            // What was told of it stands until it is another kind of difference: amounts under way are no news.
+            (Some(known), Command::Find(found)) if known.found.kind != found.kind => decision
+                .put(table::difference(known.opened_at, *id), vec![found.kind as u8])
+                .event(Event::Changed(found, now)),
+            (Some(known), Command::Resolve) => decision
+                .take(table::difference(known.opened_at, *id))
+                .event(Event::Resolved(now)),
+            (Some(_), Command::Find(_)) | (None, Command::Resolve) => decision,
+        })
+    }
+
+    fn apply(this: Option<Self>, _: &DifferenceId, event: &Event) -> Result<Self, OutOfOrder> {
+        let before = this.as_ref().map(|known| known.status);
+        match (this, event) {
+            (this, Event::Opened(found, at)) if this.as_ref().is_none_or(|known| known.status == Status::Resolved) => {
+                Ok(Self {
+                    found: (**found).clone(),
+                    opened_at: *at,
+                    updated_at: *at,
+                    status: Status::Open,
+                })
+            }
+            (Some(known), Event::Changed(found, at)) if before == Some(Status::Open) => Ok(Self {
+                found: (**found).clone(),
+                updated_at: *at,
+                ..known
+            }),
+            (Some(known), Event::Resolved(at)) if before == Some(Status::Open) => Ok(Self {
+                updated_at: *at,
+                status: Status::Resolved,
+                ..known
+            }),
+            (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Open => "open",
+            Status::Resolved => "resolved",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        Wallet::HOUSE
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Opened(..) => "opened",
+            Event::Changed(..) => "changed",
+            Event::Resolved(_) => "resolved",
+        })
+    }
+
+    fn view(&self, id: &DifferenceId) -> View {
+        let found = &self.found;
+        View::new()
+            .text("difference_id", id)
+            .text("kind", found.kind.name())
+            .text("source", found.source.name())
+            .text("key", &found.key)
+            .maybe("subject", found.subject.as_deref())
+            .maybe("ours", found.ours.as_deref())
+            .maybe("theirs", found.theirs.as_deref())
+            .text("status", self.status())
+            .time("opened_at", self.opened_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

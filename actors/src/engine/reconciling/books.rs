@@ -1,0 +1,268 @@
+//! Our side: what each row of the books should be on another list, and the row behind something on one.
+
+use std::fmt::Display;
+
+use purser_storage::codec::{self, DecodeError, Stored};
+use purser_storage::{Store, StoreError};
+
+use crate::account::Deposit;
+use crate::card::{self, Card};
+use crate::difference::Found;
+use crate::engine::departures::known::{self, Known};
+use crate::engine::operating::damaged;
+use crate::gift_card::{self, GiftCard};
+use crate::id::{CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, WithdrawalId};
+use crate::kernel::{Kind, table};
+use crate::money::Cents;
+use crate::payment::{self, Payment};
+use crate::payout::{self, Payout};
+use crate::port::{Booked, Movement, Timestamp, claim_key};
+use crate::product::Currency;
+use crate::reconcile::{Flow, Listed, Money, Source, Standing};
+use crate::top_up::TopUp;
+use crate::withdrawal::Withdrawal;
+
+/// Something in our books, and where else it should be.
+#[derive(Clone, Debug)]
+pub(super) struct Ours {
+    pub(super) source: Source,
+    pub(super) flow: Flow,
+    /// Its name on the other list.
+    pub(super) key: String,
+    /// Our id of it.
+    pub(super) subject: String,
+    pub(super) listed: Listed,
+}
+
+/// Every table that holds something of the kind, in the order of a walk.
+pub(super) const TABLES: [&[u8]; 8] = [
+    &[table::ENTITY, Kind::Payment as u8],
+    &[table::DEPOSIT],
+    &[table::ENTITY, Kind::Withdrawal as u8],
+    &[table::ENTITY, Kind::TopUp as u8],
+    &[table::DEPARTURE],
+    &[table::ENTITY, Kind::Card as u8],
+    &[table::ENTITY, Kind::GiftCard as u8],
+    &[table::ENTITY, Kind::Payout as u8],
+];
+
+/// What a row of one of these tables should be on another list, if it should be on any.
+pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Option<Ours>, DecodeError> {
+    let number = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+    let kind = key.get(1).copied().unwrap_or_default();
+    Ok(match key.first().copied() {
+        Some(table::DEPOSIT) => Some(of_deposit(&codec::decode(value)?)),
+        Some(table::DEPARTURE) => {
+            let row: Booked = codec::decode(value)?;
+            let network = row.departure.to.network();
+            Some(of_departure(network, known::booked(&row)))
+        }
+        Some(table::ENTITY) if kind == Kind::Payment as u8 => of_payment(PaymentId(number), &codec::decode(value)?),
+        Some(table::ENTITY) if kind == Kind::Withdrawal as u8 => {
+            let row: Withdrawal = codec::decode(value)?;
+            let left = known::withdrawn(WithdrawalId(number), &row);
+            left.map(|left| of_departure(row.to.network(), left))
+        }
+        Some(table::ENTITY) if kind == Kind::TopUp as u8 => {
+            let row: TopUp = codec::decode(value)?;
+            let left = known::topped_up(TopUpId(number), &row);
+            left.map(|left| of_departure(row.rail, left))
+        }
+        Some(table::ENTITY) if kind == Kind::Card as u8 => Some(of_card(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == Kind::GiftCard as u8 => Some(of_gift_card(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == Kind::Payout as u8 => Some(of_payout(number, &codec::decode(value)?)),
+        _ => None,
+    })
+}
+
+/// A payment that the chain has shown.
+fn of_payment(id: PaymentId, payment: &Payment) -> Option<Ours> {
+    let transaction = payment.transaction()?;
+    Some(Ours {
+        source: Source::of(payment.payer().network()),
+        flow: Flow::Deposit,
+        key: transaction.to_owned(),
+        subject: id.to_string(),
+        listed: Listed {
+            standing: Standing::Done,
+            money: Money::Usdc(payment.price()),
+            at: payment.updated_at,
+        },
+    })
+}
+
+fn of_deposit(deposit: &Deposit) -> Ours {
+    let network = deposit.from.network();
+    Ours {
+        source: Source::of(network),
+        flow: Flow::Deposit,
+        key: deposit.transaction.clone(),
+        subject: DepositId::of(network, &deposit.transaction).to_string(),
+        listed: Listed {
+            standing: Standing::Done,
+            money: Money::Usdc(deposit.amount),
+            at: Timestamp(0),
+        },
+    }
+}
+
+fn of_departure(network: Network, (transaction, left): (String, known::Left)) -> Ours {
+    Ours {
+        source: Source::of(network),
+        flow: Flow::Departure,
+        key: transaction,
+        subject: left.subject,
+        listed: left.listed,
+    }
+}
+
+/// An order's key is the number of what was ordered, so that either is found by the other.
+fn order(
+    (source, key, subject): (Source, u128, impl Display),
+    (standing, amount, currency): (Standing, Cents, Currency),
+    at: Timestamp,
+) -> Ours {
+    let money = Money::Cents(amount, currency);
+    Ours {
+        source,
+        flow: Flow::Order,
+        key: EffectId(key).to_string(),
+        subject: subject.to_string(),
+        listed: Listed { standing, money, at },
+    }
+}
+
+fn of_card(number: u128, card: &Card) -> Ours {
+    let standing = match card.status {
+        card::Status::Pending => Standing::UnderWay,
+        card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_) => Standing::Done,
+        card::Status::Failed { .. } => Standing::Refused,
+    };
+    let named = (Source::Cards, number, CardId(number));
+    order(named, (standing, card.amount, Currency::USD), card.updated_at)
+}
+
+fn of_gift_card(number: u128, gift: &GiftCard) -> Ours {
+    let standing = match gift.status {
+        gift_card::Status::Processing => Standing::UnderWay,
+        gift_card::Status::Completed => Standing::Done,
+        gift_card::Status::Failed { .. } => Standing::Refused,
+    };
+    let named = (Source::GiftCards, number, CardId(number));
+    let ordered = &gift.order;
+    order(named, (standing, ordered.amount, ordered.currency), gift.updated_at)
+}
+
+fn of_payout(number: u128, payout: &Payout) -> Ours {
+    use payout::Status;
+    let standing = match &payout.status {
+        Status::AwaitingDetails | Status::Expired => Standing::NotAsked,
+        Status::Queued | Status::InProcess => Standing::UnderWay,
+        Status::Complete { .. } if payout.came_back_late => Standing::Returned,
+        Status::Complete { .. } => Standing::Done,
+        Status::Failed { .. } | Status::Cancelled { .. } => Standing::Refused,
+        Status::Returned { .. } => Standing::Returned,
+    };
+    let named = (Source::Payouts, payout.key.0, PayoutId(number));
+    order(named, (standing, payout.amount, payout.currency), payout.updated_at)
+}
+
+async fn read<T: Stored>(store: &dyn Store, key: &[u8]) -> Result<Option<T>, StoreError> {
+    let row = store.read(key).await?;
+    row.map(|row| codec::decode(&row.value).map_err(damaged)).transpose()
+}
+
+/// What was ordered of a provider under this key.
+pub(super) async fn ordered(store: &dyn Store, source: Source, key: EffectId) -> Result<Option<Ours>, StoreError> {
+    let number = key.0;
+    let entity = |kind| table::entity(kind, &number.to_be_bytes());
+    Ok(match source {
+        Source::Cards => read(store, &entity(Kind::Card))
+            .await?
+            .map(|card| of_card(number, &card)),
+        Source::GiftCards => {
+            let gift = read(store, &entity(Kind::GiftCard)).await?;
+            gift.map(|gift| of_gift_card(number, &gift))
+        }
+        Source::Payouts => {
+            let payout = read(store, &entity(Kind::Payout)).await?;
+            payout.map(|payout| of_payout(number, &payout))
+        }
+        Source::Base | Source::Solana => None,
+    })
+}
+
+/// What a transfer to our treasury paid for, or whom it was credited to. A payment that was refused, or never sent, says
+/// no more than that nobody expects it.
+pub(super) async fn deposited(
+    store: &dyn Store,
+    network: Network,
+    moved: &Movement,
+    secret: &[u8; 32],
+) -> Result<Option<Ours>, StoreError> {
+    let claim = claim_key(&moved.other, &moved.mark);
+    let id = payment::id_of_claim(&claim, secret);
+    let payment: Option<Payment> = read(store, &table::entity(Kind::Payment, &id.0.to_be_bytes())).await?;
+    let under_way = |payment: &Payment| {
+        let standing = match payment.status {
+            payment::Status::Released | payment::Status::Refused(_) => Standing::NotAsked,
+            _ => Standing::UnderWay,
+        };
+        Ours {
+            source: Source::of(network),
+            flow: Flow::Deposit,
+            key: moved.transaction.clone(),
+            subject: id.to_string(),
+            listed: Listed {
+                standing,
+                money: Money::Usdc(payment.price()),
+                at: payment.updated_at,
+            },
+        }
+    };
+    let bought = payment.as_ref().and_then(|payment| of_payment(id, payment));
+    if bought.is_some() {
+        return Ok(bought);
+    }
+    let key = table::deposit(DepositId::of(network, &moved.transaction));
+    let deposit: Option<Deposit> = read(store, &key).await?;
+    let credited = deposit.as_ref().map(of_deposit);
+    Ok(credited.or_else(|| payment.as_ref().map(under_way)))
+}
+
+/// What a transfer out of the treasury was for.
+pub(super) fn departed(network: Network, moved: &Movement, known: &Known) -> Option<Ours> {
+    let left = known.of(&moved.transaction, &moved.mark)?;
+    Some(of_departure(network, (moved.transaction.clone(), left.clone())))
+}
+
+/// The row behind what once differed, by our own id of it, or for an order by its key.
+pub(super) async fn behind(store: &dyn Store, found: &Found) -> Result<Option<Ours>, StoreError> {
+    let subject = found.subject.as_deref().unwrap_or_default();
+    let number = |prefix: &str| {
+        subject
+            .strip_prefix(prefix)
+            .and_then(|id| u128::from_str_radix(id, 16).ok())
+    };
+    if let Some(key) = number(PayoutId::PREFIX).or_else(|| number(CardId::PREFIX)) {
+        return ordered(store, found.source, EffectId(key)).await;
+    }
+    if let (Flow::Order, Ok(key)) = (found.flow, found.key.parse()) {
+        return ordered(store, found.source, key).await;
+    }
+    let ours = if let Some(id) = number(PaymentId::PREFIX) {
+        let payment = read(store, &table::entity(Kind::Payment, &id.to_be_bytes())).await?;
+        payment.and_then(|payment| of_payment(PaymentId(id), &payment))
+    } else if let Some(id) = number(DepositId::PREFIX) {
+        let deposit = read(store, &table::deposit(DepositId(id))).await?;
+        deposit.as_ref().map(of_deposit)
+    } else {
+        let known = Known::read(store).await?;
+        let network = found.source.network();
+        let left = known.of(&found.key, &[0; 32]).cloned();
+        left.zip(network)
+            .map(|(left, network)| of_departure(network, (found.key.clone(), left)))
+    };
+    // A payment may have landed by another transaction since.
+    Ok(ours.filter(|ours| ours.key == found.key))
+}

@@ -1,0 +1,200 @@
+//! The books held against others' lists for as long as the engine lives.
+
+use std::sync::Arc;
+
+use purser_actors::engine::Reconciliation;
+use purser_actors::id::{CardId, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::port::{Movement, Timestamp};
+use purser_actors::reconcile::{Discrepancy, Standing};
+
+use crate::support::eventually;
+use crate::support::lists::{TestLists, Trouble};
+use crate::support::world::{World, bought, card_for, evm};
+
+/// A card that is bought, with lists that know of it. Without a time of grace nobody may look in between.
+async fn card(world: &World, lists: &TestLists, nonce: u8) -> (CardId, Movement) {
+    lists.trouble(Some(Trouble::Silent));
+    let request = card_for(evm(1), nonce);
+    let paid = world.pay_until_told(&request).await;
+    world.quiet().await;
+    let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
+    let moved = Movement {
+        transaction: payment.transaction().unwrap().to_owned(),
+        incoming: true,
+        other: evm(1),
+        amount: payment.price(),
+        at: Timestamp(0),
+        mark: request.authorization.mark(),
+    };
+    let card = bought(&paid);
+    lists.show(moved.clone());
+    lists.enter(card.0, Standing::Done, 500);
+    lists.trouble(None);
+    (card, moved)
+}
+
+fn transfer(transaction: &str, incoming: bool) -> Movement {
+    Movement {
+        transaction: transaction.to_owned(),
+        incoming,
+        other: evm(7),
+        amount: Usdc::from_atomic(1),
+        at: Timestamp(0),
+        mark: [99; 32],
+    }
+}
+
+async fn kinds(world: &World) -> Vec<&'static str> {
+    let open = world.engine.differences(None, 100).await.unwrap();
+    let mut kinds: Vec<_> = open.iter().map(|(_, open)| open.found.kind.name()).collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+async fn finds(world: &World, expected: &[&str]) {
+    eventually(&format!("{expected:?} is open"), async || {
+        kinds(world).await == expected
+    })
+    .await;
+}
+
+async fn stands(world: &World) -> Reconciliation {
+    world.engine.reconciliation().await.unwrap()
+}
+
+/// A walk begins after this and reads everything.
+async fn walked(world: &World) {
+    let before = world.engine.reconciliation().await.unwrap().walk.completed_at;
+    for _ in 0..2 {
+        let last = stands(world).await.walk.completed_at;
+        eventually("a whole walk", async || stands(world).await.walk.completed_at > last).await;
+    }
+    assert!(stands(world).await.walk.completed_at > before);
+}
+
+async fn world(lists: &Arc<TestLists>) -> World {
+    World::new().await.reconciling(lists.reconciling()).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_34_what_books_and_lists_differ_in_is_told_once_and_once_when_it_is_gone() {
+    // Aim: a missing and a surplus deposit, a transfer out that nobody ordered, a card that we do not know, one that the
+    // issuer lacks, one with another amount, one in another state: each under its name, once, over a power cut, until it
+    // is mended; nobody but the house is told.
+    let lists = Arc::new(TestLists::default());
+    let world = world(&lists).await;
+    let (lacking, _) = card(&world, &lists, 1).await;
+    let (dearer, missing) = card(&world, &lists, 2).await;
+    let (refused, _) = card(&world, &lists, 3).await;
+    walked(&world).await;
+    assert_eq!(kinds(&world).await, [""; 0]);
+    assert_eq!(world.announced("difference.opened"), 0);
+
+    lists.strike(lacking.0);
+    lists.enter(dearer.0, Standing::Done, 600);
+    lists.enter(refused.0, Standing::Refused, 500);
+    lists.enter(4_711, Standing::Done, 500);
+    lists.hide(&missing.transaction);
+    lists.show(transfer("surplus", true));
+    lists.show(transfer("unexplained", false));
+    let all = [
+        "amount_differs",
+        "chain_deposit_missing",
+        "chain_deposit_without_credit",
+        "provider_has_unknown",
+        "provider_lacks",
+        "state_differs",
+        "transfer_unexplained",
+    ];
+    finds(&world, &all).await;
+    let world = world.crash().await;
+    walked(&world).await;
+    assert_eq!(kinds(&world).await, all);
+    assert_eq!(world.announced("difference.opened"), all.len());
+    let counted = stands(&world).await.open;
+    assert_eq!(counted.iter().sum::<u64>(), 7);
+    assert_eq!(counted[Discrepancy::ProviderLacks as usize], 1);
+    let open = world.engine.differences(None, 100).await.unwrap();
+    let lacks = open
+        .iter()
+        .find(|(_, open)| open.found.kind == Discrepancy::ProviderLacks);
+    assert_eq!(lacks.unwrap().1.found.subject, Some(lacking.to_string()));
+    let told = world.history();
+    let told = told.iter().filter(|record| {
+        record
+            .announcement
+            .as_ref()
+            .is_some_and(|a| a.kind.starts_with("difference"))
+    });
+    assert!(told.clone().count() > 0 && told.clone().all(|record| record.owner == Wallet::HOUSE));
+
+    for (card, cents) in [(lacking, 500), (dearer, 500), (refused, 500)] {
+        lists.enter(card.0, Standing::Done, cents);
+    }
+    lists.strike(4_711);
+    lists.show(missing);
+    lists.hide("surplus");
+    lists.hide("unexplained");
+    finds(&world, &[]).await;
+    walked(&world).await;
+    assert_eq!(world.announced("difference.opened"), all.len());
+    assert_eq!(world.announced("difference.resolved"), all.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_difference_that_becomes_another_says_so_and_one_that_comes_back_is_told_again() {
+    // Aim: lacking, then with another amount, then gone, then lacking again.
+    let lists = Arc::new(TestLists::default());
+    let world = world(&lists).await;
+    let (card, _) = card(&world, &lists, 1).await;
+    lists.strike(card.0);
+    finds(&world, &["provider_lacks"]).await;
+    lists.enter(card.0, Standing::Done, 501);
+    finds(&world, &["amount_differs"]).await;
+    lists.enter(card.0, Standing::Done, 500);
+    finds(&world, &[]).await;
+    lists.strike(card.0);
+    finds(&world, &["provider_lacks"]).await;
+    let told = ["opened", "changed", "resolved"].map(|what| world.announced(&format!("difference.{what}")));
+    assert_eq!(told, [2, 1, 1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_list_that_cannot_be_read_proves_nothing() {
+    // Aim: while nobody answers, nothing opens, nothing that is open is taken for mended, and no walk counts as whole.
+    let lists = Arc::new(TestLists::default());
+    let world = world(&lists).await;
+    let (card, _) = card(&world, &lists, 1).await;
+    lists.strike(card.0);
+    finds(&world, &["provider_lacks"]).await;
+    lists.trouble(Some(Trouble::Silent));
+    let stopped = async || {
+        let walk = stands(&world).await.walk;
+        walk.is_over() && walk.skipped
+    };
+    eventually("a walk without lists", stopped).await;
+    let whole = stands(&world).await.walk.completed_at;
+    lists.enter(card.0, Standing::Done, 500);
+    let walks = stands(&world).await.compared;
+    eventually("another one", stopped).await;
+    assert_eq!(stands(&world).await.walk.completed_at, whole);
+    assert_eq!(stands(&world).await.compared, walks);
+    assert_eq!(kinds(&world).await, ["provider_lacks"]);
+    lists.trouble(None);
+    finds(&world, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_walker_that_dies_is_replaced_and_goes_on() {
+    // Aim: its supervisor puts another in its place, visibly, and nothing that differs is lost.
+    let lists = Arc::new(TestLists::default());
+    let world = world(&lists).await;
+    let (card, _) = card(&world, &lists, 1).await;
+    lists.trouble(Some(Trouble::Deadly));
+    eventually("it dies", async || stands(&world).await.restarts > 0).await;
+    lists.strike(card.0);
+    lists.trouble(None);
+    finds(&world, &["provider_lacks"]).await;
+    assert!(world.engine.is_sound());
+}

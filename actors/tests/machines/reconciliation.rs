@@ -1,0 +1,231 @@
+//! Two lists held against each other, as a table; and every command in every state of a difference.
+
+use purser_actors::difference::{Command, Difference, Event, Found};
+use purser_actors::id::DifferenceId;
+use purser_actors::kernel::Entity;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Timestamp;
+use purser_actors::product::Currency;
+use purser_actors::reconcile::{Discrepancy, Flow, Listed, Moment, Money, Source, Standing, compare};
+use purser_storage::Write;
+
+use crate::charts::assert_chart;
+use crate::sample::{NOW, at, fold, happened, status};
+
+const GRACE_MS: u64 = 1_000;
+const OLD: Timestamp = Timestamp(NOW.0 - GRACE_MS);
+const MOMENT: Moment = Moment {
+    now: NOW,
+    grace_ms: GRACE_MS,
+};
+
+const fn listed(standing: Standing, at: Timestamp) -> Listed {
+    Listed {
+        standing,
+        money: Money::Cents(Cents::new(500), Currency::USD),
+        at,
+    }
+}
+
+fn standing(name: &str) -> Option<Listed> {
+    use Standing::{Done, NotAsked, Refused, Returned, UnderWay};
+    let all = [NotAsked, UnderWay, Done, Refused, Returned];
+    let known = all.into_iter().find(|standing| standing.name() == name);
+    assert!(known.is_some() || name == "-", "{name}");
+    known.map(|standing| listed(standing, OLD))
+}
+
+/// Ours down, theirs across; `=` is no difference.
+const TABLE: &str = "
+             -       pending  done     refused  returned
+-            =       unknown  unknown  =        unknown
+not_asked    =       state    state    =        =
+pending      =       =        state    state    state
+done         lacks   state    =        state    state
+refused      =       state    state    =        =
+returned     lacks   state    state    =        =
+";
+
+fn short(found: Option<Discrepancy>) -> &'static str {
+    match found {
+        None => "=",
+        Some(Discrepancy::ProviderHasUnknown) => "unknown",
+        Some(Discrepancy::ProviderLacks) => "lacks",
+        Some(Discrepancy::StateDiffers) => "state",
+        Some(other) => other.name(),
+    }
+}
+
+#[test]
+fn what_two_lists_say_of_an_order_is_a_difference_or_none_as_the_table_says() {
+    // Aim: every standing here against every standing there, once the time of grace is over.
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let columns: Vec<_> = lines.next().unwrap().split_whitespace().map(standing).collect();
+    let mut rows = 0;
+    for line in lines {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        let ours = standing(cells[0]);
+        for (theirs, expected) in columns.iter().zip(&cells[1..]) {
+            let found = compare(Flow::Order, ours.as_ref(), theirs.as_ref(), MOMENT);
+            assert_eq!(short(found), *expected, "{ours:?} {theirs:?}");
+        }
+        rows += 1;
+    }
+    assert_eq!((rows, columns.len()), (6, 5));
+}
+
+#[test]
+fn what_is_under_way_is_no_difference_yet() {
+    // Aim: a state or a lack waits for the time of grace on either side; an amount and an unknown order do not, and a
+    // clock that runs ahead hides nothing.
+    let done = |at| listed(Standing::Done, at);
+    let pending = listed(Standing::UnderWay, OLD);
+    let find =
+        |ours: Option<Listed>, theirs: Option<Listed>| compare(Flow::Order, ours.as_ref(), theirs.as_ref(), MOMENT);
+    let young = Timestamp(OLD.0 + 1);
+    assert_eq!(find(Some(pending), Some(done(young))), None);
+    assert_eq!(find(Some(done(young)), Some(pending)), None);
+    assert_eq!(find(Some(done(young)), None), None);
+    assert_eq!(find(Some(done(OLD)), None), Some(Discrepancy::ProviderLacks));
+    let ahead = Timestamp(NOW.0 + 1);
+    assert_eq!(find(Some(pending), Some(done(ahead))), Some(Discrepancy::StateDiffers));
+    assert_eq!(find(None, Some(done(NOW))), Some(Discrepancy::ProviderHasUnknown));
+    let other = Listed {
+        money: Money::Cents(Cents::new(501), Currency::USD),
+        ..done(NOW)
+    };
+    assert_eq!(find(Some(done(NOW)), Some(other)), Some(Discrepancy::AmountDiffers));
+    let elsewhere = Listed {
+        money: Money::Cents(Cents::new(500), "EUR".parse().unwrap()),
+        ..done(NOW)
+    };
+    assert_eq!(find(Some(done(NOW)), Some(elsewhere)), Some(Discrepancy::AmountDiffers));
+}
+
+#[test]
+fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
+    // Aim: each direction has its own name for what is there too much and too little; a transfer that is being settled
+    // waits, and one whose payment was refused is nobody's.
+    use Discrepancy::{ChainDepositMissing, ChainDepositWithoutCredit, TransferMissing, TransferUnexplained};
+    let moved = |standing, at| Listed {
+        standing,
+        money: Money::Usdc(Usdc::from_atomic(5_000_000)),
+        at,
+    };
+    let there = |at| Some(moved(Standing::Done, at));
+    for (flow, surplus, lack) in [
+        (Flow::Deposit, ChainDepositWithoutCredit, ChainDepositMissing),
+        (Flow::Departure, TransferUnexplained, TransferMissing),
+    ] {
+        let find = |ours: Option<Listed>, theirs: Option<Listed>| compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT);
+        assert_eq!(find(None, there(OLD)), Some(surplus));
+        assert_eq!(find(None, there(NOW)), None);
+        assert_eq!(find(there(OLD), None), Some(lack));
+        assert_eq!(find(there(OLD), there(OLD)), None);
+        for waiting in [Standing::UnderWay, Standing::NotAsked] {
+            assert_eq!(find(Some(moved(waiting, OLD)), None), None);
+            assert_eq!(find(Some(moved(waiting, OLD)), there(NOW)), None);
+            assert_eq!(find(Some(moved(waiting, OLD)), there(OLD)), Some(surplus));
+        }
+    }
+}
+
+#[test]
+fn amounts_show_with_their_unit() {
+    // Aim: what an operator reads of a difference is exact.
+    assert_eq!(listed(Standing::Done, NOW).to_string(), "done 5.00 USD");
+    let usdc = Money::Usdc(Usdc::from_atomic(1_000_001));
+    assert_eq!(usdc.to_string(), "1.000001 USDC");
+}
+
+fn found(kind: Discrepancy) -> Box<Found> {
+    Box::new(Found {
+        source: Source::Cards,
+        flow: Flow::Order,
+        key: "eff_1".into(),
+        subject: Some("card_1".into()),
+        kind,
+        ours: Some("done 5.00 USD".into()),
+        theirs: None,
+    })
+}
+
+fn differences() -> Vec<Difference> {
+    let id = DifferenceId(1);
+    let open = fold::<Difference>(None, &id, &[Event::Opened(found(Discrepancy::ProviderLacks), NOW)]);
+    let resolved = fold(Some(open.clone()), &id, &[Event::Resolved(NOW)]);
+    vec![open, resolved]
+}
+
+const COMMANDS: &str = "
+         -       open      resolved
+find     Opened  =         Opened
+other    Opened  Changed   Opened
+resolve  =       Resolved  =
+";
+
+#[test]
+fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
+    // Aim: it is told once when it opens and once when it is gone, however often it is found; the list has it meanwhile.
+    let id = DifferenceId::of(Source::Cards, "eff_1");
+    let states: Vec<_> = std::iter::once(None)
+        .chain(differences().into_iter().map(Some))
+        .collect();
+    let mut lines = COMMANDS.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for (name, command) in [
+        ("find", Command::Find(found(Discrepancy::ProviderLacks))),
+        ("other", Command::Find(found(Discrepancy::StateDiffers))),
+        ("resolve", Command::Resolve),
+    ] {
+        let cells: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let decision = Difference::decide(state.as_ref(), &id, command.clone(), &at(NOW)).unwrap();
+            assert_eq!(happened(&decision), *expected, "{name} in {}", status(state.as_ref()));
+            assert!(decision.effects().is_empty());
+            let rows: Vec<_> = decision
+                .writes()
+                .iter()
+                .map(|w| matches!(w, Write::Put { .. }))
+                .collect();
+            let expected: &[bool] = match *expected {
+                "=" => &[],
+                "Resolved" => &[false],
+                _ => &[true],
+            };
+            assert_eq!(rows, expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_chart_of_differences_is_what_apply_does() {
+    // Aim: state × event, exhaustively; each shows itself under its name, without a secret or an owner.
+    let events = [
+        Event::Opened(found(Discrepancy::ProviderLacks), NOW),
+        Event::Changed(found(Discrepancy::AmountDiffers), NOW),
+        Event::Resolved(NOW),
+    ];
+    let id = DifferenceId(1);
+    assert_chart(&id, differences(), &events);
+    for difference in differences() {
+        let json: serde_json::Value = serde_json::from_str(&difference.view(&id).to_json()).unwrap();
+        assert_eq!(json["status"], difference.status());
+        assert_eq!(
+            (&json["kind"], &json["theirs"]),
+            (&"provider_lacks".into(), &serde_json::Value::Null)
+        );
+    }
+}
+
+#[test]
+fn things_on_different_lists_are_different_differences() {
+    // Aim: one key at two providers is two things.
+    let ids = Source::ALL.map(|source| DifferenceId::of(source, "eff_1"));
+    let mut all = [&ids[..], &[DifferenceId::of(Source::Base, "eff_2")]].concat();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), Source::ALL.len() + 1);
+}

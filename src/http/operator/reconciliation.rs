@@ -1,0 +1,86 @@
+//! What our books and others' lists do not agree about, and what the house itself is told.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::HeaderMap;
+use purser_actors::engine::Reconciliation;
+use purser_actors::id::{DifferenceId, Wallet};
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::operator::Task;
+use purser_actors::reconcile::Discrepancy;
+use purser_storage::{Seq, StoreError};
+
+use super::{Admin, Shared, desk};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+use crate::stream::Announced;
+
+/// How the last walk went, and differences that are open, the oldest first.
+pub(super) async fn get_reconciliation(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let (after, limit) = desk::page(query.as_deref())?;
+    let stands = admin.engine.reconciliation().await.map_err(|_| ApiError::internal())?;
+    let found = admin.engine.differences(after, limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
+    let before = format!(
+        "\"walk\":{},\"open\":{},",
+        walk(&stands).to_json(),
+        open(&stands).to_json()
+    );
+    let shown = |id, difference: &purser_actors::difference::Difference| difference.view(&DifferenceId(id));
+    Ok(desk::paged_behind(&before, "differences", &found, shown))
+}
+
+fn walk(stands: &Reconciliation) -> View {
+    let walk = &stands.walk;
+    let view = View::new()
+        .integer("compared", walk.compared)
+        .flag("complete", walk.is_over() && !walk.skipped);
+    match walk.completed_at {
+        Some(at) => view.time("last_complete_at", at),
+        None => view.maybe("last_complete_at", None::<&str>),
+    }
+}
+
+fn open(stands: &Reconciliation) -> View {
+    let kinds = Discrepancy::ALL.into_iter().zip(stands.open);
+    kinds.fold(View::new(), |view, (kind, n)| view.integer(kind.name(), n))
+}
+
+/// Events of the house itself, in the order they happened: no holder's stream has them.
+pub(super) async fn get_events(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let after = query.number("after", 0, 0, u64::MAX)?;
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let (events, next) = told(&admin, after, limit).await.map_err(|error| {
+        tracing::error!(%error, "the house's events could not be read");
+        ApiError::internal()
+    })?;
+    let body = format!("{{\"events\":[{}],\"next_after\":{next}}}", events.join(","));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+async fn told(admin: &Admin, after: Seq, limit: usize) -> Result<(Vec<String>, Seq), StoreError> {
+    let house = Wallet::HOUSE.key();
+    let read = match admin.store.events(after, limit, Some(&house)).await {
+        // Whoever asks for what is not kept any more is told what is.
+        Err(StoreError::Expired { oldest }) => admin.store.events(oldest - 1, limit, Some(&house)).await?,
+        read => read?,
+    };
+    let next = read.last().map_or(after, |event| event.seq);
+    let shown = read.iter().filter_map(Announced::read);
+    Ok((shown.map(|event| event.to_json()).collect(), next))
+}

@@ -1,0 +1,74 @@
+//! The catalog's list of what it was ever ordered. A gift card that is being made is left out until it is made.
+
+use purser_actors::id::EffectId;
+use purser_actors::port::{BoxFuture, Cursor, Entry, ErrorKind, Page, PortError, ProviderList, Timestamp};
+use purser_actors::reconcile::Standing;
+
+use super::super::listing::{Shown, page, place};
+use super::book::{Ordered, Record};
+use super::{SandboxGiftCards, failed};
+use crate::sandbox::archive::Book as _;
+
+const CALL: &str = "list";
+
+impl SandboxGiftCards {
+    /// Once it is made, or refused.
+    fn listed(&self, order: &Ordered, now: Timestamp) -> Shown {
+        let (standing, at) = match order.declined {
+            Some(_) => (Standing::Refused, order.at),
+            None if order.ready_at <= now => (Standing::Done, order.ready_at),
+            None => return Shown::NotYet,
+        };
+        // Of a product that is not in the list any more, its currency is not known.
+        let product = self.catalog.get(&order.product);
+        let Some(currency) = product.and_then(|listed| listed.product.currency.parse().ok()) else {
+            return Shown::Nothing;
+        };
+        Shown::As(Entry {
+            key: order.key,
+            product: order.product.as_str().into(),
+            amount: order.amount,
+            currency,
+            standing,
+            at,
+        })
+    }
+}
+
+impl ProviderList for SandboxGiftCards {
+    fn entries<'a>(&'a self, after: Option<&'a Cursor>, limit: usize) -> BoxFuture<'a, Result<Page<Entry>, PortError>> {
+        Box::pin(async move {
+            let after = place(after)?;
+            let (page, durable) = {
+                let mut book = self.book.lock();
+                book.now = book.now.max(self.clock.now());
+                let now = book.now;
+                let shown = |record: &Record| match record {
+                    Record::Ordered(order) => self.listed(order, now),
+                    Record::Stock { .. } | Record::Price { .. } => Shown::Nothing,
+                };
+                (page(book.shelf(), after, limit, shown), self.archive.barrier())
+            };
+            let kept = durable.wait().await;
+            kept.map(|()| page)
+                .map_err(|e| failed(CALL, ErrorKind::Temporary, &e.to_string()))
+        })
+    }
+
+    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
+        Box::pin(async move {
+            let (found, durable) = {
+                let mut book = self.book.lock();
+                book.now = book.now.max(self.clock.now());
+                let found = book.order(key).map(|order| self.listed(&order, book.now));
+                (found, self.archive.barrier())
+            };
+            let kept = durable.wait().await;
+            kept.map_err(|e| failed(CALL, ErrorKind::Temporary, &e.to_string()))?;
+            Ok(match found {
+                Some(Shown::As(entry)) => Some(entry),
+                _ => None,
+            })
+        })
+    }
+}

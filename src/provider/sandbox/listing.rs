@@ -1,0 +1,97 @@
+//! The issuer's list of what it was ever ordered. A card that is being made is left out until it is made.
+
+use purser_actors::id::EffectId;
+use purser_actors::port::{BoxFuture, Cursor, Entry, ErrorKind, Page, PortError, ProviderList, Timestamp};
+use purser_actors::product::Currency;
+use purser_actors::reconcile::Standing;
+
+use super::book::Ordered;
+use super::{SandboxIssuer, failed};
+use crate::sandbox::archive::Shelf;
+use crate::sandbox::archive::{Book, Item};
+
+/// The place that a cursor of this sandbox means.
+pub(super) fn place(after: Option<&Cursor>) -> Result<u64, PortError> {
+    let wrong = || failed(ErrorKind::Permanent, "not a cursor of this list");
+    after.map_or(Ok(0), |cursor| cursor.number().ok_or_else(wrong))
+}
+
+/// Behind a place, what `list` makes of the records that count, until it says that there is no more for now.
+pub(super) fn page<T: Item>(
+    shelf: &Shelf<T>,
+    after: u64,
+    limit: usize,
+    mut list: impl FnMut(&T) -> Shown,
+) -> Page<Entry> {
+    let (mut items, mut at) = (Vec::new(), after);
+    shelf.scan(after, |number, record| {
+        match list(record) {
+            Shown::NotYet => return false,
+            Shown::Nothing => {}
+            Shown::As(entry) => items.push(entry),
+        }
+        at = number + 1;
+        items.len() < limit.max(1)
+    });
+    let next = (!items.is_empty()).then(|| Cursor::of_number(at));
+    Page { items, next }
+}
+
+/// What a record is on a list.
+pub(super) enum Shown {
+    /// An entry.
+    As(Entry),
+    /// None.
+    Nothing,
+    /// It will be one, and so the list ends before it.
+    NotYet,
+}
+
+/// Once it is made, or refused.
+fn entry(order: &Ordered, now: Timestamp) -> Option<Entry> {
+    let (standing, at) = match order.declined {
+        Some(_) => (Standing::Refused, order.at),
+        None if order.ready_at <= now => (Standing::Done, order.ready_at),
+        None => return None,
+    };
+    Some(Entry {
+        key: order.key,
+        product: "card".into(),
+        amount: order.amount,
+        currency: Currency::USD,
+        standing,
+        at,
+    })
+}
+
+impl ProviderList for SandboxIssuer {
+    fn entries<'a>(&'a self, after: Option<&'a Cursor>, limit: usize) -> BoxFuture<'a, Result<Page<Entry>, PortError>> {
+        Box::pin(async move {
+            let after = place(after)?;
+            let (page, durable) = {
+                let mut book = self.book.lock();
+                book.now = book.now.max(self.clock.now());
+                let now = book.now;
+                let shown = |order: &Ordered| entry(order, now).map_or(Shown::NotYet, Shown::As);
+                (page(book.shelf(), after, limit, shown), self.archive.barrier())
+            };
+            let kept = durable.wait().await;
+            kept.map(|()| page)
+                .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
+        })
+    }
+
+    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
+        Box::pin(async move {
+            let (found, durable) = {
+                let mut book = self.book.lock();
+                book.now = book.now.max(self.clock.now());
+                let found = book.order(key).and_then(|order| entry(&order, book.now));
+                (found, self.archive.barrier())
+            };
+            let kept = durable.wait().await;
+            kept.map(|()| found)
+                .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
+        })
+    }
+}

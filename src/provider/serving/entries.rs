@@ -1,0 +1,79 @@
+//! Lists of what was ever ordered.
+
+use axum::Router;
+use axum::extract::{Path, State};
+use axum::routing::get;
+use purser_actors::port::{Cursor, Page};
+use serde::Deserialize;
+use utoipa::{IntoParams, OpenApi};
+
+use super::{Answered, Query, Refused, answered};
+use crate::provider::wire::entries::{Asked, EntryPage, ListName};
+use crate::provider::wire::{Code, Unreadable};
+use crate::provider::{ProviderLists, Providers};
+
+/// The most entries on a page.
+const MOST_ENTRIES: usize = 1_000;
+
+pub(super) fn router(providers: &Providers) -> Router {
+    Router::new()
+        .route("/entries/{list}", get(list_entries))
+        .with_state(providers.lists.clone())
+}
+
+pub(super) fn document() -> utoipa::openapi::OpenApi {
+    #[derive(OpenApi)]
+    #[openapi(paths(list_entries))]
+    struct Entries;
+    Entries::openapi()
+}
+
+/// From where on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct From {
+    /// Only entries behind this cursor, which is the `next` of a page before; from the first on without it.
+    after: Option<String>,
+    /// Only the order under this key.
+    key: Option<String>,
+    /// At most so many, and no more than 1,000.
+    limit: usize,
+}
+
+/// What was ever ordered, and what came of it
+///
+/// The order stays as it is, but that an entry which changes comes again behind all others. What is not decided yet may be
+/// left out.
+#[utoipa::path(get, path = "/v1/entries/{list}", tag = "entries",
+    params(("list" = String, Path, description = "`cards`, `gift_cards` or `payouts`."), From),
+    responses((status = 200, description = "A page.", body = EntryPage)))]
+async fn list_entries(
+    State(lists): State<ProviderLists>,
+    Path(name): Path<String>,
+    Query(from): Query<From>,
+) -> Answered<EntryPage> {
+    let missing = || Refused::new(Code::NotFound, "this provider does not keep that list");
+    let name = ListName::named(&name).ok_or_else(missing)?;
+    let list = lists.get(&name.source()).ok_or_else(missing)?;
+    let asked = Asked {
+        list: name,
+        after: from.after.as_deref(),
+        key: from.key.as_deref(),
+    };
+    let page = match (asked.after, asked.key) {
+        (None, Some(key)) => {
+            let key = key.parse().map_err(|_| Unreadable("an Idempotency-Key"))?;
+            let items = list.entry(key).await?.into_iter().collect();
+            Page { items, next: None }
+        }
+        (after, None) => {
+            let no_cursor = || Unreadable("a cursor of this list");
+            let after = after.map(|text| Cursor::new(text.to_owned()).ok_or_else(no_cursor));
+            list.entries(after.transpose()?.as_ref(), from.limit.clamp(1, MOST_ENTRIES))
+                .await?
+        }
+        (Some(_), Some(_)) => return Err(Unreadable("a cursor or a key, and not both").into()),
+    };
+    answered(EntryPage::of(asked, page))
+}

@@ -1,0 +1,91 @@
+//! What the chains show of the treasury, page by page, for reconciliation.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::port::{BoxFuture, Cursor, Movement, Page, PortError, TreasuryList};
+
+use super::ledger::{Landed, Transfer};
+use super::{LogError, SandboxSettlement, temporary};
+use crate::sandbox::keys::treasury;
+
+/// Transfers of the chain's history that are read at once.
+const READ: usize = 1_000;
+
+/// As the treasury sees a transfer; `None` for one between others.
+fn movement(ours: Wallet, transfer: Transfer) -> Option<Movement> {
+    let from = transfer.key.payer;
+    let other = match (from == ours, transfer.to == ours) {
+        (true, false) => transfer.to,
+        (false, true) => from,
+        _ => return None,
+    };
+    Some(Movement {
+        transaction: transfer.transaction,
+        incoming: other == from,
+        other,
+        amount: transfer.amount,
+        at: transfer.at,
+        mark: transfer.key.nonce,
+    })
+}
+
+fn shown(ours: Wallet, landed: Landed) -> Option<Movement> {
+    (!landed.dropped).then(|| movement(ours, landed.transfer)).flatten()
+}
+
+impl SandboxSettlement {
+    async fn page(&self, network: Network, after: u64, limit: usize) -> Result<Page<Movement>, LogError> {
+        let ours = treasury(network);
+        let (mut items, mut at) = (Vec::new(), after);
+        loop {
+            let read = self.chain(network).read(|state, _| state.ledger.history(at, READ));
+            let read = read.await?;
+            if read.is_empty() {
+                let next = (!items.is_empty()).then(|| Cursor::of_number(at));
+                return Ok(Page { items, next });
+            }
+            for (place, landed) in read {
+                at = place + 1;
+                items.extend(shown(ours, landed));
+                if items.len() >= limit {
+                    let next = Some(Cursor::of_number(at));
+                    return Ok(Page { items, next });
+                }
+            }
+        }
+    }
+}
+
+impl TreasuryList for SandboxSettlement {
+    fn movements<'a>(
+        &'a self,
+        network: Network,
+        after: Option<&'a Cursor>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Page<Movement>, PortError>> {
+        Box::pin(async move {
+            let after = match after {
+                None => 0,
+                Some(cursor) => cursor
+                    .number()
+                    .ok_or_else(|| temporary("movements", "not a cursor of this chain"))?,
+            };
+            let page = self.page(network, after, limit.max(1)).await;
+            page.map_err(|error| temporary("movements", &error.to_string()))
+        })
+    }
+
+    fn movement<'a>(
+        &'a self,
+        network: Network,
+        transaction: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+        Box::pin(async move {
+            let ours = treasury(network);
+            let found = self
+                .chain(network)
+                .read(|state, _| state.ledger.find_transaction(transaction));
+            let found = found.await.map_err(|error| temporary("movement", &error.to_string()))?;
+            Ok(found.and_then(|landed| shown(ours, landed)))
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! The books against the chains' and the providers' own lists: whatever differs is told, listed and counted.
+
+use std::collections::BTreeMap;
+
+use purser::sandbox::keys::treasury;
+use purser_actors::id::Network;
+use rust_decimal::Decimal;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_agent_wallet::keyed;
+use super::cases_banking::result;
+use super::cases_metrics::scrape;
+use super::desk::Desk;
+use super::elsewhere::{Provider, Way};
+use super::host::{Host, Service, text};
+use super::owner::Owner;
+use super::wire::{Site, send, until};
+
+const CARD: &str = "/get-card?amount=5";
+const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";
+const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&recipient_first_name=Ada\
+     &recipient_last_name=Lovelace&recipient_email=ada@example.com";
+
+/// Walks without rest, and a second for both sides to agree.
+fn restless(host: Host) -> Host {
+    host.with("PURSER_RECONCILIATION__PAUSE_MS", "10")
+        .with("PURSER_RECONCILIATION__REST_MS", "50")
+        .with("PURSER_RECONCILIATION__GRACE_MS", "1000")
+}
+
+async fn stands(desk: &Desk<'_>) -> Value {
+    let answer = desk.get("/admin/reconciliation").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.body
+}
+
+/// Kind and subject of what is open, by kind.
+fn open(stands: &Value) -> Vec<(String, String)> {
+    let all = stands["differences"].as_array().unwrap().iter();
+    let word = |one: &Value, name: &str| one[name].as_str().unwrap_or("-").to_owned();
+    let mut all: Vec<_> = all.map(|one| (word(one, "kind"), word(one, "subject"))).collect();
+    all.sort();
+    all
+}
+
+async fn finds(desk: &Desk<'_>, mut expected: Vec<(&str, &str)>) -> Value {
+    expected.sort_unstable();
+    let what = format!("{expected:?} is open");
+    until(&what, async || {
+        let stands = stands(desk).await;
+        let found = open(&stands);
+        let found: Vec<_> = found.iter().map(|(kind, of)| (kind.as_str(), of.as_str())).collect();
+        (found == expected).then_some(stands)
+    })
+    .await
+}
+
+/// Two walks end after this.
+async fn walked(desk: &Desk<'_>) {
+    for _ in 0..2 {
+        let last = stands(desk).await["walk"]["last_complete_at"].clone();
+        until("a whole walk", async || {
+            (stands(desk).await["walk"]["last_complete_at"] != last).then_some(())
+        })
+        .await;
+    }
+}
+
+/// How often each difference was told to open and to be gone.
+async fn told(desk: &Desk<'_>) -> BTreeMap<String, u32> {
+    let answer = desk.get("/admin/events").await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let mut told = BTreeMap::new();
+    for event in answer.body["events"].as_array().unwrap() {
+        let kind = event["data"]["object"]["kind"].as_str().unwrap();
+        *told
+            .entry(format!("{} {kind}", event["type"].as_str().unwrap()))
+            .or_default() += 1;
+    }
+    told
+}
+
+async fn counted(service: &Service, kind: &str) -> Decimal {
+    let (_, page) = scrape(service).await;
+    page.value(&format!("purser_reconciliation_differences{{kind=\"{kind}\"}}"))
+}
+
+/// `purser reconcile --json` on a host without a service: its exit status and what it names.
+fn reconcile(host: &Host) -> (Option<i32>, Vec<(String, String)>) {
+    let output = host.run(&["reconcile", "--json"]);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
+    assert_eq!(report["complete"], true, "{report:#}");
+    (output.status.code(), open(&report))
+}
+
+fn key_of(card: &str) -> String {
+    card.replace("card_", "eff_")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_34_a_missing_and_a_surplus_deposit_are_reported_and_outlive_a_kill() {
+    // Aim: a reorganisation takes a settled payment from the chain, and somebody sends money to the treasury that pays for
+    // nothing: each is an event, a figure and a line of the list, once, over kill -9; the command line names them too, and
+    // no holder is told.
+    let host = restless(Host::new());
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let agent = Agent::new(Network::Solana);
+    let token = agent.token(&site).await;
+    agent.buy(&site, CARD).await.card();
+    let made = result(&site, &token, "createAgentWallet", json!({})).await;
+    walked(&desk).await;
+    assert_eq!(open(&stands(&desk).await), []);
+
+    let other = Agent::new(Network::Base);
+    site.chain_fault(
+        json!({"network": "base", "wallet": other.wallet.address(Network::Base), "fault": "drop", "ms": 1}),
+    )
+    .await;
+    let bought = other.buy(&site, CARD).await;
+    let missing = bought.body["payment_id"].as_str().unwrap().to_owned();
+    assert!(made["wallet"]["addresses"]["base"].is_string());
+    let to = treasury(Network::Base).address();
+    let wanted = json!({"toAddress": to, "amountUsdc": 1.5});
+    let sent = keyed(&site, &token, "agentWalletTransfer", "surplus", &wanted).await;
+    assert_eq!(sent.status, 200, "{}", sent.text);
+    let both = [
+        ("chain_deposit_missing", missing.as_str()),
+        ("chain_deposit_without_credit", "-"),
+    ];
+    let stands = finds(&desk, both.to_vec()).await;
+    assert_eq!(stands["open"]["chain_deposit_missing"], 1);
+    let surplus = &stands["differences"].as_array().unwrap();
+    let surplus = surplus.iter().find(|one| one["subject"].is_null()).unwrap();
+    assert_eq!(
+        (&surplus["theirs"], &surplus["ours"]),
+        (&json!("done 1.5 USDC"), &Value::Null)
+    );
+    assert_eq!(counted(&service, "chain_deposit_missing").await, Decimal::ONE);
+
+    service.kill();
+    let (status, named) = reconcile(&host);
+    assert_eq!((status, named.len()), (Some(1), 2));
+    let service = host.start();
+    let desk = Desk::first(&host, &service);
+    walked(&desk).await;
+    finds(&desk, both.to_vec()).await;
+    let once = [
+        "difference.opened chain_deposit_missing",
+        "difference.opened chain_deposit_without_credit",
+    ];
+    assert_eq!(told(&desk).await, once.map(|what| (what.to_owned(), 1)).into());
+    let heard = Site::of(&service).events(&token, 0).await;
+    assert!(
+        !heard.is_empty()
+            && heard
+                .iter()
+                .all(|event| !event["type"].as_str().unwrap().starts_with("difference"))
+    );
+    service.stop();
+}
+
+/// A list as it says it, but for one card that is not there and one that has another amount.
+fn lies(page: &mut Value, hidden: &str, dearer: &str) {
+    let Some(entries) = page["entries"].as_array_mut() else {
+        return;
+    };
+    entries.retain(|entry| entry["key"] != hidden);
+    for entry in entries {
+        if entry["key"] == dearer {
+            entry["amount"] = json!("6");
+        }
+    }
+    if page["entries"].as_array().is_some_and(Vec::is_empty) {
+        page["next"] = Value::Null;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
+    // Aim: an issuer elsewhere has a card that we never ordered, has lost one of ours, and has one with another amount: each
+    // under its name, over a kill of the service; mended ones are gone, told once; the stranger's card stays. Cards, gift
+    // cards and payouts that are right are no difference.
+    let mut provider = Provider::start();
+    let (way, url) = Way::to(&provider.url).await;
+    let host = restless(provider.host(&url));
+    let service = host.start();
+    provider.restart(Some(&service.url));
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    Owner::by_token(&site, &token).await.verify(&site, &token).await;
+    let card = async || agent.buy(&site, CARD).await.card().to_owned();
+    let (lost, dearer) = (card().await, card().await);
+    for path in [GIFT, APP] {
+        assert_eq!(agent.buy(&site, path).await.status, 200);
+    }
+    walked(&desk).await;
+    assert_eq!(open(&stands(&desk).await), []);
+
+    let stranger = json!({"card_id": format!("card_{:032x}", 4_711), "amount": "7"});
+    provider
+        .order("/v1/cards", &format!("eff_{:032x}", 4_712), &stranger)
+        .await;
+    let (hidden, changed) = (key_of(&lost), key_of(&dearer));
+    way.edit(Some(Box::new(move |page| lies(page, &hidden, &changed))));
+    let all = [
+        ("amount_differs", dearer.as_str()),
+        ("provider_has_unknown", "-"),
+        ("provider_lacks", lost.as_str()),
+    ];
+    finds(&desk, all.to_vec()).await;
+    service.kill();
+    let (status, named) = reconcile(&host);
+    assert_eq!((status, named.len()), (Some(1), 3));
+    let service = host.start();
+    let desk = Desk::first(&host, &service);
+    walked(&desk).await;
+    finds(&desk, all.to_vec()).await;
+    way.edit(None);
+    finds(&desk, vec![("provider_has_unknown", "-")]).await;
+    let mut expected: BTreeMap<String, u32> = all.map(|(kind, _)| (format!("difference.opened {kind}"), 1)).into();
+    for kind in ["amount_differs", "provider_lacks"] {
+        expected.insert(format!("difference.resolved {kind}"), 1);
+        assert_eq!(counted(&service, kind).await, Decimal::ZERO);
+    }
+    assert_eq!(told(&desk).await, expected);
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reconcile_says_when_books_and_lists_agree() {
+    // Aim: after purchases on both chains and of each kind there is nothing to name, and the exit status says so; a list
+    // that cannot be read proves nothing.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    for network in Network::ALL {
+        Agent::new(network).buy(&site, CARD).await.card();
+    }
+    let declined = Agent::new(Network::Base).buy(&site, "/get-card?amount=6.66").await;
+    assert_eq!(declined.status, 200, "{}", declined.text);
+    service.stop();
+    let output = host.run(&["reconcile"]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(text(&output).contains("Books and lists agree."), "{}", text(&output));
+    let token = host.beside("token");
+    std::fs::write(&token, "a-secret-of-nobody-at-all").unwrap();
+    let nobody = host
+        .with("PURSER_PROVIDERS__GIFT_CARDS__URL", "http://127.0.0.1:1")
+        .with("PURSER_PROVIDERS__GIFT_CARDS__TOKEN_FILE", token.to_str().unwrap());
+    let output = nobody.run(&["reconcile"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("LEFT OUT"), "{}", text(&output));
+}
