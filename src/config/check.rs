@@ -288,11 +288,11 @@ fn outsiders(config: &Config) -> Checked {
         if outside.url.is_empty() {
             continue;
         }
-        // Its reloadable cards would be judged by a balance that nobody fills.
+        // It burns and mints on chains that both must see, and the sandbox's are in this process.
         require(
-            key != "providers.card_accounts",
+            key != "providers.bridge",
             key,
-            "reloadable cards, which spend these balances, are asked in this process only so far; leave url empty",
+            "a bridge elsewhere would burn and mint on other chains than the sandbox's, which are in this process; leave url empty",
         )?;
         // The engine waits longer than the client, so that the client's own word for what happened is heard.
         require(

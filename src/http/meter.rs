@@ -70,6 +70,8 @@ pub const ROUTES: &[&str] = &[
     "/getBankingProfileStatus",
     "/healthz",
     "/identity-callback",
+    "/bank-callback",
+    "/card-callback",
     "/payout-callback",
     "/list-card-transactions",
     "/listAddressBook",

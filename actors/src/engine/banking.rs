@@ -256,10 +256,14 @@ impl Engine {
 /// it is written down.
 pub(super) fn listen(engine: &Engine) {
     let inner = Arc::downgrade(&engine.0);
+    let bell = engine.0.bank_told.clone();
     let every = Duration::from_millis(engine.0.settings.payouts.told_every_ms.max(1));
     tokio::spawn(async move {
         loop {
-            tokio::time::sleep(every).await;
+            tokio::select! {
+                () = tokio::time::sleep(every) => {}
+                () = bell.notified() => {}
+            }
             let Some(inner) = inner.upgrade() else { return };
             match tokio::spawn(async move { hear(&inner).await }).await {
                 Ok(Ok(())) => {}

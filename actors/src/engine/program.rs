@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use purser_storage::StoreError;
+use tokio::sync::Notify;
 
 use super::families::Families;
 use super::listening::Teller;
@@ -341,6 +342,10 @@ impl Teller for Cards {
     fn of(inner: &Inner) -> Self {
         let (program, families) = (inner.ports.program.clone(), inner.families.clone());
         Self { program, families }
+    }
+
+    fn bell(inner: &Inner) -> Arc<Notify> {
+        inner.issuer_told.clone()
     }
 
     fn number(word: &CardWord) -> u64 {
