@@ -10,6 +10,8 @@ mod answers;
 mod crossing;
 #[path = "providers/desk.rs"]
 mod desk;
+#[path = "providers/lies.rs"]
+mod lies;
 #[path = "providers/money.rs"]
 mod money;
 #[path = "providers/running.rs"]

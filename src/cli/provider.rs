@@ -14,9 +14,9 @@ use tokio::net::TcpListener;
 
 use super::serve::{self, StopSignals};
 use super::{CliError, terminal};
+use crate::config::Config;
 use crate::http::sandbox::{bank, people, program};
 use crate::outbound;
-use crate::provider::banking::BankingProvider as _;
 use crate::provider::callback::CallbackKey;
 use crate::provider::elsewhere::read_token;
 use crate::provider::payouts::Rails as _;
@@ -26,6 +26,7 @@ use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::serving;
 use crate::secret::Secret;
 use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::{Chains, ServiceChains};
 use crate::system::{SystemClock, SystemEntropy};
 
 /// A form must arrive within this.
@@ -57,7 +58,7 @@ pub struct Args {
     /// The service that callbacks go to, for example http://127.0.0.1:8402. Without it nobody is called and the service asks
     #[arg(long, value_name = "URL")]
     pub callback_to: Option<Url>,
-    /// The service whose sandbox's Base is watched for deposits to holders' accounts. Without it they have a Base of their own
+    /// The service on whose sandbox's chains deposits are seen and the bridge acts. Without it there are chains of our own
     #[arg(long, value_name = "URL")]
     pub chain_of: Option<Url>,
     /// Print the protocol's OpenAPI document and exit
@@ -88,9 +89,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .unwrap_or_else(|| args.data.join("provider.token"));
     let token = shared_token(&token_file, args.token_file.is_none())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let chains = SandboxSettlement::open(&args.data, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy);
-    let chains = Arc::new(chains.map_err(|e| CliError::Connection(format!("the sandbox's chains: {e}")))?);
-    let watched = watched(&args, &chains)?;
+    let (chains, watched) = chains(&args, &config, &clock)?;
     let sandbox = SandboxProviders::open(&args.data, &config, (&chains, &watched), &clock)
         .map_err(|(what, why)| CliError::Connection(format!("{what}: {why}")))?;
     let io = |source| CliError::Io {
@@ -116,17 +115,24 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .map_err(io)
 }
 
-/// Where deposits are seen: on a service's Base, or on our own, which the bridge here mints on.
-fn watched(args: &Args, chains: &Arc<SandboxSettlement>) -> Result<Arc<dyn Watched>, CliError> {
-    let Some(service) = &args.chain_of else {
-        return Ok(chains.clone());
-    };
-    let chain = ServiceChain::of(service).map_err(|e| CliError::Usage(format!("--chain-of: {e}")))?;
-    Ok(Arc::new(chain))
+/// What the bridge acts on, and where deposits are seen.
+type World = (Arc<dyn Chains>, Arc<dyn Watched>);
+
+/// A service's chains, or our own.
+fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<World, CliError> {
+    if let Some(service) = &args.chain_of {
+        let wrong = |e| CliError::Usage(format!("--chain-of: {e}"));
+        let chains = ServiceChains::of(service).map_err(wrong)?;
+        let base = ServiceChain::of(service).map_err(wrong)?;
+        return Ok((Arc::new(chains), Arc::new(base)));
+    }
+    let chains = SandboxSettlement::open(&args.data, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy);
+    let chains = Arc::new(chains.map_err(|e| CliError::Connection(format!("the sandbox's chains: {e}")))?);
+    Ok((chains.clone(), chains))
 }
 
 /// What steers the sandbox here, outside the protocol and without a secret: a person's page of an identity check, money that
-/// is paid into an on-ramp, charges that a merchant makes, and what goes wrong.
+/// is paid into an on-ramp, and what goes wrong.
 fn desk(sandbox: &SandboxProviders) -> Router {
     let pages = people::pages(people::Pages {
         identity: sandbox.identity_check.clone(),
@@ -167,8 +173,9 @@ fn call_back(sandbox: &SandboxProviders, service: &Url, key: &CallbackKey) -> Re
     tokio::spawn(tell("cards", cards, at("/card-callback")?, key.clone()));
     let bank = sandbox.bank.clone();
     let deposits = async move |after| {
-        let news = bank.incoming(after, NEWS).await.unwrap_or_default();
-        news.last().map(|one| one.number)
+        // Not as the service reads it: a fault that the desk ordered is the service's to meet.
+        let came_in = bank.state().await.map_or(0, |state| state.came_in);
+        (came_in > after).then_some(came_in)
     };
     tokio::spawn(tell("deposits", deposits, at("/bank-callback")?, key.clone()));
     Ok(())

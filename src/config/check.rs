@@ -288,12 +288,6 @@ fn outsiders(config: &Config) -> Checked {
         if outside.url.is_empty() {
             continue;
         }
-        // It burns and mints on chains that both must see, and the sandbox's are in this process.
-        require(
-            key != "providers.bridge",
-            key,
-            "a bridge elsewhere would burn and mint on other chains than the sandbox's, which are in this process; leave url empty",
-        )?;
         // The engine waits longer than the client, so that the client's own word for what happened is heard.
         require(
             outside.timeout_ms > 0 && outside.timeout_ms < config.engine.settle_timeout_ms,

@@ -109,6 +109,7 @@ pub const ROUTES: &[&str] = &[
     "/sandbox/merchants",
     "/sandbox/payouts",
     "/sandbox/rates",
+    "/sandbox/settlement",
     "/sandbox/solana",
     "/sandbox/transfers",
     "/saveAddressBookEntry",

@@ -28,6 +28,7 @@ use crate::provider::sandbox::balances::watching::Watched;
 use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::Chains;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, Documents, Vault, VaultError, keys_in_use};
 
@@ -112,8 +113,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
         .taking(Duration::from_millis(config.sandbox.settle_ms));
     let settlement = Arc::new(settlement);
-    let watched: Arc<dyn Watched> = settlement.clone();
-    let sandbox = SandboxProviders::open(&directory, config, (&settlement, &watched), &clock).map_err(part)?;
+    let (chains, watched): (Arc<dyn Chains>, Arc<dyn Watched>) = (settlement.clone(), settlement.clone());
+    let sandbox = SandboxProviders::open(&directory, config, (&chains, &watched), &clock).map_err(part)?;
     let providers = elsewhere::meet(&config.providers, sandbox.providers())
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::extract::{Query, State};
-use axum::routing::get;
+use axum::routing::{get, post};
 use purser::provider::sandbox::balances::watching::{Arrival, Watched};
 use purser::provider::sandbox::banking::SandboxBank;
+use purser::settlement::sandbox::SandboxSettlement;
+use purser::settlement::sandbox::afar::Question;
 use purser::system::SystemClock;
 use purser_actors::id::{BankAccountId, Wallet};
 use purser_actors::money::{Cents, Usdc};
@@ -39,8 +41,8 @@ impl Chain {
         rest.take(limit).cloned().collect()
     }
 
-    /// Shows it as a service's sandbox does. Returns that service's URL.
-    pub(crate) async fn shown(&self) -> String {
+    /// Shows it as a service's sandbox does, with chains that a bridge acts on. Returns that service's URL.
+    pub(crate) async fn shown(&self, chains: SandboxSettlement) -> String {
         #[derive(serde::Deserialize)]
         struct Page {
             after: u64,
@@ -57,6 +59,12 @@ impl Chain {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new().route("/sandbox/transfers", get(transfers));
         let router = router.with_state(self.clone());
+        let chains = Arc::new(chains);
+        let asked = async move |axum::Json(question): axum::Json<Question>| {
+            let said = question.put(&chains).await.expect("a question");
+            axum::Json(said)
+        };
+        let router = router.route("/sandbox/settlement", post(asked));
         tokio::spawn(async move { axum::serve(listener, router).await });
         url
     }

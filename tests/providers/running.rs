@@ -9,7 +9,8 @@ use purser::config::{Config, Outside, Outsiders, Sources};
 use purser::provider::sandbox::balances::watching::Watched;
 use purser::provider::sandbox::everybody::SandboxProviders;
 use purser::provider::{Providers, elsewhere};
-use purser::settlement::sandbox::SandboxSettlement;
+use purser::settlement::sandbox::afar::Chains;
+use purser::settlement::sandbox::{DEFAULT_GRANT, SandboxSettlement};
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::port::Clock;
 
@@ -28,7 +29,7 @@ pub(crate) fn in_process(folder: &Path) -> (Providers, Desk) {
     let chain = Chain::default();
     let watched: Arc<dyn Watched> = Arc::new(chain.clone());
     let chains = SandboxSettlement::open(folder, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy).unwrap();
-    let chains = Arc::new(chains);
+    let chains: Arc<dyn Chains> = Arc::new(chains);
     let sandbox = SandboxProviders::open(folder, &config, (&chains, &watched), &clock).unwrap();
     let bank = sandbox.bank.clone();
     (sandbox.providers(), Desk::Here { chain, bank })
@@ -103,7 +104,11 @@ impl SandboxOverHttp {
             .env_clear()
             .args(["provider", "--listen", "127.0.0.1:0", "--data"]);
         let chain = Chain::default();
-        let shown = chain.shown().await;
+        let world = folder.path().join("world");
+        std::fs::create_dir(&world).unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let chains = SandboxSettlement::open(&world, DEFAULT_GRANT, clock, &SystemEntropy).unwrap();
+        let shown = chain.shown(chains).await;
         command.arg(folder.path()).args(["--chain-of", &shown]).args(more);
         for delay in [
             "CARD_READY_MS",

@@ -27,6 +27,7 @@ async fn pays_in(provider: &Provider, account: &Value, amount: &str, reference: 
 /// What a holder has everywhere, before anything fails.
 struct Settled {
     agent: Agent,
+    other: Agent,
     token: String,
     on: Value,
     off: Value,
@@ -53,8 +54,14 @@ async fn settled(site: &Site<'_>, provider: &Provider) -> Settled {
         "accountNumber": "000123456789"});
     let made = json!({"name": "Ada Lovelace", "address": "1 Main St", "destination": bank});
     let made = result(site, &token, "createBankingRecipient", made).await;
+    let other = Agent::new(Network::Solana);
+    let of_other = other.token(site).await;
+    let owner = Owner::by_token(site, &of_other).await;
+    owner.verify(site, &of_other).await;
+    owner.link(site).await;
     Settled {
         agent,
+        other,
         token,
         on,
         off,
@@ -81,6 +88,7 @@ struct Ordered {
     withdrawals: Vec<String>,
     transactions: Vec<Value>,
     top_ups: Vec<String>,
+    crossings: Vec<String>,
 }
 
 fn id_at(answer: &Answer, object: &str, member: &str) -> String {
@@ -88,11 +96,12 @@ fn id_at(answer: &Answer, object: &str, member: &str) -> String {
     answer.body[object][member].as_str().unwrap().to_owned()
 }
 
-/// One of each: a card of 10, a withdrawal of 5, a top-up of 20, 12 to the bank and 2 back, a payout of 20.
+/// One of each: a card of 10, a withdrawal of 5, a top-up of 20 on Base and one over the bridge, 12 to the bank and 2 back, a payout of 20.
 async fn orders(site: &Site<'_>, holder: &Settled, round: u64, ordered: &mut Ordered) {
     let Settled {
         token,
         agent,
+        other,
         off,
         destination,
         ..
@@ -125,13 +134,15 @@ async fn orders(site: &Site<'_>, holder: &Settled, round: u64, ordered: &mut Ord
     let payout = json!({"destinationId": destination, "amount": 20});
     let payout = result(site, token, "sendBankingPayout", payout).await;
     ordered.transactions.push(payout["transactionId"].clone());
-    let top_up = agent.buy(site, "/fund-card-balance?amount=20").await;
-    ordered.top_ups.push(id_of(&top_up));
+    for (agent, top_ups) in [(agent, &mut ordered.top_ups), (other, &mut ordered.crossings)] {
+        let top_up = agent.buy(site, "/fund-card-balance?amount=20").await;
+        top_ups.push(id_of(&top_up));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
-    // Aim: cards are loaded, balances withdrawn and topped up, money comes in at the bank, moves both ways and is paid out,
+    // Aim: cards are loaded, balances withdrawn and topped up, also over the bridge, money comes in at the bank, moves both ways and is paid out,
     // while requests and answers are lost, doubled, late, mixed up and made up and both sides are killed: each once under one
     // key, to the cent at the issuer, the bank and here, and the books are right.
     let mut provider = Provider::start();
@@ -191,6 +202,11 @@ async fn came_to_its_end(site: &Site<'_>, holder: &Settled, ordered: &Ordered) {
     for id in &ordered.top_ups {
         once(site, token, id, "credited").await;
     }
+    let other = holder.other.token(site).await;
+    for id in &ordered.crossings {
+        once(site, &other, id, "credited").await;
+    }
+    assert_eq!(balance(site, &other).await, json!(60));
     all_complete(site, token, &ordered.transactions).await;
     // 200 + 3 x 20, less 3 x 10 on cards and 3 x 5 set aside.
     assert_eq!(balance(site, token).await, json!(215));

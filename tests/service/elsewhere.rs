@@ -21,13 +21,14 @@ use super::host::Host;
 pub(crate) const TIMEOUT_MS: u64 = 300;
 
 /// Every port that can be asked elsewhere.
-const PORTS: [&str; 8] = [
+const PORTS: [&str; 9] = [
     "ISSUER",
     "GIFT_CARDS",
     "PAYOUTS",
     "IDENTITY",
     "CARD_ACCOUNTS",
     "BANKING",
+    "BRIDGE",
     "RATES",
     "MERCHANTS",
 ];
@@ -65,6 +66,7 @@ impl Provider {
             "IDENTITY_CHECK",
             "BANK",
             "CREDIT",
+            "ATTEST",
         ] {
             command.env(format!("PURSER_SANDBOX__{delay}_MS"), "10");
         }

@@ -20,7 +20,7 @@ use super::rates::SandboxRates;
 use super::{IssuerSettings, SandboxIssuer};
 use crate::config::Config;
 use crate::provider::Providers;
-use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::Chains;
 
 /// The sandbox's providers, steerable.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ impl SandboxProviders {
     pub fn open(
         directory: &Path,
         config: &Config,
-        (chains, watched): (&Arc<SandboxSettlement>, &Arc<dyn Watched>),
+        (chains, watched): (&Arc<dyn Chains>, &Arc<dyn Watched>),
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, (&'static str, String)> {
         let times = &config.sandbox;
