@@ -22,14 +22,16 @@ use purser_actors::id::CardId;
 pub use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    BoxFuture, CardAccounts, CardActivity, CardBalances, CardIssuer, ErrorKind, IdentityCheck, Issuance, IssueCard,
-    IssuedCard, PortError, ProviderList, Said,
+    BoxFuture, Bridge, CardAccounts, CardActivity, CardBalances, CardIssuer, ErrorKind, IdentityCheck, Issuance,
+    IssueCard, IssuedCard, PortError, ProviderList, Said,
 };
 use purser_actors::reconcile::Source;
 
+use self::banking::BankingProvider;
 use self::gift_cards::GiftCatalog;
 use self::merchants::Merchants;
 use self::payouts::Rails;
+use self::program::Program;
 use self::rates::Rates;
 use crate::secret::Secret;
 use crate::vault::{CardNumber, Vault};
@@ -105,6 +107,12 @@ pub struct Providers {
     pub deposits: Arc<dyn CardBalances>,
     /// Says what they hold.
     pub balances: Arc<dyn Balances>,
+    /// Keeps reloadable cards, and takes from what they hold.
+    pub program: Arc<dyn Program>,
+    /// Keeps their bank accounts.
+    pub bank: Arc<dyn BankingProvider>,
+    /// Carries USDC from Solana to Base.
+    pub bridge: Arc<dyn Bridge>,
     /// Says what currencies cost.
     pub rates: Arc<dyn Rates>,
     /// Says who takes cards.

@@ -6,8 +6,16 @@
 
 #[path = "providers/answers.rs"]
 mod answers;
+#[path = "providers/crossing.rs"]
+mod crossing;
+#[path = "providers/desk.rs"]
+mod desk;
+#[path = "providers/lies.rs"]
+mod lies;
 #[path = "providers/lists.rs"]
 mod lists;
+#[path = "providers/money.rs"]
+mod money;
 #[path = "providers/running.rs"]
 mod running;
 #[path = "providers/suite.rs"]
@@ -26,7 +34,7 @@ async fn the_sandbox_in_this_process_keeps_the_rules() {
 #[tokio::test]
 async fn the_sandbox_over_http_keeps_the_rules() {
     let served = SandboxOverHttp::start(&[]).await;
-    suite::every_rule(&served.providers().await).await;
+    suite::every_rule(&served.desked().await).await;
 }
 
 // Aim: the document says enough to build a provider from: one that somebody else wrote, in another language, keeps the
@@ -34,7 +42,7 @@ async fn the_sandbox_over_http_keeps_the_rules() {
 #[tokio::test]
 async fn a_stub_written_from_the_document_keeps_the_rules() {
     let Some(stub) = PythonStub::start().await else { return };
-    suite::every_rule(&stub.providers().await).await;
+    suite::every_rule(&stub.desked().await).await;
 }
 
 // Aim: the document in the repository is the one that the routes and types make.

@@ -94,6 +94,8 @@ struct Inner {
     deliveries: Arc<dyn StartEffects>,
     /// Rung when the rails are said to have something to tell.
     rails_told: Arc<tokio::sync::Notify>,
+    issuer_told: Arc<tokio::sync::Notify>,
+    bank_told: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
     /// What may leave after a restore.
@@ -152,6 +154,8 @@ impl Engine {
             running: once::Running::default(),
             refused: figures::Refused::default(),
             rails_told: Arc::default(),
+            issuer_told: Arc::default(),
+            bank_told: Arc::default(),
             tries: Arc::default(),
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),

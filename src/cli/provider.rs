@@ -7,27 +7,35 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use purser_actors::port::{Clock, Entropy as _};
 use reqwest::Url;
 use tokio::net::TcpListener;
 
 use super::serve::{self, StopSignals};
 use super::{CliError, terminal};
-use crate::http::sandbox::people;
+use crate::config::Config;
+use crate::http::sandbox::{bank, people, program};
 use crate::outbound;
 use crate::provider::callback::CallbackKey;
 use crate::provider::elsewhere::read_token;
 use crate::provider::payouts::Rails as _;
+use crate::provider::program::Program as _;
+use crate::provider::sandbox::balances::watching::{ServiceChain, Watched};
 use crate::provider::sandbox::everybody::SandboxProviders;
-use crate::provider::sandbox::payouts::SandboxRails;
 use crate::provider::serving;
 use crate::secret::Secret;
 use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::{Chains, ServiceChains};
 use crate::system::{SystemClock, SystemEntropy};
 
 /// A form must arrive within this.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often the rails' words are looked for.
+/// Longest body of the desk.
+const MAX_BODY_BYTES: usize = 64 * 1024;
+/// Words that are read in one go.
+const NEWS: usize = 1_000;
+/// How often words are looked for.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 /// How long a callback may take.
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
@@ -50,6 +58,9 @@ pub struct Args {
     /// The service that callbacks go to, for example http://127.0.0.1:8402. Without it nobody is called and the service asks
     #[arg(long, value_name = "URL")]
     pub callback_to: Option<Url>,
+    /// The service on whose sandbox's chains deposits are seen and the bridge acts. Without it there are chains of our own
+    #[arg(long, value_name = "URL")]
+    pub chain_of: Option<Url>,
     /// Print the protocol's OpenAPI document and exit
     #[arg(long)]
     pub openapi: bool,
@@ -78,9 +89,8 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .unwrap_or_else(|| args.data.join("provider.token"));
     let token = shared_token(&token_file, args.token_file.is_none())?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let chains = SandboxSettlement::open(&args.data, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy);
-    let chains = Arc::new(chains.map_err(|e| CliError::Connection(format!("the sandbox's chains: {e}")))?);
-    let sandbox = SandboxProviders::open(&args.data, &config, &chains, &clock)
+    let (chains, watched) = chains(&args, &config, &clock)?;
+    let sandbox = SandboxProviders::open(&args.data, &config, (&chains, &watched), &clock)
         .map_err(|(what, why)| CliError::Connection(format!("{what}: {why}")))?;
     let io = |source| CliError::Io {
         what: format!("cannot listen on {}", args.listen),
@@ -89,20 +99,10 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let listener = TcpListener::bind(args.listen).await.map_err(io)?;
     let address = listener.local_addr().map_err(io)?;
     sandbox.identity_check.show_pages_at(format!("http://{address}"));
-    let key = CallbackKey::of_token(&token);
     if let Some(service) = &args.callback_to {
-        let at = |path: &str| service.join(path).map(String::from);
-        let wrong = |e| CliError::Usage(format!("--callback-to: {e}"));
-        let identity = at("/identity-callback").map_err(wrong)?;
-        sandbox.identity_check.call_back_to(identity, key.clone());
-        let payouts = at("/payout-callback").map_err(wrong)?;
-        tokio::spawn(tell(sandbox.rails.clone(), payouts, key));
+        call_back(&sandbox, service, &CallbackKey::of_token(&token))?;
     }
-    let pages = people::pages(people::Pages {
-        identity: sandbox.identity_check.clone(),
-        body_timeout: BODY_TIMEOUT,
-    });
-    let router = serving::router(&sandbox.providers(), token).merge(pages);
+    let router = serving::router(&sandbox.providers(), token).merge(desk(&sandbox));
     terminal::result(&format!("The sandbox's providers serve at http://{address}"))?;
     terminal::result("In the service's settings, for each port that is to be asked here:")?;
     terminal::result("  [providers.issuer]")?;
@@ -113,6 +113,72 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         .with_graceful_shutdown(stop.wait())
         .await
         .map_err(io)
+}
+
+/// What the bridge acts on, and where deposits are seen.
+type World = (Arc<dyn Chains>, Arc<dyn Watched>);
+
+/// A service's chains, or our own.
+fn chains(args: &Args, config: &Config, clock: &Arc<dyn Clock>) -> Result<World, CliError> {
+    if let Some(service) = &args.chain_of {
+        let wrong = |e| CliError::Usage(format!("--chain-of: {e}"));
+        let chains = ServiceChains::of(service).map_err(wrong)?;
+        let base = ServiceChain::of(service).map_err(wrong)?;
+        return Ok((Arc::new(chains), Arc::new(base)));
+    }
+    let chains = SandboxSettlement::open(&args.data, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy);
+    let chains = Arc::new(chains.map_err(|e| CliError::Connection(format!("the sandbox's chains: {e}")))?);
+    Ok((chains.clone(), chains))
+}
+
+/// What steers the sandbox here, outside the protocol and without a secret: a person's page of an identity check, money that
+/// is paid into an on-ramp, and what goes wrong.
+fn desk(sandbox: &SandboxProviders) -> Router {
+    let pages = people::pages(people::Pages {
+        identity: sandbox.identity_check.clone(),
+        body_timeout: BODY_TIMEOUT,
+    });
+    let bank = bank::router(Arc::new(bank::BankDesk {
+        bank: sandbox.bank.clone(),
+        entropy: Arc::new(SystemEntropy),
+        max_body_bytes: MAX_BODY_BYTES,
+        body_timeout: BODY_TIMEOUT,
+    }));
+    let program = program::router(Arc::new(program::ProgramDesk {
+        program: sandbox.program.clone(),
+        max_body_bytes: MAX_BODY_BYTES,
+        body_timeout: BODY_TIMEOUT,
+    }));
+    pages.merge(bank).merge(program)
+}
+
+/// Whoever has something to tell calls the service from now on.
+fn call_back(sandbox: &SandboxProviders, service: &Url, key: &CallbackKey) -> Result<(), CliError> {
+    let wrong = |e| CliError::Usage(format!("--callback-to: {e}"));
+    let at = |path: &str| service.join(path).map(String::from).map_err(wrong);
+    sandbox
+        .identity_check
+        .call_back_to(at("/identity-callback")?, key.clone());
+    let rails = sandbox.rails.clone();
+    let payouts = async move |after| {
+        let news = rails.told(after, NEWS).await.unwrap_or_default();
+        news.last().map(|word| word.number)
+    };
+    tokio::spawn(tell("payouts", payouts, at("/payout-callback")?, key.clone()));
+    let program = sandbox.program.clone();
+    let cards = async move |after| {
+        let news = program.told(after, NEWS).await.unwrap_or_default();
+        news.last().map(|word| word.number)
+    };
+    tokio::spawn(tell("cards", cards, at("/card-callback")?, key.clone()));
+    let bank = sandbox.bank.clone();
+    let deposits = async move |after| {
+        // Not as the service reads it: a fault that the desk ordered is the service's to meet.
+        let came_in = bank.state().await.map_or(0, |state| state.came_in);
+        (came_in > after).then_some(came_in)
+    };
+    tokio::spawn(tell("deposits", deposits, at("/bank-callback")?, key.clone()));
+    Ok(())
 }
 
 fn make_directory(directory: &Path) -> Result<(), CliError> {
@@ -142,29 +208,28 @@ fn shared_token(file: &Path, may_make: bool) -> Result<Secret<String>, CliError>
     read_token(file).map_err(CliError::Usage)
 }
 
-/// Calls the service whenever the rails have told something new. A call that is not taken is not made again: the
-/// service asks by itself, and the next word calls again.
-async fn tell(rails: Arc<SandboxRails>, url: String, key: CallbackKey) {
-    const BODY: &[u8] = b"{\"type\":\"payouts.told\"}";
+/// Calls the service whenever there is news behind a number. A call that is not taken is not made again: the service asks by
+/// itself, and the next word calls again.
+async fn tell(what: &'static str, mut news: impl AsyncFnMut(u64) -> Option<u64>, url: String, key: CallbackKey) {
+    let body = format!("{{\"type\":\"{what}.told\"}}");
     let Ok(client) = outbound::client().no_proxy().timeout(CALLBACK_TIMEOUT).build() else {
         return;
     };
     let mut told = 0;
     loop {
         tokio::time::sleep(TELL_EVERY).await;
-        let news = rails.told(told, 1_000).await.unwrap_or_default();
-        let Some(last) = news.last() else { continue };
-        told = last.number;
-        let (id, at) = (format!("msg_payouts_{told}"), SystemClock.now().seconds().to_string());
+        let Some(last) = news(told).await else { continue };
+        told = last;
+        let (id, at) = (format!("msg_{what}_{told}"), SystemClock.now().seconds().to_string());
         let request = client
             .post(&url)
             .header("content-type", "application/json")
             .header("webhook-id", &id)
             .header("webhook-timestamp", &at)
-            .header("webhook-signature", key.sign(&id, &at, BODY))
-            .body(BODY);
+            .header("webhook-signature", key.sign(&id, &at, body.as_bytes()))
+            .body(body.clone());
         if let Err(error) = request.send().await {
-            tracing::debug!(%error, "the rails could not call back");
+            tracing::debug!(%error, what, "no callback could be made");
         }
     }
 }

@@ -297,12 +297,6 @@ fn outsiders(config: &Config) -> Checked {
         if outside.url.is_empty() {
             continue;
         }
-        // Its reloadable cards would be judged by a balance that nobody fills.
-        require(
-            key != "providers.card_accounts",
-            key,
-            "reloadable cards, which spend these balances, are asked in this process only so far; leave url empty",
-        )?;
         // The engine waits longer than the client, so that the client's own word for what happened is heard.
         require(
             outside.timeout_ms > 0 && outside.timeout_ms < config.engine.settle_timeout_ms,

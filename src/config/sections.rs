@@ -182,22 +182,31 @@ pub struct Outsiders {
     pub payouts: Outside,
     pub identity: Outside,
     pub card_accounts: Outside,
+    pub banking: Outside,
+    pub bridge: Outside,
     pub rates: Outside,
     pub merchants: Outside,
 }
 
 impl Outsiders {
     /// Each with its name in the settings.
-    pub const fn all(&self) -> [(&'static str, &Outside); 7] {
+    pub const fn all(&self) -> [(&'static str, &Outside); 9] {
         [
             ("providers.issuer", &self.issuer),
             ("providers.gift_cards", &self.gift_cards),
             ("providers.payouts", &self.payouts),
             ("providers.identity", &self.identity),
             ("providers.card_accounts", &self.card_accounts),
+            ("providers.banking", &self.banking),
+            ("providers.bridge", &self.bridge),
             ("providers.rates", &self.rates),
             ("providers.merchants", &self.merchants),
         ]
+    }
+
+    /// Those that have something to tell of their own accord.
+    pub const fn tellers(&self) -> [&Outside; 3] {
+        [&self.payouts, &self.card_accounts, &self.banking]
     }
 }
 

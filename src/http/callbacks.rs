@@ -1,5 +1,5 @@
 //! What providers say of their own accord, each with its own signature: that a verdict was reached (see [`super::kyc`]), and
-//! that the payout rails have something to tell.
+//! that the payout rails, the card issuer or the bank have something to tell.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use http::HeaderMap;
 use purser_actors::engine::Engine;
 use purser_actors::port::{Clock, Timestamp};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use utoipa::OpenApi;
 
 use super::error::ApiError;
@@ -31,34 +32,67 @@ pub struct Callbacks {
     pub clock: Arc<dyn Clock>,
     /// The payout rails sign with it; those in this process call nobody.
     pub rails: Option<CallbackKey>,
+    /// The same of the issuer of reloadable cards.
+    pub issuer: Option<CallbackKey>,
+    /// The same of the bank.
+    pub bank: Option<CallbackKey>,
     /// A body must arrive within this.
     pub body_timeout: Duration,
 }
 
 /// The operations of this room.
 #[derive(OpenApi)]
-#[openapi(paths(post_payout_callback))]
+#[openapi(paths(post_payout_callback, post_card_callback, post_bank_callback))]
 pub struct Api;
 
 /// The routes.
 pub fn router(callbacks: Arc<Callbacks>) -> Router {
     Router::new()
         .route("/payout-callback", post(post_payout_callback))
+        .route("/card-callback", post(post_card_callback))
+        .route("/bank-callback", post(post_bank_callback))
         .with_state(callbacks)
 }
 
-/// The one thing that rails say.
+/// The one thing that somebody says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct Told<T> {
     #[serde(rename = "type")]
-    _said: ToldKind,
+    _said: T,
 }
 
 #[derive(Deserialize)]
-enum ToldKind {
+enum Payouts {
     #[serde(rename = "payouts.told")]
-    Payouts,
+    Told,
+}
+
+#[derive(Deserialize)]
+enum Cards {
+    #[serde(rename = "cards.told")]
+    Told,
+}
+
+#[derive(Deserialize)]
+enum Deposits {
+    #[serde(rename = "deposits.told")]
+    Told,
+}
+
+impl Callbacks {
+    /// Whether the owner of the key says just this.
+    async fn heard<T: DeserializeOwned>(
+        &self,
+        key: Option<&CallbackKey>,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Response, ApiError> {
+        let body = json::collect(body, MAX_CALLBACK_BYTES, self.body_timeout).await?;
+        signed(key.ok_or_else(unsigned)?, headers, &body, self.clock.now())?;
+        let _told: Told<T> = json::typed(&body)?;
+        Ok(json::ok(&serde_json::json!({ "received": true })))
+    }
 }
 
 /// The payout rails have something to tell
@@ -75,14 +109,48 @@ async fn post_payout_callback(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let body = json::collect(body, MAX_CALLBACK_BYTES, callbacks.body_timeout).await?;
-    let Some(key) = &callbacks.rails else {
-        return Err(unsigned());
-    };
-    signed(key, &headers, &body, callbacks.clock.now())?;
-    let _told: Told = json::typed(&body)?;
+    let answer = callbacks.heard::<Payouts>(callbacks.rails.as_ref(), &headers, body);
+    let answer = answer.await?;
     callbacks.engine.rails_have_told();
-    Ok(json::ok(&serde_json::json!({ "received": true })))
+    Ok(answer)
+}
+
+/// The issuer of reloadable cards has something to tell
+///
+/// As `POST /payout-callback`, with the issuer's key: it is asked at once what became of cards.
+#[utoipa::path(post, path = "/card-callback", tag = "Card balance",
+    request_body(content = serde_json::Value, description = "`type` is `cards.told`."),
+    responses((status = 200, description = "It will be asked.", body = shapes::Received),
+        (status = 400, description = "Not a callback."), (status = 401, description = "Not the issuer's signature."),
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+async fn post_card_callback(
+    State(callbacks): State<Arc<Callbacks>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let answer = callbacks.heard::<Cards>(callbacks.issuer.as_ref(), &headers, body);
+    let answer = answer.await?;
+    callbacks.engine.issuer_has_told();
+    Ok(answer)
+}
+
+/// Money came in at the bank
+///
+/// As `POST /payout-callback`, with the bank's key. It names no money and credits none: the bank is asked at once what came in.
+#[utoipa::path(post, path = "/bank-callback", tag = "Banking",
+    request_body(content = serde_json::Value, description = "`type` is `deposits.told`."),
+    responses((status = 200, description = "It will be asked.", body = shapes::Received),
+        (status = 400, description = "Not a callback."), (status = 401, description = "Not the bank's signature."),
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+async fn post_bank_callback(
+    State(callbacks): State<Arc<Callbacks>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let answer = callbacks.heard::<Deposits>(callbacks.bank.as_ref(), &headers, body);
+    let answer = answer.await?;
+    callbacks.engine.bank_has_told();
+    Ok(answer)
 }
 
 /// Whether a provider signed exactly this, just now.

@@ -33,6 +33,7 @@ use crate::sandbox::desk::{
     MagicSeen, NetworkName, SandboxDesk, TransfersAnswer, TransfersRequest,
 };
 use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::{Question, Reply};
 
 /// What these routes need.
 pub struct SandboxRoutes {
@@ -54,6 +55,7 @@ type Shared = State<Arc<SandboxRoutes>>;
 #[derive(OpenApi)]
 #[openapi(paths(
     get_state,
+    post_settlement,
     get_balance,
     get_transfers,
     get_magic,
@@ -79,6 +81,7 @@ pub fn router(state: Arc<SandboxRoutes>) -> Router {
         .route("/sandbox/freeze", post(post_freeze))
         .route("/sandbox/base", post(post_base))
         .route("/sandbox/solana", post(post_solana))
+        .route("/sandbox/settlement", post(post_settlement))
         .with_state(state)
 }
 
@@ -273,4 +276,21 @@ async fn post_base(State(sandbox): Shared, body: Body) -> Result<Response, ApiEr
 async fn post_solana(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: Value = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.settlement.handle_rpc(request).await))
+}
+
+/// What a bridge in another process asks the chains
+///
+/// For `purser provider --chain-of`. Question and answer are in `purser`'s own encoding, of the same version.
+#[utoipa::path(post, path = "/sandbox/settlement", tag = "Sandbox", request_body = inline(Question),
+    responses((status = 200, description = "What they say.", body = inline(Reply))))]
+async fn post_settlement(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
+    let question: Question = sandbox.body(body).await?;
+    match question.put(&sandbox.settlement).await {
+        Some(reply) => Ok(json::ok(&reply)),
+        None => Err(ApiError::parameter(
+            "parameter_invalid",
+            "asked",
+            "not a question of this version",
+        )),
+    }
 }

@@ -1,6 +1,7 @@
 //! The bank as it sees what it is asked: with tax numbers and documents in plain. The engine hands them over sealed; they are
 //! opened here, at the last moment, and nowhere else.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use purser_actors::id::{ApplicationId, BankAccountId, CardId, DocumentId, EffectId, Wallet};
@@ -27,7 +28,7 @@ pub struct PlainApplication {
     /// Whose.
     pub wallet: Wallet,
     /// Profile and answers, by their names.
-    pub answers: Vec<(&'static str, String)>,
+    pub answers: Vec<(Cow<'static, str>, String)>,
     /// The tax number.
     pub tax_id: Secret<String>,
     /// Documents.
@@ -40,9 +41,9 @@ pub struct PlainDocument {
     /// Ours.
     pub id: DocumentId,
     /// What it shows.
-    pub shows: &'static str,
+    pub shows: Cow<'static, str>,
     /// Its media type.
-    pub media: &'static str,
+    pub media: Cow<'static, str>,
     /// SHA-256 of the bytes.
     pub sha256: [u8; 32],
     /// They.
@@ -74,7 +75,7 @@ pub trait BankingProvider: Send + Sync {
 }
 
 /// The bank as the engine may see it: what goes in is sealed.
-pub struct VaultedBank<B> {
+pub struct VaultedBank<B: ?Sized> {
     bank: Arc<B>,
     vault: Arc<Vault>,
     documents: Documents,
@@ -90,7 +91,7 @@ pub fn seal_tax(vault: &Vault, id: ApplicationId, number: &Secret<String>) -> Re
     vault.seal_bytes(CardId(id.0), &plain)
 }
 
-impl<B: BankingProvider> VaultedBank<B> {
+impl<B: BankingProvider + ?Sized> VaultedBank<B> {
     /// Opens what the vault sealed, for this bank.
     pub const fn new(bank: Arc<B>, vault: Arc<Vault>, documents: Documents) -> Self {
         Self { bank, vault, documents }
@@ -107,24 +108,25 @@ impl<B: BankingProvider> VaultedBank<B> {
         for paper in &asked.documents {
             documents.push(PlainDocument {
                 id: paper.id,
-                shows: paper.shows,
-                media: paper.media,
+                shows: paper.shows.into(),
+                media: paper.media.into(),
                 sha256: paper.sha256,
                 bytes: self.documents.read(paper.id, &paper.sealed_key).await?,
             });
         }
+        let answers = asked.answers.iter();
         Ok(PlainApplication {
             key: asked.key,
             id: asked.id,
             wallet: asked.wallet,
-            answers: asked.answers.clone(),
+            answers: answers.map(|(name, answer)| ((*name).into(), answer.clone())).collect(),
             tax_id: Secret::new(tax.to_owned()),
             documents,
         })
     }
 }
 
-impl<B: BankingProvider> Bank for VaultedBank<B> {
+impl<B: BankingProvider + ?Sized> Bank for VaultedBank<B> {
     fn review<'a>(&'a self, application: &'a BankApplication) -> BoxFuture<'a, Result<Ruling<Review>, PortError>> {
         Box::pin(async move {
             // Nothing was sent; a missing key or file is the operator's to bring back.

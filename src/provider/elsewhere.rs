@@ -8,11 +8,14 @@ use reqwest::Url;
 
 use super::Providers;
 use super::callback::CallbackKey;
+use super::remote::banking::RemoteBank;
+use super::remote::bridge::RemoteBridge;
 use super::remote::cards::RemoteIssuer;
 use super::remote::entries::RemoteList;
 use super::remote::gift_cards::RemoteGiftCards;
 use super::remote::payouts::RemoteRails;
 use super::remote::people::{RemoteAccounts, RemoteIdentityCheck};
+use super::remote::program::RemoteProgram;
 use super::remote::tables::{RemoteMerchants, RemoteRates};
 use super::remote::{Endpoint, Remote};
 use super::wire::entries::ListName;
@@ -46,6 +49,15 @@ pub async fn meet(settings: &Outsiders, mut providers: Providers) -> Result<Prov
         providers.deposits = accounts.clone();
         providers.balances = accounts;
     }
+    if let Some(remote) = remote("card_accounts", &settings.card_accounts)? {
+        providers.program = Arc::new(RemoteProgram(remote));
+    }
+    if let Some(remote) = remote("bridge", &settings.bridge)? {
+        providers.bridge = Arc::new(RemoteBridge(remote));
+    }
+    if let Some(remote) = remote("banking", &settings.banking)? {
+        providers.bank = Arc::new(RemoteBank(remote));
+    }
     if let Some(remote) = remote("rates", &settings.rates)? {
         providers.rates = Arc::new(RemoteRates(remote));
     }
@@ -69,6 +81,10 @@ pub struct CallbackKeys {
     pub identity: Option<CallbackKey>,
     /// The payout rails'.
     pub rails: Option<CallbackKey>,
+    /// The card issuer's, of reloadable cards.
+    pub issuer: Option<CallbackKey>,
+    /// The bank's.
+    pub bank: Option<CallbackKey>,
 }
 
 /// Made from the secrets that they share with this service.
@@ -83,6 +99,8 @@ pub fn callback_keys(settings: &Outsiders) -> Result<CallbackKeys, String> {
     Ok(CallbackKeys {
         identity: of("identity", &settings.identity)?,
         rails: of("payouts", &settings.payouts)?,
+        issuer: of("card_accounts", &settings.card_accounts)?,
+        bank: of("banking", &settings.banking)?,
     })
 }
 

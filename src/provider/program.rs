@@ -60,12 +60,12 @@ pub trait Program: Send + Sync {
 }
 
 /// A program as the engine may see it: what comes out is sealed.
-pub struct VaultedProgram<P> {
+pub struct VaultedProgram<P: ?Sized> {
     program: Arc<P>,
     vault: Arc<Vault>,
 }
 
-impl<P: Program> VaultedProgram<P> {
+impl<P: Program + ?Sized> VaultedProgram<P> {
     /// Seals what `program` delivers with the vault's active key.
     pub const fn new(program: Arc<P>, vault: Arc<Vault>) -> Self {
         Self { program, vault }
@@ -82,7 +82,7 @@ impl<P: Program> VaultedProgram<P> {
     }
 }
 
-impl<P: Program> CardProgram for VaultedProgram<P> {
+impl<P: Program + ?Sized> CardProgram for VaultedProgram<P> {
     fn open<'a>(&'a self, order: &'a OpenCard) -> BoxFuture<'a, Result<CardOpening, PortError>> {
         Box::pin(self.opened(order))
     }

@@ -1,11 +1,14 @@
 //! Providers that run elsewhere, asked over HTTP by the protocol of [`super::wire`]. One type a port; each is the port's
 //! plain side, as the sandbox's are.
 
+pub mod banking;
+pub mod bridge;
 pub mod cards;
 pub mod entries;
 pub mod gift_cards;
 pub mod payouts;
 pub mod people;
+pub mod program;
 pub mod tables;
 
 use std::time::Duration;

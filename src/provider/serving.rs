@@ -1,11 +1,14 @@
 //! The other side of the protocol of [`super::wire`]: what serves the plain ports of a provider over HTTP, for
 //! `purser provider` and for whoever builds one of their own in Rust.
 
+mod banking;
+mod bridge;
 mod cards;
 mod entries;
 mod gift_cards;
 mod payouts;
 mod people;
+mod program;
 mod tables;
 
 use std::sync::Arc;
@@ -18,10 +21,10 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use purser_actors::id::EffectId;
 use purser_actors::port::{ErrorKind, PortError};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use utoipa::OpenApi;
+use serde::{Deserialize, Serialize};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::{IntoParams, OpenApi};
 
 use super::Providers;
 use super::wire::{Code, KEY_HEADER, Reason, Refusal, Unreadable};
@@ -29,7 +32,9 @@ use crate::secret::Secret;
 
 /// The version of the protocol; it is the first segment of every path.
 pub const VERSION: &str = "v1";
-/// The longest body that is read.
+/// Words in one answer at most.
+const MOST_WORDS: usize = 1_000;
+/// The longest body that is read, but for an application's, which carries documents.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// Every route of the protocol, for whoever says `token`.
@@ -39,6 +44,9 @@ pub fn router(providers: &Providers, token: Secret<String>) -> Router {
         .merge(gift_cards::router(providers))
         .merge(payouts::router(providers))
         .merge(people::router(providers))
+        .merge(program::router(providers))
+        .merge(banking::router(providers))
+        .merge(bridge::router(providers))
         .merge(tables::router(providers))
         .merge(entries::router(providers));
     Router::new()
@@ -78,6 +86,9 @@ pub fn document() -> Result<serde_json::Value, serde_json::Error> {
         gift_cards::document(),
         payouts::document(),
         people::document(),
+        program::document(),
+        banking::document(),
+        bridge::document(),
         tables::document(),
         entries::document(),
     ] {
@@ -191,6 +202,17 @@ fn key(headers: &HeaderMap) -> Result<EffectId, Refused> {
             "this takes one Idempotency-Key: eff_ and 32 hex digits",
         )),
     }
+}
+
+/// From where on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+struct Since {
+    /// Only words behind this number; 0 for all.
+    after: u64,
+    /// At most so many, and no more than 1,000.
+    limit: usize,
 }
 
 /// A body of the protocol.

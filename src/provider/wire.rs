@@ -9,13 +9,20 @@
 //!   it is a [`Refusal`] with one of the codes of [`Code`]: a proxy's page never counts as a refusal.
 //! - Amounts and rates are decimal text, moments are Unix milliseconds.
 
+pub mod applications;
+pub mod banking;
+pub mod bridge;
 pub mod cards;
+pub mod deposits;
 pub mod entries;
 pub mod gift_cards;
 pub mod gift_orders;
+pub mod messages;
 pub mod payout_reports;
 pub mod payouts;
 pub mod people;
+pub mod program;
+pub mod reservations;
 pub mod tables;
 
 use std::borrow::Cow;
@@ -122,6 +129,35 @@ pub struct Reason {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the answer is not of the protocol: {0}")]
 pub struct Unreadable(pub &'static str);
+
+/// Longest name of something at a provider, in bytes, where it is kept whole: cut, it would name something else.
+const LONGEST_NAME: usize = 200;
+
+/// A name that can be kept.
+///
+/// # Errors
+/// When it is empty or longer.
+fn name(text: String) -> Result<String, Unreadable> {
+    match (1..=LONGEST_NAME).contains(&text.len()) {
+        true => Ok(text),
+        false => Err(Unreadable("a name has 1 to 200 bytes")),
+    }
+}
+
+/// Numbers of words that were told, each higher than the one before and all behind `after`.
+///
+/// # Errors
+/// When they do not rise: a word that is skipped over would be lost.
+fn rising(after: u64, numbers: impl Iterator<Item = u64>) -> Result<(), Unreadable> {
+    let mut last = after;
+    for number in numbers {
+        if number <= last {
+            return Err(Unreadable("the numbers do not rise"));
+        }
+        last = number;
+    }
+    Ok(())
+}
 
 /// A value that is text on the wire: an id, a code, an address, a decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

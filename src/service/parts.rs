@@ -24,18 +24,18 @@ use crate::provider::banking::VaultedBank;
 use crate::provider::payouts::VaultedRails;
 use crate::provider::program::VaultedProgram;
 use crate::provider::redemption::VaultedCatalog;
-use crate::provider::sandbox::banking::SandboxBank;
-use crate::provider::sandbox::bridge::SandboxBridge;
+use crate::provider::sandbox::balances::watching::Watched;
 use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::Chains;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, Documents, Vault};
 
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
 const TIMERS_EVERY_MS: u64 = 500;
-/// How often the payout rails in this process are asked what they have to tell.
+/// How often rails, card issuer and bank in this process are asked what they have to tell.
 const TOLD_EVERY_MS: u64 = 500;
 /// What a paid call may take longer than any other: our own routes wait for the chain first.
 const OWN_ROUTE_MS: u64 = 10_000;
@@ -79,14 +79,10 @@ pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, 
 pub struct World {
     /// Both chains.
     pub settlement: Arc<SandboxSettlement>,
-    /// Carries USDC from Solana to Base.
-    pub bridge: Arc<SandboxBridge>,
     /// Who makes what is sold: the sandbox's, but for those that the settings put elsewhere.
     pub providers: Providers,
     /// The sandbox's own, for its desk.
     pub sandbox: SandboxProviders,
-    /// Keeps holders' bank accounts.
-    pub bank: Arc<SandboxBank>,
     /// Keeps what they upload.
     pub documents: Documents,
     /// Seals card numbers.
@@ -117,10 +113,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
         .taking(Duration::from_millis(config.sandbox.settle_ms));
     let settlement = Arc::new(settlement);
-    let attest_ms = config.sandbox.attest_ms;
-    let bridge = SandboxBridge::open(&directory, settlement.clone(), clock.clone(), attest_ms)
-        .map_err(|e| ServiceError::Part("the sandbox's bridge", e.to_string()))?;
-    let sandbox = SandboxProviders::open(&directory, config, &settlement, &clock).map_err(part)?;
+    let (chains, watched): (Arc<dyn Chains>, Arc<dyn Watched>) = (settlement.clone(), settlement.clone());
+    let sandbox = SandboxProviders::open(&directory, config, (&chains, &watched), &clock).map_err(part)?;
     let providers = elsewhere::meet(&config.providers, sandbox.providers())
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;
@@ -129,17 +123,13 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
     let calling = Calling::new(outbound, vault.clone(), config.outbound.max_body_bytes);
-    let bank = SandboxBank::open(&directory, config.sandbox.bank_ms, clock.clone())
-        .map_err(|e| ServiceError::Part("the sandbox's bank", e.to_string()))?;
     let documents = Documents::open(data.documents(), vault.clone(), entropy.clone())
         .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
     let cvvs = sealed::open_cvvs(&data.cvv_keys(), store, entropy.clone(), clock.now()).await?;
     Ok(World {
         settlement,
-        bridge: Arc::new(bridge),
         providers,
         sandbox,
-        bank: Arc::new(bank),
         documents,
         vault,
         cvvs,
@@ -197,12 +187,12 @@ pub fn engine_parts(
             card_accounts: providers.accounts.clone(),
             rails: Arc::new(VaultedRails::new(providers.rails.clone(), world.vault.clone())),
             card_balances: providers.deposits.clone(),
-            program: Arc::new(VaultedProgram::new(world.sandbox.program.clone(), world.vault.clone())),
-            bridge: world.bridge.clone(),
+            program: Arc::new(VaultedProgram::new(providers.program.clone(), world.vault.clone())),
+            bridge: providers.bridge.clone(),
             custody: world.wallets.clone(),
             calls: world.calling.clone(),
             bank: Arc::new(VaultedBank::new(
-                world.bank.clone(),
+                providers.bank.clone(),
                 world.vault.clone(),
                 world.documents.clone(),
             )),
@@ -228,7 +218,7 @@ pub fn reconciling(config: &Config, world: &World) -> Reconciling {
 /// The engine's limits from the settings.
 pub fn engine_settings(config: &Config) -> Settings {
     let engine = &config.engine;
-    let told_every_ms = match config.providers.payouts.url.is_empty() {
+    let told_every_ms = match config.providers.tellers().iter().all(|outside| outside.url.is_empty()) {
         true => TOLD_EVERY_MS,
         false => config.payouts.reports_every_seconds.saturating_mul(1_000),
     };

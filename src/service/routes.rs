@@ -258,6 +258,8 @@ fn login_routes(house: &House, entrance: &Entrance) -> Result<Router, ServiceErr
         engine: house.engine.clone(),
         clock: house.world.clock.clone(),
         rails: keys.rails,
+        issuer: keys.issuer,
+        bank: keys.bank,
         body_timeout: house.config.server.body_timeout(),
     };
     Ok(login::router(login.clone())
@@ -330,7 +332,7 @@ fn sandbox_routes(house: &House) -> Router {
         body_timeout: house.config.server.body_timeout(),
     };
     let crossing = sandbox::crossing::router(Arc::new(sandbox::crossing::Crossings {
-        bridge: world.bridge.clone(),
+        bridge: world.sandbox.bridge.clone(),
         balances: world.sandbox.balances.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
@@ -355,7 +357,7 @@ fn sandbox_routes(house: &House) -> Router {
         body_timeout: house.config.server.body_timeout(),
     }));
     let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankDesk {
-        bank: world.bank.clone(),
+        bank: world.sandbox.bank.clone(),
         entropy: world.entropy.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),

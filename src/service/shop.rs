@@ -176,7 +176,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         engine: house.engine.clone(),
         vault: world.vault.clone(),
         cvvs: world.cvvs.clone(),
-        program: world.sandbox.program.clone(),
+        program: world.providers.program.clone(),
         issuer: world.providers.issuer.clone(),
         payment_token_reads_cards: config.identity.payment_token_reads_cards,
     };

@@ -5,6 +5,7 @@
 //! signature, window, nonce and balance on Base; both signatures, a recent block hash, the transfer in the
 //! instruction data and the balance on Solana. Each new wallet starts with test USDC.
 
+pub mod afar;
 mod chain;
 mod evm;
 pub mod fault;

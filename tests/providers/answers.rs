@@ -25,12 +25,12 @@ const ADDRESS: &str = r#"{"line1":"1 A St","city":"B","state":"CA","postal_code"
 
 /// Answers every order alike, and what its cards have in common as it should.
 #[derive(Clone)]
-struct Liar {
-    status: u16,
-    body: Arc<String>,
+pub(crate) struct Liar {
+    pub(crate) status: u16,
+    pub(crate) body: Arc<String>,
 }
 
-async fn answer(State(liar): State<Liar>, request: axum::extract::Request) -> Response<Body> {
+pub(crate) async fn answer(State(liar): State<Liar>, request: axum::extract::Request) -> Response<Body> {
     let (status, body) = match request.uri().path() {
         "/v1/billing-address" => (200, ADDRESS.to_owned()),
         _ => (liar.status, liar.body.to_string()),
@@ -45,14 +45,14 @@ async fn answer(State(liar): State<Liar>, request: axum::extract::Request) -> Re
     response
 }
 
-async fn serving(router: Router) -> String {
+pub(crate) async fn serving(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
     url
 }
 
-fn remote(url: &str) -> Remote {
+pub(crate) fn remote(url: &str) -> Remote {
     Remote::new(Endpoint {
         base_url: url.parse().unwrap(),
         token: Secret::new("sixteen-or-more-visible".to_owned()),

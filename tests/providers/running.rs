@@ -6,22 +6,33 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use purser::config::{Config, Outside, Outsiders, Sources};
+use purser::provider::sandbox::balances::watching::Watched;
 use purser::provider::sandbox::everybody::SandboxProviders;
 use purser::provider::{Providers, elsewhere};
-use purser::settlement::sandbox::SandboxSettlement;
+use purser::settlement::sandbox::afar::Chains;
+use purser::settlement::sandbox::{DEFAULT_GRANT, SandboxSettlement};
 use purser::system::{SystemClock, SystemEntropy};
 use purser_actors::port::Clock;
 
+use super::desk::{Chain, Desk};
+
 /// The sandbox's own, over files in `folder`.
-pub(crate) fn in_process(folder: &Path) -> Providers {
+pub(crate) fn in_process(folder: &Path) -> (Providers, Desk) {
     let mut config = Config::load(&Sources::default()).unwrap();
     config.sandbox.card_ready_ms = 20;
     config.sandbox.gift_ready_ms = 20;
     config.sandbox.payout_paid_ms = 20;
+    config.sandbox.bank_ms = 20;
+    config.sandbox.attest_ms = 20;
+    config.sandbox.credit_ms = 20;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let chain = Chain::default();
+    let watched: Arc<dyn Watched> = Arc::new(chain.clone());
     let chains = SandboxSettlement::open(folder, config.sandbox.faucet_usdc, clock.clone(), &SystemEntropy).unwrap();
-    let sandbox = SandboxProviders::open(folder, &config, &Arc::new(chains), &clock);
-    sandbox.unwrap().providers()
+    let chains: Arc<dyn Chains> = Arc::new(chains);
+    let sandbox = SandboxProviders::open(folder, &config, (&chains, &watched), &clock).unwrap();
+    let bank = sandbox.bank.clone();
+    (sandbox.providers(), Desk::Here { chain, bank })
 }
 
 /// Every port at one address.
@@ -37,6 +48,8 @@ pub(crate) fn everybody_at(url: &str, token_file: &Path) -> Outsiders {
         payouts: outside.clone(),
         identity: outside.clone(),
         card_accounts: outside.clone(),
+        banking: outside.clone(),
+        bridge: outside.clone(),
         rates: outside.clone(),
         merchants: outside,
     }
@@ -47,7 +60,7 @@ pub(crate) async fn met(url: &str, token_file: &Path, folder: &Path) -> Provider
     let settings = everybody_at(url, token_file);
     let nobody = folder.join("replaced");
     std::fs::create_dir_all(&nobody).unwrap();
-    elsewhere::meet(&settings, in_process(&nobody)).await.unwrap()
+    elsewhere::meet(&settings, in_process(&nobody).0).await.unwrap()
 }
 
 /// A process that has said where it listens; killed when dropped.
@@ -80,8 +93,8 @@ impl Drop for Serving {
     }
 }
 
-/// `purser provider`.
-pub(crate) struct SandboxOverHttp(Serving);
+/// `purser provider`, and the Base that it watches.
+pub(crate) struct SandboxOverHttp(Serving, Chain);
 
 impl SandboxOverHttp {
     pub(crate) async fn start(more: &[&str]) -> Self {
@@ -90,11 +103,24 @@ impl SandboxOverHttp {
         command
             .env_clear()
             .args(["provider", "--listen", "127.0.0.1:0", "--data"]);
-        command.arg(folder.path()).args(more);
-        for delay in ["CARD_READY_MS", "GIFT_READY_MS", "PAYOUT_PAID_MS"] {
+        let chain = Chain::default();
+        let world = folder.path().join("world");
+        std::fs::create_dir(&world).unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let chains = SandboxSettlement::open(&world, DEFAULT_GRANT, clock, &SystemEntropy).unwrap();
+        let shown = chain.shown(chains).await;
+        command.arg(folder.path()).args(["--chain-of", &shown]).args(more);
+        for delay in [
+            "CARD_READY_MS",
+            "GIFT_READY_MS",
+            "PAYOUT_PAID_MS",
+            "BANK_MS",
+            "CREDIT_MS",
+            "ATTEST_MS",
+        ] {
             command.env(format!("PURSER_SANDBOX__{delay}"), "20");
         }
-        Self(Serving::start(command, folder))
+        Self(Serving::start(command, folder), chain)
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -104,6 +130,11 @@ impl SandboxOverHttp {
     pub(crate) async fn providers(&self) -> Providers {
         let folder = self.0.folder.path();
         met(&self.0.url, &folder.join("provider.token"), folder).await
+    }
+
+    pub(crate) async fn desked(&self) -> (Providers, Desk) {
+        let (chain, url) = (self.1.clone(), self.0.url.clone());
+        (self.providers().await, Desk::Sandbox { chain, url })
     }
 }
 
@@ -131,8 +162,10 @@ impl PythonStub {
         Some(Self(Serving::start(command, folder)))
     }
 
-    pub(crate) async fn providers(&self) -> Providers {
+    pub(crate) async fn desked(&self) -> (Providers, Desk) {
         let folder = self.0.folder.path();
-        met(&self.0.url, &folder.join("provider.token"), folder).await
+        let providers = met(&self.0.url, &folder.join("provider.token"), folder).await;
+        let url = self.0.url.clone();
+        (providers, Desk::Stub { url })
     }
 }

@@ -14,6 +14,7 @@ import hashlib
 import hmac
 import json
 import re
+import sys
 import threading
 import time
 from collections import Counter, deque
@@ -22,8 +23,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, unquote
 
+sys.dont_write_bytecode = True  # a test leaves nothing beside its own files
+from stub_bridge import Bridge  # noqa: E402
+from stub_money import Money  # noqa: E402
+from stub_rules import Refused, decimal, insist  # noqa: E402
+
 DOCUMENT = json.loads((Path(__file__).resolve().parents[2] / "docs/providers.openapi.json").read_text("utf-8"))
-STATUS_OF = {"key_reused": 409, "not_found": 404, "invalid_request": 400, "unauthorized": 401}  # no others happen here
+STATUS_OF = {"key_reused": 409, "not_found": 404, "invalid_request": 400, "unauthorized": 401, "refused": 422}  # no others
 DELAY_S = 0.03  # from an order to its result: long enough for the first answer to be `pending`
 RETRY_AFTER_MS = 10
 COMMON = {"currency": "USD", "in_stock": True, "description": "For tests.", "terms": "None."}
@@ -41,15 +47,6 @@ MERCHANTS = [  # by name, as a search without words lists them
 ]
 
 
-class Refused(ValueError):
-    """A code and a message. All else that cannot be read, be it JSON or UTF-8, is a ValueError too."""
-
-
-def insist(holds, message, code="invalid_request"):
-    if not holds:
-        raise Refused(code, message)
-
-
 def fits(value, schema):
     """Whether it is what the schema says, for as much of JSON Schema as the document's requests use."""
     if "$ref" in schema:
@@ -57,20 +54,18 @@ def fits(value, schema):
     if "oneOf" in schema:
         return sum(fits(value, each) for each in schema["oneOf"]) == 1
     if schema["type"] == "object":
-        known = schema["properties"]
-        return (isinstance(value, dict) and set(schema["required"]) <= value.keys()
-                and (schema.get("additionalProperties", True) or value.keys() <= known.keys())
-                and all(fits(value[name], known[name]) for name in value.keys() & known.keys()))
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        fits_others = (lambda other: fits(other, others)) if isinstance(others, dict) else (lambda _: others)
+        return (isinstance(value, dict) and set(schema.get("required", ())) <= value.keys()
+                and all(fits(each, known[name]) if name in known else fits_others(each) for name, each in value.items()))
+    if schema["type"] == "array":
+        return isinstance(value, list) and all(fits(each, schema["items"]) for each in value)
+    if schema["type"] == "boolean":
+        return isinstance(value, bool)
     if schema["type"] == "integer":
         return type(value) is int and value >= schema["minimum"]
     return (isinstance(value, str) and re.fullmatch(schema.get("pattern", "(?s).*"), value) is not None
             and value in schema.get("enum", [value]))
-
-
-def decimal(text):
-    """Rates, and amounts in addresses, have no pattern in the document, and Decimal would take "NaN" and "1e9" too."""
-    insist(re.fullmatch("[0-9]+([.][0-9]+)?", text), "decimal text was expected")
-    return Decimal(text)
 
 
 def is_about(product, wanted):
@@ -87,14 +82,16 @@ def page_of(name, found, id_name, asked):
     return {name: found[begin:end], "has_more": end < len(found)}
 
 
-class Provider:
+class Provider(Money, Bridge):
     """What was ordered, and each operation under the document's name of it. Its caller holds the lock."""
 
     def __init__(self, secret, address):
         self.secret, self.address, self.lock = secret.strip().encode(), address, threading.Lock()
         self.started_ms, self.started = time.time_ns() // 1_000_000, time.monotonic()
         self.orders = {}  # by kind and key: each kind may be served elsewhere, so that none can know another's keys
-        self.cards, self.checks, self.pages, self.payouts, self.accounts = {}, {}, {}, {}, set()
+        Money.__init__(self)
+        Bridge.__init__(self)
+        self.cards, self.checks, self.pages, self.payouts = {}, {}, {}, {}
         self.on_their_way = deque()  # payouts, the first due first
         self.words = []  # in the order told; a word's number is its place here, from 1
 
@@ -112,19 +109,22 @@ class Provider:
         new = asked["body"], content, result, time.monotonic()
         body, first_content, state, since = self.orders.setdefault((kind, asked["Idempotency-Key"]), new)
         insist(first_content == content, "this key belongs to another order", "key_reused")
-        if state and state["status"] == "ready" and time.monotonic() < since + DELAY_S:
+        if state and state["status"] in ("ready", "approved", "complete") and time.monotonic() < since + DELAY_S:
             state = {"status": "pending", "retry_after_ms": RETRY_AFTER_MS}
         return body, state
 
     def order_card(self, asked):
         reference = "card-" + self.minted("card", asked["Idempotency-Key"])
         card = {"reference": reference, "number": self.card_number(asked["Idempotency-Key"]),
-                "exp_month": 12, "exp_year": time.gmtime(self.started_ms // 1000).tm_year + 3}
+                "exp_month": 12, "exp_year": self.years() + 3}
         is_declined = Decimal(asked["body"]["amount"]) == Decimal("6.66")
         result = {"status": "declined", "reason": "declined"} if is_declined else {"status": "ready", "card": card}
         body, state = self.order("card", asked, result)
         self.cards[reference] = body["amount"]  # of one that is declined nobody learns the reference
         return {**body, **state}
+
+    def years(self):
+        return time.gmtime(self.started_ms // 1000).tm_year
 
     def card_number(self, key):
         """With a Luhn digit: from the right, every second digit before it counts double, and digits are added up."""
@@ -282,20 +282,6 @@ class Provider:
             self.checks[self.pages[page]] = state
         return {"questions": {"Are you who you say you are?": ["?answer=pass", "?answer=fail"]}}
 
-    def open_account(self, asked):
-        deposit_address = "0x" + hashlib.sha256(asked["body"]["holder"].encode()).hexdigest()[:40]
-        self.accounts.add(deposit_address)
-        return {**asked["body"], "status": "open", "deposit_address": deposit_address}
-
-    def account_balance(self, asked):
-        insist(asked["address"].lower() in self.accounts, "no such account", "not_found")  # on Base case says nothing
-        return {"deposit_address": asked["address"], "balance": "0"}
-
-    def account_deposit(self, asked):
-        self.account_balance(asked)
-        decimal(asked["amount"])
-        return {"transaction": asked["transaction"], "amount": asked["amount"], "credited": False}
-
     def search_merchants(self, asked):
         wanted = (asked["q"] or "").strip().lower()
         found = [{**each, "status": "accepted"} for each in MERCHANTS if wanted in each["name"].lower()]
@@ -331,6 +317,9 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "GET" and segments[0] == "person" and len(segments) == 2:
             with provider.lock:
                 return provider.persons_page(segments[1], query.get("answer"))
+        if self.command == "POST" and segments[0] == "desk" and len(segments) == 2:
+            with provider.lock:
+                return provider.desk(segments[1], json.loads(raw))
         bearer = self.headers.get("Authorization", "").encode()
         insist(hmac.compare_digest(bearer, b"Bearer " + provider.secret), "not the secret", "unauthorized")
         operation, given = self.operation_at(segments)

@@ -15,14 +15,19 @@ use purser_actors::port::{AccountOpening, CheckStatus, ErrorKind, IssueCard, Sta
 use purser_actors::product::{AppPayee, Currency, Line, Platform};
 use rust_decimal::Decimal;
 
+use super::desk::Desk;
+use super::{crossing, money};
+
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub(crate) async fn every_rule(providers: &Providers) {
+pub(crate) async fn every_rule((providers, desk): &(Providers, Desk)) {
     cards(providers).await;
     gift_cards(providers).await;
     payouts(providers).await;
     people(providers).await;
     tables(providers).await;
+    money::every_rule(providers, desk).await;
+    crossing::every_rule(providers).await;
     crate::lists::lists(providers).await;
 }
 

@@ -17,7 +17,7 @@ const APP: &str = "/send-payment?amount=10&platform=paypal&recipient_id=@ada&rec
      &recipient_last_name=Lovelace&recipient_email=ada@example.com";
 
 /// Every key was used for one order, and every order has one key. Returns how many orders there were.
-fn one_key_an_order(keys: &BTreeMap<String, Vec<Value>>, id: &str) -> usize {
+pub(crate) fn one_key_an_order(keys: &BTreeMap<String, Vec<Value>>, id: &str) -> usize {
     let mut ids = BTreeSet::new();
     for (key, bodies) in keys {
         assert!(

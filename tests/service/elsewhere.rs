@@ -20,6 +20,19 @@ use super::host::Host;
 /// What the service waits for an answer; the way's delays are longer.
 pub(crate) const TIMEOUT_MS: u64 = 300;
 
+/// Every port that can be asked elsewhere.
+const PORTS: [&str; 9] = [
+    "ISSUER",
+    "GIFT_CARDS",
+    "PAYOUTS",
+    "IDENTITY",
+    "CARD_ACCOUNTS",
+    "BANKING",
+    "BRIDGE",
+    "RATES",
+    "MERCHANTS",
+];
+
 /// `purser provider` on an address that stays over a restart; killed when dropped.
 pub(crate) struct Provider {
     child: Child,
@@ -46,11 +59,19 @@ impl Provider {
             .env_clear()
             .args(["provider", "--listen", listen, "--data"])
             .arg(folder);
-        for delay in ["CARD_READY_MS", "GIFT_READY_MS", "PAYOUT_PAID_MS", "IDENTITY_CHECK_MS"] {
-            command.env(format!("PURSER_SANDBOX__{delay}"), "10");
+        for delay in [
+            "CARD_READY",
+            "GIFT_READY",
+            "PAYOUT_PAID",
+            "IDENTITY_CHECK",
+            "BANK",
+            "CREDIT",
+            "ATTEST",
+        ] {
+            command.env(format!("PURSER_SANDBOX__{delay}_MS"), "10");
         }
         if let Some(service) = callback_to {
-            command.args(["--callback-to", service]);
+            command.args(["--callback-to", service, "--chain-of", service]);
         }
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -93,7 +114,7 @@ impl Provider {
             .with("PURSER_ENGINE__BACKOFF_LAST_MS", "50")
             .with("PURSER_ENGINE__MAX_ATTEMPTS", "1000");
         let token = self.folder.path().join("provider.token");
-        for port in ["ISSUER", "GIFT_CARDS", "PAYOUTS", "IDENTITY", "RATES", "MERCHANTS"] {
+        for port in PORTS {
             let mut set = |name: &str, value: &str| host.set(&format!("PURSER_PROVIDERS__{port}__{name}"), value);
             set("URL", url);
             set("TOKEN_FILE", token.to_str().unwrap());

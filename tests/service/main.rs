@@ -18,6 +18,7 @@ mod cases_catalogs;
 mod cases_countries;
 mod cases_documents;
 mod cases_elsewhere;
+mod cases_elsewhere_money;
 mod cases_faults;
 mod cases_forged;
 mod cases_frozen;

@@ -94,6 +94,8 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
 pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
     "/account/caps",
     "/account/spending",
+    "/bank-callback",
+    "/card-callback",
     "/identity-callback",
     "/login",
     "/payout-callback",

@@ -187,27 +187,33 @@ async fn a_callback_is_refused_for_the_first_rule_that_it_breaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_rails_callback_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: the size, the signature, the body, what it says.
+async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: of the payout rails, the card issuer and the bank: the size, the signature, the body, what it says.
     let provider = Provider::start();
     let service = provider.host(&provider.url).start();
     let site = Site::of(&service);
-    let mut ladder = Ladder::of("POST /payout-callback", "payout-callback");
-    let mut ask = Request::new("POST", "/payout-callback");
-    ask.text(&"x".repeat(16 * 1024 + 1));
-    ladder.meets(&ask.send(&site).await);
-    ask.text("{\"type\":\"payouts.told\"}");
-    ladder.meets(&ask.send(&site).await);
     let key = provider.callback_key();
-    for body in ["[", "{\"type\":\"cards.told\"}", "{\"type\":\"payouts.told\"}"] {
-        let at = purser::system::SystemClock.now().seconds().to_string();
-        ask.header("webhook-id", "msg_1");
-        ask.header("webhook-timestamp", &at);
-        ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
-        ask.text(body);
+    for (route, told) in [
+        ("/payout-callback", "{\"type\":\"payouts.told\"}"),
+        ("/card-callback", "{\"type\":\"cards.told\"}"),
+        ("/bank-callback", "{\"type\":\"deposits.told\"}"),
+    ] {
+        let mut ladder = Ladder::of(&format!("POST {route}"), &route[1..]);
+        let mut ask = Request::new("POST", route);
+        ask.text(&"x".repeat(16 * 1024 + 1));
         ladder.meets(&ask.send(&site).await);
+        ask.text(told);
+        ladder.meets(&ask.send(&site).await);
+        for body in ["[", "{\"type\":\"nothing.told\"}", told] {
+            let at = purser::system::SystemClock.now().seconds().to_string();
+            ask.header("webhook-id", "msg_1");
+            ask.header("webhook-timestamp", &at);
+            ask.header("webhook-signature", &key.sign("msg_1", &at, body.as_bytes()));
+            ask.text(body);
+            ladder.meets(&ask.send(&site).await);
+        }
+        ladder.ends();
     }
-    ladder.ends();
 }
 
 #[tokio::test(flavor = "multi_thread")]

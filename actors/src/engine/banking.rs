@@ -258,6 +258,10 @@ impl Teller for Deposits {
         Self { bank, families }
     }
 
+    fn bell(inner: &Inner) -> Arc<Notify> {
+        inner.bank_told.clone()
+    }
+
     fn number(word: &Incoming) -> u64 {
         word.number
     }

@@ -27,10 +27,8 @@ pub(super) trait Teller: Send + Sync + 'static {
     /// Out of the engine, with no hold on the engine itself.
     fn of(inner: &Inner) -> Self;
 
-    /// Rung when it is said to have something to tell; some only wait to be asked.
-    fn bell(_: &Inner) -> Arc<Notify> {
-        Arc::default()
-    }
+    /// Rung when it is said to have something to tell.
+    fn bell(inner: &Inner) -> Arc<Notify>;
 
     /// A word's place among the provider's, from 1.
     fn number(word: &Self::Word) -> u64;

@@ -137,6 +137,16 @@ impl Engine {
         self.0.rails_told.notify_one();
     }
 
+    /// The same of the issuer of reloadable cards.
+    pub fn issuer_has_told(&self) {
+        self.0.issuer_told.notify_one();
+    }
+
+    /// The same of the bank, where something may have come in.
+    pub fn bank_has_told(&self) {
+        self.0.bank_told.notify_one();
+    }
+
     /// A saved recipient.
     ///
     /// # Errors

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Notify;
+
 use super::families::Families;
 use super::listening::Teller;
 use super::{Denied, Engine, Inner};
@@ -197,6 +199,10 @@ impl Teller for Cards {
     fn of(inner: &Inner) -> Self {
         let (program, families) = (inner.ports.program.clone(), inner.families.clone());
         Self { program, families }
+    }
+
+    fn bell(inner: &Inner) -> Arc<Notify> {
+        inner.issuer_told.clone()
     }
 
     fn number(word: &CardWord) -> u64 {

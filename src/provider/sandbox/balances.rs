@@ -3,21 +3,22 @@
 //! own, synced before it answers.
 
 mod book;
+pub mod watching;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use purser_actors::id::Network;
+use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{BoxFuture, CardBalances, Clock, Deposited, ErrorKind, PortError, Timestamp};
 
 use self::book::{BalanceBook, Entry};
+use self::watching::{Arrival, Watched};
 use crate::provider::Balances;
 use crate::sandbox::archive::{Archive, Book as _};
 use crate::sandbox::keys::treasury;
 use crate::sandbox::record_log::{Durable, LogError};
-use crate::settlement::sandbox::{SandboxSettlement, TransferSeen};
 
 const KIND: [u8; 8] = *b"SBXBAL01";
 /// Transfers read from the chain in one go.
@@ -27,7 +28,7 @@ pub const NEVER_CREDITED: Cents = Cents::new(2_109);
 
 /// A simulated keeper of balances.
 pub struct SandboxBalances {
-    chains: Arc<SandboxSettlement>,
+    chain: Arc<dyn Watched>,
     clock: Arc<dyn Clock>,
     credit_after_ms: u64,
     book: Mutex<BalanceBook>,
@@ -52,14 +53,14 @@ impl SandboxBalances {
     /// When the disk fails, another process has the file, or it is damaged before its tail.
     pub fn open(
         directory: &Path,
-        chains: Arc<SandboxSettlement>,
+        chain: Arc<dyn Watched>,
         clock: Arc<dyn Clock>,
         credit_after_ms: u64,
     ) -> Result<Self, LogError> {
         let mut book = BalanceBook::default();
         let archive = Archive::open(&directory.join("issuer.balances"), KIND, &mut book)?;
         Ok(Self {
-            chains,
+            chain,
             clock,
             credit_after_ms,
             book: Mutex::new(book),
@@ -92,18 +93,16 @@ impl SandboxBalances {
     async fn look(&self) -> Result<(), PortError> {
         let _one = self.looking.lock().await;
         let stopped = |e: LogError| failed(ErrorKind::Temporary, &e.to_string());
-        let ours = treasury(Network::Base).address();
+        let Wallet::Evm(ours) = treasury(Network::Base) else {
+            return Ok(());
+        };
         loop {
             let from = self.book.lock().position;
-            let page = self
-                .chains
-                .transfers(Network::Base, from, PAGE)
-                .await
-                .map_err(stopped)?;
+            let page = self.chain.arrivals(from, PAGE).await?;
             let Some(last) = page.last().map(|seen| seen.position) else {
                 return Ok(());
             };
-            let arrived = page.iter().filter(|seen| seen.to != ours).filter_map(arrival);
+            let arrived = page.into_iter().filter(|seen| seen.to != ours).map(arrival);
             let durable = {
                 let mut book = self.book.lock();
                 let entries = arrived.chain([Entry::Looked(last)]).collect::<Vec<_>>();
@@ -168,16 +167,13 @@ impl Balances for SandboxBalances {
     }
 }
 
-fn arrival(seen: &TransferSeen) -> Option<Entry> {
-    let purser_actors::id::Wallet::Evm(address) = seen.to.parse().ok()? else {
-        return None;
-    };
-    Some(Entry::Arrived {
-        address,
-        transaction: seen.id.clone(),
-        atomic: seen.amount,
-        at: Timestamp(seen.at),
-    })
+fn arrival(seen: Arrival) -> Entry {
+    Entry::Arrived {
+        address: seen.to,
+        transaction: seen.transaction,
+        atomic: seen.amount.atomic(),
+        at: seen.at,
+    }
 }
 
 fn failed(kind: ErrorKind, message: &str) -> PortError {

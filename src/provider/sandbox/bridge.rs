@@ -26,14 +26,14 @@ use self::fault::{BridgeFault, BridgeFaults, BridgeLeg, BridgeRule, magic_amount
 use crate::sandbox::archive::{Archive, Book as _};
 use crate::sandbox::keys::bridge_wallet;
 use crate::sandbox::record_log::{Durable, LogError};
-use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::Chains;
 use crate::wallet::TestWallet;
 
 const KIND: [u8; 8] = *b"SBXBRI01";
 
 /// A simulated bridge.
 pub struct SandboxBridge {
-    chains: Arc<SandboxSettlement>,
+    chains: Arc<dyn Chains>,
     wallet: TestWallet,
     clock: Arc<dyn Clock>,
     attest_after_ms: u64,
@@ -62,7 +62,7 @@ impl SandboxBridge {
     /// When the disk fails, another process has the file, or it is damaged before its tail.
     pub fn open(
         directory: &Path,
-        chains: Arc<SandboxSettlement>,
+        chains: Arc<dyn Chains>,
         clock: Arc<dyn Clock>,
         attest_after_ms: u64,
     ) -> Result<Self, LogError> {

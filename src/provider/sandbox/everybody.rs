@@ -1,4 +1,5 @@
-//! Every provider of the sandbox, opened together over one directory and one pair of chains.
+//! Every provider of the sandbox, opened together over one directory and one pair of chains, of which the card issuer may watch
+//! another Base.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +9,9 @@ use purser_actors::reconcile::Source;
 
 use super::accounts::SandboxAccounts;
 use super::balances::SandboxBalances;
+use super::balances::watching::Watched;
+use super::banking::SandboxBank;
+use super::bridge::SandboxBridge;
 use super::gift_cards::{GiftSettings, SandboxGiftCards};
 use super::identity_check::SandboxIdentityCheck;
 use super::merchants::SandboxMerchants;
@@ -17,7 +21,7 @@ use super::rates::SandboxRates;
 use super::{IssuerSettings, SandboxIssuer};
 use crate::config::Config;
 use crate::provider::{ProviderLists, Providers};
-use crate::settlement::sandbox::SandboxSettlement;
+use crate::settlement::sandbox::afar::Chains;
 
 /// The sandbox's providers, steerable.
 #[derive(Clone)]
@@ -36,6 +40,10 @@ pub struct SandboxProviders {
     pub balances: Arc<SandboxBalances>,
     /// Keeps reloadable cards, and takes from those balances.
     pub program: Arc<SandboxProgram<SandboxBalances>>,
+    /// Keeps their bank accounts.
+    pub bank: Arc<SandboxBank>,
+    /// Carries USDC from Solana to Base.
+    pub bridge: Arc<SandboxBridge>,
     /// Says what currencies cost.
     pub rates: Arc<SandboxRates>,
     /// Says who takes cards.
@@ -50,7 +58,7 @@ impl SandboxProviders {
     pub fn open(
         directory: &Path,
         config: &Config,
-        chains: &Arc<SandboxSettlement>,
+        (chains, watched): (&Arc<dyn Chains>, &Arc<dyn Watched>),
         clock: &Arc<dyn Clock>,
     ) -> Result<Self, (&'static str, String)> {
         let times = &config.sandbox;
@@ -76,11 +84,15 @@ impl SandboxProviders {
             .map_err(|e| ("the sandbox's identity check", e.to_string()))?;
         let accounts =
             SandboxAccounts::open(directory, clock.clone()).map_err(|e| ("the sandbox's accounts", e.to_string()))?;
-        let balances = SandboxBalances::open(directory, chains.clone(), clock.clone(), times.credit_ms)
+        let balances = SandboxBalances::open(directory, watched.clone(), clock.clone(), times.credit_ms)
             .map_err(|e| ("the sandbox's card balances", e.to_string()))?;
         let balances = Arc::new(balances);
         let program = SandboxProgram::open_in(directory, balances.clone(), clock.clone())
             .map_err(|e| ("the sandbox's card program", e.to_string()))?;
+        let bank = SandboxBank::open(directory, times.bank_ms, clock.clone())
+            .map_err(|e| ("the sandbox's bank", e.to_string()))?;
+        let bridge = SandboxBridge::open(directory, chains.clone(), clock.clone(), times.attest_ms)
+            .map_err(|e| ("the sandbox's bridge", e.to_string()))?;
         let merchants = SandboxMerchants::new().map_err(|e| ("the sandbox's merchants", e))?;
         Ok(Self {
             issuer: Arc::new(issuer),
@@ -90,6 +102,8 @@ impl SandboxProviders {
             accounts: Arc::new(accounts),
             balances,
             program: Arc::new(program),
+            bank: Arc::new(bank),
+            bridge: Arc::new(bridge),
             rates: Arc::new(SandboxRates::new(config.rates.table(), clock.clone())),
             merchants: Arc::new(merchants),
         })
@@ -114,6 +128,9 @@ impl SandboxProviders {
             accounts: self.accounts.clone(),
             deposits: self.balances.clone(),
             balances: self.program.clone(),
+            program: self.program.clone(),
+            bank: self.bank.clone(),
+            bridge: self.bridge.clone(),
             rates: self.rates.clone(),
             merchants: self.merchants.clone(),
             lists: self.lists(),

@@ -6,10 +6,9 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use purser_actors::id::PayoutId;
-use serde::Deserialize;
-use utoipa::{IntoParams, OpenApi};
+use utoipa::OpenApi;
 
-use super::{Answered, Body, Key, Query, Refused, answered};
+use super::{Answered, Body, Key, MOST_WORDS, Query, Refused, Since, answered};
 use crate::provider::Providers;
 use crate::provider::payouts::Rails;
 use crate::provider::wire::payout_reports::{OrderedAnswer, PayoutReport, RecallAnswer, Reports, Word};
@@ -17,9 +16,6 @@ use crate::provider::wire::payouts::{DebitCard, DebitCardCountry, PayoutOrder};
 use crate::provider::wire::{Code, Text, Unreadable};
 
 type Served = State<Arc<dyn Rails>>;
-
-/// Words in one answer at most.
-const MOST_REPORTS: usize = 1_000;
 
 pub(super) fn router(providers: &Providers) -> Router {
     Router::new()
@@ -73,22 +69,11 @@ async fn payout_order(State(rails): Served, Path(key): Path<String>) -> Answered
     answered(OrderedAnswer { key, report })
 }
 
-/// From where on.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-#[serde(deny_unknown_fields)]
-struct Since {
-    /// Only words behind this number; 0 for all.
-    after: u64,
-    /// At most so many, and no more than 1,000.
-    limit: usize,
-}
-
 /// What was told of any payout since: returns come days later, when nobody asks any more
 #[utoipa::path(get, path = "/v1/payout-reports", tag = "payouts", params(Since),
     responses((status = 200, description = "Words in the order in which they were told.", body = Reports)))]
 async fn payout_reports(State(rails): Served, Query(since): Query<Since>) -> Answered<Reports> {
-    let told = rails.told(since.after, since.limit.min(MOST_REPORTS)).await?;
+    let told = rails.told(since.after, since.limit.min(MOST_WORDS)).await?;
     answered(Reports::of(told))
 }
 

@@ -202,17 +202,12 @@ impl Reports {
     /// # Errors
     /// When the numbers do not rise: a word that is skipped over would be lost.
     pub fn read(self, after: u64) -> Result<Vec<Told>, Unreadable> {
-        let mut last = after;
-        let mut told = Vec::with_capacity(self.reports.len());
-        for one in self.reports {
-            if one.number <= last {
-                return Err(Unreadable("the numbers do not rise"));
-            }
-            last = one.number;
+        super::rising(after, self.reports.iter().map(|one| one.number))?;
+        let told = self.reports.into_iter().map(|one| {
             let (payout, report) = one.report.read();
             let number = one.number;
-            told.push(Told { number, payout, report });
-        }
-        Ok(told)
+            Told { number, payout, report }
+        });
+        Ok(told.collect())
     }
 }

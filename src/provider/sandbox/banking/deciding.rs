@@ -29,7 +29,7 @@ impl SandboxBank {
             }
             digest.update(actual);
         }
-        let last = asked.answers.iter().find(|(name, _)| *name == "last_name");
+        let last = asked.answers.iter().find(|(name, _)| name == "last_name");
         let last = last.map_or("", |(_, answer)| answer.as_str());
         let more = asked.documents.iter().any(|paper| paper.shows == "other");
         let verdict = match MAGIC_NAMES.iter().position(|magic| *magic == last) {

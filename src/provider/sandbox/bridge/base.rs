@@ -2,15 +2,12 @@
 
 use purser_actors::id::Wallet;
 use purser_actors::money::Usdc;
-use purser_actors::port::{
-    Attested, Authorization, ErrorKind, Lookup, Minting, PortError, Settlement as _, SignedMint, Submitted,
-};
+use purser_actors::port::{Attested, Authorization, ErrorKind, Lookup, Minting, PortError, SignedMint, Submitted};
 
 use super::book::{Noted, What};
 use super::fault::{BridgeFault, BridgeLeg};
 use super::message::{Message, attest};
 use super::{SandboxBridge, before, failed, has, refusal};
-use crate::sandbox::record_log::LogError;
 
 /// What the bridge has minted for itself when it runs low, in atomic USDC: a million.
 const RESERVE: Usdc = Usdc::from_atomic(1_000_000_000_000);
@@ -59,10 +56,8 @@ impl SandboxBridge {
             return Ok(Minting::NonceUsed);
         }
         let own = Wallet::Evm(self.wallet.evm_address());
-        let stopped = |e: LogError| failed(ErrorKind::Temporary, e.to_string());
-        if self.chains.balance(&own).await.map_err(stopped)? < authorization.value() {
-            let funded = self.chains.fund(own, RESERVE.max(authorization.value())).await;
-            funded.map(drop).map_err(stopped)?;
+        if self.chains.balance(&own).await? < authorization.value() {
+            self.chains.fund(own, RESERVE.max(authorization.value())).await?;
         }
         let prepared = self.chains.prepare(authorization).await?;
         Ok(match self.chains.submit(authorization, &prepared).await? {

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Attestation, Attested, Authorization, Crossing, ErrorKind, Lookup, PortError, Prepared, Settlement as _,
-    SignedBurn, Submitted, Transfer,
+    Attestation, Attested, Authorization, Crossing, ErrorKind, Lookup, PortError, Prepared, SignedBurn, Submitted,
+    Transfer,
 };
 
 use super::book::{Noted, Signed, What, nonce_of};
@@ -14,7 +14,6 @@ use super::fault::{BridgeFault, BridgeLeg};
 use super::message::{Message, attest};
 use super::{SandboxBridge, before, failed, has, refusal, signed_of};
 use crate::sandbox::keys::treasury;
-use crate::sandbox::record_log::LogError;
 use crate::settlement::sandbox::SandboxSettlement;
 
 /// What the bridge keeps, in ten-thousandths of what arrives, rounded up.
@@ -63,16 +62,13 @@ impl SandboxBridge {
     /// Solana knows the bridge's token account, and the treasury can bear the fee: what was paid in does not cover it, and
     /// the sandbox's treasury begins with nothing.
     async fn prepare_chain(&self, vault: Wallet, burned: Usdc) -> Result<(), PortError> {
-        let stopped = |e: LogError| failed(ErrorKind::Temporary, e.to_string());
         if !self.is_open.load(Ordering::Relaxed) {
-            let opened = self.chains.fund(vault, Usdc::from_atomic(1)).await;
-            opened.map(drop).map_err(stopped)?;
+            self.chains.fund(vault, Usdc::from_atomic(1)).await?;
             self.is_open.store(true, Ordering::Relaxed);
         }
         let ours = treasury(Network::Solana);
-        if self.chains.balance(&ours).await.map_err(stopped)? < burned.plus(FLOAT).unwrap_or(burned) {
-            let funded = self.chains.fund(ours, FLOAT.plus(FLOAT).unwrap_or(FLOAT)).await;
-            funded.map(drop).map_err(stopped)?;
+        if self.chains.balance(&ours).await? < burned.plus(FLOAT).unwrap_or(burned) {
+            self.chains.fund(ours, FLOAT.plus(FLOAT).unwrap_or(FLOAT)).await?;
         }
         Ok(())
     }

@@ -1,0 +1,90 @@
+//! A bank elsewhere.
+
+use purser_actors::id::BankAccountId;
+use purser_actors::money::Cents;
+use purser_actors::port::banking::{AccountOrder, Incoming, MoveOrder, Moved, Opening, Review, Ruling};
+use purser_actors::port::{BoxFuture, ErrorKind, PortError};
+
+use super::{Remote, failed, unreadable};
+use crate::provider::banking::{BankingProvider, PlainApplication};
+use crate::provider::wire::Unreadable;
+use crate::provider::wire::applications::{
+    BankApplication, BankDocumentBytes, BankDocumentTaken, BankReview, Reviewed,
+};
+use crate::provider::wire::banking::{BankAccountAnswer, BankAccountOrder, BankTransfer, BankTransferAnswer};
+use crate::provider::wire::deposits::{BankBalance, BankDeposits};
+
+/// A bank over HTTP.
+pub struct RemoteBank(pub Remote);
+
+impl RemoteBank {
+    async fn submitted(&self, application: &PlainApplication) -> Result<Reviewed, PortError> {
+        const CALL: &str = "review";
+        let (id, key) = (application.id, application.key);
+        let wanted = BankApplication::from(application);
+        let said: BankReview = self.0.post(CALL, &["bank-applications"], Some(key), &wanted).await?;
+        said.read(id, key).map_err(unreadable(CALL))
+    }
+}
+
+impl BankingProvider for RemoteBank {
+    fn review(&self, application: PlainApplication) -> BoxFuture<'_, Result<Ruling<Review>, PortError>> {
+        const CALL: &str = "review";
+        Box::pin(async move {
+            let missing = match self.submitted(&application).await? {
+                Reviewed::Said(said) => return Ok(said),
+                Reviewed::Wants(missing) => missing,
+            };
+            let papers = application.documents.iter();
+            for paper in papers.filter(|paper| missing.contains(&paper.id)) {
+                let path = ["bank-documents", &paper.id.to_string()];
+                let bytes = BankDocumentBytes::of(&paper.bytes);
+                let said: BankDocumentTaken = self.0.post(CALL, &path, None, &bytes).await?;
+                if said.document_id.0 != paper.id {
+                    return Err(unreadable(CALL)(Unreadable("it is about another document")));
+                }
+            }
+            match self.submitted(&application).await? {
+                Reviewed::Said(said) => Ok(said),
+                // Nothing was decided; the next try may find them all.
+                Reviewed::Wants(_) => Err(failed(ErrorKind::Temporary, CALL, "the bank lost a document")),
+            }
+        })
+    }
+
+    fn open<'a>(&'a self, order: &'a AccountOrder) -> BoxFuture<'a, Result<Ruling<Opening>, PortError>> {
+        const CALL: &str = "open bank account";
+        Box::pin(async move {
+            let wanted = BankAccountOrder::from(order);
+            let said: BankAccountAnswer = self.0.post(CALL, &["bank-accounts"], Some(order.key), &wanted).await?;
+            said.read(order).map_err(unreadable(CALL))
+        })
+    }
+
+    fn transfer<'a>(&'a self, order: &'a MoveOrder) -> BoxFuture<'a, Result<Ruling<Moved>, PortError>> {
+        const CALL: &str = "bank transfer";
+        Box::pin(async move {
+            let wanted = BankTransfer::from(order);
+            let said: BankTransferAnswer = self.0.post(CALL, &["bank-transfers"], Some(order.key), &wanted).await?;
+            said.read(order).map_err(unreadable(CALL))
+        })
+    }
+
+    fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+        const CALL: &str = "bank deposits";
+        Box::pin(async move {
+            let query = [("after", after), ("limit", limit as u64)];
+            let said: BankDeposits = self.0.get(CALL, &["bank-deposits"], &query).await?;
+            said.read(after).map_err(unreadable(CALL))
+        })
+    }
+
+    fn balance(&self, account: BankAccountId) -> BoxFuture<'_, Result<Cents, PortError>> {
+        const CALL: &str = "bank balance";
+        Box::pin(async move {
+            let name = account.to_string();
+            let said: BankBalance = self.0.get(CALL, &["bank-accounts", &name], &()).await?;
+            said.read(account).map_err(unreadable(CALL))
+        })
+    }
+}

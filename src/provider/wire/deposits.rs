@@ -1,0 +1,92 @@
+//! What comes in at the bank, and what stands there, on the wire: `GET /v1/bank-deposits`,
+//! `GET /v1/bank-accounts/{account_id}`.
+
+use purser_actors::id::BankAccountId;
+use purser_actors::money::Cents;
+use purser_actors::port::banking::Incoming;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Amount, Text, Unreadable};
+
+/// Money that came into on-ramps, in the order in which the bank counted it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct BankDeposits {
+    /// Oldest first; each number is higher than the one before.
+    pub deposits: Vec<BankDeposit>,
+}
+
+/// Money that came into an on-ramp, and is the service's to credit.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct BankDeposit {
+    /// Its place over all accounts, from 1: where the next reading goes on.
+    pub number: u64,
+    /// The bank's name of it, 1 to 200 bytes: the same name is the same money, however often it is told.
+    pub reference: String,
+    /// Into which account.
+    #[schema(value_type = String)]
+    pub account_id: Text<BankAccountId>,
+    /// In US dollars.
+    #[schema(value_type = Amount)]
+    pub amount: Text<Amount>,
+    /// Who sent it, as the bank tells.
+    pub sender: String,
+}
+
+impl BankDeposits {
+    /// As the bank says it.
+    pub fn of(told: Vec<Incoming>) -> Self {
+        let deposits = told.into_iter().map(|one| BankDeposit {
+            number: one.number,
+            reference: one.reference,
+            account_id: Text(one.account),
+            amount: Text(Amount(one.amount)),
+            sender: one.sender,
+        });
+        Self {
+            deposits: deposits.collect(),
+        }
+    }
+
+    /// As this service reads it, from behind `after`.
+    ///
+    /// # Errors
+    /// When the numbers do not rise (money that is skipped over would be lost), or one has no name.
+    pub fn read(self, after: u64) -> Result<Vec<Incoming>, Unreadable> {
+        super::rising(after, self.deposits.iter().map(|one| one.number))?;
+        let told = self.deposits.into_iter().map(|one| {
+            Ok(Incoming {
+                number: one.number,
+                reference: super::name(one.reference)?,
+                account: one.account_id.0,
+                amount: one.amount.0.0,
+                sender: one.sender,
+            })
+        });
+        told.collect()
+    }
+}
+
+/// What stands on an account now.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct BankBalance {
+    /// Which account.
+    #[schema(value_type = String)]
+    pub account_id: Text<BankAccountId>,
+    /// In US dollars.
+    #[schema(value_type = Amount)]
+    pub balance: Text<Amount>,
+}
+
+impl BankBalance {
+    /// As this service reads it.
+    ///
+    /// # Errors
+    /// When it is about another account.
+    pub fn read(&self, account: BankAccountId) -> Result<Cents, Unreadable> {
+        match self.account_id.0 == account {
+            true => Ok(self.balance.0.0),
+            false => Err(Unreadable("it is about another account")),
+        }
+    }
+}

@@ -1,0 +1,87 @@
+"""The part of the stub that carries USDC from one chain to the other; both chains are its own. Written, as `stub.py`, from
+the document alone."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+
+from stub_rules import decimal, insist
+
+FEE = decimal("0.01")
+
+
+def raw(text):
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as wrong:
+        raise ValueError("not Base64") from wrong
+
+
+def text(data):
+    return base64.b64encode(data).decode()
+
+
+class Bridge:
+    """Each operation under the document's name of it, beside those of `Provider`."""
+
+    def __init__(self):
+        self.signed, self.burned, self.mints = {}, set(), {}  # by transaction; transactions; by nonce
+
+    def sign_burn(self, asked):
+        crossing = asked["body"]
+        transaction = f"burn-{len(self.signed)}-{self.minted('burn', crossing['crossing'])}"
+        self.signed[transaction] = crossing
+        burn = {"transaction": transaction, "bytes": text(transaction.encode()), "burned": str(decimal(crossing["arrives"]) + FEE),
+                "event_key": hashlib.sha256(transaction.encode()).hexdigest()}
+        return {"crossing": crossing, "burn": burn}
+
+    def known(self, burn):
+        insist(raw(burn["bytes"]).decode() == burn["transaction"], "not the bytes of this burn", "refused")
+        insist(burn["transaction"] in self.signed, "no such burn", "refused")
+        return burn["transaction"]
+
+    def send_burn(self, asked):
+        transaction = self.known(asked["body"])
+        self.burned.add(transaction)
+        return {"transaction": transaction, "status": "settled", "settled_as": transaction}
+
+    def find_burn(self, asked):
+        transaction = self.known(asked["body"])
+        there = {"status": "landed", "landed_as": transaction} if transaction in self.burned else {"status": "pending"}
+        return {"of": transaction, **there}
+
+    def seal(self, message):
+        return hmac.new(self.secret, b"attested " + message, hashlib.sha256).digest()
+
+    def burn_attestation(self, asked):
+        transaction = self.known(asked["body"])
+        if transaction not in self.burned:
+            return {"transaction": transaction, "status": "pending", "retry_after_ms": 10}
+        crossing = self.signed[transaction]
+        message = f"{transaction} {crossing['to']} {crossing['arrives']}".encode()
+        attested = {"nonce": hashlib.sha256(message).hexdigest(), "message": text(message), "to": crossing["to"],
+                    "attestation": text(self.seal(message)), "is_usdc": True, "arrives": crossing["arrives"]}
+        return {"transaction": transaction, "status": "complete", "attested": attested}
+
+    def attest_again(self, asked):
+        raise ValueError("no word of these attesters lapses")
+
+    def sign_mint(self, asked):
+        message = asked["body"]
+        return {"nonce": message["nonce"], "mint": {"bytes": text(raw(message["attestation"]) + raw(message["message"])),
+                                                    "transaction": ""}}
+
+    def send_mint(self, asked):
+        sent = raw(asked["body"]["bytes"])
+        insist(hmac.compare_digest(sent[:32], self.seal(sent[32:])), "not a message that was attested", "refused")
+        nonce, answer = hashlib.sha256(sent[32:]).hexdigest(), {"sha256": hashlib.sha256(sent).hexdigest()}
+        if nonce in self.mints:
+            return {**answer, "status": "nonce_used"}
+        self.mints[nonce] = "mint-" + self.minted("mint", nonce)
+        return {**answer, "status": "minted", "minted_as": self.mints[nonce]}
+
+    def find_mint(self, asked):
+        nonce = asked["body"]["nonce"]
+        there = {"status": "landed", "landed_as": self.mints[nonce]} if nonce in self.mints else {"status": "pending"}
+        return {"of": nonce, **there}

@@ -1,0 +1,184 @@
+"""The part of the stub that keeps holders' money: balances at the card issuer and what they load, accounts at the bank.
+Written, as `stub.py`, from the document and "What a provider must hold to" alone."""
+
+import base64
+import hashlib
+from decimal import Decimal
+
+from stub_rules import decimal, insist
+
+MOVES = {("open", "pause"): "paused", ("paused", "resume"): "open", ("open", "close"): "closed", ("paused", "close"): "closed"}
+
+
+def named(body, *names):
+    """What an answer repeats of its order."""
+    return {name: body[name] for name in names}
+
+
+class Money:
+    """Each operation under the document's name of it, beside those of `Provider`, whose `order`, `minted` and `digits` it uses."""
+
+    def __init__(self):
+        self.balances = {}  # what is left of each holder's balance at the issuer, by deposit address
+        self.arrived = {}  # deposits that count: the amount, by address and transaction
+        self.reloadables, self.changed = {}, []  # by reference; references in the order of changes
+        self.reservations = {}  # by key
+        self.documents, self.bank_accounts, self.paid_in = {}, {}, []
+
+    def judged(self, kind, asked, judge):
+        """The first order under this key and its result, which `judge` finds once."""
+        is_new = (kind, asked["Idempotency-Key"]) not in self.orders
+        return self.order(kind, asked, judge() if is_new else None)
+
+    def took(self, address, amount):
+        """Whether the balance had so much; then it has no more."""
+        address, amount = address.lower(), decimal(amount)
+        has_it = amount <= self.balances.get(address, Decimal(0))
+        if has_it:
+            self.balances[address] -= amount
+        return has_it
+
+    def open_account(self, asked):
+        deposit_address = "0x" + hashlib.sha256(asked["body"]["holder"].encode()).hexdigest()[:40]
+        self.balances.setdefault(deposit_address, Decimal(0))
+        return {**asked["body"], "status": "open", "deposit_address": deposit_address}
+
+    def account_balance(self, asked):
+        address = asked["address"].lower()  # on Base case says nothing
+        insist(address in self.balances, "no such account", "not_found")
+        return {"deposit_address": asked["address"], "balance": str(self.balances[address])}
+
+    def account_deposit(self, asked):
+        self.account_balance(asked)
+        counts = self.arrived.get((asked["address"].lower(), asked["transaction"])) == decimal(asked["amount"])
+        return {"transaction": asked["transaction"], "amount": asked["amount"], "credited": counts}
+
+    def desk(self, what, body):
+        """No affair of the document: USDC that arrives on Base, money that somebody pays into an on-ramp."""
+        if what == "deposits":
+            transaction = f"0x{len(self.arrived) + 1:064x}"
+            self.arrived[body["address"].lower(), transaction] = decimal(body["amount"])
+            self.balances[body["address"].lower()] += decimal(body["amount"])
+            return {"transaction": transaction}
+        insist(what == "bank-deposits" and self.bank_accounts[body["account_id"]]["ramp"] == "onramp", "no such on-ramp")
+        self.paid_in.append({**named(body, "reference", "account_id", "amount"), "sender": "Somebody"})
+        return {}
+
+    def open_reloadable_card(self, asked):
+        key, body = asked["Idempotency-Key"], asked["body"]
+        reference = "reloadable-" + self.minted("reloadable", key)
+
+        def judge():
+            if not self.took(body["deposit_address"], body["amount"]):
+                return {"status": "insufficient"}
+            self.reloadables[reference] = {**named(body, "card_id", "deposit_address"), "available": decimal(body["amount"]),
+                                           "sequence": 0, "state": "open"}
+            number = self.card_number("reloadable " + key)
+            return {"status": "open", "card": {"reference": reference, "number": number, "exp_month": 12,
+                                               "exp_year": self.years() + 3}}
+
+        first, state = self.judged("reloadable card", asked, judge)
+        return {**named(first, "card_id", "deposit_address", "amount"), **state}
+
+    def held(self, reference):
+        insist(reference in self.reloadables, "no such card", "not_found")
+        return self.reloadables[reference]
+
+    def reloadable_card(self, asked):
+        return {"reference": asked["reference"], "available": str(self.held(asked["reference"])["available"])}
+
+    def reloadable_card_cvv(self, asked):
+        self.held(asked["reference"])
+        return {"cvv": self.digits("reloadable cvv", asked["reference"], 3)}
+
+    def standing(self, reference):
+        card = self.reloadables[reference]
+        return {**named(card, "card_id", "sequence", "state"), "available": str(card["available"]), "transactions": []}
+
+    def wish_of_card(self, asked):
+        reference, body, key = asked["reference"], asked["body"], asked["Idempotency-Key"]
+        card = self.reloadables.get(reference)
+        insist(card and card["card_id"] == body["card_id"], "no such card", "refused")
+        to = MOVES.get((card["state"], body["wish"])) if ("wish", key) not in self.orders else None
+        self.order("wish", asked)
+        if to:
+            card["state"], card["sequence"] = to, card["sequence"] + 1
+            self.changed.append(reference)
+        if to == "closed":
+            self.balances[card["deposit_address"].lower()] += card["available"]
+            card["available"] = Decimal(0)
+        return {"key": key, **self.standing(reference)}
+
+    def card_words(self, asked):
+        told = self.changed[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
+        return {"words": [{"number": number, **self.standing(each)} for number, each in enumerate(told, asked["after"] + 1)]}
+
+    def reserve_balance(self, asked):
+        def judge():
+            if not self.took(asked["body"]["deposit_address"], asked["body"]["amount"]):
+                return {"status": "insufficient"}
+            self.reservations[asked["Idempotency-Key"]] = {**asked["body"], "paid": None}
+            return {"status": "held"}
+
+        first, state = self.judged("reservation", asked, judge)
+        return {**first, **state}
+
+    def end_reservation(self, asked):
+        insist(asked["key"] == asked["Idempotency-Key"], "path and header name two reservations")
+        reservation, paid = self.reservations.get(asked["key"]), asked["body"]["paid"]
+        insist(reservation, "nothing is set aside under this key", "refused")
+        insist(reservation["paid"] in (None, paid), "it has ended the other way", "refused")
+        if reservation["paid"] is None and not paid:
+            self.balances[reservation["deposit_address"].lower()] += decimal(reservation["amount"])
+        reservation["paid"] = paid
+        return {"key": asked["key"], "paid": paid}
+
+    def send_document(self, asked):
+        self.documents[asked["document_id"]] = base64.b64decode(asked["body"]["content"], validate=True)
+        return {"document_id": asked["document_id"]}
+
+    def apply_to_bank(self, asked):
+        answer = {"application_id": asked["body"]["application_id"], "key": asked["Idempotency-Key"]}
+        papers = asked["body"]["documents"]
+        missing = [each["document_id"] for each in papers if each["document_id"] not in self.documents]
+        if missing:
+            return {**answer, "status": "documents_wanted", "document_ids": missing}
+        for each in papers:
+            actual = hashlib.sha256(self.documents[each["document_id"]]).hexdigest()
+            insist(actual == each["sha256"], "a document is not what was announced", "refused")
+        customer = "customer-" + self.minted("customer", asked["body"]["application_id"])
+        _, state = self.judged("application", asked, lambda: {"status": "approved", "customer": customer})
+        return {**answer, **state}
+
+    def open_bank_account(self, asked):
+        account_id, ramp = asked["body"]["account_id"], asked["body"]["ramp"]
+
+        def judge():
+            self.bank_accounts[account_id] = {"ramp": ramp, "balance": Decimal(0)}
+            return {"status": "open", "bank_name": "Stub Bank", "routing_number": "021000021",
+                    "account_number": self.digits("account", account_id, 12), "memo": None}
+
+        first, state = self.judged("bank account", asked, judge)
+        return {**named(first, "account_id", "customer"), **state}
+
+    def bank_balance(self, asked):
+        insist(asked["account_id"] in self.bank_accounts, "no such account", "not_found")
+        return {"account_id": asked["account_id"], "balance": str(self.bank_accounts[asked["account_id"]]["balance"])}
+
+    def bank_transfer(self, asked):
+        body = asked["body"]
+        change = decimal(body["amount"]) * (1 if body["direction"] == "to_account" else -1)
+
+        def judge():
+            account = self.bank_accounts.get(body["account_id"])
+            if account is None or account["balance"] + change < 0:
+                return {"status": "failed", "reason": "no such account" if account is None else "insufficient funds"}
+            account["balance"] += change
+            return {"status": "complete", "reference": "moved-" + self.minted("move", asked["Idempotency-Key"])}
+
+        first, state = self.judged("bank transfer", asked, judge)
+        return {**named(first, "transfer_id", "amount"), **state}
+
+    def bank_deposits(self, asked):
+        told = self.paid_in[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
+        return {"deposits": [{"number": number, **each} for number, each in enumerate(told, asked["after"] + 1)]}
