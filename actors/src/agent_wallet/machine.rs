@@ -37,7 +37,8 @@ impl AgentWallet {
             spend,
             network,
             amount,
-            day: day_of(context.now),
+            // A clock that steps back over midnight must not open yesterday's cap again.
+            day: day_of(context.now).max(self.day),
         };
         let from = self.addresses.on(network);
         let opening = Spend::reserve(spend, self.owner, from, order, context).map_err(|_| Rejection::Nothing)?;
