@@ -1,5 +1,7 @@
 //! The withdrawal's state machine.
 
+use purser_storage::planted::{self, Bug};
+
 use super::{CardWithdrawal, Command, Event, Holder, Lease, Rejection, Status};
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
@@ -136,6 +138,7 @@ impl CardWithdrawal {
                 // has seen who held it before, may say that nothing was paid.
                 match (&self.status, lease) {
                     (Status::Queued, None) => {}
+                    (Status::Claimed(_), Some(_)) if planted::is(Bug::OldLeaseRejects) => {}
                     (Status::Claimed(_), Some(lease)) => self.held_by(&act, lease, now)?,
                     _ => return Err(Rejection::OldLease(self.lease)),
                 }

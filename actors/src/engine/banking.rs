@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_storage::codec::{self, Stored};
+use purser_storage::planted::{self, Bug};
 
 use super::listening::write_down;
 use super::{Denied, Engine, Inner};
@@ -306,7 +307,7 @@ async fn take_in(inner: &Inner, incoming: Incoming) -> Result<(), String> {
         account,
         amount,
         sender,
-        ..
+        number,
     } = incoming;
     let read = inner.families.bank_accounts.read(&account).await;
     let Some((kept, _)) = read.map_err(|e| e.to_string())? else {
@@ -314,7 +315,11 @@ async fn take_in(inner: &Inner, incoming: Incoming) -> Result<(), String> {
         tracing::error!(%account, reference, %amount, "money came in for an account that is not known");
         return Ok(());
     };
-    let id = BankTransferId::of(&reference);
+    let id = if planted::is(Bug::DepositOfItsPlace) {
+        BankTransferId::of(&format!("{reference} {number}"))
+    } else {
+        BankTransferId::of(&reference)
+    };
     let wanted = Wanted {
         owner: kept.owner,
         account,
