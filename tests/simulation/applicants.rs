@@ -69,7 +69,7 @@ impl Clients {
     /// All answers, or one too few, and a paper.
     pub(crate) async fn answers(&self, number: u8, nth: u32) -> String {
         let (world, owner) = (&self.world, wallet(number));
-        let from = usize::from(nth % 4 == 0);
+        let from = usize::from(nth.is_multiple_of(4));
         let answers = ASKED[from..]
             .iter()
             .map(|(asked, answer)| (*asked, (*answer).to_owned()));
