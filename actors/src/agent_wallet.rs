@@ -209,9 +209,9 @@ impl AgentWallet {
         open.fold(Usdc::ZERO, |sum, open| sum.plus(open.amount).unwrap_or(sum))
     }
 
-    /// Reserved or spent on the day of a moment.
+    /// Reserved or spent on the day of a moment, or on a later one that has begun already.
     pub fn used_on(&self, at: Timestamp) -> Usdc {
-        if self.day == day_of(at) { self.used } else { Usdc::ZERO }
+        if self.day >= day_of(at) { self.used } else { Usdc::ZERO }
     }
 
     /// What is left of the daily cap; `None` without one.

@@ -84,6 +84,29 @@ pub enum Bug {
     MintUnproven,
     /// An attestation is taken for what it is not: that of another message. Needs attesters that tell of one.
     ForeignAttestation,
+    /// A card issuer that does not answer counts as one that refuses: what it took from a balance is lost. Needs an order
+    /// that is carried out and not answered.
+    ProgramTimeoutRefuses,
+    /// Each try to have a reloadable card opened has a key of its own: needs an order that is carried out and not answered.
+    OpeningKeyOfTry,
+    /// A card issuer's older word undoes a newer one: needs an issuer that tells out of order, or a stale answer.
+    OldCardWord,
+    /// Whoever held the lease before may say that nothing was paid: needs a lease that ends, and an operator who then pays
+    /// under the next one.
+    OldLeaseRejects,
+    /// A spend is sent before what was signed is durable.
+    SpendSentBeforeDurable,
+    /// A seller that does not answer counts as one that took nothing: the reservation ends. Needs one that takes the payment.
+    SpendTimeoutFrees,
+    /// What has left a managed wallet is given back to the day's cap. Needs a cap, and spends that go beyond it.
+    SpendShareGivenBack,
+    /// A bank that does not answer counts as one that refuses: what it moved is credited. Needs an answer that is lost.
+    BankTimeoutCredits,
+    /// Money that comes in is named after its place in what the bank tells, not after itself: needs a bank that tells of it
+    /// again later.
+    DepositOfItsPlace,
+    /// Each try to have an application reviewed has a key of its own: needs a review whose answer is lost.
+    ReviewKeyOfTry,
     /// A subscriber whose queue overflowed goes on as if nothing were missing: needs one that stalls.
     OverflowUnnoticed,
     /// Nothing reaches a subscriber but what it finds in the store when it comes.
@@ -127,6 +150,16 @@ impl Bug {
         Self::SignedLegCredited,
         Self::MintUnproven,
         Self::ForeignAttestation,
+        Self::ProgramTimeoutRefuses,
+        Self::OpeningKeyOfTry,
+        Self::OldCardWord,
+        Self::OldLeaseRejects,
+        Self::SpendSentBeforeDurable,
+        Self::SpendTimeoutFrees,
+        Self::SpendShareGivenBack,
+        Self::BankTimeoutCredits,
+        Self::DepositOfItsPlace,
+        Self::ReviewKeyOfTry,
         Self::OverflowUnnoticed,
         Self::NothingPublished,
         Self::SubscriberNotWoken,

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purser_actors::account::{Account, Outgoing};
+use purser_actors::account::Outgoing;
 use purser_actors::banking::account::{self, BankAccount};
 use purser_actors::banking::transfer::{BankTransfer, Status, Wanted, Way};
-use purser_actors::id::{BankAccountId, BankTransferId, EffectId};
+use purser_actors::id::{BankAccountId, BankTransferId, EffectId, Wallet};
 use purser_actors::kernel::{Entity as _, Kind, table};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::{
@@ -17,7 +17,9 @@ use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_storage::codec;
 use purser_storage::fault::Seeded;
 
+use crate::applicants::{BANKED, approved, has_account};
 use crate::clients::{Clients, wallet};
+use crate::fate::Fate;
 use crate::owners::durable;
 use crate::plan::{Plan, Step, WALLETS};
 use crate::world::{ORDERED_PANIC, World};
@@ -32,6 +34,11 @@ pub(crate) enum Banks {
     IsPaid(u32),
     PutsIn(u32),
     TakesOut(u32),
+    /// To somebody else's account.
+    PaysOut(u32),
+    Applies,
+    Answers(u32),
+    Submits,
 }
 
 /// What the bank knows.
@@ -41,6 +48,8 @@ pub(crate) struct Vaults {
     failing: BTreeMap<EffectId, u32>,
     moves: BTreeMap<BankTransferId, bool>,
     deposits: Vec<Incoming>,
+    /// What was said to each submission, and whose it was.
+    pub(crate) reviews: BTreeMap<EffectId, (Wallet, Review)>,
     /// The highest number from which somebody read on.
     heard: u64,
 }
@@ -67,6 +76,36 @@ pub(crate) fn add(plan: &mut Plan) {
         let third = plan.steps.len() as u64 / 3;
         let at = (third + chance.below(2 * third + 1)) as usize;
         plan.steps.insert(at, Step::Bank { wallet, does });
+    }
+    add_people(plan, &mut chance);
+}
+
+/// Who applies, answers and submits, and who pays other people's accounts.
+fn add_people(plan: &mut Plan, chance: &mut Seeded) {
+    if chance.one_in(2) {
+        let wallet = chance.below(WALLETS.min(3)) as u8;
+        let mut at = chance.below(plan.steps.len() as u64 / 2 + 1) as usize;
+        let mut steps = vec![Banks::Applies, Banks::Answers(chance.below(4) as u32), Banks::Submits];
+        for _ in 0..chance.below(4) {
+            steps.extend([Banks::Answers(1 + chance.below(3) as u32), Banks::Submits]);
+        }
+        for does in steps {
+            plan.steps.insert(at, Step::Bank { wallet, does });
+            plan.steps.insert(at + 1, Step::Wait { ms: 300 });
+            at = (at + 2 + chance.below(4) as usize).min(plan.steps.len());
+        }
+    }
+    for _ in 0..chance.below(5) {
+        let (wallet, nth) = (chance.below(WALLETS.min(3)) as u8, chance.below(12) as u32);
+        let half = plan.steps.len() as u64 / 2;
+        let at = (half + chance.below(half + 1)) as usize;
+        let does = Banks::PaysOut(nth);
+        plan.steps.insert(at, Step::Bank { wallet, does });
+        let fate = Fate::of(chance);
+        plan.fates.entry(BANKED + nth).or_insert_with(|| Fate {
+            issue: Vec::new(),
+            ..fate
+        });
     }
 }
 
@@ -109,12 +148,17 @@ impl Clients {
         };
         let told = match does {
             // Whoever banks has signed in before.
-            Banks::Opens if durable::<Account>(world, Kind::Account, &owner.key()).is_none() => return true,
+            _ if !has_account(world, &owner) => return matches!(does, Banks::Opens),
             Banks::Opens => {
                 let ramp = (Ramp::On, None);
-                let told = self.engine.open_bank_account(id, owner, "cus".into(), ramp, None).await;
+                let customer = approved(world, &owner).unwrap_or_else(|| "cus".into());
+                let told = self.engine.open_bank_account(id, owner, customer, ramp, None).await;
                 format!("{told:?}")
             }
+            Banks::Applies => self.applies(number).await,
+            Banks::Answers(nth) => self.answers(number, nth).await,
+            Banks::Submits => self.submits(number).await,
+            Banks::PaysOut(nth) => self.pays_out(number, nth).await,
             _ if !is_open => return false,
             Banks::IsPaid(nth) => {
                 let mut vaults = world.vaults.lock();
@@ -200,9 +244,10 @@ impl SimBank {
 }
 
 impl Bank for SimBank {
-    fn review<'a>(&'a self, _: &'a BankApplication) -> Told<'a, Ruling<Review>> {
-        self.0.object("bank.called", "nobody applies here");
-        Box::pin(std::future::ready(Err(error(ErrorKind::Permanent))))
+    fn review<'a>(&'a self, application: &'a BankApplication) -> Told<'a, Ruling<Review>> {
+        self.judge_application(application);
+        let what = (application.key, format!("{application:?}"));
+        Box::pin(self.ask("bank.reviews_at_once", what, || self.reviewed(application)))
     }
 
     fn open<'a>(&'a self, order: &'a AccountOrder) -> Told<'a, Ruling<Opening>> {

@@ -3,13 +3,26 @@
 use std::sync::Arc;
 
 use purser_storage::disk::Disk;
-use purser_storage::fault::{Faults, SimDisk};
+use purser_storage::fault::{Faults, Seeded, SimDisk};
 use purser_storage::snapshot::{MemoryRows, MemorySource};
 use purser_storage::{JournalStore, Limits, OpenError, Store};
 
 use crate::checks;
-use crate::plan::{Death, Plan};
+use crate::plan::{Death, Plan, Step};
 use crate::world::World;
+
+/// Adds deaths that come twice to a plan by chance of their own, so that all else in it stays as it was: what the first one
+/// left is read and not yet durable when the second comes.
+pub(crate) fn add(plan: &mut Plan) {
+    let mut chance = Seeded::new(plan.seed ^ 0x7265_6c61_7073);
+    let pays = |(_, step): &(usize, &Step)| matches!(step, Step::Pay { .. });
+    let places: Vec<usize> = plan.steps.iter().enumerate().filter(pays).map(|(at, _)| at).collect();
+    if chance.one_in(3) && !places.is_empty() {
+        let at = places[chance.below(places.len() as u64) as usize];
+        let after = chance.below(4);
+        plan.steps.insert(at, Step::Relapse(after));
+    }
+}
 
 /// The end of a life.
 pub(crate) fn bury(world: &World, death: Death) {

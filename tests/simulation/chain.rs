@@ -1,10 +1,12 @@
 //! Both chains, pretended: each payment meets the fate that its plan has for it. It keeps its own ledger and time, and
 //! outlives every death of the process.
 
+mod lists;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use purser::verify::{ChainList, ChainTransfer};
+use purser::verify::ChainTransfer;
 use purser_actors::id::{TopUpId, Wallet};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::{Payment, Status};
@@ -12,13 +14,18 @@ use purser_actors::port::{
     Authorization, BoxFuture, Decline, Departure, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted,
     Timestamp, Transfer,
 };
+use purser_actors::spend::Sending;
 use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};
 use crate::fate::{Ask, Submit};
+use crate::seller::{self, SPEND};
 use crate::top_ups::{self, FORWARD};
 use crate::withdrawals::{self, OUT, fate_of};
 use crate::world::{ORDERED_PANIC, World};
+
+use lists::paid_to;
+pub(crate) use lists::{spent, transfers, withdrawn};
 
 #[derive(Default)]
 pub(crate) struct Ledger {
@@ -62,6 +69,14 @@ impl Ledger {
         self.sent.contains_key(&payment)
     }
 
+    /// Atomic USDC that have left an address, or are about to.
+    pub(crate) fn left_of(&mut self, from: &Wallet, now_ms: u64) -> u64 {
+        self.settle(now_ms);
+        let coming = self.coming.values().map(|(_, transfer)| transfer);
+        let all = self.transfers.values().chain(coming);
+        all.filter(|t| t.from == *from).map(|t| t.atomic).sum()
+    }
+
     fn count(&mut self, n: u32, call: &'static str) -> usize {
         // What is signed again is another transfer, and goes on where the last one was.
         let n = if n >= FORWARD { fate_of(n) } else { n };
@@ -97,6 +112,9 @@ impl SimChain {
         let (n, at) = (number_of(authorization), self.0.true_ms() + after_ms);
         let mut ledger = self.0.chain.lock();
         ledger.settle(self.0.true_ms());
+        if n >= SPEND && seller::lacks(&self.0, &mut ledger, authorization) {
+            return;
+        }
         if at < valid_until_ms(authorization) && !ledger.transfers.contains_key(&n) && !ledger.barred.contains(&n) {
             let transfer = self.transfer(authorization, by, at);
             ledger.coming.entry(n).or_insert((at, transfer));
@@ -129,9 +147,10 @@ impl SimChain {
                 .object("sent.other_bytes", format!("payment {n} was sent as two transactions"));
         }
         if n >= OUT {
-            let durable = match n >= FORWARD {
-                true => top_ups::is_durable(&self.0, n, authorization, prepared),
-                false => withdrawals::is_durable(&self.0, authorization, prepared),
+            let durable = match n {
+                SPEND.. => seller::is_durable(&self.0, n, authorization, &Sending::ToChain(prepared.clone())),
+                FORWARD.. => top_ups::is_durable(&self.0, n, authorization, prepared),
+                _ => withdrawals::is_durable(&self.0, authorization, prepared),
             };
             if !durable {
                 self.0.object(
@@ -188,7 +207,7 @@ impl SimChain {
         }
     }
 
-    async fn submitted(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
+    pub(crate) async fn submitted(&self, authorization: &Authorization) -> Result<Submitted, PortError> {
         let n = number_of(authorization);
         self.0.linger(self.0.below(20)).await;
         if let Some(transaction) = self.landed(n) {
@@ -307,6 +326,7 @@ impl Settlement for SimChain {
             // Each kind has a supervisor of its own, and so room of its own.
             let (call, what) = match self.0.chain.lock().forwards.get(&n) {
                 Some(id) => ("top_up.at_once", id.0),
+                None if n >= SPEND => ("spend.at_once", self.0.till.lock().signed[&n].0.0),
                 None if n >= OUT => ("left.at_once", u128::from(n)),
                 None => ("sent.at_once", u128::from(n)),
             };
@@ -351,41 +371,4 @@ impl Settlement for SimChain {
     fn departures(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
-}
-
-/// Whom an authorization pays. The transactions of this Solana are an address, or a payment to us.
-fn paid_to(authorization: &Authorization) -> Wallet {
-    match authorization {
-        Authorization::Evm(evm) => Wallet::Evm(evm.to),
-        Authorization::Solana(solana) => Wallet::Solana(match solana.transaction.first_chunk() {
-            Some(to) if solana.transaction.len() == 32 => *to,
-            _ => [9; 32],
-        }),
-    }
-}
-
-/// Everything on the chains, for the proof of the books.
-pub(crate) fn transfers(world: &World) -> ChainList {
-    let mut ledger = world.chain.lock();
-    ledger.settle(world.true_ms());
-    let of = |range: std::ops::Range<u32>| {
-        ledger
-            .transfers
-            .range(range)
-            .map(|(_, t)| t.clone())
-            .collect::<Vec<_>>()
-    };
-    let mut left = of(OUT..u32::MAX);
-    left.extend(world.bridge.lock().left(world.true_ms()));
-    ChainList {
-        received: of(0..OUT),
-        left,
-        elsewhere: Vec::new(),
-    }
-}
-
-/// What was withdrawn.
-pub(crate) fn withdrawn(world: &World) -> Vec<ChainTransfer> {
-    let ledger = world.chain.lock();
-    ledger.transfers.range(OUT..FORWARD).map(|(_, t)| t.clone()).collect()
 }

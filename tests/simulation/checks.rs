@@ -25,8 +25,11 @@ use crate::makers::{Order, Thing};
 use crate::store::SimStore;
 use crate::world::World;
 
+mod banking;
 mod desk;
 mod payouts;
+mod program;
+mod spends;
 mod told;
 mod top_ups;
 
@@ -162,6 +165,9 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| desk::orders(world, &stock))
         .and_then(|()| payouts::judge(world, &stock))
         .and_then(|()| top_ups::judge(world, &stock))
+        .and_then(|()| program::judge(world, &stock))
+        .and_then(|()| spends::judge(world, &stock))
+        .and_then(|()| banking::judge(world, &stock))
         .and_then(|()| shares(world, &stock))
         .and_then(|()| crate::people::judge(world))
         .and_then(|()| room(world, engine, tasks));
@@ -337,6 +343,9 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
         let due = of_it
             .filter(|p| !matches!(p.status, Status::Released | Status::Refused(_)))
             .count();
+        // What a balance paid for was no payment.
+        let paid_out = |good: &&Good| good.payment == PaymentId::NONE && good.owner == account.wallet;
+        let due = due + stock.goods.values().filter(paid_out).count();
         if held != due as i64 {
             return wrong(
                 "shares",

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_actors::engine::{Engine, Paid, PayError, PayRequest};
-use purser_actors::id::{CardId, PaymentId, SessionId, Wallet};
+use purser_actors::id::{CardId, PaymentId, SessionId, SpendId, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{NewSession, Outcome};
 use purser_actors::port::{Authorization, Entropy, EvmAuthorization, SolanaTransfer};
@@ -47,6 +47,11 @@ pub(crate) struct Notes {
     pub(crate) freezes: Vec<Freeze>,
     /// What the first answer to each withdrawal was, with the id if it was taken on.
     pub(crate) withdrawn: BTreeMap<u32, (u16, String)>,
+    /// The cards and withdrawals that holders of card balances were told of, by what they are and their number.
+    pub(crate) loads: BTreeMap<(&'static str, u32), u128>,
+    /// The spends that agents were told of, by number, and how often each was asked for.
+    pub(crate) spends: BTreeMap<u32, SpendId>,
+    pub(crate) spends_tried: BTreeMap<u32, u32>,
     /// How often each withdrawal was asked for.
     pub(crate) withdrawals_tried: BTreeMap<u32, u32>,
     pub(crate) closed: BTreeSet<CardId>,

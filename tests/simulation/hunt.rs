@@ -12,7 +12,7 @@ use crate::seeds::{in_parallel, quiet_ordered_panics};
 use crate::shrink::shrink;
 
 /// Seeds after which a bug counts as missed.
-const LIMIT: u64 = 12_000;
+const LIMIT: u64 = 2_000;
 
 /// How a planted bug was found.
 struct Catch {

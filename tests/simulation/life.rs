@@ -20,11 +20,11 @@ use crate::desk::SimShredder;
 use crate::makers::Makers;
 use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
-use crate::program::NoProgram;
+use crate::program::SimProgram;
 use crate::rails::SimRails;
 use crate::reconciled;
+use crate::seller::SimSeller;
 use crate::store::SimStore;
-use crate::wallets::NoWallets;
 use crate::watchers::{self, Stream};
 use crate::world::{Objection, World};
 
@@ -107,6 +107,10 @@ fn live(world: &Arc<World>, at: &mut usize, death: &mut Death) -> End {
 /// The process, from its start to the plan's end.
 async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, death: &mut Death) {
     world.notes.lock().waiting = 0;
+    if world.relapses.swap(false, Ordering::Relaxed) {
+        world.trace(|| "a life that ends as it begins".into());
+        world.light_fuse(Some(0));
+    }
     let store = SimStore::new(journal, world);
     let tasks = tokio::runtime::Handle::current().metrics();
     tokio::spawn(store.clone().commit_all());
@@ -125,9 +129,9 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             card_accounts: Arc::new(SimPeople(world.clone())),
             rails: Arc::new(SimRails(world.clone())),
             card_balances: Arc::new(SimBridge(world.clone())),
-            program: Arc::new(NoProgram(world.clone())),
-            custody: Arc::new(NoWallets(world.clone())),
-            calls: Arc::new(NoWallets(world.clone())),
+            program: Arc::new(SimProgram(world.clone())),
+            custody: Arc::new(SimSeller(world.clone())),
+            calls: Arc::new(SimSeller(world.clone())),
             bridge: Arc::new(SimBridge(world.clone())),
             bank: Arc::new(SimBank(world.clone())),
         },
@@ -148,8 +152,11 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
     while let Some(step) = world.plan.steps.get(*at) {
         *at += 1;
         world.trace(|| format!("step {at}: {step:?}"));
-        if let Step::Die { how, .. } = step {
-            *death = *how;
+        match step {
+            Step::Die { how, .. } => *death = *how,
+            // What was written is still to be read, and is not durable.
+            Step::Relapse(_) => *death = Death::Kill,
+            _ => {}
         }
         perform(step, &clients, &store, &mut stream).await;
     }
@@ -175,6 +182,8 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         } => clients.pay(payment, request, patience_ms),
         Step::Withdraw { wallet, nth } => clients.withdraw(wallet, nth),
         Step::Bank { wallet, does } => clients.bank(wallet, does),
+        Step::Load(does) => clients.load(does),
+        Step::Agent(does) => clients.agent(does),
         Step::Read { wallet } => clients.read(wallet),
         Step::Watch { wallet } => stream.watch(wallet),
         Step::Stall { watcher, ms } => stream.stall(watcher, ms),
@@ -201,6 +210,13 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
             capacity: Some(world.disk.used_bytes() + after_bytes),
             ..faults
         }),
+        Step::Relapse(after) => {
+            world.relapses.store(true, Ordering::Relaxed);
+            world.disk.set_faults(Faults {
+                sync_fails_after: Some(after),
+                ..faults
+            });
+        }
         Step::SnapshotsDie { after } => world.source.die_after(Some(after)),
         Step::Die { after, .. } => world.light_fuse(Some(after)),
         Step::Refresh { nth, back } => clients.refresh(nth, back),
@@ -222,6 +238,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
     *world.trips.lock() = Default::default();
     world.disk.set_faults(Faults::default());
     world.source.die_after(None);
+    world.relapses.store(false, Ordering::Relaxed);
     let begun = world.true_ms();
     loop {
         tokio::time::sleep(Duration::from_secs(2)).await;
@@ -229,9 +246,15 @@ async fn rest(clients: &Clients, store: &SimStore) {
         crate::top_ups::operate(world, engine, &effects).await;
         let waiting = world.notes.lock().waiting;
         let asleep = engine.census().resident == 0;
-        let heard = world.rails.lock().is_heard() && world.vaults.lock().is_heard() && !rings_soon(world);
+        let heard = world.rails.lock().is_heard() && world.vaults.lock().is_heard() && world.issuer.lock().is_heard();
         let left = |e: &Effect| !e.stuck || crate::top_ups::moved_by(&e.work).is_some();
-        if !effects.iter().any(left) && waiting == 0 && asleep && heard && store.headroom().queued == 0 {
+        if !effects.iter().any(left)
+            && waiting == 0
+            && asleep
+            && heard
+            && !rings_soon(world)
+            && store.headroom().queued == 0
+        {
             return;
         }
         if world.true_ms() > begun + PATIENCE_MS {

@@ -5,13 +5,16 @@
 //! tells its story, `PURSER_SIM_WRITE` writes `RESULTS.md`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test")]
 
+mod agents;
 mod answers;
+mod applicants;
 mod bank;
 mod birth;
 mod bridge;
 mod chain;
 mod checks;
 mod clients;
+mod counter;
 mod desk;
 mod fate;
 mod found;
@@ -20,6 +23,7 @@ mod goods;
 mod hunt;
 mod life;
 mod limits;
+mod loads;
 mod makers;
 mod owners;
 mod payees;
@@ -31,11 +35,11 @@ mod rails;
 mod reconciled;
 mod results;
 mod seeds;
+mod seller;
 mod shadow;
 mod shrink;
 mod store;
 mod top_ups;
-mod wallets;
 mod watchers;
 mod withdrawals;
 mod world;

@@ -67,7 +67,7 @@ pub(crate) fn purchase(world: &World, payment: u32, payer: u8, amount: purser_ac
     }
 }
 
-fn registered(owner: Wallet) -> Destination {
+pub(crate) fn registered(owner: Wallet) -> Destination {
     Destination {
         owner,
         recipient: BankRecipient {

@@ -8,11 +8,13 @@ use purser_actors::engine::Settings;
 use purser_actors::product::{Cap, Line};
 use purser_storage::fault::Seeded;
 
+use crate::agents::Agents;
 use crate::bank::Banks;
 use crate::clients::intl;
 use crate::desk::Does;
 use crate::fate::Fate;
 use crate::limits::settings;
+use crate::loads::Loads;
 use crate::payees::Keeps;
 
 /// One thing that happens. Steps follow each other at once unless one waits.
@@ -34,6 +36,10 @@ pub(crate) enum Step {
         wallet: u8,
         does: Banks,
     },
+    /// Something is done with a balance at the card issuer.
+    Load(Loads),
+    /// An agent or its owner does something with a managed wallet.
+    Agent(Agents),
     /// A client reads everything of a wallet.
     Read {
         wallet: u8,
@@ -135,6 +141,8 @@ pub(crate) enum Step {
         after: u32,
         how: Death,
     },
+    /// The next sync but so many fails and the process dies of it; the next one loses power before it writes anything.
+    Relapse(u64),
     /// Somebody refreshes the so-many-th session, with its token or one of so many before.
     Refresh {
         nth: u8,
@@ -217,6 +225,9 @@ impl Plan {
         crate::withdrawals::add(&mut plan);
         crate::top_ups::add(&mut plan);
         crate::bank::add(&mut plan);
+        crate::loads::add(&mut plan);
+        crate::agents::add(&mut plan);
+        crate::birth::add(&mut plan);
         plan
     }
 }

@@ -11,7 +11,7 @@ use purser_actors::port::payout::{PayoutOrder, PayoutRails, RailState, Recall, R
 use purser_actors::port::{BoxFuture, ErrorKind, PortError};
 use purser_actors::product::Line;
 
-use crate::clients::payment_of_amount;
+use crate::applicants::fate_of_order;
 use crate::fate::{Course, Send};
 use crate::owners::durable;
 use crate::world::{ORDERED_PANIC, World};
@@ -213,7 +213,7 @@ impl SimRails {
     async fn answer(&self, order: &PayoutOrder) -> Result<Report, PortError> {
         let world = &self.0;
         world.linger(world.below(80)).await;
-        let n = payment_of_amount(order.amount);
+        let n = fate_of_order(order.amount);
         let (course, sends) = world
             .plan
             .fates

@@ -19,6 +19,7 @@ use crate::desk::act;
 use crate::fate::Fate;
 use crate::owners::durable;
 use crate::plan::{Plan, Step, pick};
+use crate::seller::SPEND;
 use crate::withdrawals::EACH;
 use crate::world::World;
 
@@ -130,7 +131,7 @@ pub(crate) fn is_durable(world: &World, n: u32, authorization: &Authorization, p
 pub(crate) fn forwards(world: &World) -> Vec<(TopUpId, ChainTransfer)> {
     let mut chain = world.chain.lock();
     chain.settle(world.true_ms());
-    let all: Range<u32> = FORWARD..u32::MAX;
+    let all: Range<u32> = FORWARD..SPEND;
     let landed = chain.transfers.range(all);
     landed
         .map(|(n, transfer)| (chain.forwards[n], transfer.clone()))

@@ -31,7 +31,7 @@ pub(crate) const fn fate_of(n: u32) -> u32 {
 }
 
 /// Whether the machine's clock may jump over the life of a key: then the same key is a new request.
-fn outlives_keys(plan: &Plan) -> bool {
+pub(crate) fn outlives_keys(plan: &Plan) -> bool {
     let jumps = plan.steps.iter().map(|step| match step {
         Step::SetClock { by_ms } => (*by_ms).max(0) as u64,
         _ => 0,

@@ -17,11 +17,14 @@ use crate::bank::Vaults;
 use crate::bridge::Crossings;
 use crate::chain::Ledger;
 use crate::clients::Notes;
+use crate::counter::Counter;
 use crate::desk::Desk;
 use crate::makers::Press;
 use crate::people::Bureau;
 use crate::plan::Plan;
+use crate::program::Issuer;
 use crate::rails::Rails;
+use crate::seller::Till;
 use crate::shadow::Shadow;
 use crate::watchers::Watcher;
 
@@ -85,6 +88,9 @@ pub(crate) struct World {
     pub(crate) rails: Mutex<Rails>,
     pub(crate) bridge: Mutex<Crossings>,
     pub(crate) vaults: Mutex<Vaults>,
+    pub(crate) issuer: Mutex<Issuer>,
+    pub(crate) counter: Mutex<Counter>,
+    pub(crate) till: Mutex<Till>,
     pub(crate) desk: Mutex<Desk>,
     pub(crate) bureau: Mutex<Bureau>,
     pub(crate) notes: Mutex<Notes>,
@@ -103,6 +109,8 @@ pub(crate) struct World {
     fuse: Mutex<Option<u32>>,
     dead: AtomicBool,
     died: Notify,
+    /// The next life ends before it has written anything.
+    pub(crate) relapses: AtomicBool,
     points: AtomicU64,
     lives: AtomicU64,
     objection: Mutex<Option<Objection>>,
@@ -121,6 +129,9 @@ impl World {
             rails: Mutex::default(),
             bridge: Mutex::default(),
             vaults: Mutex::default(),
+            issuer: Mutex::default(),
+            counter: Mutex::default(),
+            till: Mutex::default(),
             desk: Mutex::default(),
             bureau: Mutex::default(),
             notes: Mutex::default(),
@@ -136,6 +147,7 @@ impl World {
             fuse: Mutex::default(),
             dead: AtomicBool::new(false),
             died: Notify::new(),
+            relapses: AtomicBool::new(false),
             points: AtomicU64::new(0),
             lives: AtomicU64::new(0),
             objection: Mutex::default(),

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use purser_storage::planted::{self, Bug};
+use tokio::sync::Notify;
+
 use super::families::Families;
 use super::listening::Teller;
 use super::{Denied, Engine, Inner};
@@ -303,7 +306,7 @@ async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> 
         amount,
         sender,
         returns,
-        ..
+        number,
     } = incoming;
     if let Some(id) = returns {
         return take_back(families, id, account, (reference, amount)).await;
@@ -314,7 +317,11 @@ async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> 
         tracing::error!(%account, reference, %amount, "money came in for an account that is not known");
         return Ok(());
     };
-    let id = BankTransferId::of(&reference);
+    let id = if planted::is(Bug::DepositOfItsPlace) {
+        BankTransferId::of(&format!("{reference} {number}"))
+    } else {
+        BankTransferId::of(&reference)
+    };
     let wanted = Wanted {
         owner: kept.owner,
         account,

@@ -292,6 +292,11 @@ fn a_days_cap_is_used_up_and_given_back() {
         "yesterday's share is yesterday's"
     );
     assert_eq!((next.open.len(), late.open.len()), (7, 6));
+    // A clock that steps back over midnight opens no cap that was used up, and its spends count on the newer day.
+    let today = next.used_on(tomorrow);
+    assert_eq!(next.used_on(NOW), today);
+    let stepped_back = fold(Some(next.clone()), &WALLET, reserve(&next, 8, NOW).unwrap().events());
+    assert_eq!(stepped_back.used_on(tomorrow), Usdc::from_atomic(2 * today.atomic()));
     // An end that was told before changes nothing.
     assert_eq!(end(&late, 0, false, tomorrow), late);
 }

@@ -38,7 +38,15 @@ impl SimBridge {
             return Ok(false);
         }
         let mut bridge = self.0.bridge.lock();
-        bridge.counted.insert(deposit.transaction.clone(), deposit.clone());
+        let is_new = bridge
+            .counted
+            .insert(deposit.transaction.clone(), deposit.clone())
+            .is_none();
+        drop(bridge);
+        if is_new {
+            let cents = deposit.amount.atomic() / 10_000;
+            self.0.issuer.lock().deposit(deposit.address, cents);
+        }
         Ok(true)
     }
 }

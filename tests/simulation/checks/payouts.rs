@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use purser_actors::id::{CardId, LateReturnId, PayoutId, RecipientId};
+use purser_actors::id::{CardId, LateReturnId, PaymentId, PayoutId, RecipientId};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity, Kind, table};
 use purser_actors::payout::{Payout, Target};
@@ -95,12 +95,19 @@ fn one(world: &World, stock: &Stock, id: PayoutId, payout: &Payout) -> Result<()
     };
     drop(rails);
     let stuck = |work: Work| stock.effects.iter().any(|e| e.stuck && e.work == work);
-    let price = stock.payments[&payout.charge.payment].price().atomic();
-    let credited = stock.credits.get(&id.to_string()).copied().unwrap_or(0);
+    let (price, taken) = match payout.charge.payment {
+        // A balance has paid for it, under its own name.
+        PaymentId::NONE => (payout.charge.charged.atomic(), payout.charge.charged.atomic()),
+        payment => (stock.payments[&payment].price().atomic(), 0),
+    };
+    let credited = stock.credits.get(&id.to_string()).copied().unwrap_or(0) + i128::from(taken);
     let credited = u64::try_from(credited).unwrap_or(u64::MAX);
     let owed = payout.amount.get() * ATOMIC_PER_CENT;
     let less = owed - payout.plan.terms.return_fee.atomic().min(owed);
     let (whole, none) = (credited == price, credited == 0);
+    if taken > 0 {
+        world.trace(|| format!("of a balance's payout: {}", payout.status()));
+    }
     let good = match payout.status() {
         "awaiting-details" => none && money == Money::Ours,
         "expired" => whole && money == Money::Ours,

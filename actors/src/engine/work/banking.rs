@@ -2,14 +2,16 @@
 
 use std::time::Duration;
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Desk, Done, tell, unreadable, within};
 use crate::banking::application::{self, Application, Question};
 use crate::banking::profile::{Holder, Profile};
 use crate::banking::{account, transfer};
-use crate::id::{BankAccountId, BankTransferId, CardId, Wallet};
+use crate::id::{BankAccountId, BankTransferId, CardId, EffectId, Wallet};
 use crate::kernel::{Effect, Failure, table};
 use crate::port::ErrorKind;
-use crate::port::banking::{AccountOrder, BankApplication, MoveOrder, Ruling, SealedDocument};
+use crate::port::banking::{AccountOrder, BankApplication, MoveOrder, Moved, Ruling, SealedDocument};
 
 impl Desk {
     /// Submits an application and asks after it until the bank has decided, which may take days.
@@ -69,8 +71,13 @@ impl Desk {
                 sealed_key: self.sealed_row(CardId(paper.id.0)).await?,
             });
         }
+        let key = if planted::is(Bug::ReviewKeyOfTry) {
+            EffectId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
         Ok(BankApplication {
-            key: effect.id,
+            key,
             id: application.id,
             wallet,
             answers,
@@ -131,7 +138,15 @@ impl Desk {
             amount: asked.cents,
             to_account: asked.way == transfer::Way::ToAccount,
         };
-        match within(self.bank_timeout(), self.ports.bank.transfer(&order), "move money").await? {
+        let asked = within(self.bank_timeout(), self.ports.bank.transfer(&order), "move money").await;
+        let ruling = match asked {
+            Err(error) if planted::is(Bug::BankTimeoutCredits) && error.kind == ErrorKind::Unknown => {
+                let reason = error.message;
+                Ruling::Over(Moved::Failed { reason })
+            }
+            asked => asked?,
+        };
+        match ruling {
             Ruling::Pending { retry_after_ms } => Err(Failure::not_yet(retry_after_ms)),
             Ruling::Over(moved) => {
                 let command = transfer::Command::Moved {

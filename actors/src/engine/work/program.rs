@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Desk, Done, tell, unreadable, within};
 use crate::card_withdrawal;
-use crate::id::{CardId, WithdrawalId};
+use crate::id::{CardId, EffectId, WithdrawalId};
 use crate::kernel::{Effect, Failure};
 use crate::port::{CardOpening, ErrorKind, OpenCard, PortError, Reservation, ReserveBalance, SteerCard};
 use crate::reloadable::{self, INSUFFICIENT};
@@ -19,8 +21,13 @@ impl Desk {
         if card.status != reloadable::Status::Creating {
             return Ok(());
         }
+        let key = if planted::is(Bug::OpeningKeyOfTry) {
+            EffectId(effect.id.0.wrapping_add(u128::from(effect.attempts)))
+        } else {
+            effect.id
+        };
         let order = OpenCard {
-            key: effect.id,
+            key,
             card: id,
             account: card.account,
             amount: card.amount,
@@ -28,11 +35,18 @@ impl Desk {
         };
         let effect = effect.id;
         let refused = |reason| reloadable::Command::Refused { effect, reason };
-        let command = match within(self.answers_in(), self.ports.program.open(&order), "open card").await? {
-            CardOpening::Open(card) => reloadable::Command::Opened { effect, card },
-            CardOpening::Insufficient => refused(INSUFFICIENT.into()),
-            CardOpening::Declined { reason } => refused(reason),
-            CardOpening::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
+        let opening = within(self.answers_in(), self.ports.program.open(&order), "open card").await;
+        let command = match opening {
+            Err(error) if planted::is(Bug::ProgramTimeoutRefuses) && error.kind == ErrorKind::Unknown => {
+                refused(error.message.into())
+            }
+            Err(error) => return Err(error.into()),
+            Ok(opening) => match opening {
+                CardOpening::Open(card) => reloadable::Command::Opened { effect, card },
+                CardOpening::Insufficient => refused(INSUFFICIENT.into()),
+                CardOpening::Declined { reason } => refused(reason),
+                CardOpening::Pending { retry_after_ms } => return Err(Failure::not_yet(retry_after_ms)),
+            },
         };
         tell(cards, id, command).await
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use purser_storage::planted::{self, Bug};
+
 use super::{Desk, Done, tell, unreadable, within};
 use crate::agent_wallet::{self, AgentWallet};
 use crate::id::{SpendId, Wallet};
@@ -40,6 +42,9 @@ impl Desk {
                     signed: Box::new(signed.clone()),
                     payment,
                 };
+                if planted::is(Bug::SpendSentBeforeDurable) {
+                    let _early = self.send(effect, id, &signed).await;
+                }
                 tell(&self.families.spends, id, command).await?;
                 self.send(effect, id, &signed).await
             }
@@ -124,6 +129,10 @@ impl Desk {
                 let asked = self.ports.calls.call(call, &payment);
                 let (answer, body) = match within(patience, asked, "paid call").await {
                     Ok(answer) => answer,
+                    Err(error) if planted::is(Bug::SpendTimeoutFrees) && error.kind == ErrorKind::Unknown => {
+                        let (effect, reason) = (effect.id, error.message.into());
+                        return tell(&self.families.spends, id, spend::Command::Fail { effect, reason }).await;
+                    }
                     Err(error) if self.gives_up(effect, &error) => {
                         tracing::warn!(spend = %id, %error, "a paid call has no answer");
                         (Answer::none(), Vec::new())

@@ -1,0 +1,295 @@
+//! What lies outside of managed wallets, pretended: whoever signs with their keys, the foreign sellers that are called with a
+//! payment, and what the wallets hold. A seller takes a payment, refuses it, hangs, takes it and does not answer, says one
+//! thing and does the other.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use purser_actors::agent_wallet::{Addresses, AgentWallet};
+use purser_actors::id::{SpendId, Wallet};
+use purser_actors::kernel::{Kind, table};
+use purser_actors::money::Usdc;
+use purser_actors::port::{
+    Authorization, BoxFuture, Custody, ErrorKind, EvmAuthorization, PaidCalls, PortError, SealedKeys, SealedPart,
+    SolanaTransfer, Submitted, Transfer,
+};
+use purser_actors::spend::{Answer, CallFailure, Part, Sending, Spend, Status};
+
+use crate::chain::{Ledger, SimChain};
+use crate::clients::number_of;
+use crate::owners::durable;
+use crate::withdrawals::{EACH, OUT};
+use crate::world::{ORDERED_PANIC, World};
+
+/// Transfers with this number and above leave managed wallets.
+pub(crate) const SPEND: u32 = 1 << 26;
+/// From here on within a spend's numbers: what is signed on Solana, which is another transfer every time.
+const ANEW: u32 = EACH / 4;
+/// Failing calls to whoever signs, of one spend.
+const FAILING: u32 = 3;
+
+/// What is known outside, whatever dies.
+#[derive(Default)]
+pub(crate) struct Till {
+    /// Atomic USDC that ever came to an address.
+    came: BTreeMap<Wallet, u64>,
+    /// Everything that was ever signed, by its number on the chain.
+    pub(crate) signed: BTreeMap<u32, (SpendId, Authorization)>,
+    signings: BTreeMap<SpendId, u32>,
+}
+
+impl Till {
+    pub(crate) fn fund(&mut self, addresses: &Addresses, cents: u64) {
+        for address in [Wallet::Evm(addresses.base), Wallet::Solana(addresses.solana)] {
+            *self.came.entry(address).or_default() += cents * 10_000;
+        }
+    }
+
+    /// A number on the chain for what is signed: on Base it follows from the spend.
+    fn number(&self, id: SpendId, from: &Wallet) -> u32 {
+        let own = id.0 as u32;
+        let base = own - (own - OUT) % EACH;
+        match from {
+            Wallet::Evm(_) => own,
+            Wallet::Solana(_) => (base + ANEW..base + EACH)
+                .find(|n| !self.signed.contains_key(n))
+                .expect("nobody signs so often"),
+        }
+    }
+}
+
+/// What an address holds, by what is on the chain.
+pub(crate) fn funded(world: &World, address: &Wallet) -> Usdc {
+    let came = world.till.lock().came.get(address).copied().unwrap_or(0);
+    Usdc::from_atomic(came.saturating_sub(world.chain.lock().left_of(address, world.true_ms())))
+}
+
+/// Whether an address no longer holds what it is to pay, other than by this same transfer.
+pub(crate) fn lacks(world: &World, ledger: &mut Ledger, authorization: &Authorization) -> bool {
+    let (from, n) = (authorization.payer(), number_of(authorization));
+    let came = world.till.lock().came.get(&from).copied().unwrap_or(0);
+    let left = ledger.left_of(&from, world.true_ms());
+    !ledger.transfers.contains_key(&n) && came < left + authorization.value().atomic()
+}
+
+/// What an agent has called with, as it is kept.
+pub(crate) fn call_of(id: SpendId) -> Vec<u8> {
+    // Some of it is more than one row takes.
+    let length = [40, 14_000][id.0 as usize % 2];
+    id.0.to_be_bytes().into_iter().cycle().take(length).collect()
+}
+
+/// The payment as it is sent to the seller.
+fn payment(n: u32) -> Vec<u8> {
+    let length = [40, 14_000][n as usize / 2 % 2];
+    n.to_be_bytes().into_iter().cycle().take(length).collect()
+}
+
+pub(crate) struct SimSeller(pub(crate) Arc<World>);
+
+type Told<'a, T> = BoxFuture<'a, Result<T, PortError>>;
+
+fn error(kind: ErrorKind) -> PortError {
+    PortError {
+        kind,
+        operation: "spend",
+        message: "as the plan says".into(),
+    }
+}
+
+fn stored(world: &World, id: SpendId) -> Option<Spend> {
+    durable(world, Kind::Spend, &id.0.to_be_bytes())
+}
+
+/// Whether exactly this is durable as what was signed.
+pub(crate) fn is_durable(world: &World, n: u32, authorization: &Authorization, sending: &Sending) -> bool {
+    let Some((id, _)) = world.till.lock().signed.get(&n).cloned() else {
+        return false;
+    };
+    stored(world, id).is_some_and(|spend| match &spend.status {
+        Status::Reserved | Status::Refused { .. } => false,
+        Status::Signed(signed) | Status::Sent(signed, _) => {
+            (&signed.authorization, &signed.sending) == (authorization, sending)
+        }
+        // An older try, while a younger one has already come back.
+        Status::Settled { .. } | Status::Unsettled { .. } => true,
+    })
+}
+
+/// A part of what was said for a spend, as it is durable.
+fn said(world: &World, id: SpendId, part: Part) -> Vec<u8> {
+    let (shadow, prefix) = (world.shadow.lock(), table::spoken(id, part as u8));
+    let rows = shadow.rows.iter().filter(|(key, _)| key.starts_with(&prefix));
+    rows.flat_map(|(_, row)| row.value.to_vec()).collect()
+}
+
+impl SimSeller {
+    /// Signs what is durably reserved, and nothing else, with the keys that the wallet was opened with.
+    async fn sign(&self, keys: SealedKeys<'_>, id: SpendId) -> Result<(Authorization, u32), PortError> {
+        let world = &self.0;
+        world.pass().await;
+        let spend = stored(world, id);
+        let Some(spend) = spend.filter(|spend| spend.owner == keys.owner) else {
+            world.object("sign.early", format!("{id} is not durably reserved"));
+            return Err(error(ErrorKind::Permanent));
+        };
+        let row = table::vault(AgentWallet::keys(&keys.owner));
+        let known = world.shadow.lock().rows.get(&row).map(|row| row.value.to_vec());
+        if known.as_deref() != Some(keys.sealed) {
+            world.object("sign.keys", format!("{id} is signed with keys of nobody"));
+        }
+        world.linger(world.below(60)).await;
+        let tries = {
+            let mut till = world.till.lock();
+            let tries = till.signings.entry(id).or_default();
+            *tries += 1;
+            *tries
+        };
+        let weather = if world.is_calm() || tries > FAILING {
+            9
+        } else {
+            world.below(16)
+        };
+        world.trace(|| format!("custody: {id} meets weather {weather}"));
+        match weather {
+            0 => return Err(error(ErrorKind::Temporary)),
+            1 => std::future::pending().await,
+            2 => panic!("{ORDERED_PANIC}"),
+            3 if world.one_in(3) => return Err(error(ErrorKind::Permanent)),
+            _ => {}
+        }
+        let signed = self.signed(id, &spend);
+        world.linger(world.below(20)).await;
+        Ok(signed)
+    }
+
+    fn signed(&self, id: SpendId, spend: &Spend) -> (Authorization, u32) {
+        let mut till = self.0.till.lock();
+        let n = till.number(id, &spend.from);
+        let good_for = [4_000, 30_000][n as usize / EACH as usize % 2];
+        let until_ms = self.0.true_ms() + good_for;
+        let mut mark = [0; 32];
+        mark[28..].copy_from_slice(&n.to_be_bytes());
+        let authorization = match (spend.from, spend.order.to) {
+            (Wallet::Evm(from), Wallet::Evm(to)) => Authorization::Evm(EvmAuthorization {
+                from,
+                to,
+                value: spend.order.amount,
+                valid_after: 0,
+                valid_before: until_ms,
+                nonce: mark,
+                signature: [0; 65],
+            }),
+            (Wallet::Solana(payer), Wallet::Solana(to)) => {
+                let mut blockhash = [0; 32];
+                blockhash[..8].copy_from_slice(&until_ms.to_be_bytes());
+                Authorization::Solana(SolanaTransfer {
+                    transaction: to.to_vec(),
+                    message_hash: mark,
+                    payer,
+                    value: spend.order.amount,
+                    blockhash,
+                })
+            }
+            _ => unreachable!("a spend is on one network"),
+        };
+        // On Base the chain takes a nonce once, whatever else was signed with it.
+        till.signed.insert(n, (id, authorization.clone()));
+        (authorization, n)
+    }
+
+    /// Nothing reaches a seller before it is durable; it is the same payment on every try, with the call that was reserved for.
+    fn judge(&self, call: &SealedPart<'_>, n: u32, sent: &[u8], authorization: &Authorization) {
+        let (world, id) = (&self.0, call.spend);
+        let ready = is_durable(world, n, authorization, &Sending::ToServer);
+        if !ready || said(world, id, Part::Payment) != sent {
+            world.object(
+                "sent.early",
+                format!("{id} was sent to its seller before it was durable"),
+            );
+        }
+        if call.sealed != call_of(id) {
+            world.object("call.other", format!("{id} is called with what was not asked"));
+        }
+    }
+
+    async fn called(&self, authorization: &Authorization) -> Result<(Answer, Vec<u8>), PortError> {
+        let (world, n) = (&self.0, number_of(authorization));
+        let calm = world.is_calm();
+        // It says that it has taken what it never does.
+        if !calm && world.one_in(12) {
+            world.trace(|| format!("seller: spend {n} is answered and not taken"));
+            return Ok(answer(200, None));
+        }
+        let taken = SimChain(world.clone()).submitted(authorization).await?;
+        Ok(match taken {
+            Submitted::Settled { .. } if calm => answer(200, None),
+            Submitted::Settled { .. } => match world.below(8) {
+                0 => answer(500, Some(CallFailure::HttpError)),
+                1 => return Err(error(ErrorKind::Permanent)),
+                _ => answer(200, None),
+            },
+            Submitted::Declined(_) => answer(402, Some(CallFailure::Unsettled)),
+        })
+    }
+}
+
+fn answer(http_status: u16, failure: Option<CallFailure>) -> (Answer, Vec<u8>) {
+    let answer = Answer {
+        http_status,
+        content_type: Some("text/plain".into()),
+        failure,
+    };
+    (answer, vec![7; 13_000])
+}
+
+impl Custody for SimSeller {
+    fn sign_transfer<'a>(&'a self, keys: SealedKeys<'a>, transfer: &'a Transfer) -> Told<'a, Authorization> {
+        Box::pin(async move {
+            let id = SpendId(transfer.key);
+            let order = stored(&self.0, id).map(|spend| (spend.order.to, spend.order.amount));
+            if order != Some((transfer.to, transfer.amount)) {
+                self.0
+                    .object("sign.other", format!("{transfer:?}, and reserved is {order:?}"));
+            }
+            self.sign(keys, id)
+                .map(|signed| signed.map(|(authorization, _)| authorization))
+                .await
+        })
+    }
+
+    fn sign_call<'a>(&'a self, keys: SealedKeys<'a>, call: SealedPart<'a>) -> Told<'a, (Authorization, Vec<u8>)> {
+        Box::pin(async move {
+            let (authorization, n) = self.sign(keys, call.spend).await?;
+            Ok((authorization, payment(n)))
+        })
+    }
+}
+
+impl PaidCalls for SimSeller {
+    fn call<'a>(&'a self, call: SealedPart<'a>, sent: &'a [u8]) -> Told<'a, (Answer, Vec<u8>)> {
+        Box::pin(async move {
+            let world = &self.0;
+            world.pass().await;
+            let n = sent.first_chunk().map_or(0, |n: &[u8; 4]| u32::from_be_bytes(*n));
+            let known = world.till.lock().signed.get(&n).cloned();
+            let Some((_, authorization)) = known.filter(|(id, _)| *id == call.spend) else {
+                world.object("call.unsigned", format!("{n} was never signed for {}", call.spend));
+                return Err(error(ErrorKind::Permanent));
+            };
+            // Of what was signed twice on Base, what is durable is what is sent.
+            let authorization = match stored(world, call.spend).map(|spend| spend.status) {
+                Some(Status::Signed(signed) | Status::Sent(signed, _)) => signed.authorization,
+                _ => authorization,
+            };
+            self.judge(&call, n, sent, &authorization);
+            let _one = world.alone.enter(world, "spend.at_once", call.spend.0);
+            let answer = self.called(&authorization).await;
+            world.pass().await;
+            let said = answer.as_ref().map(|(answer, _)| answer.http_status);
+            world.trace(|| format!("seller: spend {n} is answered {said:?}"));
+            answer
+        })
+    }
+}
