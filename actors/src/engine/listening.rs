@@ -142,7 +142,7 @@ impl<W> Ears<W> {
 }
 
 /// Puts a fact about the store.
-async fn write_down(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), String> {
+pub(super) async fn write_down(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), String> {
     let batch = Batch {
         writes: vec![Write::Put {
             key,
