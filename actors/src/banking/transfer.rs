@@ -230,7 +230,7 @@ impl BankTransfer {
 
 impl Entity for BankTransfer {
     const KIND: Kind = Kind::BankTransfer;
-    const CHANGES: &'static [&'static str] = &["pending", "complete", "failed"];
+    const CHANGES: &'static [&'static str] = &["pending", "complete", "failed", "returned"];
     const MOVES: &'static [Move] = &[
         ("-", "came in from outside, credited", "complete"),
         ("-", "taken from the balance, or asked of the account", "pending"),
