@@ -135,6 +135,19 @@ pub enum CallFailure {
     Unsettled,
 }
 
+impl Answer {
+    /// As it is where the chain shows the payment: a server that has been paid and answers as if it had not is one that
+    /// answers with an error. One that took the payment and did not answer says so to the same payment again.
+    #[must_use]
+    pub fn though_paid(self) -> Self {
+        let failure = self.failure.map(|failure| match failure {
+            CallFailure::Unsettled => CallFailure::HttpError,
+            other => other,
+        });
+        Self { failure, ..self }
+    }
+}
+
 impl CallFailure {
     /// The contract's word.
     pub const fn name(self) -> &'static str {

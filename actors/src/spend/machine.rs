@@ -1,6 +1,6 @@
 //! The spend's state machine.
 
-use super::{Command, Event, Order, Part, Rejection, SPOKEN_KEPT_MS, Spend, Status, Way};
+use super::{Answer, Command, Event, Order, Part, Rejection, SPOKEN_KEPT_MS, Spend, Status, Way};
 use crate::id::{SpendId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
@@ -131,7 +131,8 @@ impl Entity for Spend {
                 Ok(spend.at(status, *at))
             }
             (Status::Signed(_) | Status::Sent(..), Event::Landed(transaction, at)) => {
-                let (transaction, answer) = (transaction.clone(), spend.answer().cloned());
+                let answer = spend.answer().cloned().map(Answer::though_paid);
+                let transaction = transaction.clone();
                 Ok(spend.at(Status::Settled { transaction, answer }, *at))
             }
             (Status::Reserved, Event::Refused(reason, at)) => {

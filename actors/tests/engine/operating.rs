@@ -102,10 +102,12 @@ async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
 async fn tokens_are_known_by_their_hash_and_names_are_used_once() {
     // Aim: one of many who take a name at once gets it; a revoked token stays known as such, and its name stays taken.
     let world = World::new().await;
+    // One moment: the clock of these tests goes on by itself.
+    let created_at = world.clock.now();
     let token = |name: &str| AccessToken {
         name: name.into(),
         role: Role::Support,
-        created_at: world.clock.now(),
+        created_at,
         revoked: false,
     };
     let at_once = together(20, |n| {

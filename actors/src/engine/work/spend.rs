@@ -139,10 +139,19 @@ impl Desk {
                     }
                     Err(error) => return Err(error.into()),
                 };
+                let answer = match answer.failure {
+                    Some(CallFailure::Unsettled) if self.has_landed(signed).await => answer.though_paid(),
+                    _ => answer,
+                };
                 tell(&self.families.spends, id, spend::Command::Answered { answer, body }).await?;
                 self.follow(effect, id, signed, None).await
             }
         }
+    }
+
+    async fn has_landed(&self, signed: &Signed) -> bool {
+        let lookup = self.ports.settlement.lookup(&signed.authorization);
+        matches!(self.in_time(lookup, "lookup").await, Ok(Lookup::Landed { .. }))
     }
 
     /// Reads the chain until the payment has landed or never can.
