@@ -11,7 +11,8 @@ use purser_actors::id::{
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::banking::{AccountOrder, Coordinates, MoveOrder, Moved, Opening, Ramp, Review, Ruling};
 use purser_actors::port::{
-    AccountOpening, CardState, Deposited, ErrorKind, OpenCard, PortError, Reservation, ReserveBalance, SteerCard, Wish,
+    AccountOpening, CardState, Deposited, ErrorKind, OpenCard, PortError, Reservation, ReserveBalance, Reserved,
+    SteerCard, Wish,
 };
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -199,16 +200,27 @@ async fn reservations(providers: &Providers, account: [u8; 20]) {
         program.end_reservation(EffectId(62), true).await.unwrap();
     }
     permanent(program.end_reservation(EffectId(62), false).await, "it was paid");
+    assert_eq!(set_aside(part(62, 2_000)).await, Reservation::Ended { paid: true });
+    assert_eq!(
+        program.reservation(EffectId(62)).await.unwrap(),
+        Reserved::Ended { paid: true }
+    );
+    assert_eq!(program.reservation(EffectId(69)).await.unwrap(), Reserved::Never);
     permanent(
         program.end_reservation(EffectId(69), true).await,
         "nothing was set aside",
     );
     assert_eq!(set_aside(part(63, 4_000)).await, Reservation::Held);
+    assert_eq!(program.reservation(EffectId(63)).await.unwrap(), Reserved::Held);
     balance_is(providers, account, 0).await;
     for _ in 0..2 {
         program.end_reservation(EffectId(63), false).await.unwrap();
         balance_is(providers, account, 4_000).await;
     }
+    assert_eq!(
+        program.reservation(EffectId(63)).await.unwrap(),
+        Reserved::Ended { paid: false }
+    );
     assert_eq!(
         set_aside(part(61, 7_000)).await,
         Reservation::Insufficient,

@@ -61,7 +61,8 @@ class Money:
             self.balances[body["address"].lower()] += decimal(body["amount"])
             return {"transaction": transaction}
         insist(what == "bank-deposits" and self.bank_accounts[body["account_id"]]["ramp"] == "onramp", "no such on-ramp")
-        self.paid_in.append({**named(body, "reference", "account_id", "amount"), "sender": "Somebody"})
+        self.paid_in.append({**named(body, "reference", "account_id", "amount"), "sender": "Somebody",
+                             "returned_transfer_id": None})
         return {}
 
     def open_reloadable_card(self, asked):
@@ -121,7 +122,13 @@ class Money:
             return {"status": "held"}
 
         first, state = self.judged("reservation", asked, judge)
-        return {**first, **state}
+        ended = self.reservations.get(asked["Idempotency-Key"], {"paid": None})["paid"]
+        return {**first, **(state if ended is None else {"status": "ended", "paid": ended})}
+
+    def balance_reservation(self, asked):
+        kept = self.reservations.get(asked["key"])
+        status = {None: "held", True: "paid", False: "put_back"}[kept["paid"]] if kept else "never"
+        return {"key": asked["key"], "status": status}
 
     def end_reservation(self, asked):
         insist(asked["key"] == asked["Idempotency-Key"], "path and header name two reservations")

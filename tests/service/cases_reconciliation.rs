@@ -15,7 +15,7 @@ use super::desk::Desk;
 use super::elsewhere::{Provider, Way};
 use super::host::{Host, Service, text};
 use super::owner::Owner;
-use super::wire::{Site, send, until};
+use super::wire::{Site, until};
 
 const CARD: &str = "/get-card?amount=5";
 const GIFT: &str = "/order-gift-card?product_id=gift_quietshield_vpn&amount=15&country=US";

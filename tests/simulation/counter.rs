@@ -8,6 +8,7 @@ use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
 use purser_actors::engine::Denied;
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, Kind};
+use purser_actors::lease::Leased as _;
 use purser_actors::port::Clock as _;
 
 use crate::clients::Clients;
@@ -153,7 +154,7 @@ impl Clients {
     ) -> Option<Result<&'static str, Denied<Rejection>>> {
         let (world, engine) = (&self.world, &self.engine);
         let asked: CardWithdrawal = durable(world, Kind::CardWithdrawal, &id.0.to_be_bytes())?;
-        let holds = asked.lease == lease && asked.held(world.now()).is_some_and(|holder| holder.by == act(who).by);
+        let holds = asked.leases().held_by(&act(who), lease, world.now()).is_ok();
         let transaction = {
             let mut counter = world.counter.lock();
             if holds && !world.is_dead() {

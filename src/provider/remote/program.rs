@@ -2,7 +2,9 @@
 
 use purser_actors::id::EffectId;
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, CardWord, OpenCard, PortError, Reservation, ReserveBalance, Standing, SteerCard};
+use purser_actors::port::{
+    BoxFuture, CardWord, OpenCard, PortError, Reservation, ReserveBalance, Reserved, Standing, SteerCard,
+};
 
 use super::{Remote, unreadable};
 use crate::provider::program::{PlainOpening, Program};
@@ -11,7 +13,9 @@ use crate::provider::wire::cards::Cvv;
 use crate::provider::wire::program::{
     CardAvailable, CardWords, ReloadableAnswer, ReloadableOrder, WishAnswer, WishOrder,
 };
-use crate::provider::wire::reservations::{ReservationAnswer, ReservationEnd, ReservationEnded, ReservationOrder};
+use crate::provider::wire::reservations::{
+    ReservationAnswer, ReservationEnd, ReservationEnded, ReservationOrder, ReservationStanding,
+};
 use crate::secret::Secret;
 
 const CARDS: &str = "reloadable-cards";
@@ -58,6 +62,14 @@ impl Program for RemoteProgram {
             let wanted = ReservationOrder::from(order);
             let said: ReservationAnswer = self.0.post(CALL, &[RESERVATIONS], Some(order.key), &wanted).await?;
             said.read(order).map_err(unreadable(CALL))
+        })
+    }
+
+    fn reservation(&self, key: EffectId) -> BoxFuture<'_, Result<Reserved, PortError>> {
+        const CALL: &str = "reservation";
+        Box::pin(async move {
+            let said: ReservationStanding = self.0.get(CALL, &[RESERVATIONS, &key.to_string()], &()).await?;
+            said.read(key).map_err(unreadable(CALL))
         })
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
+use purser_actors::id::EffectId;
 use purser_actors::port::SteerCard;
 use utoipa::OpenApi;
 
@@ -15,7 +16,9 @@ use crate::provider::wire::cards::Cvv;
 use crate::provider::wire::program::{
     CardAvailable, CardStanding, CardWords, ReloadableAnswer, ReloadableOrder, WishAnswer, WishOrder,
 };
-use crate::provider::wire::reservations::{ReservationAnswer, ReservationEnd, ReservationEnded, ReservationOrder};
+use crate::provider::wire::reservations::{
+    ReservationAnswer, ReservationEnd, ReservationEnded, ReservationOrder, ReservationStanding,
+};
 use crate::provider::wire::{Amount, Code, Hidden, Text};
 
 type Served = State<Arc<dyn Program>>;
@@ -28,6 +31,7 @@ pub(super) fn router(providers: &Providers) -> Router {
         .route("/reloadable-cards/{reference}/wishes", post(wish_of_card))
         .route("/card-words", get(card_words))
         .route("/balance-reservations", post(reserve_balance))
+        .route("/balance-reservations/{key}", get(balance_reservation))
         .route("/balance-reservations/{key}/end", post(end_reservation))
         .with_state(providers.program.clone())
 }
@@ -41,6 +45,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
         wish_of_card,
         card_words,
         reserve_balance,
+        balance_reservation,
         end_reservation
     ))]
     struct ReloadableCards;
@@ -122,6 +127,16 @@ async fn reserve_balance(
 ) -> Answered<ReservationAnswer> {
     let said = program.reserve(&order.read(key)).await?;
     answered(ReservationAnswer::of(order, said))
+}
+
+/// How what was set aside under a key stands; it only reads
+#[utoipa::path(get, path = "/v1/balance-reservations/{key}", tag = "reloadable cards",
+    params(("key" = String, Path, description = "The key that the reservation was made with.")),
+    responses((status = 200, description = "How it stands; `never` is as final as any no.", body = ReservationStanding)))]
+async fn balance_reservation(State(program): Served, Path(name): Path<String>) -> Answered<ReservationStanding> {
+    let malformed = |_| Refused::new(Code::InvalidRequest, "the path names no key");
+    let key: EffectId = name.parse().map_err(malformed)?;
+    answered(ReservationStanding::of(key, program.reservation(key).await?))
 }
 
 /// Ends a reservation for good: paid out, or the balance's again

@@ -1,7 +1,7 @@
 //! What comes in at the bank, and what stands there, on the wire: `GET /v1/bank-deposits`,
 //! `GET /v1/bank-accounts/{account_id}`.
 
-use purser_actors::id::BankAccountId;
+use purser_actors::id::{BankAccountId, BankTransferId};
 use purser_actors::money::Cents;
 use purser_actors::port::banking::Incoming;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,10 @@ pub struct BankDeposit {
     pub amount: Text<Amount>,
     /// Who sent it, as the bank tells.
     pub sender: String,
+    /// The transfer that this gives back, of which the service moved the money earlier; null for money of others.
+    #[serde(deserialize_with = "Option::deserialize")]
+    #[schema(value_type = Option<String>)]
+    pub returned_transfer_id: Option<Text<BankTransferId>>,
 }
 
 impl BankDeposits {
@@ -42,6 +46,7 @@ impl BankDeposits {
             account_id: Text(one.account),
             amount: Text(Amount(one.amount)),
             sender: one.sender,
+            returned_transfer_id: one.returns.map(Text),
         });
         Self {
             deposits: deposits.collect(),
@@ -61,6 +66,7 @@ impl BankDeposits {
                 account: one.account_id.0,
                 amount: one.amount.0.0,
                 sender: one.sender,
+                returns: one.returned_transfer_id.map(|id| id.0),
             })
         });
         told.collect()

@@ -1,8 +1,8 @@
-//! What is set aside of holders' balances, on the wire: `POST /v1/balance-reservations` and
-//! `POST /v1/balance-reservations/{key}/end`.
+//! What is set aside of holders' balances, on the wire: `POST /v1/balance-reservations`,
+//! `GET /v1/balance-reservations/{key}` and `POST /v1/balance-reservations/{key}/end`.
 
 use purser_actors::id::{EffectId, WithdrawalId};
-use purser_actors::port::{Reservation, ReserveBalance};
+use purser_actors::port::{Reservation, ReserveBalance, Reserved};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -66,8 +66,13 @@ pub struct ReservationAnswer {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum ReservationState {
-    /// It was set aside. It stays the answer after the reservation has ended.
+    /// It is set aside.
     Held,
+    /// It was set aside under this key, and that has ended for good.
+    Ended {
+        /// Whether it was paid out; if not, it is the balance's again.
+        paid: bool,
+    },
     /// Accepted; ask again with the same key after this time.
     Pending {
         /// In milliseconds.
@@ -87,6 +92,7 @@ impl ReservationAnswer {
     pub fn of(order: ReservationOrder, said: Reservation) -> Self {
         let state = match said {
             Reservation::Held => ReservationState::Held,
+            Reservation::Ended { paid } => ReservationState::Ended { paid },
             Reservation::Pending { retry_after_ms } => ReservationState::Pending { retry_after_ms },
             Reservation::Insufficient => ReservationState::Insufficient,
             Reservation::Declined { reason } => ReservationState::Declined {
@@ -112,9 +118,63 @@ impl ReservationAnswer {
         }
         Ok(match self.state {
             ReservationState::Held => Reservation::Held,
+            ReservationState::Ended { paid } => Reservation::Ended { paid },
             ReservationState::Pending { retry_after_ms } => Reservation::Pending { retry_after_ms },
             ReservationState::Insufficient => Reservation::Insufficient,
             ReservationState::Declined { reason } => Reservation::Declined { reason: reason.into() },
+        })
+    }
+}
+
+/// How what was asked for under a key stands.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ReservationStanding {
+    /// The reservation's key.
+    pub key: String,
+    /// Where it stands.
+    pub status: ReservationStatus,
+}
+
+/// Where a reservation stands, by its key alone.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReservationStatus {
+    /// It is set aside.
+    Held,
+    /// It was, and was paid out.
+    Paid,
+    /// It was, and is the balance's again.
+    PutBack,
+    /// Definitely: nothing was ever set aside under this key.
+    Never,
+}
+
+impl ReservationStanding {
+    /// As the program says it.
+    pub fn of(key: EffectId, said: Reserved) -> Self {
+        let status = match said {
+            Reserved::Held => ReservationStatus::Held,
+            Reserved::Ended { paid: true } => ReservationStatus::Paid,
+            Reserved::Ended { paid: false } => ReservationStatus::PutBack,
+            Reserved::Never => ReservationStatus::Never,
+        };
+        let key = key.to_string();
+        Self { key, status }
+    }
+
+    /// As this service reads it.
+    ///
+    /// # Errors
+    /// When it is about another reservation.
+    pub fn read(&self, key: EffectId) -> Result<Reserved, Unreadable> {
+        if self.key != key.to_string() {
+            return Err(Unreadable("it is about another reservation"));
+        }
+        Ok(match self.status {
+            ReservationStatus::Held => Reserved::Held,
+            ReservationStatus::Paid => Reserved::Ended { paid: true },
+            ReservationStatus::PutBack => Reserved::Ended { paid: false },
+            ReservationStatus::Never => Reserved::Never,
         })
     }
 }

@@ -144,6 +144,8 @@ fn withdrawal(world: &World, issuer: &Issuer, id: WithdrawalId, asked: &CardWith
         Status::Queued => ended == Some(None) && paid.is_none(),
         // Whoever held it may have paid and not said so yet.
         Status::Claimed(_) => ended == Some(None),
+        // Only a restored backup brings that, and none is restored here.
+        Status::Over { .. } => false,
         Status::Complete { transaction } => ended == Some(Some(true)) && paid.as_ref() == Some(transaction),
         Status::Rejected { .. } => ended == Some(Some(false)) && paid.is_none(),
     };
