@@ -20,7 +20,7 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Provider, Transaction};
 use crate::money::Cents;
-use crate::port::{CardActivity, CardTransaction, IssuedCard, Said, Timestamp, months_later};
+use crate::port::{CardActivity, IssuedCard, Said, Timestamp, months_later};
 
 /// From issue to expiry.
 const LIFE_MONTHS: u64 = 6;
@@ -171,13 +171,6 @@ impl Stored for Event {
 }
 
 impl Card {
-    /// What it was spent on, newest first, as of the last refresh.
-    pub fn spent(&self) -> &[CardTransaction] {
-        self.activity
-            .as_ref()
-            .map_or(&[], |(activity, _)| &activity.transactions)
-    }
-
     /// The first snapshot of a card, for the batch of the payment that bought it.
     ///
     /// # Errors
@@ -189,16 +182,13 @@ impl Card {
         amount: Cents,
         context: &Context,
     ) -> Result<Opening, OutOfOrder> {
-        Opening::of::<Self>(
-            &id,
-            &Event::Ordered {
-                owner,
-                charge,
-                amount,
-                at: context.now,
-            },
-            context,
-        )
+        let event = Event::Ordered {
+            owner,
+            charge,
+            amount,
+            at: context.now,
+        };
+        Opening::of::<Self>(&id, &event, context)
     }
 
     /// What may be known of it, once it was issued.

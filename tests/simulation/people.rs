@@ -213,7 +213,14 @@ impl CardAccounts for SimPeople {
                 self.0
                     .object("link.early", format!("{holder} was not durably asked for"));
             }
-            let _one = self.0.alone.enter(&self.0, "link.at_once", holder.digest());
+            // Who unlinks and links again has asked anew, while the last question may still be on its way.
+            let asked = match link.map(|link| link.status) {
+                Some(link::Status::Unlinked {
+                    opening: Some(effect), ..
+                }) => effect.0,
+                _ => holder.digest(),
+            };
+            let _one = self.0.alone.enter(&self.0, "link.at_once", asked);
             let answer = self.opened(holder).await;
             self.0.pass().await;
             answer
