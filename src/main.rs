@@ -28,7 +28,7 @@ enum Command {
     Token(cli::token::Args),
     Admin(cli::admin::Args),
     Verify(cli::store::VerifyArgs),
-    Reconcile(cli::reconcile::Args),
+    Reconcile(cli::reconcile::ReconcileArgs),
     Backup(cli::store::BackupArgs),
     Restore(cli::store::RestoreArgs),
     Provider(cli::provider::Args),

@@ -32,6 +32,7 @@ use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
 use self::agent_wallet::spoken;
+use self::departures::Departures;
 use self::families::Families;
 use crate::account::{self, Deposit, LinkGrant};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
@@ -99,7 +100,7 @@ struct Inner {
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
     /// What may leave after a restore.
-    departures: Arc<departures::Departures>,
+    departures: Arc<Departures>,
     /// What reconciliation counts.
     watching: Arc<reconciling::Watching>,
     /// Whether every supervisor lives.
@@ -138,8 +139,7 @@ impl Engine {
             limits: settings.limits,
         };
         let settlement = ports.settlement.clone();
-        let departures = departures::Departures::new(restored, store.clone(), settlement, clock.clone());
-        let departures = Arc::new(departures);
+        let departures = Arc::new(Departures::new(restored, store.clone(), settlement, clock.clone()));
         let inner = Inner {
             families: Families::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
@@ -180,22 +180,25 @@ impl Engine {
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
         engine.import(deposits).await?;
-        engine.watch_departures().await;
-        engine.take_up(&*deliveries).await?;
-        engine.live(deliveries);
-        if let Some(reconciling) = reconciling {
-            reconciling::watch(&engine, reconciling).await.map_err(actors)?;
-        }
+        engine.live(deliveries, reconciling).await?;
         Ok(engine)
     }
 
-    /// What goes on for as long as the engine lives.
-    fn live(&self, deliveries: Arc<Deliveries>) {
+    /// What was not done is taken up, and what goes on for as long as the engine lives begins.
+    async fn live(&self, deliveries: Arc<Deliveries>, reconciling: Option<Reconciling>) -> Result<(), StartError> {
+        self.watch_departures().await;
+        self.take_up(&*deliveries).await?;
         self.keep_house();
         self.keep_time(deliveries);
         listening::listen::<payouts::Rails>(self);
         listening::listen::<program::Cards>(self);
         listening::listen::<banking::Deposits>(self);
+        match reconciling {
+            Some(reconciling) => reconciling::watch(self, reconciling)
+                .await
+                .map_err(|e| StartError::Actors(e.to_string())),
+            None => Ok(()),
+        }
     }
 
     /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.

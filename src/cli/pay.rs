@@ -303,12 +303,11 @@ fn now_stands(bought: &mut Value, card: Value) {
     let Some(fields) = bought.as_object_mut() else {
         return;
     };
-    if let Some(status) = card.get("status").cloned() {
-        if let Some(listed) = fields.get_mut("card").and_then(Value::as_object_mut) {
-            listed.insert("status".to_owned(), status.clone());
-        }
-        fields.insert("status".to_owned(), status);
+    let status = card["status"].clone();
+    if let Some(listed) = fields.get_mut("card").and_then(Value::as_object_mut) {
+        listed.insert("status".to_owned(), status.clone());
     }
+    fields.insert("status".to_owned(), status);
     fields.insert("card_data".to_owned(), card);
 }
 

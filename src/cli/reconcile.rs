@@ -18,7 +18,7 @@ use crate::system::SystemClock;
 /// Hold the books against the chains' and the providers' own lists, once. Exit status 1 if anything differs, or if a list
 /// could not be read
 #[derive(Clone, Debug, clap::Args)]
-pub struct Args {
+pub struct ReconcileArgs {
     /// Where the data is
     #[command(flatten)]
     pub serve: serve::Args,
@@ -31,7 +31,7 @@ pub struct Args {
 ///
 /// # Errors
 /// When the store cannot be opened, a list cannot be read, or anything differs.
-pub async fn run(args: Args) -> Result<(), CliError> {
+pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let (store, data) = open(&config)?;
     let as_store: Arc<dyn Store> = store.clone();

@@ -2,7 +2,7 @@
 //! documented magic amounts.
 //!
 //! Card numbers and CVVs are not in the file: they are derived from the order's key, with a test prefix that no
-//! bank has. (The key is not public; the cards are worth nothing all the same.)
+//! bank has. (The key follows from the card's id, so whoever knows that could derive them: these cards are worth nothing.)
 
 pub mod accounts;
 pub mod balances;

@@ -119,7 +119,7 @@ async fn only_the_banks_definite_word_decides() {
 async fn deposits_are_taken_in_their_order_or_not_at_all() {
     let one = |number: u64, reference: &str| {
         json!({"number": number, "reference": reference, "account_id": BankAccountId(3).to_string(), "amount": "1",
-            "sender": "s"})
+            "sender": "s", "returned_transfer_id": null})
     };
     let read = async |deposits: Value| {
         let url = saying(&json!({"deposits": deposits})).await;
@@ -139,10 +139,10 @@ async fn deposits_are_taken_in_their_order_or_not_at_all() {
     }
 }
 
-// Aim: the same of cards that a balance loads, of what is set aside, of wishes, and of a burn: a holder gets money back on
-// `insufficient`, `declined` and `impossible` alone, of this very order.
+// Aim: the same of cards that a balance loads, and of what is set aside: a holder gets money back on `insufficient` and
+// `declined` alone, of this very order.
 #[tokio::test]
-async fn only_the_issuers_and_the_bridges_definite_word_decides() {
+async fn only_the_issuers_definite_word_decides() {
     let account = "0x0101010101010101010101010101010101010101";
     let named = |id: &str, of: String, status: &str| json!({id: of, "deposit_address": account, "amount": "5", "status": status});
     let changes = |id: &'static str| {
@@ -185,6 +185,11 @@ async fn only_the_issuers_and_the_bridges_definite_word_decides() {
         let program = RemoteProgram(remote(&saying(&body).await));
         open(program.end_reservation(EffectId(1), true).await, &body);
     }
+}
+
+// Aim: a wish and a burn are answered by name: a card is closed, or a burn impossible, only where this very one is said to be.
+#[tokio::test]
+async fn a_wish_and_a_burn_are_answered_by_name() {
     let wish = SteerCard {
         key: EffectId(7),
         card: CardId(2),

@@ -103,7 +103,7 @@ impl Provider {
         let request = request
             .bearer_auth(token.expose_secret())
             .header("idempotency-key", key);
-        let answer = super::wire::send(request.json(body)).await.unwrap();
+        let answer = super::wire::send_to_operator(request.json(body)).await.unwrap();
         assert_eq!(answer.status, 200, "{}", answer.text);
     }
 

@@ -53,8 +53,7 @@ async fn same_by_get(caller: &Caller<'_>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: saving, adding, renaming, listing and deleting from token to state; a key that was answered is answered so again
-    // when its recipient is off the list.
+    // Aim: saving and adding from token to state.
     let service = Host::new().start();
     let site = Site::of(&service);
     let caller = Caller::new(&site).await;
@@ -71,7 +70,7 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
         .await;
     save.data(&good).await;
     save.ends();
-    let (whom, which) = recipient(&site, &caller.token, bank()).await;
+    let (whom, _) = recipient(&site, &caller.token, bank()).await;
 
     let good = json!({"recipientId": "rcp_1", "destination": bank()});
     let wrong = [
@@ -90,7 +89,16 @@ async fn a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
     add.key("2");
     add.meets().await;
     add.ends();
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_done_to_a_recipient_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: renaming, listing and deleting from token to state; a key that was answered is answered so again when its recipient
+    // is off the list.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let caller = Caller::new(&site).await;
+    let (whom, which) = recipient(&site, &caller.token, bank()).await;
     let wrong = [
         json!({"name": ""}),
         json!({"nickname": ""}),

@@ -193,12 +193,13 @@ async fn a_makers_callback_is_refused_for_the_first_rule_that_it_breaks() {
     let service = provider.host(&provider.url).start();
     let site = Site::of(&service);
     let key = provider.callback_key();
-    for (route, told) in [
-        ("/payout-callback", "{\"type\":\"payouts.told\"}"),
-        ("/card-callback", "{\"type\":\"cards.told\"}"),
-        ("/bank-callback", "{\"type\":\"deposits.told\"}"),
+    for (heading, told) in [
+        ("POST /payout-callback", "{\"type\":\"payouts.told\"}"),
+        ("POST /card-callback", "{\"type\":\"cards.told\"}"),
+        ("POST /bank-callback", "{\"type\":\"deposits.told\"}"),
     ] {
-        let mut ladder = Ladder::of(&format!("POST {route}"), &route[1..]);
+        let route = &heading["POST ".len()..];
+        let mut ladder = Ladder::of(heading, &route[1..]);
         let mut ask = Request::new("POST", route);
         ask.text(&"x".repeat(16 * 1024 + 1));
         ladder.meets(&ask.send(&site).await);

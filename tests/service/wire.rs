@@ -90,7 +90,7 @@ pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<An
     Ok(answer)
 }
 
-/// As [`send`], to an address that has no document: the operator's.
+/// As [`send`], to an address whose answers our document does not describe: the operator's, a provider's.
 pub(crate) async fn send_to_operator(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
     Answer::of(request.send().await?).await
 }

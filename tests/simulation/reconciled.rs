@@ -20,6 +20,7 @@ use purser_storage::Store;
 use purser_storage::codec::{self, Stored};
 
 use crate::makers::{Order, Thing};
+use crate::seller::SPEND;
 use crate::withdrawals::OUT;
 use crate::world::World;
 
@@ -43,7 +44,9 @@ impl OnChain {
         {
             let mut ledger = self.0.chain.lock();
             ledger.settle(now);
-            for (n, transfer) in ledger.transfers.iter().filter(|(_, t)| t.from.network() == network) {
+            // What leaves managed wallets is not the treasury's.
+            let treasury = ledger.transfers.range(..SPEND);
+            for (n, transfer) in treasury.filter(|(_, t)| t.from.network() == network) {
                 let mut mark = [0; 32];
                 mark[28..].copy_from_slice(&n.to_be_bytes());
                 all.push(moved(transfer, *n < OUT, mark));
