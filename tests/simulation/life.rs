@@ -161,10 +161,11 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         perform(step, &clients, &store, &mut stream).await;
     }
     rest(&clients, &store).await;
+    // Before the proof of the books, so that each can be seen to find what it should.
+    reconciled::judge(world, store.clone()).await;
     part(world, &store, &mut stream).await;
     let alive = tasks.num_alive_tasks();
     world.trace(|| format!("at rest with {alive} tasks"));
-    reconciled::judge(world, store.clone()).await;
     checks::at_rest(world, &clients.engine, &store, alive).await;
     if stream.hub.subscriptions() != 0 {
         world.object("rest.subscriptions", format!("{} are left", stream.hub.subscriptions()));

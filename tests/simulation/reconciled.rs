@@ -195,10 +195,18 @@ pub(crate) async fn judge(world: &Arc<World>, store: Arc<dyn Store>) {
 #[cfg(debug_assertions)]
 #[test]
 fn a_lost_deposit_is_a_difference() {
+    use crate::life;
+    use crate::plan::{Plan, Step};
     use purser_storage::planted::{Bug, plant};
     crate::seeds::quiet_ordered_panics();
     plant(Some(Bug::LateLandingIgnored));
-    let runs = (0..2_000).map(|seed| crate::life::run(&crate::plan::Plan::of(seed), false).objection);
+    let runs = (0..100).map(|seed| {
+        let mut plan = Plan::of(seed);
+        // Nobody else looks at the books before the end.
+        let looks = |step: &Step| matches!(step, Step::Inspect | Step::Die { .. } | Step::Relapse(_));
+        plan.steps.retain(|step| !looks(step));
+        life::run(&plan, false).objection
+    });
     let found = runs.flatten().find(|objection| objection.rule == "reconciled");
     plant(None);
     let found = found.expect("no run with a late landing got as far as the end").detail;
