@@ -246,7 +246,8 @@ impl ApiError {
             param: self.param.clone(),
             hint: self.hint.clone(),
             missing: self.missing.clone(),
-            terminal: self.terminal,
+            // The same request is answered with it again.
+            terminal: self.terminal || MENDED.contains(&&*self.code),
             retry_after_seconds: self.retry_after_seconds,
         };
         // Strings and numbers always serialise.

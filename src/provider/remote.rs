@@ -14,7 +14,7 @@ pub mod tables;
 use std::time::Duration;
 
 use purser_actors::id::EffectId;
-use purser_actors::port::{ErrorKind, PortError};
+use purser_actors::port::{ErrorKind, PortError, Said};
 use reqwest::{Client, Method, Response, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -24,8 +24,6 @@ use crate::secret::Secret;
 
 /// The largest answer that is read: a page of the catalog.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
-/// Characters of a provider's words that are kept.
-const MAX_WORDS: usize = 200;
 
 /// Where a provider is and how it knows us.
 #[derive(Clone, Debug)]
@@ -209,7 +207,7 @@ fn failed(kind: ErrorKind, operation: &'static str, message: &str) -> PortError 
     PortError {
         kind,
         operation,
-        message: message.chars().take(MAX_WORDS).collect(),
+        message: Said::from(message).to_string(),
     }
 }
 

@@ -5,8 +5,9 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use purser_actors::id::DocumentId;
@@ -34,7 +35,7 @@ pub fn beside(backup: &Path) -> PathBuf {
 pub fn save(directory: &Path, wanted: &BTreeSet<DocumentId>, file: &Path) -> io::Result<Vec<DocumentId>> {
     let mut unfinished = file.as_os_str().to_owned();
     unfinished.push(".unfinished");
-    let mut out = BufWriter::new(File::create(&unfinished)?);
+    let mut out = BufWriter::new(private_file(&unfinished)?);
     out.write_all(BEGIN)?;
     let (mut missing, mut count) = (Vec::new(), 0_u64);
     for id in wanted {
@@ -75,7 +76,7 @@ pub fn check(file: &Path) -> io::Result<()> {
 /// # Errors
 /// When the file is damaged, or the disk fails.
 pub fn load(file: &Path, directory: &Path, wanted: &BTreeSet<DocumentId>) -> io::Result<Vec<DocumentId>> {
-    std::fs::create_dir_all(directory)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     if file.exists() {
         each(file, |id, sealed| match wanted.contains(&id) {
             true => write(directory, &directory.join(id.to_string()), sealed),
@@ -84,6 +85,12 @@ pub fn load(file: &Path, directory: &Path, wanted: &BTreeSet<DocumentId>) -> io:
     }
     let missing = wanted.iter().filter(|id| !directory.join(id.to_string()).exists());
     Ok(missing.copied().collect())
+}
+
+/// A new file for its owner alone, as the store's backup beside it.
+fn private_file(path: impl AsRef<Path>) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 fn head(id: DocumentId, length: u64) -> Vec<u8> {

@@ -147,7 +147,12 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     // key, to the cent at the issuer, the bank and here, and the books are right.
     let mut provider = Provider::start();
     let (way, url) = Way::to(&provider.url).await;
-    let host = provider.host(&url).with("PURSER_PAYOUTS__REPORTS_EVERY_SECONDS", "1");
+    // Slower than a restart: what cannot even be signed in eight tries is given back.
+    let host = provider
+        .host(&url)
+        .with("PURSER_PAYOUTS__REPORTS_EVERY_SECONDS", "1")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "50")
+        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "1000");
     let mut service = host.start();
     provider.restart(Some(&service.url));
     let holder = settled(&Site::of(&service), &provider).await;

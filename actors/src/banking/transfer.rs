@@ -205,7 +205,7 @@ impl BankTransfer {
     }
 
     fn can_return(&self, account: BankAccountId, back: &Back) -> bool {
-        self.way == Way::ToAccount && self.account == account && back.amount <= self.amount
+        self.way == Way::ToAccount && self.account == account && back.amount > Usdc::ZERO && back.amount <= self.amount
     }
 
     fn moved(&self, id: BankTransferId, moved: Moved, decision: Decision<Self>, context: &Context) -> Decision<Self> {
@@ -266,8 +266,12 @@ impl Entity for BankTransfer {
                 let decision = arrived.credited(*id, decision, context);
                 Ok(decision.event(Event::Began(Box::new(arrived))))
             }
-            // The bank told of it again.
-            (Some(_), Command::Arrived(..)) => Ok(done),
+            // The bank told of it again. The same name with other money is no repetition.
+            (Some((known, _)), Command::Arrived(wanted, _))
+                if known.way == Way::Incoming && known.account == wanted.account && known.amount == wanted.amount =>
+            {
+                Ok(done)
+            }
             (None, Command::Draw(wanted)) => {
                 let (owner, key) = (wanted.owner, EffectId(context.id()));
                 let begun = wanted.begun(Way::ToBalance, Status::Pending(key), context.now);

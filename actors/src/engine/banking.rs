@@ -317,6 +317,11 @@ async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> 
         tracing::error!(%account, reference, %amount, "money came in for an account that is not known");
         return Ok(());
     };
+    if kept.ramp != Ramp::On {
+        // What stands on an account of the holder's own is not the balance's too.
+        tracing::error!(%account, reference, %amount, "money came in for an account that no deposit is credited from");
+        return Ok(());
+    }
     let id = if planted::is(Bug::DepositOfItsPlace) {
         BankTransferId::of(&format!("{reference} {number}"))
     } else {
@@ -332,6 +337,10 @@ async fn take_in(families: &Families, incoming: Incoming) -> Result<(), String> 
     let command = TransferCommand::Arrived(wanted, reference);
     match families.bank_transfers.ask(id, command).await {
         Ok(()) => Ok(()),
+        Err(Refusal::Rejected(TransferRejection(status))) => {
+            tracing::error!(transfer = %id, status, %account, %amount, "money came in under a name that is other money's");
+            Ok(())
+        }
         Err(refusal) => Err(format!("{id}: {refusal:?}")),
     }
 }

@@ -70,18 +70,18 @@ impl Engine {
     }
 
     /// Asks the issuer whether the amount is still set aside. A store that was restored may not know that the withdrawal was
-    /// decided since: then it is decided now, as the issuer says, and nobody pays or rejects it again.
-    async fn still_set_aside(&self, id: WithdrawalId, act: &Act) -> Told<()> {
+    /// decided since: then it is decided now, as the issuer says, and nobody pays or rejects it again. Says whether the issuer
+    /// knows of it at all; what is not open is for its state to refuse.
+    async fn still_set_aside(&self, id: WithdrawalId, act: &Act) -> Told<bool> {
         let read = self.card_withdrawal(&id).await.map_err(|_| Denied::Unavailable)?;
         let reserved = read.filter(CardWithdrawal::is_open).and_then(|asked| asked.reservation);
-        // What is not open is refused by its state.
-        let Some(key) = reserved else { return Ok(()) };
+        let Some(key) = reserved else { return Ok(true) };
         let patience = Duration::from_millis(self.0.settings.issuer_timeout_ms);
         let stands = within(patience, self.0.ports.program.reservation(key), "reservation").await;
         let paid = match stands {
-            Ok(Reserved::Held) => return Ok(()),
+            Ok(Reserved::Held) => return Ok(true),
             Ok(Reserved::Ended { paid }) => paid,
-            Ok(Reserved::Never) => return Err(Denied::Rejected(Rejection::Unreserved)),
+            Ok(Reserved::Never) => return Ok(false),
             Err(error) => {
                 tracing::warn!(withdrawal = %id, %error, "the issuer cannot say whether it is still set aside");
                 return Err(Denied::Unavailable);
@@ -99,7 +99,9 @@ impl Engine {
     /// When it is decided already, or somebody's lease runs; [`Rejection::Over`] when the issuer has ended it;
     /// [`Denied::Unavailable`] when the issuer cannot say.
     pub async fn claim_card_withdrawal(&self, id: WithdrawalId, act: Act, life_ms: u64) -> Told<Lease> {
-        self.still_set_aside(id, &act).await?;
+        if !self.still_set_aside(id, &act).await? {
+            return Err(Denied::Rejected(Rejection::Unreserved));
+        }
         let command = Command::Claim { act, life_ms };
         let claimed = self.ask_card_withdrawal(id, command).await?;
         claimed.ok_or(Denied::Unavailable)
@@ -114,7 +116,8 @@ impl Engine {
         self.ask_card_withdrawal(id, command).await.map(drop)
     }
 
-    /// The operator whose lease runs has paid.
+    /// The operator whose lease runs has paid. The issuer is asked first, as before a claim: a lease that was restored may be
+    /// one under which it was paid already.
     ///
     /// # Errors
     /// When this operator's lease does not run under this number; [`Denied::Used`] when the transaction paid another
@@ -126,6 +129,7 @@ impl Engine {
         lease: u64,
         transaction: String,
     ) -> Told<()> {
+        self.still_set_aside(id, &act).await?;
         let command = Command::Fulfil {
             act,
             lease,
@@ -134,7 +138,8 @@ impl Engine {
         self.ask_card_withdrawal(id, command).await.map(drop)
     }
 
-    /// An operator refuses a withdrawal; the issuer puts its amount back. It is asked first, as before a claim.
+    /// An operator refuses a withdrawal; the issuer puts its amount back, if it ever set it aside. It is asked first, as before
+    /// a claim.
     ///
     /// # Errors
     /// When it is decided already, or somebody else's lease runs; as [`Engine::claim_card_withdrawal`].

@@ -5,6 +5,9 @@ use std::ops::Deref;
 
 use super::masked;
 
+/// Characters of a card number with what stands between its digits and of a CVV behind its name, generously.
+const LONGEST_NUMBER: usize = 64;
+
 /// What somebody outside said, as much of it as is kept: the first [`Said::LONGEST`] characters, without card numbers and CVVs
 /// ([`masked`]). Every port answers with it where its words go into a row, since a row's size is bounded and one that cannot be
 /// written would leave its entity where it was; and what a provider repeats of a request must be in no row, log or event.
@@ -32,8 +35,10 @@ impl From<String> for Said {
 
 impl From<&str> for Said {
     fn from(text: &str) -> Self {
-        // Before it is cut: half a number would not be known as one.
-        Self(masked(text).chars().take(Self::LONGEST).collect())
+        // Cut behind any number that begins within it, since half a number would not be known as one, and only then searched,
+        // since it may be as long as an answer.
+        let searched: String = text.chars().take(Self::LONGEST + LONGEST_NUMBER).collect();
+        Self(masked(&searched).chars().take(Self::LONGEST).collect())
     }
 }
 

@@ -1,6 +1,7 @@
 //! The bank in the test's hands.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::id::{BankAccountId, BankTransferId, EffectId};
@@ -19,6 +20,8 @@ pub(crate) struct Bank {
     asked: Mutex<HashMap<EffectId, String>>,
     moved: Mutex<HashMap<EffectId, MoveOrder>>,
     incoming: Mutex<Vec<Incoming>>,
+    /// The highest number from which somebody read on.
+    heard: AtomicU64,
 }
 
 impl Bank {
@@ -30,6 +33,11 @@ impl Bank {
     /// Tells of money that came in, as the next word.
     pub(crate) fn tell(&self, reference: &str, account: BankAccountId, cents: u64) {
         self.tell_of(reference, account, cents, None);
+    }
+
+    /// Whether everything that it told was heard.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.heard.load(Ordering::Relaxed) >= self.incoming.lock().len() as u64
     }
 
     /// Tells that a transfer's money came back.
@@ -130,6 +138,7 @@ impl Port for Bank {
     }
 
     fn incoming(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<Incoming>, PortError>> {
+        self.heard.fetch_max(after, Ordering::Relaxed);
         Box::pin(async move {
             let told = self.incoming.lock();
             let mut told: Vec<_> = told

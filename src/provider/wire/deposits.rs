@@ -9,14 +9,14 @@ use utoipa::ToSchema;
 
 use super::{Amount, Text, Unreadable};
 
-/// Money that came into on-ramps, in the order in which the bank counted it.
+/// Money that came into on-ramps, and what comes back of transfers to accounts, in the order in which the bank counted it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankDeposits {
     /// Oldest first; each number is higher than the one before.
     pub deposits: Vec<BankDeposit>,
 }
 
-/// Money that came into an on-ramp, and is the service's to credit.
+/// Money that is the service's to credit: it came into an on-ramp, or comes back of a transfer to an account.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BankDeposit {
     /// Its place over all accounts, from 1: where the next reading goes on.
@@ -56,10 +56,13 @@ impl BankDeposits {
     /// As this service reads it, from behind `after`.
     ///
     /// # Errors
-    /// When the numbers do not rise (money that is skipped over would be lost), or one has no name.
+    /// When the numbers do not rise (money that is skipped over would be lost), or one has no name or no amount.
     pub fn read(self, after: u64) -> Result<Vec<Incoming>, Unreadable> {
         super::rising(after, self.deposits.iter().map(|one| one.number))?;
         let told = self.deposits.into_iter().map(|one| {
+            if one.amount.0.0 == Cents::ZERO {
+                return Err(Unreadable("it is about no money"));
+            }
             Ok(Incoming {
                 number: one.number,
                 reference: super::name(one.reference)?,

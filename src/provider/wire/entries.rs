@@ -81,14 +81,17 @@ pub struct EntryPage {
     pub list: ListName,
     /// The question's.
     #[schema(required)]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub after: Option<String>,
     /// The question's.
     #[schema(required)]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub key: Option<String>,
     /// In the list's order.
     pub entries: Vec<EntryOnWire>,
     /// What to ask for `after`; null when there are no entries behind the cursor now.
     #[schema(required)]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub next: Option<String>,
 }
 
@@ -136,6 +139,9 @@ impl EntryPage {
         let same = self.list == asked.list && self.after.as_deref() == asked.after && self.key.as_deref() == asked.key;
         if !same {
             return Err(Unreadable("it is about another list"));
+        }
+        if self.next.is_some() && self.next.as_deref() == asked.after {
+            return Err(Unreadable("a page leads to itself"));
         }
         let next = match self.next {
             None => None,
