@@ -30,12 +30,13 @@ fn transfer(way: Way, status: transfer::Status) -> BankTransfer {
 
 #[test]
 fn a_bank_transfer_does_in_every_state_what_the_table_says() {
-    // Aim: what came in is one however often it is told; only the pending one's own order ends it; what goes out is credited
+    // Aim: what came in is one however often it is told, and other money under its name is refused; only the pending one's own order ends it; what goes out is credited
     // on a no and when it comes back, what comes in on a yes, and nothing else is. What came in from outside does not come
     // back, nor does more than was moved, nor what was moved to another account.
     const TABLE: &str = "
              -      pending    complete  complete  failed  returned
-arrived      Began  =          =         =         =       =
+arrived      Began  !          =         !         !       !
+arrived-more Began  !          !         !         !       !
 draw         Began  !          !         !         !       !
 moved        !      Completed  !         !         !       !
 refused      !      Failed     !         !         !       !
@@ -55,8 +56,11 @@ back-else    !      !          !         !         !       !
         reference: reference.into(),
         amount: Usdc::from_atomic(atomic),
     };
+    let mut more = wanted();
+    more.amount = Usdc::from_atomic(1_000_001);
     let commands = vec![
         ("arrived", Command::Arrived(wanted(), "ref".into())),
+        ("arrived-more", Command::Arrived(more, "ref".into())),
         ("draw", Command::Draw(wanted())),
         ("moved", moved(EFFECT, done())),
         ("refused", moved(EFFECT, no())),
