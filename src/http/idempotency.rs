@@ -338,6 +338,14 @@ mod tests {
         }
     }
 
+    // Aim: what is remembered is answered again to the same request, so it is terminal then, whatever mends it for another key.
+    #[test]
+    fn a_remembered_refusal_is_terminal() {
+        let first = ApiError::forbidden("cap_exceeded", "no");
+        let again = ApiError::of_record(first.status, &first.to_record());
+        assert_eq!((first.terminal, again.terminal), (false, true));
+    }
+
     // Aim (case 53): a key stands for its route and what was asked, not for how the body was written.
     #[test]
     fn case_53_the_fingerprint_is_of_route_and_body() {

@@ -157,12 +157,16 @@ mod tests {
         let wanted: BTreeSet<_> = ids.iter().copied().collect();
         assert_eq!(save(&from, &wanted, &file).unwrap(), [ids[2]]);
         check(&file).unwrap();
+        let mode =
+            |path: &Path| std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777;
+        assert_eq!(mode(&file), 0o600);
         let two: BTreeSet<_> = [ids[1], ids[2]].into();
         assert_eq!(load(&file, &to, &two).unwrap(), [ids[2]]);
         assert_eq!(
             std::fs::read_to_string(to.join(ids[1].to_string())).unwrap(),
             format!("sealed {}", ids[1])
         );
+        assert_eq!(mode(&to), 0o700);
         assert!(!to.join(ids[0].to_string()).exists());
         assert_eq!(load(&root.path().join("none"), &to, &two).unwrap(), [ids[2]]);
 

@@ -22,6 +22,7 @@ mod paid_call;
 mod payouts;
 mod people;
 mod program;
+mod program_restored;
 mod reconciliation;
 mod remembered;
 mod shells;

@@ -17,10 +17,10 @@ use crate::support::world::{World, evm};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
-const ACCOUNT: [u8; 20] = [0xdd; 20];
+pub(crate) const ACCOUNT: [u8; 20] = [0xdd; 20];
 
 /// A world in which the owner has so much at the issuer.
-async fn loaded(cents: u64) -> World {
+pub(crate) async fn loaded(cents: u64) -> World {
     let world = World::new().await;
     world.store.scribble(table::linked(&OWNER), &ACCOUNT);
     world.program.load(ACCOUNT, cents);
@@ -197,7 +197,7 @@ async fn a_charge_is_heard_and_a_card_for_one_ends_with_it() {
     assert_eq!((told(&world, "charged"), told(&world, "closed")), (3, 1));
 }
 
-async fn withdraw(world: &World, n: u128, cents: u64) {
+pub(crate) async fn withdraw(world: &World, n: u128, cents: u64) {
     let to = (evm(7), Cents::new(cents));
     let asked = world
         .engine
@@ -205,12 +205,12 @@ async fn withdraw(world: &World, n: u128, cents: u64) {
     in_time("an answer", asked).await.expect("it is taken on");
 }
 
-async fn withdrawal(world: &World, n: u128) -> CardWithdrawal {
+pub(crate) async fn withdrawal(world: &World, n: u128) -> CardWithdrawal {
     let read = world.engine.card_withdrawal(&WithdrawalId(n)).await;
     read.unwrap().expect("it exists")
 }
 
-fn act(by: &str) -> Act {
+pub(crate) fn act(by: &str) -> Act {
     Act {
         by: by.into(),
         role: Role::Operator,
@@ -266,103 +266,6 @@ async fn a_withdrawal_is_paid_or_put_back_once_whatever_the_issuer_does() {
         .unwrap();
     assert_eq!((all[0].0, all.len(), more), (WithdrawalId(2), 1, false));
     assert!(world.engine.card_withdrawal_queue(None, 10).await.unwrap().0.is_empty());
-}
-
-/// The states of the first so many withdrawals.
-async fn states(world: &World, n: u128) -> Vec<&'static str> {
-    use purser_actors::kernel::Entity as _;
-    let mut states = Vec::new();
-    for n in 1..=n {
-        states.push(withdrawal(world, n).await.status());
-    }
-    states
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_was_decided_after_a_backup_is_not_paid_again() {
-    // Aim: of a backup's withdrawals one was paid and one rejected since, one paid before the backup knew it as set aside, one is
-    // untouched: only that one can be claimed, nothing is put back twice, and the others are what the issuer says.
-    let world = loaded(1_000).await;
-    for n in [1, 2, 3] {
-        withdraw(&world, n, 100).await;
-    }
-    world.quiet().await;
-    world.program.turns(&[Turn::Busy; 5]);
-    withdraw(&world, 4, 100).await;
-    let backup = world.store.backup();
-    world.quiet().await;
-    for n in [1, 4] {
-        let claimed = world.engine.claim_card_withdrawal(WithdrawalId(n), act("ana"), 60_000);
-        let lease = claimed.await.expect("it is queued").number;
-        let paid = world
-            .engine
-            .fulfil_card_withdrawal(WithdrawalId(n), act("ana"), lease, format!("0x{n}"));
-        paid.await.expect("it is paid");
-    }
-    let rejected = world
-        .engine
-        .reject_card_withdrawal(WithdrawalId(2), act("ana"), None, "no".into());
-    rejected.await.expect("it is rejected");
-    world.quiet().await;
-    assert_eq!(world.program.left(&ACCOUNT), 700);
-
-    let world = world.back_to(backup).await;
-    assert_eq!(states(&world, 3).await, ["queued"; 3]);
-    world.quiet().await;
-    assert_eq!(
-        withdrawal(&world, 4).await.status,
-        card_withdrawal::Status::Over { paid: true }
-    );
-    world.program.be_silent(1);
-    let claim = async |n| {
-        world
-            .engine
-            .claim_card_withdrawal(WithdrawalId(n), act("ben"), 60_000)
-            .await
-    };
-    assert!(
-        matches!(claim(1).await, Err(Denied::Unavailable)),
-        "the issuer cannot say"
-    );
-    let paid = claim(1).await;
-    assert!(
-        matches!(paid, Err(Denied::Rejected(No::Over { paid: true }))),
-        "{paid:?}"
-    );
-    let put_back = world
-        .engine
-        .reject_card_withdrawal(WithdrawalId(2), act("ben"), None, "no".into())
-        .await;
-    assert!(
-        matches!(put_back, Err(Denied::Rejected(No::Over { paid: false }))),
-        "{put_back:?}"
-    );
-    claim(3).await.expect("nobody has decided it");
-    world.quiet().await;
-    assert_eq!(states(&world, 4).await, ["complete", "rejected", "claimed", "complete"]);
-    let again = claim(1).await;
-    assert!(
-        matches!(again, Err(Denied::Rejected(No::Over { paid: true }))),
-        "{again:?}"
-    );
-    assert_eq!(world.program.left(&ACCOUNT), 700, "nothing is put back twice");
-    let (queue, _) = world.engine.card_withdrawal_queue(None, 10).await.unwrap();
-    assert_eq!(queue.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [3]);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_the_issuer_never_set_aside_is_not_paid() {
-    // Aim: an issuer that knows nothing of the reservation: nobody claims it, and it stays in the queue for a person.
-    let world = loaded(1_000).await;
-    withdraw(&world, 1, 400).await;
-    world.quiet().await;
-    world.program.forget_reservations();
-    let claimed = world
-        .engine
-        .claim_card_withdrawal(WithdrawalId(1), act("ana"), 60_000)
-        .await;
-    assert!(matches!(claimed, Err(Denied::Rejected(No::Unreserved))), "{claimed:?}");
-    assert_eq!(states(&world, 1).await, ["queued"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -167,3 +167,36 @@ impl EntryPage {
         Ok(Page { items, next })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    // Aim: a page that leads to itself would be read for ever, and one that leaves out where it leads says nothing.
+    #[test]
+    fn a_page_leads_on_or_is_the_last() {
+        let asked = Asked {
+            list: ListName::Cards,
+            after: Some("b"),
+            key: None,
+        };
+        let entry = json!({"key": format!("eff_{:032x}", 1), "product": "card", "amount": "5", "currency": "USD",
+            "status": "done", "at_ms": 1});
+        let page = json!({"list": "cards", "after": "b", "key": null, "entries": [entry], "next": "c"});
+        let read = |page: Value| serde_json::from_value::<EntryPage>(page).ok()?.read(asked).ok();
+        assert_eq!(read(page.clone()).unwrap().items.len(), 1);
+        for (member, value) in [("next", json!("b")), ("next", Value::Null), ("after", json!("a"))] {
+            let mut wrong = page.clone();
+            wrong[member] = value;
+            assert!(read(wrong).is_none(), "{member}");
+        }
+        for member in ["next", "after", "key"] {
+            let mut lacking = page.clone();
+            lacking.as_object_mut().unwrap().remove(member);
+            assert!(read(lacking).is_none(), "{member}");
+        }
+    }
+}
