@@ -6,6 +6,7 @@ use ractor::{ActorCell, SpawnErr};
 use super::figures::KindFigures;
 use crate::account::Account;
 use crate::agent_wallet::AgentWallet;
+use crate::api_key::ApiKey;
 use crate::banking::account::BankAccount;
 use crate::banking::application::Application;
 use crate::banking::profile::Profile;
@@ -92,4 +93,5 @@ families! {
     applications: Application,
     bank_accounts: BankAccount,
     bank_transfers: BankTransfer,
+    api_keys: ApiKey,
 }

@@ -58,6 +58,8 @@ pub enum Kind {
     BankAccount = 20,
     /// Money between a balance and an account at the bank.
     BankTransfer = 21,
+    /// An API key.
+    ApiKey = 25,
 }
 
 impl Kind {
@@ -86,6 +88,7 @@ impl Kind {
             Self::Application => "banking_application",
             Self::BankAccount => "bank_account",
             Self::BankTransfer => "bank_transfer",
+            Self::ApiKey => "api_key",
         }
     }
 }
@@ -129,7 +132,8 @@ entity_id!(
     crate::id::RecipientId,
     crate::id::SpendId,
     crate::id::BankAccountId,
-    crate::id::BankTransferId
+    crate::id::BankTransferId,
+    crate::id::ApiKeyId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

@@ -75,6 +75,8 @@ tables! {
     LATE_RETURN = b'j',
     /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
     SPOKEN = b'p',
+    /// The places of an account's living API keys.
+    API_KEY = b'K',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -238,6 +240,16 @@ pub fn spoken(spend: SpendId, part: u8) -> RowKey {
 /// A piece of it.
 pub fn spoken_piece(spend: SpendId, part: u8, piece: u16) -> RowKey {
     key(&[&spoken(spend, part), &piece.to_be_bytes()])
+}
+
+/// Prefix of the places that a wallet's living API keys take.
+pub fn api_keys(owner: &Wallet) -> RowKey {
+    key(&[&[API_KEY], &owner.digest().to_be_bytes()])
+}
+
+/// One of these places; the value is the key's id. As many as there are bound how many keys there can be.
+pub fn api_key(owner: &Wallet, place: u8) -> RowKey {
+    key(&[&api_keys(owner), &[place]])
 }
 
 /// A fact about the store.

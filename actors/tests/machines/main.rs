@@ -3,6 +3,7 @@
 
 mod accounts;
 mod amounts;
+mod api_keys;
 mod banking;
 mod books;
 mod card_withdrawals;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
-use super::super::callable::{self, reply, signed_in};
+use super::super::callable::{self, may_spend, reply};
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply, memo, undecided};
 use super::super::shapes;
@@ -84,7 +84,7 @@ pub(super) async fn save_address_book_entry(
     }
     let known = wanted.entry_id.as_deref().map(entry).transpose()?;
     room.callables.admit(&claims, &call).await?;
-    signed_in(&claims)?;
+    may_spend(&claims)?;
     if let Some(id) = known {
         let wallet = room.own(&claims).await?;
         wallet.saved(id).ok_or_else(|| refused(&Rejection::Unknown))?;
@@ -146,7 +146,7 @@ pub(super) async fn delete_address_book_entry(
     let call = room.callables.read::<Gone>(body).await?;
     let id = entry(&call.data.entry_id)?;
     room.callables.admit(&claims, &call).await?;
-    signed_in(&claims)?;
+    may_spend(&claims)?;
     let (engine, owner) = (room.callables.engine.clone(), claims.wallet);
     key.once(
         &room.callables.engine,
