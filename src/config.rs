@@ -10,6 +10,7 @@ mod layers;
 mod products;
 mod reconciliation;
 mod sections;
+mod signup;
 mod spending;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ pub use sections::{
     Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
     ProviderKind, Rates, Recovery, Sandbox, Server, Service, Storage, Stream,
 };
+pub use signup::Signup;
 pub use spending::{AgentWallets, Outbound};
 pub use versions::{Day, Retirement, Versions};
 
@@ -108,6 +110,8 @@ pub struct Config {
     pub identity: Identity,
     /// Request ceilings.
     pub limits: Limits,
+    /// Signups and API keys.
+    pub signup: Signup,
     /// Purchase ceilings of an account.
     pub caps: Caps,
     /// WebSocket clients.

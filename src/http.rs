@@ -5,6 +5,7 @@
 
 pub mod account;
 pub mod agent_wallet;
+pub mod api_keys;
 pub mod banking;
 pub mod callable;
 pub mod callbacks;
@@ -45,6 +46,7 @@ pub mod sandbox;
 pub mod server;
 pub mod shapes;
 pub mod sign_in;
+pub mod signup;
 pub mod top_ups;
 mod unparsed;
 pub mod version;

@@ -7,8 +7,11 @@
 //! - [`challenge`] makes the 402 of `GET /auth`; [`proof`] checks the answer; [`nonce`] ties the two together.
 //! - [`token`] mints and verifies id tokens; [`refresh`] writes and reads refresh tokens.
 //! - [`login`] makes login codes and the dashboard's cookie.
+//! - [`api_key`] writes API keys and what leads to them; [`arrivals`] is where agents wait for one.
 //! - [`keys`] and [`key_file`] hold all of it up.
 
+pub mod api_key;
+pub mod arrivals;
 pub mod challenge;
 pub mod credentials;
 pub mod doorkeeper;
@@ -43,6 +46,10 @@ pub struct IdentityKeys {
     pub cookie: Key32,
     /// For [`form_link::FormLinks`].
     pub form: Key32,
+    /// For [`api_key::ApiKeys`].
+    pub api_key: Key32,
+    /// For [`api_key::Signups`].
+    pub signup: Key32,
     /// For the challenges of [`crate::payment::mpp::Mpp`]: the key of now, and the one before the last rotation.
     pub challenge: (MacKey, Option<MacKey>),
 }
@@ -55,6 +62,8 @@ impl IdentityKeys {
             refresh: keys.derive("purser/identity/refresh-token"),
             cookie: keys.derive("purser/identity/session-cookie"),
             form: keys.derive("purser/identity/payout-form"),
+            api_key: keys.derive("purser/identity/api-key"),
+            signup: keys.derive("purser/identity/signup"),
             challenge: keys.turning_macs("purser/payment/mpp-challenge"),
         }
     }

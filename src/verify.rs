@@ -5,6 +5,7 @@
 //! other and against the chain's own list of transfers. Whatever differs is named.
 
 mod agent_wallets;
+mod api_keys;
 mod banking;
 mod books;
 mod departures;
@@ -136,6 +137,8 @@ pub(crate) struct Contents {
     pub(crate) bank: banking::Bank,
     /// Managed wallets and their spends.
     pub(crate) agents: agent_wallets::Wallets,
+    /// API keys and the places that they take.
+    pub(crate) api_keys: api_keys::ApiKeys,
     /// What left the treasury for products.
     pub(crate) left: Vec<products::Left>,
     /// Work that is due, and work that is not yet.
@@ -174,6 +177,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     departures::check(&contents, &holders, &mut report);
     differences::check(&contents.differences, &mut report);
     agent_wallets::check(&contents, &mut report);
+    api_keys::check(&contents, &mut report);
     saved::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
     if let Some(chain) = chain {
@@ -194,6 +198,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("card_withdrawals", contents.program.withdrawals.len()),
         ("late_returns", contents.late_returns.len()),
         ("differences", contents.differences.all.len()),
+        ("api_keys", contents.api_keys.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -273,7 +278,10 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
                 Ok(saved) => drop(contents.saved.insert((kind, number), saved)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
             }
-        } else if let Some(read) = banking::read(kind, id, row).or_else(|| contents.agents.read(kind, id, row)) {
+        } else if let Some(read) = banking::read(kind, id, row)
+            .or_else(|| contents.agents.read(kind, id, row))
+            .or_else(|| contents.api_keys.read(kind, id, row))
+        {
             match read {
                 Ok(kept) => drop(contents.bank.insert((kind, id.to_vec()), kept)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
@@ -295,6 +303,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
     contents.people.read_rows(store, report).await?;
     contents.program.read_rows(store).await?;
     contents.differences.read_rows(store).await?;
+    contents.api_keys.read_rows(store).await?;
     for work in [table::EFFECT, table::TIMER] {
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use purser_actors::account::Account;
 use purser_actors::agent_wallet::AgentWallet;
+use purser_actors::api_key::ApiKey;
 use purser_actors::banking::account::BankAccount;
 use purser_actors::banking::application::Application;
 use purser_actors::banking::profile::Profile;
@@ -83,5 +84,6 @@ fn the_documents_charts_are_the_codes() {
     check::<BankAccount>(document, &mut wrong);
     check::<BankTransfer>(document, &mut wrong);
     check::<Difference>(document, &mut wrong);
+    check::<ApiKey>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

@@ -1,6 +1,7 @@
 //! The whole engine behind one handle: what the edge calls.
 
 mod agent_wallet;
+mod api_keys;
 mod balance;
 mod banking;
 mod card_withdrawals;

@@ -147,6 +147,18 @@ id!(
     SessionId, "ses_"
 );
 id!(
+    /// An API key: what an agent exchanges for tokens of the account that it was made for.
+    ApiKeyId, "key_"
+);
+
+impl ApiKeyId {
+    /// The name under which whatever was made with the key is known as revoked, as a session's is under its own.
+    pub const fn family(self) -> SessionId {
+        SessionId(self.0)
+    }
+}
+
+id!(
     /// A published event.
     EventId, "evt_"
 );

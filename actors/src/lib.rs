@@ -11,6 +11,7 @@
 
 pub mod account;
 pub mod agent_wallet;
+pub mod api_key;
 pub mod banking;
 pub mod card;
 pub mod card_withdrawal;

@@ -6,7 +6,7 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{SessionId, Wallet};
+use crate::id::{ApiKeyId, SessionId, Wallet};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::port::Timestamp;
@@ -24,6 +24,30 @@ pub enum Amr {
     Wallet,
     /// The wallet paid. A relaying seller may hold this, so it may not move money away.
     Payment,
+    /// An API key was presented, which its owner made for an agent: it spends from the managed wallet, within the caps that a
+    /// person has set, and does nothing else that takes the owner.
+    Key(ApiKeyId),
+}
+
+impl Amr {
+    /// The API key, if there was one.
+    pub const fn key(self) -> Option<ApiKeyId> {
+        match self {
+            Self::Key(id) => Some(id),
+            Self::Wallet | Self::Payment => None,
+        }
+    }
+}
+
+/// What an agent says of itself: whose word it is, nobody checks.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Agent {
+    /// What it is called.
+    pub name: String,
+    /// The program that runs it.
+    pub client: Option<String>,
+    /// Which version of that.
+    pub version: Option<String>,
 }
 
 /// A session's state.
@@ -46,6 +70,8 @@ pub struct Session {
     rotated_at: Timestamp,
     /// Why it was revoked, if it was.
     pub revoked: Option<Revoked>,
+    /// Who is behind it, if it said so.
+    pub agent: Option<Agent>,
 }
 
 /// Why a session ended.
@@ -71,6 +97,8 @@ pub enum Command {
     },
     /// End it.
     Revoke,
+    /// Write down who is behind it.
+    Announce(Agent),
 }
 
 /// What may happen.
@@ -98,6 +126,8 @@ pub enum Event {
     },
     /// It ended.
     Revoked(Revoked),
+    /// An agent said who it is.
+    Announced(Agent),
 }
 
 /// Why a command was refused.
@@ -123,11 +153,21 @@ pub enum Answer {
 }
 
 impl Stored for Session {
-    const SCHEMA: u16 = 20;
+    const SCHEMA: u16 = 22;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 21;
+    const SCHEMA: u16 = 23;
+}
+
+impl Agent {
+    /// As its owner sees it.
+    pub fn view(&self) -> View {
+        View::new()
+            .text("name", &self.name)
+            .maybe("client", self.client.as_ref())
+            .maybe("version", self.version.as_ref())
+    }
 }
 
 impl Session {
@@ -173,9 +213,9 @@ fn revoke(id: &SessionId, answer: Answer, why: Revoked, context: &Context) -> De
 
 impl Entity for Session {
     const KIND: Kind = Kind::Session;
-    const CHANGES: &'static [&'static str] = &["revoked"];
+    const CHANGES: &'static [&'static str] = &["revoked", "announced"];
     const MOVES: &'static [Move] = &[
-        ("-", "sign-in, payment or login link", "active"),
+        ("-", "sign-in, payment, login link or API key", "active"),
         ("active", "reuse of a replaced token, or the owner", "revoked"),
     ];
 
@@ -197,6 +237,7 @@ impl Entity for Session {
         };
         match command {
             Command::Revoke => Ok(revoke(id, Answer::Done, Revoked::Owner, context)),
+            Command::Announce(agent) => Ok(Decision::answer(Answer::Done).event(Event::Announced(agent))),
             Command::Refresh { .. } if context.now >= session.expires_at => Err(Rejection::Expired),
             Command::Refresh {
                 presented,
@@ -240,6 +281,7 @@ impl Entity for Session {
                 previous: None,
                 rotated_at: *at,
                 revoked: None,
+                agent: None,
             }),
             (Some(s), Event::Refreshed { next, at }) if s.is_active() => Ok(Self {
                 // Whoever decides has checked that there is a next one.
@@ -252,6 +294,10 @@ impl Entity for Session {
             }),
             (Some(s), Event::Revoked(why)) if s.is_active() => Ok(Self {
                 revoked: Some(*why),
+                ..s
+            }),
+            (Some(s), Event::Announced(agent)) if s.is_active() => Ok(Self {
+                agent: Some(agent.clone()),
                 ..s
             }),
             (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
@@ -269,6 +315,7 @@ impl Entity for Session {
     fn announces(event: &Event) -> Option<&'static str> {
         match event {
             Event::Revoked(_) => Some("revoked"),
+            Event::Announced(_) => Some("announced"),
             Event::Opened { .. } | Event::Refreshed { .. } => None,
         }
     }
@@ -278,11 +325,16 @@ impl Entity for Session {
             Revoked::Reuse => "refresh_token_reused",
             Revoked::Owner => "signed_out",
         });
-        View::new()
+        let view = View::new()
             .text("session_id", id)
             .text("status", self.status())
             .maybe("reason", reason)
-            .time("created_at", self.created_at)
+            .maybe("api_key_id", self.amr.key())
+            .time("created_at", self.created_at);
+        match &self.agent {
+            Some(agent) => view.object("agent", &agent.view()),
+            None => view,
+        }
     }
 
     fn outcome(&self) -> Option<()> {

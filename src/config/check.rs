@@ -135,6 +135,7 @@ fn server(config: &Config) -> Checked {
         "limits.tracked_callers",
         "must be at least 64",
     )?;
+    signup(&config.signup)?;
     require(
         config.stream.ping_interval_ms >= 100,
         "stream.ping_interval_ms",
@@ -149,6 +150,22 @@ fn server(config: &Config) -> Checked {
         u64::from(config.stream.messages_per_minute) > 2 * (60_000 / config.stream.ping_interval_ms),
         "stream.messages_per_minute",
         "must leave room beside the answers to our pings, of each kind: more than 2 minutes / ping_interval_ms",
+    )
+}
+
+fn signup(signup: &super::Signup) -> Checked {
+    for (key, value) in [
+        ("signup.per_minute", u64::from(signup.per_minute)),
+        ("signup.per_hour", u64::from(signup.per_hour)),
+        ("signup.claim_seconds", signup.claim_seconds),
+        ("signup.keys_per_account", u64::from(signup.keys_per_account)),
+    ] {
+        require(value > 0, key, "must be at least 1")?;
+    }
+    require(
+        (1..=300).contains(&signup.poll_seconds),
+        "signup.poll_seconds",
+        "must lie between 1 and 300: an agent's connection waits so long",
     )
 }
 

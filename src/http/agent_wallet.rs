@@ -150,7 +150,7 @@ fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError> {
 }
 
 /// Readable text of at most so many characters.
-fn text(name: &'static str, text: &str, most: usize) -> Result<String, ApiError> {
+pub(super) fn text(name: &'static str, text: &str, most: usize) -> Result<String, ApiError> {
     let text = text.trim();
     if text.is_empty() || text.chars().nth(most).is_some() || text.chars().any(char::is_control) {
         let error = format!("`{name}` must be readable text of 1 to {most} characters.");

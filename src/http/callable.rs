@@ -15,7 +15,8 @@
 //! }
 //! ```
 //!
-//! A function that only reads ends with [`result`] instead of a key. One that spends calls [`signed_in`] too.
+//! A function that only reads ends with [`result`] instead of a key. One that spends from the managed wallet calls [`may_spend`]
+//! too, one that moves or makes anything else [`signed_in`].
 
 use std::fmt;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::engine::Engine;
+use purser_actors::id::Wallet;
 use purser_actors::kernel::View;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -62,6 +64,11 @@ pub const NAMES: &[&str] = &[
     "/sendBankingPayout",
     "/getBankingTransaction",
     "/listBankingTransactions",
+    "/createAgentApiKey",
+    "/listAgentApiKeys",
+    "/revokeAgentApiKey",
+    "/agentAuth",
+    "/announceAgentConnection",
 ];
 
 /// What is needed to read a call and to let it in.
@@ -81,6 +88,21 @@ pub struct Call<T> {
     pub data: T,
     /// `userId`, in lower case, if it was given.
     user: Option<String>,
+}
+
+impl<T> Call<T> {
+    /// `userId`, if given, is this account's.
+    ///
+    /// # Errors
+    /// 403 `user_of_another`.
+    pub fn of(&self, wallet: &Wallet) -> Result<(), ApiError> {
+        let own = wallet.user_id();
+        if self.user.as_ref().is_none_or(|user| *user == own) {
+            return Ok(());
+        }
+        let error = "`userId` is another account's; leave it out, or give the token's own.";
+        Err(ApiError::forbidden("user_of_another", error).param("userId"))
+    }
 }
 
 #[derive(Deserialize)]
@@ -145,11 +167,7 @@ impl Callables {
     /// # Errors
     /// 403 `user_of_another` or `account_frozen`; 500 when storage fails.
     pub async fn admit<T: Sync>(&self, claims: &Claims, call: &Call<T>) -> Result<(), ApiError> {
-        let own = claims.wallet.user_id();
-        if call.user.as_ref().is_some_and(|user| *user != own) {
-            let error = "`userId` is another account's; leave it out, or give the token's own.";
-            return Err(ApiError::forbidden("user_of_another", error).param("userId"));
-        }
+        call.of(&claims.wallet)?;
         active(&self.engine, claims).await
     }
 }
@@ -181,16 +199,32 @@ fn call<T: DeserializeOwned>(body: &[u8]) -> Result<Call<T>, ApiError> {
     Ok(Call { data, user })
 }
 
-/// Refuses a token that a payment brought about: whoever relayed the payment may have it too, so it does not spend.
+/// Refuses a token that a payment brought about: whoever relayed the payment may have it too, so it does not spend from the
+/// managed wallet. An API key's does: its owner made it for an agent, and a person has set the caps.
+///
+/// # Errors
+/// 403 `sign_in_required`.
+pub fn may_spend(claims: &Claims) -> Result<(), ApiError> {
+    if claims.by_payment() {
+        return Err(needs_sign_in("This token was born of a payment and may not do that."));
+    }
+    Ok(())
+}
+
+/// Refuses every token but that of a wallet that signed in: no cap of a person's stands before what it moves or makes.
 ///
 /// # Errors
 /// 403 `sign_in_required`.
 pub fn signed_in(claims: &Claims) -> Result<(), ApiError> {
-    if claims.by_payment {
-        let error = "This token was born of a payment and may not do that.";
-        return Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."));
+    may_spend(claims)?;
+    if !claims.is_signed_in() {
+        return Err(needs_sign_in("This token was born of an API key and may not do that."));
     }
     Ok(())
+}
+
+fn needs_sign_in(error: &'static str) -> ApiError {
+    ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth.")
 }
 
 /// 200 with this inside of `result`.

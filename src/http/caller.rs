@@ -7,8 +7,9 @@ use axum::extract::FromRequestParts;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
-use purser_actors::id::{SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, SessionId, Wallet};
 use purser_actors::port::{BoxFuture, Timestamp};
+use purser_actors::session::Amr;
 use serde::{Serialize, Serializer};
 
 use super::error::ApiError;
@@ -20,10 +21,28 @@ pub struct Claims {
     pub wallet: Wallet,
     /// The refresh-token family it belongs to.
     pub session: SessionId,
-    /// It was born of a payment: reads and writes, but does not withdraw elsewhere, make keys or spend.
-    pub by_payment: bool,
+    /// How the session began: what was born of a payment reads and writes, but does not withdraw elsewhere, make keys or
+    /// spend; an API key's spends from the managed wallet besides.
+    pub amr: Amr,
     /// When it ends.
     pub expires_at: Timestamp,
+}
+
+impl Claims {
+    /// The wallet itself signed in.
+    pub fn is_signed_in(&self) -> bool {
+        self.amr == Amr::Wallet
+    }
+
+    /// It was born of a payment, which a hostile seller may have relayed.
+    pub fn by_payment(&self) -> bool {
+        self.amr == Amr::Payment
+    }
+
+    /// The names under which it may be revoked: its session's, and that of the API key behind it.
+    pub fn families(&self) -> [Option<SessionId>; 2] {
+        [Some(self.session), self.amr.key().map(ApiKeyId::family)]
+    }
 }
 
 /// Why a token is not good.
@@ -64,8 +83,8 @@ pub trait Authenticator: Send + Sync {
 
 /// Knows which accounts are frozen. Reads the latest durable state.
 pub trait Gate: Send + Sync {
-    /// Whether a session was revoked.
-    fn is_revoked(&self, session: SessionId) -> bool;
+    /// Whether its session was revoked, or the API key behind it.
+    fn is_revoked(&self, claims: &Claims) -> bool;
 
     /// The operator's message, if the account is frozen.
     fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>>;
@@ -129,7 +148,7 @@ impl Bearer {
     }
 }
 
-fn bearer_token(value: &str) -> Option<&str> {
+pub(super) fn bearer_token(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }

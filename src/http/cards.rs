@@ -174,7 +174,7 @@ async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiEr
 /// A token that was born of a payment may have been relayed; a setting keeps it away from earlier purchases, and from cards
 /// that no payment bought.
 async fn readable(cards: &Cards, claims: &Claims, payment: Option<PaymentId>) -> Result<(), ApiError> {
-    if !claims.by_payment || cards.payment_token_reads_cards {
+    if !claims.by_payment() || cards.payment_token_reads_cards {
         return Ok(());
     }
     if let Some(payment) = payment {

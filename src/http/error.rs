@@ -113,6 +113,13 @@ impl ApiError {
         self
     }
 
+    /// Says that the same request can never succeed.
+    #[must_use]
+    pub fn for_good(mut self) -> Self {
+        self.0.terminal = true;
+        self
+    }
+
     /// 401: no token, or none that is good any more.
     pub fn unauthorized(code: &'static str, error: impl Into<Text>) -> Self {
         Self::new(StatusCode::UNAUTHORIZED, code, error)

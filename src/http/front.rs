@@ -40,6 +40,8 @@ pub struct Inside {
     pub callables: Vec<&'static str>,
     /// Routes that take larger bodies than the others, with how large.
     pub large: Vec<(&'static str, usize)>,
+    /// Routes that wait for somebody, with how long an answer of theirs may take.
+    pub patient: Vec<(&'static str, Duration)>,
     /// Judges bearer tokens.
     pub authenticator: Arc<dyn Authenticator>,
     /// Shared with the paid routes, which count verified payments.
@@ -66,6 +68,7 @@ pub struct Front {
     no_head: Vec<&'static str>,
     callables: Vec<&'static str>,
     large: Vec<(&'static str, usize)>,
+    patient: Vec<(&'static str, Duration)>,
     authenticator: Arc<dyn Authenticator>,
     limiter: Arc<RateLimiter>,
     meter: Arc<RequestMeter>,
@@ -91,6 +94,7 @@ impl Front {
             no_head: parts.no_head,
             callables: parts.callables,
             large: parts.large,
+            patient: parts.patient,
             authenticator: parts.authenticator,
             limiter: parts.limiter,
             meter: parts.meter,
@@ -243,8 +247,10 @@ impl Front {
     /// Runs the routes; a panic is a 500, a handler that takes too long a 503.
     async fn route(&self, request: Request<Body>) -> Response {
         use axum::response::IntoResponse;
+        let patient = self.patient.iter().find(|(path, _)| *path == request.uri().path());
+        let within = patient.map_or(self.request_timeout, |(_, within)| *within);
         let answer = AssertUnwindSafe(self.routes.clone().call(request)).catch_unwind();
-        match tokio::time::timeout(self.request_timeout, answer).await {
+        match tokio::time::timeout(within, answer).await {
             Ok(Ok(Ok(response))) => response,
             Ok(Err(_panic)) => {
                 tracing::error!("a handler panicked");

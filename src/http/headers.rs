@@ -103,6 +103,20 @@ impl FixedHeaders {
     }
 }
 
+/// A route's own budget, which takes the place of the service's.
+pub(super) fn write_budget(headers: &mut HeaderMap, budget: &Budget, window_seconds: u32) {
+    let policy = HeaderValue::from_str(&format!("{};w={window_seconds}", budget.limit));
+    for (names, value) in [
+        (&LIMIT, HeaderValue::from(budget.limit)),
+        (&REMAINING, HeaderValue::from(budget.remaining)),
+        (&RESET, HeaderValue::from(budget.reset_seconds)),
+        (&POLICY, policy.unwrap_or(HeaderValue::from_static("unknown"))),
+    ] {
+        headers.insert(&names[0], value.clone());
+        headers.insert(&names[1], value);
+    }
+}
+
 /// What a preflight is told.
 pub(super) fn write_preflight(headers: &mut HeaderMap) {
     headers.insert(

@@ -24,7 +24,13 @@ pub fn page(shown: Page, wrong: Option<&'static str>, status: StatusCode) -> Res
         Page::Answered => format!("<p role=\"status\">Thank you. The check is under way.</p>\n  {BACK}"),
         Page::GivenUp => format!("<p role=\"status\">This check was given up. Begin another one.</p>\n  {BACK}"),
     };
-    let body = HTML.replace("/*style*/", STYLE).replace("<!--content-->", &content);
+    framed(HTML, &content, "no-referrer", status)
+}
+
+/// A page with a style and no script, which no other page frames and nobody keeps. `referrer` is what the browser tells of
+/// its address, which may hold a secret, when a form of it is sent.
+pub(super) fn framed(html: &str, content: &str, referrer: &'static str, status: StatusCode) -> Response {
+    let body = html.replace("/*style*/", STYLE).replace("<!--content-->", content);
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let policy = format!(
@@ -35,8 +41,7 @@ pub fn page(shown: Page, wrong: Option<&'static str>, status: StatusCode) -> Res
     let fixed = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CACHE_CONTROL, "private, no-store"),
-        // The address holds the check's secret.
-        (header::REFERRER_POLICY, "no-referrer"),
+        (header::REFERRER_POLICY, referrer),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::X_FRAME_OPTIONS, "DENY"),
     ];

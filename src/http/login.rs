@@ -16,7 +16,6 @@ use purser_actors::engine::{Denied, Engine};
 use purser_actors::kernel::{Entity, View};
 use purser_actors::port::{Clock, Entropy};
 use purser_actors::product::Caps;
-use purser_actors::session::Amr;
 use purser_storage::Store;
 use utoipa::OpenApi;
 
@@ -29,6 +28,7 @@ use super::owner_page;
 use super::query::Query;
 use super::shapes;
 use crate::checkout::account_refused;
+use crate::identity::api_key::ApiKeys;
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, SessionCookies, login_code_hash, login_url, new_login_code};
@@ -66,6 +66,10 @@ pub struct Login {
     pub page: LoginPage,
     /// The service's daily caps, which an owner can tighten.
     pub caps: Caps,
+    /// For what the page shows of API keys.
+    pub api_keys: ApiKeys,
+    /// API keys that an account may have at a time.
+    pub keys_per_account: u8,
 }
 
 /// The operations of this room.
@@ -110,7 +114,6 @@ async fn get_auth_link(
 pub(super) async fn login_link(login: &Login, claims: &Claims) -> Result<SecretText, ApiError> {
     let (code, hash) = new_login_code(&*login.entropy);
     let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
-    let amr = if claims.by_payment { Amr::Payment } else { Amr::Wallet };
     let offered = login
         .engine
         .offer_link(
@@ -119,7 +122,7 @@ pub(super) async fn login_link(login: &Login, claims: &Claims) -> Result<SecretT
                 hash: hash.0,
                 expires_s,
             },
-            amr,
+            claims.amr,
             claims.session,
         )
         .await;
@@ -134,15 +137,19 @@ pub(super) async fn login_link(login: &Login, claims: &Claims) -> Result<SecretT
     }
 }
 
-/// What only an owner does is not for whoever saw a payment pass by: a hostile seller may have relayed it.
+/// What only an owner does is not for whoever saw a payment pass by (a hostile seller may have relayed it), nor for an agent
+/// with an API key.
 ///
 /// # Errors
-/// 403 `sign_in_required` for what was born of a payment.
+/// 403 `sign_in_required` for what was born of either.
 pub(super) fn signed_in(claims: &Claims) -> Result<(), ApiError> {
-    if !claims.by_payment {
+    if claims.is_signed_in() {
         return Ok(());
     }
-    let error = "This needs a sign-in with the wallet; a payment alone is not enough.";
+    let error = match claims.by_payment() {
+        true => "This needs a sign-in with the wallet; a payment alone is not enough.",
+        false => "This needs a sign-in with the wallet; an API key is an agent's.",
+    };
     Err(ApiError::forbidden("sign_in_required", error).hint("GET /auth signs in; a link made after that may do this."))
 }
 

@@ -99,6 +99,10 @@ pub fn document(
         "type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE",
         "description": "An x402 v2 payment; X-PAYMENT is read too, and v1 in either.",
     });
+    document["components"]["securitySchemes"]["api_key"] = json!({
+        "type": "http", "scheme": "bearer",
+        "description": "An API key, for agentAuth alone, which exchanges it for tokens.",
+    });
     document["components"]["securitySchemes"]["mpp"] = json!({
         "type": "http", "scheme": "Payment",
         "description": "A credential of the Machine Payments Protocol: method evm, intent charge, on Base.",

@@ -1,5 +1,5 @@
 //! What only a person may do, as forms of the account page: `POST /account/identity`, `/account/link`, `/account/unlink`,
-//! `/account/caps`, `/account/spending`. A form counts only with the session cookie of a login link that a signed-in wallet made, and only
+//! `/account/caps`, `/account/spending`, `/account/api-keys/revoke`. A form counts only with the session cookie of a login link that a signed-in wallet made, and only
 //! from our own page; a bearer token is not even looked at.
 
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use axum::routing::post;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use purser_actors::account::{OwnCap, OwnCaps};
 use purser_actors::agent_wallet::Limits;
+use purser_actors::api_key::Rejection;
 use purser_actors::engine::Denied;
 use purser_actors::money::Cents;
 use purser_actors::product::Line;
@@ -20,6 +21,7 @@ use utoipa::OpenApi;
 
 use super::account::active;
 use super::agent_wallet;
+use super::api_keys;
 use super::caller::{Authenticator as _, Claims};
 use super::error::{ApiError, complete};
 use super::json;
@@ -45,7 +47,7 @@ pub(super) const BUDGETS: [(Line, &str, &str); 6] = [
 
 /// The operations of this room.
 #[derive(OpenApi)]
-#[openapi(paths(post_identity, post_link, post_unlink, post_caps, post_spending))]
+#[openapi(paths(post_identity, post_link, post_unlink, post_caps, post_spending, post_revoke))]
 pub struct Api;
 
 type Shared = State<Arc<Login>>;
@@ -58,6 +60,7 @@ pub fn router(login: Arc<Login>) -> Router {
         .route("/account/unlink", post(post_unlink))
         .route("/account/caps", post(post_caps))
         .route("/account/spending", post(post_spending))
+        .route("/account/api-keys/revoke", post(post_revoke))
         .with_state(login)
 }
 
@@ -172,11 +175,39 @@ async fn set_spending(login: &Login, headers: &HeaderMap, body: Body) -> Result<
     }
 }
 
+/// Revoke an API key
+///
+/// A form of the account page: `api_key_id`. Its tokens are 401 at once and its streams are closed.
+#[utoipa::path(post, path = "/account/api-keys/revoke", tag = "Page",
+    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 303, description = "Revoked: back to the page."), (status = 400, description = "No `api_key_id`."),
+        (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session born of a payment or an API key, another's key, or frozen."),
+        (status = 404, description = "There is no such key."),
+        (status = 408, description = "The body did not come."), (status = 413, description = "Too long.")))]
+async fn post_revoke(State(login): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let done = revoke(&login, &headers, body).await;
+    told(&login, &headers, done)
+}
+
+async fn revoke(login: &Login, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let claims = owner(login, headers).await?;
+    let body = json::collect(body, MAX_FORM_BYTES, login.body_timeout).await?;
+    let form = Query::parse(Some(utf8(&body)?), &["api_key_id"])?;
+    let unknown = || api_keys::refused(&Denied::Rejected(Rejection::Unknown));
+    let id = form.required("api_key_id")?.parse().map_err(|_| unknown())?;
+    let key = login.engine.api_key(&id).await.map_err(|_| ApiError::internal())?;
+    api_keys::own(&claims, &key.ok_or_else(unknown)?)?;
+    let done = login.engine.revoke_api_key(id).await;
+    done.map_err(|denied| api_keys::refused(&denied))?;
+    Ok(back())
+}
+
 /// The person in front of the page.
 ///
 /// # Errors
 /// 403 for another page's form, 401 without a session, 403 for one born of a payment or of a frozen account.
-async fn owner(login: &Login, headers: &HeaderMap) -> Result<Claims, ApiError> {
+pub(super) async fn owner(login: &Login, headers: &HeaderMap) -> Result<Claims, ApiError> {
     let mut origins = headers.get_all(header::ORIGIN).iter();
     let ours = origins
         .next()
@@ -194,7 +225,7 @@ async fn owner(login: &Login, headers: &HeaderMap) -> Result<Claims, ApiError> {
 }
 
 /// A browser is shown a refusal on the page, everybody else gets it as JSON.
-fn told(login: &Login, headers: &HeaderMap, done: Result<Response, ApiError>) -> Result<Response, ApiError> {
+pub(super) fn told(login: &Login, headers: &HeaderMap, done: Result<Response, ApiError>) -> Result<Response, ApiError> {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     match done {
         Err(error) if accept.is_some_and(|accept| accept.contains("text/html")) => {
@@ -226,7 +257,7 @@ fn spending_of(form: &[u8]) -> Result<Limits, ApiError> {
     })
 }
 
-fn utf8(form: &[u8]) -> Result<&str, ApiError> {
+pub(super) fn utf8(form: &[u8]) -> Result<&str, ApiError> {
     let malformed = |_| ApiError::parameter("parameter_malformed", "body", "The form is not percent-encoded UTF-8.");
     std::str::from_utf8(form).map_err(malformed)
 }
@@ -260,7 +291,7 @@ fn unavailable() -> ApiError {
     ApiError::unavailable("unavailable", "That could not be done now. Try again.", 1)
 }
 
-fn back() -> Response {
+pub(super) fn back() -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     let headers = response.headers_mut();

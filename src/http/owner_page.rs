@@ -5,8 +5,10 @@ use std::fmt::Write as _;
 
 use purser_actors::account::{Account, OwnCap};
 use purser_actors::agent_wallet::AgentWallet;
-use purser_actors::id::{Network, Wallet};
+use purser_actors::api_key::ApiKey;
+use purser_actors::id::{ApiKeyId, Network, Wallet};
 use purser_actors::identity::{Identity, Status as IdentityStatus};
+use purser_actors::kernel::record::rfc3339;
 use purser_actors::link::{Link, Status as LinkStatus};
 use purser_actors::money::Cents;
 use purser_actors::product::{Cap, Line};
@@ -14,6 +16,7 @@ use purser_actors::product::{Cap, Line};
 use super::caller::Authenticator as _;
 use super::login::Login;
 use super::owner::BUDGETS;
+use crate::identity::api_key::ApiKeys;
 
 /// The section for whoever holds this cookie; `None` for nobody.
 pub(super) async fn section(login: &Login, cookie: &str) -> Option<String> {
@@ -29,20 +32,21 @@ pub(super) async fn section(login: &Login, cookie: &str) -> Option<String> {
     let identity = engine.identity(&wallet).await.ok()?;
     let link = engine.link(&wallet).await.ok()?;
     let spending = engine.agent_wallet(&wallet).await.ok()?;
-    let forms = if claims.by_payment {
-        "<p class=\"quiet\">This page was opened with a payment's token, which may only look. Ask your agent to sign in \
-         with the wallet and for a new link: then these can be changed here.</p>"
-            .to_owned()
+    let may = claims.is_signed_in();
+    let forms = if may {
+        ""
     } else {
-        String::new()
+        "<p class=\"quiet\">This page was opened with a payment's token or an API key's, which may only look. Ask your agent \
+         to sign in with the wallet and for a new link: then these can be changed here.</p>"
     };
-    let may = !claims.by_payment;
+    let keys = engine.api_keys_of(&wallet).await.ok()?;
     Some(whole(&format!(
-        "{forms}{}{}{}{}",
+        "{forms}{}{}{}{}{}",
         of_identity(identity.as_ref(), may),
         of_link(link.as_ref(), may),
         of_caps(&account, login, may),
-        of_spending(spending.as_ref(), may)
+        of_spending(spending.as_ref(), may),
+        of_keys(&login.api_keys, &keys, may)
     )))
 }
 
@@ -222,6 +226,38 @@ fn of_spending(wallet: Option<&AgentWallet>, may: bool) -> String {
         ),
     );
     part("spending", "Managed wallet", "good", "active", &rest)
+}
+
+/// The agents that have a key.
+fn of_keys(api_keys: &ApiKeys, keys: &[(ApiKeyId, ApiKey)], may: bool) -> String {
+    let off = if may { "" } else { " disabled" };
+    let mut rows = String::new();
+    for (id, key) in keys {
+        let (prefix, last4) = api_keys.hints(*id);
+        let used = key
+            .used_at
+            .map_or_else(|| "never used".to_owned(), |at| format!("last used {}", rfc3339(at)));
+        // Writing to a String cannot fail.
+        let _ = write!(
+            rows,
+            "<form method=\"post\" action=\"/account/api-keys/revoke\"><p>{}<span class=\"id quiet\">{prefix}…{last4}, made {}, \
+             {used}</span></p><input type=\"hidden\" name=\"api_key_id\" value=\"{id}\">\
+             <button type=\"submit\"{off}>Revoke</button></form>",
+            escaped(&key.name),
+            rfc3339(key.created_at)
+        );
+    }
+    if keys.is_empty() {
+        rows.push_str(
+            "<p class=\"quiet\">An agent without a wallet asks for one with POST /signup; you say yes on the page that it \
+             sends you to.</p>",
+        );
+    }
+    let status = match keys.len() {
+        0 => "none".to_owned(),
+        n => n.to_string(),
+    };
+    part("api-keys", "API keys", "quiet", &status, &rows)
 }
 
 fn of_service(cap: Option<Cap>) -> String {

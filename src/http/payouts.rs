@@ -367,7 +367,7 @@ impl Payouts {
     /// Whoever opens the form is paid. A token that was born of a payment may have been relayed: it is shown what that payment
     /// bought and no other.
     async fn may_redeem(&self, claims: &Claims, payout: &Payout) -> Result<bool, ApiError> {
-        if !claims.by_payment {
+        if !claims.by_payment() {
             return Ok(true);
         }
         let payment = self.engine.payment(&payout.charge.payment).await;

@@ -5,6 +5,7 @@
 //! that is not listed here fails there.
 
 mod agent_wallet;
+mod api_keys;
 mod banking;
 mod card_balance;
 mod gift_cards;
@@ -26,6 +27,7 @@ pub use agent_wallet::{
     AgentSpend, AgentSpendLimit, AgentSpending, AgentWallet, AgentWalletAddresses, AgentWalletLimits, AgentWalletNow,
     NewAgentWallet, OpenSpend,
 };
+pub use api_keys::*;
 pub use banking::*;
 pub use card_balance::{CardActivity, DepositAddress, NewTopUp, PaidTopUp, TopUp, TopUpLeg};
 pub use gift_cards::{BoughtGiftCard, GiftCardRecord, NewGiftCard, OneGiftCard, PaidGiftCard};

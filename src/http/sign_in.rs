@@ -204,6 +204,15 @@ async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<
     if !state.credentials.is_of(presented, &session) {
         return Err(invalid());
     }
+    // Nothing of a revoked API key goes on, whether its families were told or not.
+    if state
+        .engine
+        .has_ended(&session)
+        .await
+        .map_err(|_| ApiError::internal())?
+    {
+        return Err(revoked());
+    }
     let generation = session.generation.saturating_add(1);
     let next = state.credentials.refresh_hash(presented.session, generation);
     let command = Command::Refresh {

@@ -190,12 +190,16 @@ fn out_of_range(param: &'static str, least: Cents, most: Option<Cents>) -> ApiEr
     ApiError::parameter("amount_out_of_range", param, error)
 }
 
-/// A token that was born of a payment may have been relayed: it withdraws to its own wallet only.
+/// A token that was born of a payment may have been relayed, and an API key is an agent's: they withdraw to the account's own
+/// wallet only.
 pub(super) fn to_own_wallet(claims: &Claims, to: &Wallet) -> Result<(), ApiError> {
-    if !claims.by_payment || *to == claims.wallet {
+    if claims.is_signed_in() || *to == claims.wallet {
         return Ok(());
     }
-    let error = "This token was born of a payment and withdraws to its own wallet only.";
+    let error = match claims.by_payment() {
+        true => "This token was born of a payment and withdraws to its own wallet only.",
+        false => "This token was born of an API key and withdraws to its owner's wallet only.",
+    };
     Err(ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth."))
 }
 

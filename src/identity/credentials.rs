@@ -54,6 +54,7 @@ impl Credentials {
         let method = match amr {
             Amr::Wallet => SignInMethod::Wallet,
             Amr::Payment => SignInMethod::Payment,
+            Amr::Key(key) => SignInMethod::Key(key),
         };
         let id_token: SecretText = self
             .tokens

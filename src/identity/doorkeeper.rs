@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use purser_actors::engine::Engine;
-use purser_actors::id::{SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, SessionId, Wallet};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::record::Record;
 use purser_actors::port::{BoxFuture, Clock, Timestamp};
 use purser_actors::session::{Amr, ID_TOKEN_MAX_S};
 use purser_storage::{EventSink, StoreError, StoredEvent};
 
+use super::arrivals::Arrivals;
 use super::login::SessionCookies;
 use super::token::{SignInMethod, TokenError as JwtError, Tokens};
 use crate::http::caller::{Authenticator, Claims, Gate, TokenError};
@@ -26,7 +27,9 @@ pub struct Doorkeeper {
     clock: Arc<dyn Clock>,
     engine: Engine,
     hub: Arc<Hub>,
-    /// Revoked sessions, each until no id_token of it can be alive.
+    /// Where agents wait for their keys.
+    arrivals: Arc<Arrivals>,
+    /// Revoked sessions and API keys, each until no id_token of it can be alive.
     revoked: DashMap<SessionId, u64>,
 }
 
@@ -40,7 +43,7 @@ impl Doorkeeper {
         cookies: SessionCookies,
         clock: Arc<dyn Clock>,
         engine: Engine,
-        hub: Arc<Hub>,
+        (hub, arrivals): (Arc<Hub>, Arc<Arrivals>),
     ) -> Result<Self, StoreError> {
         let until_s = clock.now().seconds() + ID_TOKEN_MAX_S;
         let revoked = engine
@@ -55,12 +58,13 @@ impl Doorkeeper {
             clock,
             engine,
             hub,
+            arrivals,
             revoked,
         })
     }
 
     fn alive(&self, claims: Claims) -> Result<Claims, TokenError> {
-        if self.revoked.contains_key(&claims.session) {
+        if self.is_revoked(&claims) {
             Err(TokenError::Revoked)
         } else {
             Ok(claims)
@@ -85,16 +89,16 @@ impl Doorkeeper {
             .ok()
             .flatten()
             .ok_or(TokenError::Invalid)?;
-        if !session.is_active() {
+        // Whoever cannot be checked is not let in.
+        if self.engine.has_ended(&session).await.unwrap_or(true) {
             return Err(TokenError::Revoked);
         }
         // The cookie's own end was checked above; a stream opened by it is judged again within an hour.
         let expires_at = Timestamp(session.expires_at.0.min(now.plus_ms(3_600_000).0));
-        let by_payment = session.amr == Amr::Payment;
         self.alive(Claims {
             wallet: session.owner,
             session: id,
-            by_payment,
+            amr: session.amr,
             expires_at,
         })
     }
@@ -112,7 +116,11 @@ impl Authenticator for Doorkeeper {
         self.alive(Claims {
             wallet: claims.wallet,
             session: claims.session,
-            by_payment: claims.method == SignInMethod::Payment,
+            amr: match claims.method {
+                SignInMethod::Wallet => Amr::Wallet,
+                SignInMethod::Payment => Amr::Payment,
+                SignInMethod::Key(key) => Amr::Key(key),
+            },
             expires_at: Timestamp(claims.expires_s.saturating_mul(1000)),
         })
     }
@@ -123,8 +131,9 @@ impl Authenticator for Doorkeeper {
 }
 
 impl Gate for Doorkeeper {
-    fn is_revoked(&self, session: SessionId) -> bool {
-        self.revoked.contains_key(&session)
+    fn is_revoked(&self, claims: &Claims) -> bool {
+        let mut families = claims.families().into_iter().flatten();
+        families.any(|family| self.revoked.contains_key(&family))
     }
 
     fn frozen_message(&self, wallet: Wallet) -> BoxFuture<'_, Option<String>> {
@@ -144,12 +153,21 @@ impl EventSink for Doorkeeper {
             let Ok(record) = Record::read(&event.payload) else {
                 continue;
             };
-            if record.kind == Kind::Session as u8 && record.status == "revoked" {
-                if let Ok(id) = <[u8; 16]>::try_from(record.id.as_slice()) {
-                    let session = SessionId(u128::from_be_bytes(id));
+            let of_key = record.kind == Kind::ApiKey as u8;
+            if of_key || record.kind == Kind::Session as u8 {
+                let Ok(id) = <[u8; 16]>::try_from(record.id.as_slice()) else {
+                    continue;
+                };
+                let id = u128::from_be_bytes(id);
+                if record.status == "revoked" {
+                    // A key's name as a family is its own.
+                    let family = SessionId(id);
                     self.forget_old();
-                    self.revoked.insert(session, record.at.seconds() + ID_TOKEN_MAX_S);
-                    self.hub.revoke(&record.owner, Some(session));
+                    self.revoked.insert(family, record.at.seconds() + ID_TOKEN_MAX_S);
+                    self.hub.revoke(&record.owner, Some(family));
+                }
+                if of_key {
+                    self.arrivals.tell(ApiKeyId(id));
                 }
             } else if record.kind == Kind::Account as u8 && record.status == "frozen" {
                 self.hub.revoke(&record.owner, None);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
-use purser_actors::id::{SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, SessionId, Wallet};
 use purser_actors::port::{Entropy, Timestamp};
 use quick_cache::sync::Cache;
 use serde::Deserialize;
@@ -31,6 +31,8 @@ pub enum SignInMethod {
     Wallet,
     /// The wallet paid. Someone may have relayed the payment, so such a token can do less.
     Payment,
+    /// An API key was presented; the claim `key` names it.
+    Key(ApiKeyId),
 }
 
 impl SignInMethod {
@@ -39,13 +41,18 @@ impl SignInMethod {
         match self {
             Self::Wallet => "wallet",
             Self::Payment => "payment",
+            Self::Key(_) => "api_key",
         }
     }
 
-    fn from_word(word: &str) -> Option<Self> {
-        [Self::Wallet, Self::Payment]
-            .into_iter()
-            .find(|method| method.as_str() == word)
+    /// The word in `amr` with what stands in `key`, which only an API key's token has.
+    fn read(word: &str, key: Option<&str>) -> Option<Self> {
+        match (word, key) {
+            ("wallet", None) => Some(Self::Wallet),
+            ("payment", None) => Some(Self::Payment),
+            ("api_key", Some(key)) => key.parse().ok().map(Self::Key),
+            _ => None,
+        }
     }
 }
 
@@ -159,8 +166,12 @@ impl Tokens {
     ) -> SecretText {
         let key = &self.newest;
         // Addresses and ids are letters and digits, so nothing here needs an escape.
+        let named = match method {
+            SignInMethod::Key(key) => format!(r#""key":"{key}","#),
+            SignInMethod::Wallet | SignInMethod::Payment => String::new(),
+        };
         let claims = format!(
-            r#"{}{}","wallet":"{}","sid":"{session}","amr":["{}"],"iat":{},"exp":{},"jti":"{:032x}"}}"#,
+            r#"{}{}","wallet":"{}","sid":"{session}","amr":["{}"],{named}"iat":{},"exp":{},"jti":"{:032x}"}}"#,
             self.claims_head,
             wallet.user_id(),
             wallet.address(),
@@ -247,6 +258,7 @@ struct WireClaims {
     wallet: String,
     sid: String,
     amr: [String; 1],
+    key: Option<String>,
     iat: u64,
     exp: u64,
     jti: String,
@@ -260,7 +272,7 @@ impl WireClaims {
             wallet,
             user_id: self.sub,
             session: self.sid.parse().ok()?,
-            method: SignInMethod::from_word(&self.amr[0])?,
+            method: SignInMethod::read(&self.amr[0], self.key.as_deref())?,
             issued_s: self.iat,
             expires_s: self.exp,
             token_id: self.jti,

@@ -1,6 +1,7 @@
 //! The edge: all routes with what each needs.
 
 mod operators;
+mod people;
 
 use std::sync::Arc;
 
@@ -17,12 +18,13 @@ use crate::config::Config;
 use crate::http::documents::{self, Documents};
 use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
-use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
 use crate::http::{
-    account, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner, pricing,
-    sandbox, sign_in, version, withdrawals,
+    account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
+    pricing, sandbox, sign_in, signup, version, withdrawals,
 };
+use crate::identity::api_key::{ApiKeys, Signups};
+use crate::identity::arrivals::Arrivals;
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
 use crate::identity::doorkeeper::Doorkeeper;
@@ -41,13 +43,13 @@ use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::prices::PriceBook;
-use crate::provider::elsewhere::callback_keys;
 use crate::sandbox::desk::SandboxDesk;
 use crate::sandbox::desk::catalogs::CatalogDesk;
 use crate::sandbox::desk::payouts::PayoutDesk;
-use crate::sandbox::keys::identity_callback;
 use crate::stream::{Hub, StreamState};
 
+/// Routes beside the shop's that HEAD must not reach: they make or hand out something.
+const NO_HEAD: &[&str] = &["/auth", "/get-auth-link", "/get-kyc-link", "/signup-status"];
 /// Verified tokens kept in memory.
 const TOKENS_REMEMBERED: usize = 100_000;
 
@@ -72,6 +74,9 @@ struct Entrance {
     nonces: Nonces,
     mpp: Arc<Mpp>,
     forms: FormLinks,
+    api_keys: ApiKeys,
+    signups: Signups,
+    arrivals: Arc<Arrivals>,
 }
 
 /// The two sides of the edge.
@@ -126,7 +131,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(openapi::router(&document))
         .merge(documents::router(documents))
         .merge(sign_in)
-        .merge(login_routes(&house, &entrance)?)
+        .merge(people::routes(&house, &entrance)?)
         .merge(shop.routes)
         .merge(account::router(Arc::new(account::Accounts {
             engine: house.engine.clone(),
@@ -139,9 +144,10 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     }
     let inside = Inside {
         routes,
-        no_head: [shop.no_head.as_slice(), &["/auth", "/get-auth-link", "/get-kyc-link"]].concat(),
+        no_head: [shop.no_head.as_slice(), NO_HEAD].concat(),
         callables: callable::NAMES.to_vec(),
         large: vec![("/uploadBankingDocument", banking::UPLOAD_MAX)],
+        patient: vec![("/signup-status", config.signup.poll() + config.server.request_timeout())],
         authenticator: entrance.doorkeeper,
         limiter,
         meter: metrics.requests.clone(),
@@ -161,6 +167,7 @@ fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<u
     rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
     rooms.extend([card_withdrawals::Api::openapi(), documents::Api::openapi()]);
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
+    rooms.extend([signup::Api::openapi(), api_keys::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), callbacks::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {
         rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
@@ -197,12 +204,13 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
         session_life_ms: config.refresh_token_seconds.saturating_mul(1000),
     });
     let cookies = SessionCookies::new(&derived.cookie, &origin);
+    let arrivals = Arrivals::new(house.config.signup.waiting_max);
     let doorkeeper = Doorkeeper::new(
         tokens,
         cookies.clone(),
         house.world.clock.clone(),
         house.engine.clone(),
-        house.hub.clone(),
+        (house.hub.clone(), arrivals.clone()),
     )
     .await?;
     let (current, previous) = derived.challenge.clone();
@@ -210,6 +218,9 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
     let first = (house.world.entropy.random() >> 64) as u64;
     Ok(Entrance {
         forms: FormLinks::new(&derived.form, &house.public_url),
+        api_keys: ApiKeys::new(&derived.api_key),
+        signups: Signups::new(&derived.signup, &origin),
+        arrivals,
         mpp: Arc::new(Mpp::new(origin.host(), current, previous, first)),
         credentials,
         cookies,
@@ -232,40 +243,6 @@ fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
     }))
-}
-
-fn login_routes(house: &House, entrance: &Entrance) -> Result<Router, ServiceError> {
-    let keys = callback_keys(&house.config.providers).map_err(|e| ServiceError::Part("a provider", e))?;
-    let login = Arc::new(login::Login {
-        engine: house.engine.clone(),
-        store: house.store.clone(),
-        credentials: entrance.credentials.clone(),
-        cookies: entrance.cookies.clone(),
-        doorkeeper: entrance.doorkeeper.clone(),
-        origin: entrance.origin.clone(),
-        clock: house.world.clock.clone(),
-        entropy: house.world.entropy.clone(),
-        session_seconds: house.config.identity.session_seconds,
-        body_timeout: house.config.server.body_timeout(),
-        page: LoginPage::new(),
-        caps: house.config.caps.in_force(),
-    });
-    let kyc = kyc::Kyc {
-        login: login.clone(),
-        callback_key: keys.identity.unwrap_or_else(identity_callback),
-    };
-    let callbacks = callbacks::Callbacks {
-        engine: house.engine.clone(),
-        clock: house.world.clock.clone(),
-        rails: keys.rails,
-        issuer: keys.issuer,
-        bank: keys.bank,
-        body_timeout: house.config.server.body_timeout(),
-    };
-    Ok(login::router(login.clone())
-        .merge(owner::router(login))
-        .merge(kyc::router(Arc::new(kyc)))
-        .merge(callbacks::router(Arc::new(callbacks))))
 }
 
 fn withdrawal_routes(house: &House) -> Router {

@@ -144,7 +144,8 @@ fn agent_wallets(house: &House) -> agent_wallet::AgentWallets {
     }
 }
 
-fn callables(house: &House) -> Callables {
+/// What every callable function reads its calls with.
+pub(super) fn callables(house: &House) -> Callables {
     Callables {
         engine: house.engine.clone(),
         max_body_bytes: house.config.server.max_body_bytes,

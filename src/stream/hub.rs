@@ -22,7 +22,8 @@ struct Live {
 
 struct Subscriber {
     id: u64,
-    session: SessionId,
+    /// The names under which it may be revoked.
+    families: [Option<SessionId>; 2],
     live: Mutex<Live>,
     wake: Notify,
     revoked: AtomicBool,
@@ -54,6 +55,7 @@ pub struct Hub {
     max_connections: usize,
     max_per_account: usize,
     stopping: AtomicBool,
+    stopped: Notify,
 }
 
 /// A subscription is refused: too many.
@@ -81,6 +83,7 @@ impl Hub {
             max_connections: config.max_connections,
             max_per_account: config.max_per_account,
             stopping: AtomicBool::new(false),
+            stopped: Notify::new(),
         })
     }
 
@@ -102,10 +105,10 @@ impl Hub {
     ///
     /// # Errors
     /// [`Full::Account`] at the limit.
-    pub fn subscribe(self: &Arc<Self>, wallet: Wallet, session: SessionId) -> Result<Subscription, Full> {
+    pub fn subscribe(self: &Arc<Self>, wallet: Wallet, families: [Option<SessionId>; 2]) -> Result<Subscription, Full> {
         let subscriber = Arc::new(Subscriber {
             id: self.next_id.fetch_add(1, Ordering::Relaxed),
-            session,
+            families,
             live: Mutex::default(),
             wake: Notify::new(),
             revoked: AtomicBool::new(false),
@@ -125,21 +128,33 @@ impl Hub {
         })
     }
 
-    /// Closes the streams of an account's session: its refresh family was revoked, or its person signed out. Without a
-    /// session, all streams of the account: it was frozen.
+    /// Closes the streams of an account's session or API key: its refresh family or the key was revoked, or its person signed
+    /// out. Without one, all streams of the account: it was frozen.
     pub fn revoke(&self, wallet: &Wallet, session: Option<SessionId>) {
         let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
             return;
         };
-        for subscriber in subscribers.iter().filter(|s| session.is_none_or(|id| s.session == id)) {
+        for subscriber in subscribers
+            .iter()
+            .filter(|s| session.is_none_or(|id| s.families.contains(&Some(id))))
+        {
             subscriber.revoked.store(true, Ordering::Release);
             subscriber.wake.notify_one();
+        }
+    }
+
+    /// Until the service stops, for others that hold connections open.
+    pub async fn stopped(&self) {
+        let told = self.stopped.notified();
+        if !self.stopping.load(Ordering::Acquire) {
+            told.await;
         }
     }
 
     /// Closes every stream: the service stops.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
+        self.stopped.notify_waiters();
         for entry in &self.by_subject {
             entry.value().iter().for_each(|s| s.wake.notify_one());
         }
@@ -296,6 +311,10 @@ mod tests {
         Hub::new(&config)
     }
 
+    fn session(id: u128) -> [Option<SessionId>; 2] {
+        [Some(SessionId(id)), None]
+    }
+
     fn event(seq: u64, wallet: Wallet) -> StoredEvent {
         StoredEvent {
             seq,
@@ -308,8 +327,8 @@ mod tests {
     #[test]
     fn events_reach_their_account_only() {
         let hub = hub(10_000, 2);
-        let a = hub.subscribe(A, SessionId(1)).unwrap();
-        let b = hub.subscribe(B, SessionId(2)).unwrap();
+        let a = hub.subscribe(A, session(1)).unwrap();
+        let b = hub.subscribe(B, session(2)).unwrap();
         hub.publish(&[event(1, A), event(2, B), event(3, A)]);
         assert_eq!(a.take(), Taken::Events(vec![event(1, A), event(3, A)]));
         assert_eq!(b.take(), Taken::Events(vec![event(2, B)]));
@@ -320,7 +339,7 @@ mod tests {
     #[test]
     fn case_64_an_overflowing_queue_is_thrown_away() {
         let hub = hub(1000, 2);
-        let a = hub.subscribe(A, SessionId(1)).unwrap();
+        let a = hub.subscribe(A, session(1)).unwrap();
         for seq in 1..=10_000 {
             hub.publish(&[event(seq, A)]);
         }
@@ -334,12 +353,12 @@ mod tests {
     #[test]
     fn streams_are_limited() {
         let hub = hub(1000, 2);
-        let first = hub.subscribe(A, SessionId(1)).unwrap();
-        let _second = hub.subscribe(A, SessionId(1)).unwrap();
-        assert_eq!(hub.subscribe(A, SessionId(1)).err(), Some(Full::Account));
-        let _other = hub.subscribe(B, SessionId(2)).unwrap();
+        let first = hub.subscribe(A, session(1)).unwrap();
+        let _second = hub.subscribe(A, session(1)).unwrap();
+        assert_eq!(hub.subscribe(A, session(1)).err(), Some(Full::Account));
+        let _other = hub.subscribe(B, session(2)).unwrap();
         drop(first);
-        let _again = hub.subscribe(A, SessionId(1)).unwrap();
+        let _again = hub.subscribe(A, session(1)).unwrap();
         assert_eq!((hub.subscriptions(), hub.by_subject.len()), (3, 2));
 
         let mut seats: Vec<_> = (0..3).map(|_| hub.seat().ok().unwrap()).collect();
@@ -354,8 +373,8 @@ mod tests {
     fn a_revoked_session_loses_its_streams() {
         let hub = hub(1000, 2);
         let (one, other) = (
-            hub.subscribe(A, SessionId(1)).unwrap(),
-            hub.subscribe(A, SessionId(2)).unwrap(),
+            hub.subscribe(A, session(1)).unwrap(),
+            hub.subscribe(A, session(2)).unwrap(),
         );
         hub.revoke(&A, Some(SessionId(1)));
         assert_eq!((one.is_revoked(), other.is_revoked()), (true, false));

@@ -148,12 +148,12 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
         Access::Granted(claims) => claims,
         Access::FirstMessage => first_message(client, state).await?,
     };
-    let subscription = match state.hub.subscribe(claims.wallet, claims.session) {
+    let subscription = match state.hub.subscribe(claims.wallet, claims.families()) {
         Ok(subscription) => subscription,
         Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
     };
     // A revocation or a freeze before this line found no subscription to close; one after it does.
-    if state.gate.is_revoked(claims.session) || state.gate.frozen_message(claims.wallet).await.is_some() {
+    if state.gate.is_revoked(&claims) || state.gate.frozen_message(claims.wallet).await.is_some() {
         return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
     }
     client.handed = state.store.durable_seq();

@@ -10,7 +10,9 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, agent_wallets, banking, differences, late_returns, people, products, program, saved};
+use super::{
+    Contents, Report, agent_wallets, api_keys, banking, differences, late_returns, people, products, program, saved,
+};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -106,6 +108,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| late_returns::fold(kind, &record.event));
             let told = told.or_else(|| differences::fold(kind, &record.event));
             let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
+            let told = told.or_else(|| api_keys::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => keep(trail, record),
@@ -204,6 +207,7 @@ fn session_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> 
             keep(trail, record);
         }
         session::Event::Revoked(_) => trail.status = "revoked".into(),
+        session::Event::Announced(_) => keep(trail, record),
     }
     Ok(())
 }

@@ -10,6 +10,15 @@ const VOLATILE: &[&str] = &[
     "redemption_code",
     "redemption_url",
     "account_key",
+    "api_key",
+    "api_key_id",
+    "claim_code",
+    "claim_token",
+    "claim_url",
+    "message_for_human",
+    "prefix",
+    "session_id",
+    "last_used_at",
     "address",
     "auth_url",
     "kyc_url",
@@ -213,7 +222,7 @@ fn without_what_differs(text: &str) -> String {
         }
     }
     for prefix in [
-        "card_", "pay_", "po_", "dst_", "rcp_", "ba_", "btr_", "brc_", "app_", "doc_", "adr_",
+        "card_", "key_", "pay_", "po_", "dst_", "rcp_", "ba_", "btr_", "brc_", "app_", "doc_", "adr_",
     ] {
         let mut at = 0;
         while let Some(found) = shown[at..].find(prefix) {

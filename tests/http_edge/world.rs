@@ -22,6 +22,7 @@ use purser::http::{json, openapi, pricing, version};
 use purser::stream::{Hub, StreamState};
 use purser_actors::id::{SessionId, Wallet};
 use purser_actors::port::{BoxFuture, Clock, Entropy, Timestamp};
+use purser_actors::session::Amr;
 use purser_storage::Store;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -72,7 +73,7 @@ impl Names {
         Claims {
             wallet,
             session: SessionId(session),
-            by_payment: false,
+            amr: Amr::Wallet,
             expires_at,
         }
     }
@@ -100,7 +101,7 @@ impl Authenticator for Names {
 struct OneFrozen;
 
 impl Gate for OneFrozen {
-    fn is_revoked(&self, _: SessionId) -> bool {
+    fn is_revoked(&self, _: &Claims) -> bool {
         false
     }
 
@@ -183,6 +184,7 @@ impl World {
             no_head: vec!["/paid"],
             callables: Vec::new(),
             large: Vec::new(),
+            patient: Vec::new(),
             authenticator,
             limiter: Arc::new(RateLimiter::new(&config.limits)),
             meter: Arc::default(),

@@ -19,12 +19,14 @@ use super::wire::{Answer, Site, send, until};
 /// With what no page may be broken, nor any answer.
 const WHY: &str = "<b>Call us.</b>";
 /// The forms of the account page.
-pub(crate) const FORMS: [&str; 5] = [
+pub(crate) const FORMS: [&str; 7] = [
     "/account/identity",
     "/account/link",
     "/account/unlink",
     "/account/caps",
     "/account/spending",
+    "/account/api-keys/revoke",
+    "/claim",
 ];
 
 /// Bodies of routes that need one and have no row in the matrix.
@@ -41,6 +43,8 @@ const BODIES: &[(&str, &str)] = &[
     ),
     ("/getBankingProfileStatus", r#"{"data": {}}"#),
     ("/createAgentWallet", r#"{"data": {}}"#),
+    ("/createAgentApiKey", r#"{"data": {"name": "Mine"}}"#),
+    ("/announceAgentConnection", r#"{"data": {"name": "Mine"}}"#),
     ("/getAgentSpendLimit", r#"{"data": {}}"#),
     ("/listAddressBook", r#"{"data": {}}"#),
     ("/agentX402Pay", r#"{"data": {"route": "/get-card?amount=5"}}"#),

@@ -81,7 +81,7 @@ async fn visit(site: &Site<'_>, network: Network) -> Visit {
         .unwrap();
     let cookie = open.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     visit.secret("cookie", &json!(cookie.split_once('=').unwrap().1));
-    visit.hear(site.get("/account", &[("cookie", &cookie)]).await);
+    keyed(site, &mut visit, &cookie).await;
 
     // Refusals of everything that carries a secret.
     let changed = refresh.replace("rt_", "rt-");
@@ -119,6 +119,38 @@ async fn visit(site: &Site<'_>, network: Network) -> Visit {
     visit.told.extend(events.iter().map(ToString::to_string));
     visit.told.push(listen(site, &own).await);
     visit
+}
+
+/// An agent without a wallet signs up, is given a key and uses it.
+async fn keyed(site: &Site<'_>, visit: &mut Visit, cookie: &str) {
+    let signup = send(site.request("POST", "/signup")).await.unwrap();
+    let token = visit.secret("claim token", &signup.body["claim_token"]);
+    let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
+    let yes = site.request("POST", "/claim").header("cookie", cookie);
+    let yes = yes
+        .header("origin", &site.service.url)
+        .body(format!("signup={pass}&name=A"));
+    assert_eq!(send(yes).await.unwrap().status, 303);
+    let status = format!("/signup-status?claim_token={token}");
+    let claimed = site.get(&status, &[]).await;
+    let key = visit.secret("API key", &claimed.body["api_key"]);
+    let exchange = site
+        .request("POST", "/agentAuth")
+        .bearer_auth(&key)
+        .body(r#"{"data": {}}"#);
+    let entered = send(exchange).await.unwrap();
+    let own = visit.secret("id_token", &entered.body["result"]["idToken"]);
+    visit.secret("refresh_token", &entered.body["result"]["refreshToken"]);
+    visit.hear(site.get(&status, &[]).await);
+    visit.hear(site.get(&format!("{status}x"), &[]).await);
+    visit.hear(site.get_as(&key, "/events").await);
+    let wrong = json!({"data": {"apiKey": format!("{key}x")}});
+    visit.hear(site.post("/agentAuth", &wrong).await);
+    let list = site.request("POST", "/listAgentApiKeys").bearer_auth(&own);
+    visit.hear(send(list.body(r#"{"data": {}}"#)).await.unwrap());
+    for page in ["/account", "/login"] {
+        visit.hear(site.get(page, &[("cookie", cookie)]).await);
+    }
 }
 
 /// The payment as it is sent, and the signature in it.

@@ -63,6 +63,8 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
         ],
     ),
     ("/saveAddressBookEntry", &["name", "address"]),
+    ("/createAgentApiKey", &["name"]),
+    ("/announceAgentConnection", &["name", "client", "version"]),
     ("/updateBankingApplicationDetails", ANSWERS),
     ("/uploadBankingDocument", &["type", "content"]),
     ("/createBankingAccount", &["type"]),
@@ -83,19 +85,24 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
         &["recipient_first_name", "recipient_last_name", "recipient_email"],
     ),
     // Whoever has these is the one they were given to.
+    ("/agentAuth", &["apiKey"]),
     ("/auth", &["grant_type", "refresh_token"]),
+    ("/claim", &["signup"]),
     ("/login", &["code"]),
     ("/redeem", &["payout_id", "key"]),
     ("/refresh", &["grant_type", "refresh_token"]),
+    ("/signup-status", &["claim_token"]),
 ];
 
 /// Routes whose body has no members in the document: the owner's form, which names budgets, the provider's word, which counts
 /// by its signature, and the links' codes, which are whoever's they were given to.
 pub(crate) const WITHOUT_MEMBERS: &[&str] = &[
+    "/account/api-keys/revoke",
     "/account/caps",
     "/account/spending",
     "/bank-callback",
     "/card-callback",
+    "/claim",
     "/identity-callback",
     "/login",
     "/payout-callback",

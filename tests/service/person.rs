@@ -95,6 +95,9 @@ impl Person {
         let sent = result(site, &self.token, "agentWalletTransfer", sent).await;
         assert_eq!(sent["status"], "settled", "{sent}");
         self.has("spend", &sent["spend"]["spendId"]);
+        let key = json!({"name": format!("Agent number {cents}")});
+        let key = result(site, &self.token, "createAgentApiKey", key).await;
+        self.has("api_key", &key["key"]["apiKeyId"]);
     }
 
     async fn pays_out(&mut self, site: &Site<'_>, cents: u32) {

@@ -45,6 +45,7 @@ const ADDRESS: (Told, Told) = ((404, "address_unknown"), (404, "address_unknown"
 const BANK_ACCOUNT: (Told, Told) = ((403, "bank_account_of_another"), (404, "bank_account_unknown"));
 const TRANSACTION: (Told, Told) = ((404, "transaction_unknown"), (404, "transaction_unknown"));
 const BANK_RECIPIENT: (Told, Told) = ((404, "recipient_unknown"), (404, "recipient_unknown"));
+const API_KEY: (Told, Told) = ((403, "api_key_of_another"), (404, "api_key_unknown"));
 const CARD: (Told, Told) = ((403, "card_of_another"), (404, "card_unknown"));
 
 /// A route that shows one thing to its owner.
@@ -250,6 +251,7 @@ pub(crate) const ASKS: &[Ask] = &[
         &[],
         DESTINATION,
     ),
+    calls("/revokeAgentApiKey", "apiKeyId", "api_key", &[], API_KEY),
     Ask {
         own: 409,
         ..calls(

@@ -77,7 +77,10 @@ impl Stream {
         self.disconnect(n);
         self.connections.resize_with(self.connections.len().max(n + 1), || None);
         // The account's limit is met: the client would come back later, and does at the end.
-        let Ok(subscription) = self.hub.subscribe(wallet(wallet_no), SessionId(n as u128)) else {
+        let Ok(subscription) = self
+            .hub
+            .subscribe(wallet(wallet_no), [Some(SessionId(n as u128)), None])
+        else {
             return;
         };
         let feed = Feed::new(self.store.clone(), subscription, cursor, Filter::default());

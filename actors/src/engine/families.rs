@@ -6,6 +6,7 @@ use ractor::{ActorCell, SpawnErr};
 use super::figures::KindFigures;
 use crate::account::Account;
 use crate::agent_wallet::AgentWallet;
+use crate::api_key::ApiKey;
 use crate::banking::account::BankAccount;
 use crate::banking::application::Application;
 use crate::banking::profile::Profile;
@@ -96,4 +97,5 @@ families! {
     bank_accounts: BankAccount,
     bank_transfers: BankTransfer,
     differences: Difference,
+    api_keys: ApiKey,
 }

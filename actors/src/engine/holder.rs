@@ -108,7 +108,11 @@ impl Engine {
             }
             // A link made by a thief ends with the session it was made by.
             let maker = self.session(&grant.maker).await.map_err(|_| Denied::Unavailable)?;
-            if !maker.is_some_and(|session| session.is_active()) {
+            let ended = match maker {
+                Some(maker) => self.has_ended(&maker).await.map_err(|_| Denied::Unavailable)?,
+                None => true,
+            };
+            if ended {
                 return Err(Denied::Used);
             }
             let command = account::Command::UseLink {

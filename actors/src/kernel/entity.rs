@@ -60,6 +60,8 @@ pub enum Kind {
     BankTransfer = 21,
     /// Something that our books and somebody else's list do not agree about.
     Difference = 26,
+    /// An API key.
+    ApiKey = 25,
 }
 
 impl Kind {
@@ -89,6 +91,7 @@ impl Kind {
             Self::BankAccount => "bank_account",
             Self::BankTransfer => "bank_transfer",
             Self::Difference => "difference",
+            Self::ApiKey => "api_key",
         }
     }
 }
@@ -133,7 +136,8 @@ entity_id!(
     crate::id::SpendId,
     crate::id::BankAccountId,
     crate::id::BankTransferId,
-    crate::id::DifferenceId
+    crate::id::DifferenceId,
+    crate::id::ApiKeyId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

@@ -77,6 +77,8 @@ tables! {
     DIFFERENCE = b'D',
     /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
     SPOKEN = b'p',
+    /// The places of an account's living API keys.
+    API_KEY = b'K',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -256,6 +258,16 @@ pub fn spoken_piece(spend: SpendId, part: u8, piece: u16) -> RowKey {
 pub fn piece_of(key: &[u8]) -> Option<(SpendId, bool)> {
     let (spend, rest) = key.strip_prefix(&[SPOKEN])?.split_first_chunk::<16>()?;
     Some((SpendId(u128::from_be_bytes(*spend)), rest.ends_with(&[0, 0])))
+}
+
+/// Prefix of the places that a wallet's living API keys take.
+pub fn api_keys(owner: &Wallet) -> RowKey {
+    key(&[&[API_KEY], &owner.digest().to_be_bytes()])
+}
+
+/// One of these places; the value is the key's id. As many as there are bound how many keys there can be.
+pub fn api_key(owner: &Wallet, place: u8) -> RowKey {
+    key(&[&api_keys(owner), &[place]])
 }
 
 /// A fact about the store.

@@ -34,7 +34,7 @@ pub(crate) fn listed<E: Entity>() -> Moves {
 }
 
 /// Tries every event in every state and returns the moves that `apply` accepts.
-fn accepted<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) -> Moves {
+pub(crate) fn accepted<E: Entity>(id: &E::Id, states: Vec<E>, events: &[E::Event]) -> Moves {
     let mut moves = Moves::new();
     for state in std::iter::once(None).chain(states.into_iter().map(Some)) {
         for event in events {

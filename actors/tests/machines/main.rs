@@ -3,6 +3,7 @@
 
 mod accounts;
 mod amounts;
+mod api_keys;
 mod bank_transfers;
 mod banking;
 mod books;

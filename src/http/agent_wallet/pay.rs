@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
-use super::super::callable::signed_in;
+use super::super::callable::may_spend;
 use super::super::caller::Claims;
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply};
@@ -96,7 +96,7 @@ pub(super) async fn agent_x402_pay(
     let understood = room.understand(&call.data)?;
     let pins = pins(&call.data)?;
     room.callables.admit(&claims, &call).await?;
-    signed_in(&claims)?;
+    may_spend(&claims)?;
     let (spender, again) = (room.spender(claims.wallet), room.spender(claims.wallet));
     let (running, asked, caller) = (room.clone(), understood.clone(), claims.clone());
     key.once_following(

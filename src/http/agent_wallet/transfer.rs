@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
-use super::super::callable::signed_in;
+use super::super::callable::may_spend;
 use super::super::error::ApiError;
 use super::super::idempotency::Key;
 use super::super::shapes;
@@ -68,7 +68,7 @@ pub(super) async fn agent_wallet_transfer(
     let note = note(call.data.note.as_deref())?;
     let asked = room.recipient(&call.data)?;
     room.callables.admit(&claims, &call).await?;
-    signed_in(&claims)?;
+    may_spend(&claims)?;
     let understood = Understood {
         amount: amount.atomic(),
         to: match &asked {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
-use super::super::callable::{self, camel, reply, signed_in};
+use super::super::callable::{self, camel, may_spend, reply};
 use super::super::caller::Claims;
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply, memo, undecided};
@@ -39,7 +39,7 @@ pub(super) async fn create_agent_wallet(
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<Nothing>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    signed_in(&claims)?;
+    may_spend(&claims)?;
     let (engine, owner, limits) = (room.callables.engine.clone(), claims.wallet, room.limits);
     let made = room.wallets.create(&owner).map_err(|_| ApiError::internal())?;
     key.once(

@@ -16,6 +16,7 @@ pub(super) fn front(house: &House, public: &Inside, metrics: Metrics) -> Front {
         no_head: Vec::new(),
         callables: Vec::new(),
         large: Vec::new(),
+        patient: Vec::new(),
         authenticator: Arc::new(operator::NoWallets),
         limiter: Arc::new(RateLimiter::new(&house.config.limits)),
         clock: public.clock.clone(),

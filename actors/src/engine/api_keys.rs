@@ -1,0 +1,143 @@
+//! API keys: made, exchanged for sessions, revoked; and what an agent says of itself.
+
+use purser_storage::StoreError;
+
+use super::{Denied, Engine, RACES};
+use crate::api_key::{ApiKey, Command, Rejection};
+use crate::id::{ApiKeyId, SessionId, Wallet};
+use crate::kernel::family::LoadError;
+use crate::kernel::{Refusal, table};
+use crate::payment::NewSession;
+use crate::session::{self, Agent, Session};
+
+impl Engine {
+    /// An API key.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn api_key(&self, id: &ApiKeyId) -> Result<Option<ApiKey>, LoadError> {
+        Ok(self.0.families.api_keys.read(id).await?.map(|(key, _)| key))
+    }
+
+    /// A wallet's living API keys, oldest first.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn api_keys_of(&self, owner: &Wallet) -> Result<Vec<(ApiKeyId, ApiKey)>, LoadError> {
+        let mut found = Vec::new();
+        for (_, id) in self.places_of(owner).await? {
+            if let Some(key) = self.api_key(&id).await? {
+                found.push((id, key));
+            }
+        }
+        found.sort_by_key(|(id, key)| (key.created_at, *id));
+        Ok(found)
+    }
+
+    /// The places that a wallet's keys take, with who takes them.
+    async fn places_of(&self, owner: &Wallet) -> Result<Vec<(u8, ApiKeyId)>, StoreError> {
+        const EVERY: usize = 256;
+        let rows = self.0.store.scan(&table::api_keys(owner), None, EVERY).await?;
+        let read = |(key, row): (purser_storage::RowKey, purser_storage::Row)| {
+            let id = row
+                .value
+                .first_chunk::<16>()
+                .map(|id| ApiKeyId(u128::from_be_bytes(*id)));
+            key.last().copied().zip(id)
+        };
+        Ok(rows.into_iter().filter_map(read).collect())
+    }
+
+    /// Makes an API key for a wallet, which can have `most` of them at a time. Whoever calls this has made sure that it is
+    /// the owner who asks.
+    ///
+    /// # Errors
+    /// [`Rejection::Full`], and [`Rejection::Taken`] for an id that somebody else was faster with.
+    pub async fn open_api_key(
+        &self,
+        id: ApiKeyId,
+        owner: Wallet,
+        name: &str,
+        most: u8,
+    ) -> Result<(), Denied<Rejection>> {
+        for _ in 0..RACES {
+            let taken = self.places_of(&owner).await.map_err(|_| Denied::Unavailable)?;
+            let is_free = |place: &u8| taken.iter().all(|(other, _)| other != place);
+            let free: Vec<u8> = (0..most).filter(is_free).collect();
+            // Two at once seldom take the same one; if they do, one of the batches is refused and looks again.
+            let place = usize::try_from(id.0 % free.len().max(1) as u128).unwrap_or(0);
+            let Some(place) = free.get(place).copied() else {
+                // Its own place may be among those that are taken.
+                let own = taken.iter().any(|(_, other)| *other == id);
+                return if own {
+                    Ok(())
+                } else {
+                    Err(Denied::Rejected(Rejection::Full))
+                };
+            };
+            let name = name.to_owned();
+            match self
+                .0
+                .families
+                .api_keys
+                .ask(id, Command::Open { owner, name, place })
+                .await
+            {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+        }
+        Err(Denied::Unavailable)
+    }
+
+    /// Opens a session for whoever has presented the key.
+    ///
+    /// # Errors
+    /// When it is not there or was revoked.
+    pub async fn use_api_key(&self, id: ApiKeyId, session: NewSession) -> Result<(), Denied<Rejection>> {
+        self.ask_api_key(id, &Command::Use { session }).await
+    }
+
+    /// Revokes the key and everything that was made with it. Whoever calls this has made sure that the owner asks.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub async fn revoke_api_key(&self, id: ApiKeyId) -> Result<(), Denied<Rejection>> {
+        self.ask_api_key(id, &Command::Revoke).await
+    }
+
+    async fn ask_api_key(&self, id: ApiKeyId, command: &Command) -> Result<(), Denied<Rejection>> {
+        for _ in 0..RACES {
+            match self.0.families.api_keys.ask(id, command.clone()).await {
+                Err(Refusal::Conflict) => {}
+                told => return Ok(told?),
+            }
+        }
+        Err(Denied::Unavailable)
+    }
+
+    /// Whether nothing of a session counts any more: it was revoked, or the API key behind it.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn has_ended(&self, session: &Session) -> Result<bool, LoadError> {
+        match session.amr.key() {
+            _ if !session.is_active() => Ok(true),
+            None => Ok(false),
+            Some(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_alive())),
+        }
+    }
+
+    /// Writes down which agent is behind a session, by its own words.
+    ///
+    /// # Errors
+    /// When the session has ended.
+    pub async fn announce(
+        &self,
+        session: SessionId,
+        agent: Agent,
+    ) -> Result<session::Answer, Denied<session::Rejection>> {
+        let command = session::Command::Announce(agent);
+        Ok(self.0.families.sessions.ask(session, command).await?)
+    }
+}

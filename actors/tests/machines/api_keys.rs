@@ -1,0 +1,191 @@
+//! The API key's machine, every command in every state.
+
+use purser_actors::api_key::{ApiKey, Command, Event, READABLE_MS, Rejection};
+use purser_actors::id::{ApiKeyId, Wallet};
+use purser_actors::kernel::{Entity, table};
+use purser_actors::port::Timestamp;
+use purser_actors::session::{Agent, Amr, Command as OfSession, Event as InSession, ID_TOKEN_MAX_S, Session};
+use purser_storage::{Condition, Write, codec};
+
+use crate::charts::{accepted, commanded, listed};
+use crate::sample::{NOW, WALLET, at, fold, happened, session, status};
+
+const ID: ApiKeyId = ApiKeyId(19);
+const OTHER: Wallet = Wallet::Evm([2; 20]);
+const PLACE: u8 = 3;
+
+const TABLE: &str = "
+             -         issued    active    revoked
+open         Opened    .         .         Taken
+another      Opened    Taken     Taken     Taken
+use          Unknown   Begun     Used      Revoked
+revoke       Unknown   Revoked   Revoked   .
+";
+
+fn events() -> Vec<Event> {
+    vec![
+        Event::Opened {
+            owner: WALLET,
+            name: "Ada's agent".into(),
+            place: PLACE,
+            at: NOW,
+        },
+        Event::Begun(NOW),
+        Event::Used(NOW),
+        Event::Revoked(NOW),
+    ]
+}
+
+fn keys() -> Vec<ApiKey> {
+    let issued: ApiKey = fold(None, &ID, &events()[..1]);
+    let active = fold(Some(issued.clone()), &ID, &events()[1..2]);
+    let revoked = fold(Some(active.clone()), &ID, &events()[3..]);
+    vec![issued, active, revoked]
+}
+
+fn commands() -> Vec<(&'static str, Command)> {
+    let open = |owner| Command::Open {
+        owner,
+        name: "Ada's agent".into(),
+        place: PLACE,
+    };
+    vec![
+        ("open", open(WALLET)),
+        ("another", open(OTHER)),
+        ("use", Command::Use { session: session() }),
+        ("revoke", Command::Revoke),
+    ]
+}
+
+#[test]
+fn every_command_in_every_state_does_what_the_table_says() {
+    // Aim: four commands in four states. A second yes of the same person changes nothing, another's is refused; what is
+    // revoked opens nothing and does not come back.
+    let states: Vec<_> = std::iter::once(None).chain(keys().into_iter().map(Some)).collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let met = status(state.as_ref());
+            let told = match ApiKey::decide(state.as_ref(), &ID, command.clone(), &at(NOW)) {
+                Err(rejection) => format!("{rejection:?}"),
+                Ok(decision) if decision.events().is_empty() => {
+                    assert!(
+                        decision.writes().is_empty() && decision.openings().is_empty(),
+                        "{name} in {met}"
+                    );
+                    ".".to_owned()
+                }
+                Ok(decision) => happened(&decision),
+            };
+            assert_eq!(told, *expected, "{name} in {met}");
+        }
+    }
+    assert_eq!(
+        ApiKey::decide(None, &ID, Command::Revoke, &at(NOW)).unwrap_err(),
+        Rejection::Unknown
+    );
+}
+
+#[test]
+fn the_chart_is_what_events_and_commands_do() {
+    // Aim: state × event and state × command, exhaustively, are the moves that are listed.
+    assert_eq!(accepted::<ApiKey>(&ID, keys(), &events()), listed::<ApiKey>());
+    assert_eq!(commanded(&ID, keys(), commands()), listed::<ApiKey>());
+}
+
+#[test]
+fn a_living_key_takes_a_place_and_a_revoked_one_gives_it_back() {
+    // Aim: born on the condition that its place is free; revoked together with what judges tokens, and with its place.
+    let place = table::api_key(&WALLET, PLACE);
+    let (_, open) = commands().remove(0);
+    let born = ApiKey::decide(None, &ID, open, &at(NOW)).unwrap();
+    assert!(born.conditions().contains(&Condition::Absent(place.clone())));
+    let issued = keys().remove(0);
+    let ended = ApiKey::decide(Some(&issued), &ID, Command::Revoke, &at(NOW)).unwrap();
+    assert!(ended.conditions().contains(&Condition::Present(place.clone())));
+    let revoked = table::revoked(NOW.seconds() + ID_TOKEN_MAX_S, ID.family());
+    let wrote = |wanted: &dyn Fn(&Write) -> bool| ended.writes().iter().any(wanted);
+    assert!(wrote(
+        &|write| matches!(write, Write::Put { key, .. } if *key == revoked)
+    ));
+    assert!(wrote(&|write| matches!(write, Write::Delete { key } if *key == place)));
+}
+
+#[test]
+fn each_use_opens_a_session_that_names_the_key() {
+    // Aim: the session is its owner's, knows the key, and is opened by the batch that notes the use.
+    for key in &keys()[..2] {
+        let used = ApiKey::decide(Some(key), &ID, Command::Use { session: session() }, &at(NOW)).unwrap();
+        let [opening] = used.openings() else {
+            panic!("one session")
+        };
+        let opened: Session = codec::decode(opening.snapshot()).unwrap();
+        assert_eq!((opened.owner, opened.amr), (WALLET, Amr::Key(ID)));
+        assert_eq!(fold(Some(key.clone()), &ID, used.events()).status(), "active");
+    }
+}
+
+#[test]
+fn a_key_is_read_until_it_is_used_and_ten_minutes_at_most() {
+    // Aim: to the last millisecond, and never once it was used or revoked.
+    let all = keys();
+    let late = |ms| Timestamp(NOW.0 + ms);
+    assert!(all[0].is_readable(NOW) && all[0].is_readable(late(READABLE_MS - 1)));
+    assert!(!all[0].is_readable(late(READABLE_MS)));
+    assert!(all[1..].iter().all(|key| !key.is_readable(NOW)));
+    let unread = fold(Some(all[0].clone()), &ID, &events()[3..]);
+    assert!(!unread.is_readable(NOW));
+    assert_eq!(READABLE_MS, 600_000);
+}
+
+#[test]
+fn every_state_is_shown_as_json_without_the_place() {
+    // Aim: what its owner sees is valid, in its state, and a name stays text.
+    for mut key in keys() {
+        key.name = "<b>\u{202e}".into();
+        let text = key.view(&ID).to_json();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            (&json["state"], &json["name"]),
+            (&key.status().into(), &key.name.clone().into())
+        );
+        assert!(
+            !text.contains(['<', '\u{202e}']) && json.get("place").is_none(),
+            "{text}"
+        );
+        assert_eq!(json["last_used_at"].is_null(), key.used_at.is_none());
+    }
+}
+
+#[test]
+fn an_agent_says_who_it_is_while_its_session_lives() {
+    // Aim: the last word stands, is told, and ends with the session.
+    let id = session().id;
+    let opening = Session::open(id, WALLET, Amr::Key(ID), [1; 32], 1_000, &at(NOW)).unwrap();
+    let opened: Session = codec::decode(opening.snapshot()).unwrap();
+    let agent = |name: &str| Agent {
+        name: name.into(),
+        client: Some("a program".into()),
+        version: None,
+    };
+    let announced = ["one", "two"].into_iter().fold(opened, |session, name| {
+        let said = Session::decide(Some(&session), &id, OfSession::Announce(agent(name)), &at(NOW)).unwrap();
+        assert_eq!(Session::announces(&said.events()[0]), Some("announced"));
+        fold(Some(session), &id, said.events())
+    });
+    assert_eq!(announced.agent, Some(agent("two")));
+    let json: serde_json::Value = serde_json::from_str(&announced.view(&id).to_json()).unwrap();
+    assert_eq!(
+        json["agent"],
+        serde_json::json!({"name": "two", "client": "a program", "version": null})
+    );
+    assert_eq!(json["api_key_id"], ID.to_string());
+    let ended = Session::decide(Some(&announced), &id, OfSession::Revoke, &at(NOW)).unwrap();
+    let ended = fold(Some(announced), &id, ended.events());
+    assert!(Session::decide(Some(&ended), &id, OfSession::Announce(agent("three")), &at(NOW)).is_err());
+    assert!(Session::apply(Some(ended), &id, &InSession::Announced(agent("three"))).is_err());
+}

@@ -1,0 +1,131 @@
+//! `/claim`: the page that a signup's `claim_url` leads to. It shows the code whoever opens it; its form counts with the
+//! session cookie of a wallet that signed in, and from our own page only.
+//!
+//! The cookie is `SameSite=Strict`, so that a browser which comes from a chat does not send it with the page. The form,
+//! which our own page sends, has it.
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use purser_actors::api_key::{LONGEST_NAME, Rejection};
+use purser_actors::engine::Denied;
+
+use super::super::agent_wallet::text;
+use super::super::api_keys::refused;
+use super::super::error::{ApiError, complete};
+use super::super::identity_page::framed;
+use super::super::json;
+use super::super::owner::{back, owner, told, utf8};
+use super::super::query::Query;
+use super::{Shared, SigningUp, too_late};
+use crate::identity::api_key::Signup;
+
+const HTML: &str = include_str!("../pages/claim.html");
+/// A name of the longest kind, percent-encoded, and the signup.
+const MAX_FORM_BYTES: usize = 2_048;
+
+/// The page that an agent's signup leads to
+///
+/// Changes nothing, so a link preview uses nothing up.
+#[utoipa::path(get, path = "/claim", tag = "Page",
+    params(("signup" = Option<String>, Query, description = "Of the link.")),
+    responses((status = 200, description = "The code, and a form.", body = String, content_type = "text/html"),
+        (status = 404, description = "The link is not one.", body = String, content_type = "text/html"),
+        (status = 410, description = "Answered already, or too late.", body = String, content_type = "text/html")))]
+pub(super) async fn get_claim(State(room): Shared, RawQuery(query): RawQuery) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["signup"]).ok();
+    let Some(signup) = query.and_then(|query| room.signups.of_page(query.get("signup")?)) else {
+        return Ok(page(
+            StatusCode::NOT_FOUND,
+            "<p role=\"alert\">This link is not one of ours.</p>",
+        ));
+    };
+    if room.key_of(signup).await?.is_some() {
+        let said = "<p role=\"status\">This was answered already.</p>\n  <p><a href=\"/login\">Your account</a></p>";
+        return Ok(page(StatusCode::GONE, said));
+    }
+    if signup.is_over(room.login.clock.now()) {
+        let said = "<p role=\"status\">This link is too old. The agent has to ask again.</p>";
+        return Ok(page(StatusCode::GONE, said));
+    }
+    Ok(page(StatusCode::OK, &room.form(signup)))
+}
+
+/// Say yes
+///
+/// A form of the page, with `signup` and a `name` for the key (an empty one is chosen). Makes the API key for whoever is
+/// signed in.
+#[utoipa::path(post, path = "/claim", tag = "Page",
+    request_body(content = String, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 303, description = "Made: to the account page, which lists it."),
+        (status = 400, description = "A field that it cannot have."), (status = 401, description = "No session."),
+        (status = 403, description = "Another page's form, a session born of a payment or an API key, or frozen."),
+        (status = 404, description = "The signup is not one of ours."), (status = 408, description = "The body did not come."),
+        (status = 409, description = "Somebody else said yes, or the account has as many keys as it can have."),
+        (status = 410, description = "Too late."), (status = 413, description = "Too long.")))]
+pub(super) async fn post_claim(State(room): Shared, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    let done = room.claim(&headers, body).await;
+    told(&room.login, &headers, done)
+}
+
+fn page(status: StatusCode, content: &str) -> Response {
+    // A form that is sent without a referrer has no origin to be known by.
+    complete(framed(HTML, content, "same-origin", status))
+}
+
+impl SigningUp {
+    fn form(&self, signup: Signup) -> String {
+        let (code, pass) = (self.signups.code(signup), self.signups.page_pass(signup));
+        format!(
+            "<p>If you asked an agent to use your account, compare: it must have told you this code.</p>\n  \
+             <p id=\"balance\">{code}</p>\n  \
+             <p class=\"quiet\">With a yes it gets an API key: it sees what you have bought, card numbers included, and spends \
+             from your managed wallet within the caps that you set. It cannot withdraw to other wallets, verify your identity \
+             or make further keys. You can revoke it on your account page at any time. If you did not ask for this, close \
+             this page.</p>\n  \
+             <form method=\"post\" action=\"/claim\" class=\"fields\">\n    \
+             <input type=\"hidden\" name=\"signup\" value=\"{pass}\">\n    \
+             <label>What to call it <input name=\"name\" maxlength=\"{LONGEST_NAME}\" autocomplete=\"off\" \
+             placeholder=\"Agent {code}\"></label>\n    \
+             <button type=\"submit\">Yes, it shows the same code</button>\n  </form>\n  \
+             <p class=\"quiet\">You must be signed in in this browser: open a login link of your account first.</p>"
+        )
+    }
+
+    async fn claim(&self, headers: &HeaderMap, body: Body) -> Result<Response, ApiError> {
+        let claims = owner(&self.login, headers).await.map_err(|error| match error.status {
+            StatusCode::UNAUTHORIZED => error
+                .hint("Open a login link of your account in this browser (GET /get-auth-link), then this page again."),
+            _ => error,
+        })?;
+        let body = json::collect(body, MAX_FORM_BYTES, self.login.body_timeout).await?;
+        let form = Query::parse(Some(utf8(&body)?), &["signup", "name"])?;
+        let signup = self
+            .signups
+            .of_page(form.required("signup")?)
+            .ok_or_else(|| ApiError::not_found("signup_unknown", "This signup is not one of ours."))?;
+        let name = match form.get("name").map(str::trim).filter(|name| !name.is_empty()) {
+            Some(name) => text("name", name, LONGEST_NAME)?,
+            None => format!("Agent {}", self.signups.code(signup)),
+        };
+        if signup.is_over(self.login.clock.now()) && self.key_of(signup).await?.is_none() {
+            return Err(too_late());
+        }
+        let most = self.login.keys_per_account;
+        match self
+            .login
+            .engine
+            .open_api_key(signup.key, claims.wallet, &name, most)
+            .await
+        {
+            Ok(()) => Ok(back()),
+            Err(Denied::Rejected(Rejection::Taken)) => Err(ApiError::new(
+                StatusCode::CONFLICT,
+                "signup_claimed",
+                "This signup was answered already.",
+            )),
+            Err(denied) => Err(refused(&denied)),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! API keys: a living one takes one place of its owner's, and a place is taken by a living one.
+
+use std::collections::BTreeMap;
+
+use purser_actors::api_key::{self, ApiKey};
+use purser_actors::id::ApiKeyId;
+use purser_actors::kernel::{Kind, table};
+use purser_storage::codec::{self, DecodeError};
+use purser_storage::{Row, Store, StoreError};
+
+use super::banking::Kept;
+use super::{Contents, Report, each_row};
+
+/// Of all accounts.
+#[derive(Default)]
+pub(crate) struct ApiKeys {
+    keys: BTreeMap<ApiKeyId, ApiKey>,
+    /// Who takes each place, by the digest of the owner.
+    places: Vec<(u128, ApiKeyId)>,
+}
+
+const fn name_of(key: &ApiKey) -> &'static str {
+    match (key.revoked_at, key.used_at) {
+        (Some(_), _) => "revoked",
+        (None, Some(_)) => "active",
+        (None, None) => "issued",
+    }
+}
+
+impl ApiKeys {
+    /// Takes a snapshot; `None` for another kind's.
+    pub(super) fn read(&mut self, kind: u8, id: &[u8], row: &Row) -> Option<Result<Kept, DecodeError>> {
+        (kind == Kind::ApiKey as u8).then(|| {
+            codec::decode(&row.value).map(|key: ApiKey| {
+                let id = ApiKeyId(<[u8; 16]>::try_from(id).map(u128::from_be_bytes).unwrap_or(0));
+                let (name, status) = (id.to_string(), name_of(&key));
+                self.keys.insert(id, key);
+                Kept::of(name, row.revision, status)
+            })
+        })
+    }
+
+    /// Reads the places.
+    pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        each_row(store, &[table::API_KEY], |key, row| {
+            let number = |bytes: Option<&[u8; 16]>| bytes.map_or(0, |bytes| u128::from_be_bytes(*bytes));
+            let owner = number(key.get(1..17).and_then(<[u8]>::first_chunk));
+            self.places.push((owner, ApiKeyId(number(row.value.first_chunk()))));
+        })
+        .await
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+}
+
+/// The status after an event, `None` in it where it stays as it is; `None` for another kind.
+pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
+    (kind == Kind::ApiKey as u8).then(|| {
+        codec::decode(event).map(|event| match event {
+            api_key::Event::Opened { .. } => Some("issued"),
+            api_key::Event::Begun(_) => Some("active"),
+            api_key::Event::Used(_) => None,
+            api_key::Event::Revoked(_) => Some("revoked"),
+        })
+    })
+}
+
+/// Holds keys and places against each other, and sessions against the keys that they were made with.
+pub(super) fn check(contents: &Contents, report: &mut Report) {
+    let ApiKeys { keys, places } = &contents.api_keys;
+    let mut living: Vec<(u128, ApiKeyId)> = keys
+        .iter()
+        .filter(|(_, key)| key.revoked_at.is_none())
+        .map(|(id, key)| (key.owner.digest(), *id))
+        .collect();
+    let mut taken = places.clone();
+    living.sort_unstable();
+    taken.sort_unstable();
+    for missing in living.iter().filter(|key| taken.binary_search(key).is_err()) {
+        report.find(
+            "api_key.place_missing",
+            missing.1,
+            "it lives and takes no place of its owner's",
+        );
+    }
+    for stray in taken.iter().filter(|place| living.binary_search(place).is_err()) {
+        report.find("api_key.place_stray", stray.1, "it takes a place and does not live");
+    }
+    for pair in taken.windows(2).filter(|pair| pair[0] == pair[1]) {
+        report.find("api_key.place_twice", pair[0].1, "it takes two places");
+    }
+    for (id, (session, _)) in &contents.sessions {
+        let Some(named) = session.amr.key() else { continue };
+        if keys
+            .get(&named)
+            .is_none_or(|key| key.owner != session.owner || key.used_at.is_none())
+        {
+            report.find(
+                "api_key.session",
+                id,
+                "the key that it was made with does not know of it",
+            );
+        }
+    }
+}

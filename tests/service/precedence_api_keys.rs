@@ -1,0 +1,201 @@
+//! `docs/precedence.md` from top to bottom: signups and API keys.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_banking::result;
+use super::host::Host;
+use super::ladder::Ladder;
+use super::owner::Owner;
+use super::request::Request;
+use super::wire::{Answer, Site};
+
+const WHY: &str = "Please write to us.";
+
+/// One key an account, and one signup an address.
+fn tight() -> Host {
+    Host::new()
+        .with("PURSER_SERVER__TRUSTED_PROXIES", "[\"127.0.0.1\"]")
+        .with("PURSER_SIGNUP__KEYS_PER_ACCOUNT", "1")
+        .with("PURSER_SIGNUP__PER_HOUR", "1")
+        .with("PURSER_SIGNUP__POLL_SECONDS", "1")
+}
+
+fn call(ask: &mut Request, data: Value) {
+    ask.body(&json!({ "data": data }));
+}
+
+/// The page's form: whose it is, who sends it, which signup, what name, and whether there is room.
+async fn say_yes(site: &Site<'_>, signup: &Answer) {
+    let agent = Agent::new(Network::Base);
+    let born = agent.buy(site, "/get-card?amount=5").await;
+    let relayed = Owner::by_token(site, born.body["auth"]["id_token"].as_str().unwrap()).await;
+    let token = agent.token(site).await;
+    let owner = Owner::by_token(site, &token).await;
+    let key = result(site, &token, "createAgentApiKey", json!({"name": "The first"})).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let (_, pass) = signup.str("claim_url").unwrap().split_once("signup=").unwrap();
+    let mut ladder = Ladder::of("POST /claim", "claim");
+    let mut ask = Request::new("POST", "/claim");
+    ask.text("nam=%00");
+    ladder.meets(&ask.send(site).await);
+    ask.header("origin", &site.service.url);
+    ladder.meets(&ask.send(site).await);
+    ask.header("cookie", relayed.cookie());
+    ladder.meets(&ask.send(site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(site).await);
+    ask.header("cookie", owner.cookie());
+    for form in [
+        "nam=%00",
+        "name=%00",
+        "name=%00&signup=x",
+        &format!("name=%00&signup={pass}"),
+    ] {
+        ask.text(form);
+        ladder.meets(&ask.send(site).await);
+    }
+    ask.text(&format!("name=Helper&signup={pass}"));
+    ladder.meets(&ask.send(site).await);
+    result(
+        site,
+        &token,
+        "revokeAgentApiKey",
+        json!({"apiKeyId": key["key"]["apiKeyId"]}),
+    )
+    .await;
+    ladder.meets(&ask.send(site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signup_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: budget, body; then token and what has come of it; then whose page, who, and which signup, name and room.
+    let service = tight().start();
+    let site = Site::of(&service);
+    let mut ladder = Ladder::of("POST /signup", "signup");
+    let mut ask = Request::new("POST", "/signup");
+    ask.header("x-forwarded-for", "192.0.2.1");
+    assert_eq!(ask.send(&site).await.status, 200);
+    ask.text("[7");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("x-forwarded-for", "192.0.2.2");
+    ladder.meets(&ask.send(&site).await);
+    ask.header("x-forwarded-for", "192.0.2.3");
+    ask.body(&json!({"name": "Me"}));
+    ladder.meets(&ask.send(&site).await);
+    ask.header("x-forwarded-for", "192.0.2.4");
+    ask.body(&json!({}));
+    let signup = ask.answer(&site).await;
+    ladder.meets(&super::request::seen(&signup));
+    ladder.ends();
+
+    let mut status = Ladder::of("GET /signup-status", "signup-status");
+    let mut poll = Request::new("GET", "/signup-status").with("token", "x");
+    status.meets(&poll.send(&site).await);
+    poll.drop("token");
+    status.meets(&poll.send(&site).await);
+    poll.set("claim_token", "st_nobodys");
+    status.meets(&poll.send(&site).await);
+    poll.set("claim_token", signup.str("claim_token").unwrap());
+    status.meets(&poll.send(&site).await);
+
+    say_yes(&site, &signup).await;
+    status.meets(&poll.send(&site).await);
+    status.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_key_is_made_and_revoked_by_whoever_may() {
+    // Aim: token, members, whose it is, account, kind of token, room; then which key, and whose.
+    let service = tight().start();
+    let site = Site::of(&service);
+    let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let born = agent.buy(&site, "/get-card?amount=5").await;
+    let born = born.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let (token, foreign) = (agent.token(&site).await, other.token(&site).await);
+    let named = json!({"name": "One"});
+    let first = result(&site, &token, "createAgentApiKey", named.clone()).await["key"]["apiKeyId"].clone();
+    let others = result(&site, &foreign, "createAgentApiKey", named.clone()).await["key"]["apiKeyId"].clone();
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("POST /createAgentApiKey", "create-agent-api-key");
+    let mut ask = Request::new("POST", "/createAgentApiKey");
+    call(&mut ask, json!({"nam": ""}));
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&born);
+    ladder.meets(&ask.send(&site).await);
+    let unowned = json!({"name": "One", "userId": other.address()});
+    for data in [json!({"name": "", "userId": other.address()}), unowned, named] {
+        call(&mut ask, data);
+        ladder.meets(&ask.send(&site).await);
+    }
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+
+    let mut revoking = Ladder::of("POST /revokeAgentApiKey", "revoke-agent-api-key");
+    let mut revoke = Request::new("POST", "/revokeAgentApiKey");
+    call(&mut revoke, json!({}));
+    revoking.meets(&revoke.send(&site).await);
+    revoke.bearer(&born);
+    revoking.meets(&revoke.send(&site).await);
+    let unknown = format!("key_{:032x}", 1);
+    call(&mut revoke, json!({"apiKeyId": unknown, "userId": other.address()}));
+    revoking.meets(&revoke.send(&site).await);
+    site.freeze(&agent.address(), Some(WHY)).await;
+    call(&mut revoke, json!({"apiKeyId": unknown}));
+    revoking.meets(&revoke.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    revoking.meets(&revoke.send(&site).await);
+    for id in [others, first] {
+        call(&mut revoke, json!({ "apiKeyId": id }));
+        revoking.meets(&revoke.send(&site).await);
+    }
+    revoke.bearer(&token);
+    revoking.meets(&revoke.send(&site).await);
+    revoking.ends();
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exchange_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: members, a key at all, one key, ours, whose, alive; and then there are tokens.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let token = agent.token(&site).await;
+    let made = result(&site, &token, "createAgentApiKey", json!({"name": "Gone"})).await;
+    let gone = made["apiKey"].as_str().unwrap();
+    result(
+        &site,
+        &token,
+        "revokeAgentApiKey",
+        json!({"apiKeyId": made["key"]["apiKeyId"]}),
+    )
+    .await;
+    let made = result(&site, &token, "createAgentApiKey", json!({"name": "Here"})).await;
+    let here = made["apiKey"].as_str().unwrap();
+    let mut ladder = Ladder::of("POST /agentAuth", "agent-auth");
+    let mut ask = Request::new("POST", "/agentAuth");
+    let user = other.address();
+    for data in [json!({"apiKye": gone}), json!({"userId": user})] {
+        call(&mut ask, data);
+        ladder.meets(&ask.send(&site).await);
+    }
+    ask.bearer("ak_nobodys");
+    call(&mut ask, json!({"userId": user, "apiKey": gone}));
+    ladder.meets(&ask.send(&site).await);
+    call(&mut ask, json!({"userId": user}));
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(gone);
+    ladder.meets(&ask.send(&site).await);
+    call(&mut ask, json!({"userId": agent.address()}));
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(here);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
