@@ -14,6 +14,7 @@ mod spending;
 mod tests;
 mod text;
 mod versions;
+mod webhooks;
 
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
@@ -23,6 +24,7 @@ pub use sections::{
 };
 pub use spending::{AgentWallets, Outbound};
 pub use versions::{Day, Retirement, Versions};
+pub use webhooks::Webhooks;
 
 use serde::Deserialize;
 
@@ -114,6 +116,8 @@ pub struct Config {
     pub agent_wallet: AgentWallets,
     /// Calls to URLs that others name.
     pub outbound: Outbound,
+    /// Events that are posted to endpoints.
+    pub webhooks: Webhooks,
     /// Rules of the payout rails.
     pub payouts: Payouts,
     /// Magic of the sandbox.

@@ -48,4 +48,5 @@ pub mod sign_in;
 pub mod top_ups;
 mod unparsed;
 pub mod version;
+pub mod webhooks;
 pub mod withdrawals;

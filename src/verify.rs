@@ -16,6 +16,7 @@ mod products;
 mod program;
 mod saved;
 mod sealed;
+mod webhooks;
 mod withdrawals;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -131,6 +132,8 @@ pub(crate) struct Contents {
     pub(crate) bank: banking::Bank,
     /// Managed wallets and their spends.
     pub(crate) agents: agent_wallets::Wallets,
+    /// Endpoints and deliveries.
+    pub(crate) webhooks: webhooks::Webhooks,
     /// What left the treasury for products.
     pub(crate) left: Vec<products::Left>,
     /// Work that is due, and work that is not yet.
@@ -165,6 +168,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     departures::check(&contents, &holders, &mut report);
     agent_wallets::check(&contents, &mut report);
     saved::check(store, &contents, &mut report).await?;
+    webhooks::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
@@ -177,12 +181,14 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("payments", contents.payments.len()),
         ("sessions", contents.sessions.len()),
         ("identities", contents.people.identities.len()),
-        ("banking", contents.bank.len()),
+        ("banking", contents.bank.len() - contents.webhooks.count()),
         ("links", contents.people.links.len()),
         ("withdrawals", contents.withdrawals.len()),
         ("reloadable_cards", contents.program.cards.len()),
         ("card_withdrawals", contents.program.withdrawals.len()),
         ("late_returns", contents.late_returns.len()),
+        ("webhooks", contents.webhooks.endpoints),
+        ("webhook_deliveries", contents.webhooks.deliveries),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -261,7 +267,10 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
                 Ok(saved) => drop(contents.saved.insert((kind, number), saved)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),
             }
-        } else if let Some(read) = banking::read(kind, id, row).or_else(|| contents.agents.read(kind, id, row)) {
+        } else if let Some(read) = banking::read(kind, id, row)
+            .or_else(|| contents.agents.read(kind, id, row))
+            .or_else(|| contents.webhooks.read(kind, id, row))
+        {
             match read {
                 Ok(kept) => drop(contents.bank.insert((kind, id.to_vec()), kept)),
                 Err(error) => report.find("snapshot.damaged", hex::encode(id), error.to_string()),

@@ -8,6 +8,7 @@ mod families;
 pub mod figures;
 mod holder;
 mod listening;
+mod mailroom;
 mod once;
 mod operating;
 mod owner;
@@ -18,6 +19,7 @@ mod program;
 mod reading;
 mod requiring;
 mod turn;
+pub mod webhooks;
 mod work;
 
 use std::sync::Arc;
@@ -93,6 +95,8 @@ struct Inner {
     rails_told: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
+    /// Events on their way to endpoints.
+    posting: Arc<webhooks::PostOffice>,
     /// What may leave after a restore.
     departures: Arc<departures::Departures>,
     /// Whether every supervisor lives.
@@ -129,8 +133,7 @@ impl Engine {
             runtime: tokio::runtime::Handle::current(),
             limits: settings.limits,
         };
-        let settlement = ports.settlement.clone();
-        let departures = departures::Departures::new(restored, store.clone(), settlement, clock.clone());
+        let departures = departures::Departures::new(restored, store.clone(), ports.settlement.clone(), clock.clone());
         let departures = Arc::new(departures);
         let inner = Inner {
             families: Families::start(&ground, &root).await.map_err(actors)?,
@@ -149,6 +152,7 @@ impl Engine {
             tries: Arc::default(),
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
+            posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
             departures: departures.clone(),
             sound,
             root: root.clone(),
@@ -159,6 +163,7 @@ impl Engine {
             store: store.clone(),
             ports,
             clock: clock.clone(),
+            posting: inner.posting.clone(),
             settings,
             has_deposits,
             departures,
@@ -182,6 +187,7 @@ impl Engine {
         listening::listen::<payouts::Rails>(self);
         listening::listen::<program::Cards>(self);
         banking::listen(self);
+        mailroom::open(self);
     }
 
     /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.

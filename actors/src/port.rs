@@ -10,6 +10,7 @@ mod owner;
 pub mod payout;
 mod program;
 mod said;
+mod webhook;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -29,6 +30,7 @@ pub use program::{
     CardOpening, CardProgram, CardState, CardWord, OpenCard, Reservation, ReserveBalance, Standing, SteerCard, Wish,
 };
 pub use said::Said;
+pub use webhook::{NotPosted, Posted, Posting, WebhookPost};
 
 /// A boxed future, so that ports are objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::sandbox::keys::treasury;
 
-use super::{Config, ConfigError, Countries, Product, ProviderKind};
+use super::{Config, ConfigError, Countries, Product, ProviderKind, Webhooks};
 
 type Checked = Result<(), ConfigError>;
 
@@ -47,6 +47,7 @@ pub(super) fn check(config: &Config) -> Checked {
         "versions.retiring",
         "a route and its successor are two paths, such as /refresh and /auth",
     )?;
+    webhooks(&config.webhooks)?;
     rates(config)?;
     outsiders(config)?;
     if config.is_sandbox() {
@@ -70,6 +71,29 @@ fn spending(config: &Config) -> Checked {
         "must lie between 1 and 1000000: answers to paid calls are kept",
     )?;
     require(outbound.timeout_ms > 0, "outbound.timeout_ms", "must be at least 1")
+}
+
+fn webhooks(webhooks: &Webhooks) -> Checked {
+    require(
+        (1..=1_000).contains(&webhooks.max_per_account),
+        "webhooks.max_per_account",
+        "must lie between 1 and 1000",
+    )?;
+    require(
+        (1..=120_000).contains(&webhooks.timeout_ms),
+        "webhooks.timeout_ms",
+        "must lie between 1 and 120000",
+    )?;
+    require(
+        webhooks.max_quick > 0 && webhooks.max_slow > 0,
+        "webhooks.max_quick",
+        "it and webhooks.max_slow must be at least 1",
+    )?;
+    require(
+        webhooks.retry_seconds[0] == 0,
+        "webhooks.retry_seconds",
+        "the first try is made at once",
+    )
 }
 
 const PAY_TO: [(&str, Network); 2] = [

@@ -31,6 +31,7 @@ use crate::provider::{Providers, VaultedIssuer, elsewhere};
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, Documents, Vault, VaultError, keys_in_use};
+use crate::webhooks::Poster;
 
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
@@ -97,6 +98,8 @@ pub struct World {
     pub wallets: Arc<VaultedWallets>,
     /// Makes the calls that they pay for.
     pub calling: Arc<Calling>,
+    /// Posts events to endpoints.
+    pub poster: Arc<Poster>,
     /// Now.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -128,6 +131,12 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), clock.clone(), entropy.clone());
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let posting = OutboundCaller::new(
+        config.outbound.policy(),
+        config.webhooks.limits(config.outbound.limits()),
+    )
+    .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let poster = Poster::new(posting, vault.clone(), clock.clone());
     let calling = Calling::new(outbound, vault.clone(), config.outbound.max_body_bytes);
     let bank = SandboxBank::open(&directory, config.sandbox.bank_ms, clock.clone())
         .map_err(|e| ServiceError::Part("the sandbox's bank", e.to_string()))?;
@@ -145,6 +154,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         cvvs,
         wallets: Arc::new(wallets),
         calling: Arc::new(calling),
+        poster: Arc::new(poster),
         clock,
         entropy,
     })
@@ -220,6 +230,7 @@ pub fn engine_parts(
             bridge: world.bridge.clone(),
             custody: world.wallets.clone(),
             calls: world.calling.clone(),
+            webhooks: world.poster.clone(),
             bank: Arc::new(VaultedBank::new(
                 world.bank.clone(),
                 world.vault.clone(),
@@ -262,6 +273,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         watch_every_ms: engine.watch_every_ms,
         issuer_timeout_ms: engine.settle_timeout_ms,
         payouts: config.payouts.in_force(engine.settle_timeout_ms, told_every_ms),
+        webhooks: config.webhooks.in_force(),
         card_credit_patience_ms: engine.card_credit_patience_seconds.saturating_mul(1_000),
         sweep_every_ms: SWEEP_EVERY_MS,
         timers_every_ms: TIMERS_EVERY_MS,

@@ -1,6 +1,7 @@
 //! The edge: all routes with what each needs.
 
 mod operators;
+mod posting;
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::http::login_page::LoginPage;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     account, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner, pricing,
-    sandbox, sign_in, version, withdrawals,
+    sandbox, sign_in, version, webhooks, withdrawals,
 };
 use crate::identity::challenge::{BaseTerms, ChallengeTerms, Challenges, SolanaTerms};
 use crate::identity::credentials::Credentials;
@@ -132,6 +133,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
             engine: house.engine.clone(),
         })))
         .merge(withdrawal_routes(&house))
+        .merge(posting::routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
         routes = routes.merge(sandbox_routes(&house)).merge(catalog_desk(&house));
@@ -160,6 +162,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
 fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
     rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
     rooms.extend([card_withdrawals::Api::openapi(), documents::Api::openapi()]);
+    rooms.push(webhooks::Api::openapi());
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), callbacks::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {

@@ -10,7 +10,7 @@ use purser_actors::{account, payment, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
-use super::{Contents, Report, agent_wallets, banking, late_returns, people, products, program, saved};
+use super::{Contents, Report, agent_wallets, banking, late_returns, people, products, program, saved, webhooks};
 
 /// What the events say of one entity.
 #[derive(Default)]
@@ -105,6 +105,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| program::fold(kind, &record.event));
             let told = told.or_else(|| late_returns::fold(kind, &record.event));
             let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
+            let told = told.or_else(|| webhooks::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => keep(trail, record),

@@ -14,12 +14,14 @@ use super::desk::{CVV, Desk, PAN};
 use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
-const ADMIN: [(&str, &str); 20] = [
+const ADMIN: [(&str, &str); 23] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/stuck"),
+    ("GET", "/admin/webhooks"),
+    ("GET", "/admin/webhooks/deliveries"),
     ("POST", "/admin/freeze"),
     ("POST", "/admin/card-withdrawals/claim"),
     ("POST", "/admin/card-withdrawals/release"),
@@ -32,6 +34,7 @@ const ADMIN: [(&str, &str); 20] = [
     ("POST", "/admin/intl-orders/reject"),
     ("POST", "/admin/retry"),
     ("POST", "/admin/unfreeze"),
+    ("POST", "/admin/webhooks/redeliver"),
     ("GET", "/admin/tokens"),
     ("POST", "/admin/tokens"),
     ("POST", "/admin/tokens/revoke"),
@@ -117,10 +120,10 @@ async fn case_50_wallets_and_operators_do_not_meet() {
     }
     on_neither_side(&service, &wallet, &desk.token).await;
     for (role, trusted) in [
-        ("read-only", 5),
-        ("support", 6),
-        ("operator", 17),
-        ("administrator", 20),
+        ("read-only", 7),
+        ("support", 8),
+        ("operator", 20),
+        ("administrator", 23),
     ] {
         let one = desk.hire(role, role).await;
         for (n, route) in ADMIN.into_iter().enumerate() {

@@ -44,6 +44,8 @@ mod cases_steps;
 mod cases_top_up;
 mod cases_trace;
 mod cases_two_users;
+mod cases_webhooks;
+mod cases_webhooks_seen;
 mod cases_withdraw;
 #[path = "../contract/conformance.rs"]
 mod conformance;
@@ -70,6 +72,8 @@ mod precedence_money;
 mod precedence_payouts;
 mod precedence_reloadable;
 mod precedence_top_up;
+mod precedence_webhooks;
+mod receiver;
 mod request;
 mod seller;
 mod two_users;

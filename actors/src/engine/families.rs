@@ -27,6 +27,8 @@ use crate::reloadable::Reloadable;
 use crate::session::Session;
 use crate::spend::Spend;
 use crate::top_up::TopUp;
+use crate::webhook::Endpoint;
+use crate::webhook_delivery::Delivery;
 use crate::withdrawal::Withdrawal;
 
 macro_rules! families {
@@ -92,4 +94,6 @@ families! {
     applications: Application,
     bank_accounts: BankAccount,
     bank_transfers: BankTransfer,
+    webhooks: Endpoint,
+    webhook_deliveries: Delivery,
 }

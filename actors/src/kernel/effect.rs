@@ -5,21 +5,22 @@
 
 mod cause;
 mod failure;
+mod share;
 
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::{
-    BankAccountId, BankTransferId, CardId, DestinationId, EffectId, LateReturnId, Network, PaymentId, PayoutId,
-    RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, EffectId, EndpointId, LateReturnId, Network,
+    PaymentId, PayoutId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
 use crate::kernel::{Kind, table};
-use crate::money::{Cents, Usdc};
+use crate::money::Usdc;
 use crate::port::Timestamp;
-use crate::product::Line;
 
 pub use cause::CreditCause;
 pub use failure::{Failure, Pace};
+pub use share::Share;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -145,22 +146,29 @@ pub enum Work {
     },
     /// Take a payment that came back out of its recipient's totals.
     UncountPayment(PayoutId),
-}
-
-/// A reserved share of an account's daily caps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Share {
-    /// Day since the epoch, UTC.
-    pub day: u32,
-    /// Whose budget.
-    pub budget: Line,
-    /// How much of the day's sum.
-    pub cents: Cents,
+    /// Post an event to an endpoint.
+    PostWebhook {
+        /// What is delivered.
+        delivery: DeliveryId,
+        /// Where.
+        endpoint: EndpointId,
+        /// How often it was asked for: what an earlier asking has left to do ends without a word.
+        round: u32,
+    },
+    /// Ask again for what an endpoint has not received.
+    ResendWebhooks {
+        /// Which endpoint.
+        endpoint: EndpointId,
+        /// Of events since then.
+        since: Timestamp,
+        /// Up to this sequence.
+        upto: u64,
+    },
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 39] = [
+    pub const NAMES: [&str; 41] = [
         "settle",
         "watch",
         "issue_card",
@@ -200,6 +208,8 @@ impl Work {
         "end_reservation",
         "end_card_lease",
         "uncount_payment",
+        "post_webhook",
+        "resend_webhooks",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -244,6 +254,8 @@ impl Work {
             Self::EndReservation(_) => 36,
             Self::EndCardLease { .. } => 37,
             Self::UncountPayment(_) => 38,
+            Self::PostWebhook { .. } => 39,
+            Self::ResendWebhooks { .. } => 40,
         }
     }
 
@@ -275,6 +287,16 @@ impl Work {
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
             Self::Spend(_) => Kind::Spend,
             Self::EndSpend { .. } => Kind::AgentWallet,
+            Self::PostWebhook { .. } => Kind::WebhookDelivery,
+            Self::ResendWebhooks { .. } => Kind::Webhook,
+        }
+    }
+
+    /// Whose tries go one behind the other, a few at a time, so that what is slow there keeps no other waiting.
+    pub const fn lane(&self) -> Option<u128> {
+        match self {
+            Self::PostWebhook { endpoint, .. } => Some(endpoint.0),
+            _ => None,
         }
     }
 
@@ -315,6 +337,8 @@ impl Work {
             Self::OpenBankAccount(id) => id.to_string(),
             Self::MoveBankMoney(id) => id.to_string(),
             Self::ForgetNumber(id) => id.to_string(),
+            Self::PostWebhook { delivery, .. } => delivery.to_string(),
+            Self::ResendWebhooks { endpoint, .. } => endpoint.to_string(),
         }
     }
 }

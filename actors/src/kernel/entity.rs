@@ -58,6 +58,10 @@ pub enum Kind {
     BankAccount = 20,
     /// Money between a balance and an account at the bank.
     BankTransfer = 21,
+    /// An endpoint that events are posted to.
+    Webhook = 23,
+    /// An event on its way to one endpoint.
+    WebhookDelivery = 24,
 }
 
 impl Kind {
@@ -86,6 +90,8 @@ impl Kind {
             Self::Application => "banking_application",
             Self::BankAccount => "bank_account",
             Self::BankTransfer => "bank_transfer",
+            Self::Webhook => "webhook",
+            Self::WebhookDelivery => "webhook_delivery",
         }
     }
 }
@@ -129,7 +135,9 @@ entity_id!(
     crate::id::RecipientId,
     crate::id::SpendId,
     crate::id::BankAccountId,
-    crate::id::BankTransferId
+    crate::id::BankTransferId,
+    crate::id::EndpointId,
+    crate::id::DeliveryId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

@@ -75,6 +75,8 @@ tables! {
     LATE_RETURN = b'j',
     /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
     SPOKEN = b'p',
+    /// Endpoints that events are posted to, by owner and URL.
+    WEBHOOK = b'W',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -238,6 +240,17 @@ pub fn spoken(spend: SpendId, part: u8) -> RowKey {
 /// A piece of it.
 pub fn spoken_piece(spend: SpendId, part: u8, piece: u16) -> RowKey {
     key(&[&spoken(spend, part), &piece.to_be_bytes()])
+}
+
+/// Prefix of a wallet's endpoints.
+pub fn webhooks(owner: &Wallet) -> RowKey {
+    key(&[&[WEBHOOK], &owner.digest().to_be_bytes()])
+}
+
+/// The endpoint of a wallet at this URL; the value is its id.
+pub fn webhook(owner: &Wallet, url: &str) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&webhooks(owner), &Sha256::digest(url)[..16]])
 }
 
 /// A fact about the store.

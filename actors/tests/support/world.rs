@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
+use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Restored, Settings};
 use purser_actors::id::{CardId, SessionId, Wallet};
 use purser_actors::kernel::delivery::Retry;
@@ -26,6 +27,7 @@ use super::people::People;
 use super::ports::{Chain, Issuer, Shreds};
 use super::program::Program;
 use super::rails::Rails;
+use super::receivers::Receivers;
 use super::sellers::Sellers;
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
@@ -55,6 +57,7 @@ pub(crate) const fn fast() -> Settings {
         watch_every_ms: 2,
         issuer_timeout_ms: 120_000,
         payouts: payouts(),
+        webhooks: WebhookSettings::STANDARD,
         card_credit_patience_ms: 120_000,
         sweep_every_ms: 3_600_000,
         timers_every_ms: 20,
@@ -73,6 +76,7 @@ type Surroundings = (
     Arc<Program>,
     Arc<Sellers>,
     Arc<Bank>,
+    Arc<Receivers>,
     Arc<TestClock>,
 );
 
@@ -104,6 +108,7 @@ pub(crate) struct World {
     pub(crate) program: Arc<Program>,
     pub(crate) sellers: Arc<Sellers>,
     pub(crate) bank: Arc<Bank>,
+    pub(crate) receivers: Arc<Receivers>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -135,6 +140,7 @@ impl World {
             Arc::default(),
             sellers,
             Arc::default(),
+            Arc::default(),
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, (settings, None)).await
@@ -142,7 +148,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, clock): Surroundings,
+        (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, receivers, clock): Surroundings,
         (settings, restored): (Settings, Option<Restored>),
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -166,6 +172,7 @@ impl World {
                 custody: sellers.clone(),
                 calls: sellers.clone(),
                 bank: bank.clone(),
+                webhooks: receivers.clone(),
             },
             deposits: Vec::new(),
             restored,
@@ -184,6 +191,7 @@ impl World {
             program,
             sellers,
             bank,
+            receivers,
             clock,
             settings,
             restored,
@@ -205,6 +213,7 @@ impl World {
             self.program,
             self.sellers,
             self.bank,
+            self.receivers,
             self.clock,
         );
         Self::on(survivor, outside, (self.settings, self.restored)).await
