@@ -40,13 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "URL")]
     pub forward_to: Option<String>,
     /// What signs them: whsec_ and base64 of 32 bytes. Default: a new one, which is printed
-    #[arg(
-        long,
-        value_name = "SECRET",
-        env = "PURSER_WEBHOOK_SECRET",
-        hide_env_values = true,
-        requires = "forward_to"
-    )]
+    #[arg(long, value_name = "SECRET", env = "PURSER_WEBHOOK_SECRET", hide_env_values = true)]
     pub secret: Option<String>,
     /// Print each event as one line of JSON
     #[arg(long)]

@@ -17,6 +17,7 @@ mod cases_card_withdrawal;
 mod cases_catalogs;
 mod cases_countries;
 mod cases_documents;
+mod cases_developer;
 mod cases_elsewhere;
 mod cases_faults;
 mod cases_forged;
