@@ -56,6 +56,7 @@ const VOLATILE: &[&str] = &[
     "webhook_id",
     "delivery_id",
     "event_id",
+    "failing_since",
     "secret",
     "x",
     "requestId",

@@ -267,13 +267,13 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     assert!(signed(&both, old) && signed(&both, &new) && signed(&test, old) && !signed(&test, &new));
     service.kill();
 
-    host.set("PURSER_WEBHOOKS__ROTATION_SECONDS", "1");
+    host.set("PURSER_WEBHOOKS__ROTATION_SECONDS", "3");
     let service = host.start();
     let site = Site::of(&service);
     let (_, newest) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
     let three = arrives(&receiver, "/ok", 3).await.remove(2);
     assert!(signed(&three, old) && signed(&three, &new) && signed(&three, &newest));
-    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    tokio::time::sleep(std::time::Duration::from_millis(3_100)).await;
     let path = format!("/webhook-deliveries?webhook_id={id}");
     let page = site.get_as(&token, &path).await.body;
     let of_test = page["deliveries"].as_array().unwrap().last().unwrap().clone();
@@ -291,7 +291,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     assert_eq!((&four.id, &four.text), (&test.id, &test.text));
     assert!(
         signed(&four, &newest) && !signed(&four, &new),
-        "the one before had a second left"
+        "the one before had three seconds left"
     );
     let withheld = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
     let secret = withheld.body["secret"].as_str();

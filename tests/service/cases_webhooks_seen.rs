@@ -52,8 +52,8 @@ async fn operators_see_deliveries_and_post_them_again() {
     let audit = desk.audit().await;
     let done: Vec<_> = audit
         .iter()
-        .filter(|(what, ..)| what == "webhook.redeliver")
-        .map(|(_, of, _)| of.clone())
+        .filter(|(_, what, _)| what == "webhook.redeliver")
+        .map(|(.., of)| of.clone())
         .collect();
     assert_eq!(done, [sent["id"].as_str().unwrap(), &id]);
     let reader = desk.hire("reader", "read-only").await;

@@ -180,8 +180,9 @@ impl Sorter {
         }
         let told = sorter.store.read(&table::meta(ROW)).await?;
         let told: Option<Told> = told.map(|row| codec::decode(&row.value)).transpose().map_err(damaged)?;
-        sorter.at = told.map_or(newest, |told| told.0);
-        sorter.written = told.map_or(0, |told| told.0);
+        // Without a row, whoever registered first died before it was written: each endpoint knows since when it listens.
+        sorter.at = told.map_or(0, |told| told.0);
+        sorter.written = sorter.at;
         if sorter.endpoints.is_empty() {
             // Nobody wants what is behind us; who comes now is watched first.
             sorter.at = sorter.at.max(newest);
