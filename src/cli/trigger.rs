@@ -153,8 +153,8 @@ async fn post_test(args: &Args, remote: &Remote, server: &Url, wallet: &TestWall
     if !list.is_success() {
         return Err(list.refusal());
     }
-    let deliveries = list.body["deliveries"].as_array().into_iter().flatten();
-    let Some(test) = deliveries.into_iter().find(|one| one["type"] == "webhook.test") else {
+    let mut deliveries = list.body["deliveries"].as_array().into_iter().flatten();
+    let Some(test) = deliveries.find(|one| one["type"] == "webhook.test") else {
         let error = "no endpoint was tried yet: POST /register-webhook posts a webhook.test at once";
         return Err(CliError::Usage(error.to_owned()));
     };
