@@ -1,4 +1,4 @@
-//! The client's commands: `purser wallet`, `purser pay`, `purser token`, `purser listen`; and the operator's, `purser admin`.
+//! The client's commands: `purser wallet`, `pay`, `token`, `listen`, `trigger`; and the operator's, `purser admin`.
 //!
 //! Results go to standard output, progress and errors to standard error, so that a result can be piped. Nothing is
 //! signed before its price is known to be within `--max`.
@@ -14,6 +14,7 @@ mod session;
 pub mod store;
 mod terminal;
 pub mod token;
+pub mod trigger;
 pub mod wallet;
 
 use std::path::PathBuf;

@@ -16,6 +16,7 @@ mod spending;
 mod tests;
 mod text;
 mod versions;
+mod webhooks;
 
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
@@ -27,6 +28,7 @@ pub use sections::{
 pub use signup::Signup;
 pub use spending::{AgentWallets, Outbound};
 pub use versions::{Day, Retirement, Versions};
+pub use webhooks::Webhooks;
 
 use serde::Deserialize;
 
@@ -122,6 +124,8 @@ pub struct Config {
     pub outbound: Outbound,
     /// How our books are held against others' lists.
     pub reconciliation: Reconciliation,
+    /// Events that are posted to endpoints.
+    pub webhooks: Webhooks,
     /// Rules of the payout rails.
     pub payouts: Payouts,
     /// Magic of the sandbox.

@@ -50,4 +50,5 @@ pub mod signup;
 pub mod top_ups;
 mod unparsed;
 pub mod version;
+pub mod webhooks;
 pub mod withdrawals;

@@ -9,7 +9,7 @@
 //! - Who is paid: [`bank_number`]. Who asks: [`identity`]. Card numbers: [`vault`].
 //! - The engine's ports: [`settlement`] (chains), [`provider`] (card issuers), [`system`] (time and chance); [`sandbox`] is
 //!   what their pretended sides share.
-//! - Agents pay others: [`agent_wallet`], through [`outbound`].
+//! - Agents pay others: [`agent_wallet`], through [`outbound`], which also takes events to endpoints: [`webhooks`].
 //! - The process: [`config`], [`service`], [`cli`], [`metrics`]; [`wallet`] pays as a client would; [`verify`] proves the books.
 //!
 //! `ARCHITECTURE.md` follows one paid call through these rooms.
@@ -37,3 +37,4 @@ pub mod system;
 pub mod vault;
 pub mod verify;
 pub mod wallet;
+pub mod webhooks;

@@ -6,6 +6,7 @@ mod page;
 use std::sync::Arc;
 
 use purser_actors::engine::figures::{Figures, Lack};
+use purser_actors::engine::webhooks::OUTCOMES;
 use purser_actors::engine::{Engine, Reconciliation};
 use purser_actors::kernel::delivery::FAILURES;
 use purser_actors::kernel::effect::Work;
@@ -57,6 +58,7 @@ impl Metrics {
         admission(&mut page, &figures);
         reconciliation(&mut page, &reconciled);
         self.streams(&mut page);
+        self.webhooks(&mut page).await?;
         Ok(page.into_text())
     }
 
@@ -138,6 +140,35 @@ impl Metrics {
             "Queues of slow subscribers that were thrown away and read again.",
         )
         .is(self.hub.overflows());
+    }
+
+    async fn webhooks(&self, page: &mut Page) -> Result<(), StoreError> {
+        let posting = self.engine.posting();
+        page.counter(
+            "purser_webhook_attempts_total",
+            "Tries to post an event, by what they came to.",
+        )
+        .each("outcome", OUTCOMES.into_iter().zip(posting.outcomes));
+        let _ = page
+            .histogram(
+                "purser_webhook_first_delivery_seconds",
+                Unit::Millis,
+                "From an event to its delivery, where the first try did it.",
+            )
+            .spread(&[], &posting.first_ms);
+        page.gauge(
+            "purser_webhook_deliveries_pending",
+            Unit::One,
+            "Deliveries that are tried now or wait for their next try.",
+        )
+        .is(self.engine.webhooks_pending().await?);
+        page.gauge(
+            "purser_webhook_slow_tries",
+            Unit::One,
+            "Tries that hang, or go to endpoints that did not answer last time.",
+        )
+        .is(posting.slow as u64);
+        Ok(())
     }
 }
 

@@ -18,6 +18,7 @@ mod products;
 mod program;
 mod saved;
 mod sealed;
+mod webhooks;
 mod withdrawals;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,6 +140,8 @@ pub(crate) struct Contents {
     pub(crate) agents: agent_wallets::Wallets,
     /// API keys and the places that they take.
     pub(crate) api_keys: api_keys::ApiKeys,
+    /// Endpoints and deliveries.
+    pub(crate) webhooks: webhooks::Webhooks,
     /// What left the treasury for products.
     pub(crate) left: Vec<products::Left>,
     /// Work that is due, and work that is not yet.
@@ -179,6 +182,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     agent_wallets::check(&contents, &mut report);
     api_keys::check(&contents, &mut report);
     saved::check(store, &contents, &mut report).await?;
+    webhooks::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
@@ -191,7 +195,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("payments", contents.payments.len()),
         ("sessions", contents.sessions.len()),
         ("identities", contents.people.identities.len()),
-        ("banking", contents.bank.len()),
+        ("banking", contents.bank.len() - contents.webhooks.count()),
         ("links", contents.people.links.len()),
         ("withdrawals", contents.withdrawals.len()),
         ("reloadable_cards", contents.program.cards.len()),
@@ -199,6 +203,8 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("late_returns", contents.late_returns.len()),
         ("differences", contents.differences.all.len()),
         ("api_keys", contents.api_keys.len()),
+        ("webhooks", contents.webhooks.endpoints),
+        ("webhook_deliveries", contents.webhooks.deliveries),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -281,6 +287,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         } else if let Some(read) = banking::read(kind, id, row)
             .or_else(|| contents.agents.read(kind, id, row))
             .or_else(|| contents.api_keys.read(kind, id, row))
+            .or_else(|| contents.webhooks.read(kind, id, row))
         {
             match read {
                 Ok(kept) => drop(contents.bank.insert((kind, id.to_vec()), kept)),

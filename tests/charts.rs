@@ -29,6 +29,8 @@ use purser_actors::reloadable::Reloadable;
 use purser_actors::session::Session;
 use purser_actors::spend::Spend;
 use purser_actors::top_up::TopUp;
+use purser_actors::webhook::Endpoint;
+use purser_actors::webhook_delivery::Delivery;
 use purser_actors::withdrawal::Withdrawal;
 
 /// The chart as a Markdown table. A state that nothing leaves is final and stands in bold.
@@ -85,5 +87,7 @@ fn the_documents_charts_are_the_codes() {
     check::<BankTransfer>(document, &mut wrong);
     check::<Difference>(document, &mut wrong);
     check::<ApiKey>(document, &mut wrong);
+    check::<Endpoint>(document, &mut wrong);
+    check::<Delivery>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

@@ -27,6 +27,8 @@ mod products;
 mod running;
 #[path = "payment_rules/seller.rs"]
 mod seller;
+#[path = "interop/webhooks.rs"]
+mod webhooks;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

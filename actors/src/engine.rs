@@ -10,6 +10,7 @@ mod families;
 pub mod figures;
 mod holder;
 mod listening;
+mod mailroom;
 mod once;
 mod operating;
 mod owner;
@@ -21,6 +22,7 @@ mod reading;
 mod reconciling;
 mod requiring;
 mod turn;
+pub mod webhooks;
 mod work;
 
 use std::sync::Arc;
@@ -100,6 +102,8 @@ struct Inner {
     bank_told: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
+    /// Events on their way to endpoints.
+    posting: Arc<webhooks::PostOffice>,
     /// What may leave after a restore.
     departures: Arc<Departures>,
     /// What reconciliation counts.
@@ -160,6 +164,7 @@ impl Engine {
             tries: Arc::default(),
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
+            posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
             departures: departures.clone(),
             watching: Arc::default(),
             sound,
@@ -171,6 +176,7 @@ impl Engine {
             store: store.clone(),
             ports,
             clock: clock.clone(),
+            posting: inner.posting.clone(),
             settings,
             has_deposits,
             departures,
@@ -194,6 +200,7 @@ impl Engine {
         listening::listen::<payouts::Rails>(self);
         listening::listen::<program::Cards>(self);
         listening::listen::<banking::Deposits>(self);
+        mailroom::open(self);
         match reconciling {
             Some(reconciling) => reconciling::watch(self, reconciling)
                 .await

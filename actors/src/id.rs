@@ -203,6 +203,29 @@ id!(
     AddressId, "adr_"
 );
 id!(
+    /// An endpoint that events are posted to.
+    EndpointId, "wh_"
+);
+id!(
+    /// An event on its way to one endpoint.
+    DeliveryId, "whd_"
+);
+
+impl DeliveryId {
+    /// Of an event for an endpoint: there is never a second.
+    pub fn of(endpoint: EndpointId, event: EventId) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"webhook delivery");
+        hash.update(endpoint.0.to_be_bytes());
+        hash.update(event.0.to_be_bytes());
+        let hash = hash.finalize();
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash[..16]);
+        Self(u128::from_be_bytes(first))
+    }
+}
+
+id!(
     /// A line of an account's statement. Later lines have greater ids.
     EntryId, "ent_"
 );

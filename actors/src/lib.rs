@@ -40,4 +40,6 @@ pub mod reloadable;
 pub mod session;
 pub mod spend;
 pub mod top_up;
+pub mod webhook;
+pub mod webhook_delivery;
 pub mod withdrawal;

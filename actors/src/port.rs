@@ -12,6 +12,7 @@ mod owner;
 pub mod payout;
 mod program;
 mod said;
+mod webhook;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -34,6 +35,7 @@ pub use program::{
     SteerCard, Wish,
 };
 pub use said::Said;
+pub use webhook::{NotPosted, Posted, Posting, WebhookPost};
 
 /// A boxed future, so that ports are objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,6 +1,7 @@
 //! `purser admin`: what an operator does, over the API at the operator's own address.
 
 mod card_withdrawals;
+mod webhooks;
 
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use zeroize::{Zeroize as _, Zeroizing};
 
 pub use card_withdrawals::CardWithdrawals;
+pub use webhooks::Webhooks;
 
 use super::remote::{Answer, Remote, at, parse_url};
 use super::{CliError, serve, terminal};
@@ -59,6 +61,9 @@ pub enum Act {
     /// Withdrawals from holders' balances at the card issuer
     #[command(subcommand)]
     CardWithdrawals(CardWithdrawals),
+    /// Endpoints that events are posted to
+    #[command(subcommand)]
+    Webhooks(Webhooks),
     /// Work that waits for a person, and payments whose outcome is not known
     Stuck,
     /// Try stuck work once more, now
@@ -203,6 +208,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Unfreeze { wallet } => desk.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
         Act::Intl(act) => desk.intl(act).await?,
         Act::CardWithdrawals(act) => card_withdrawals::ask(&desk, act).await?,
+        Act::Webhooks(act) => webhooks::ask(&desk, act).await?,
         Act::Stuck => desk.get("/admin/stuck").await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
         Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,

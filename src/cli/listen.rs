@@ -1,5 +1,7 @@
 //! `purser listen`: tails the account's events, and goes on where it stopped when the connection is lost.
 
+mod forward;
+
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -9,10 +11,11 @@ use serde_json::{Value, json};
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use self::forward::Forwarder;
 use super::remote::{Remote, parse_url};
 use super::session::Session;
 use super::{CliError, NetworkArg, WalletArgs, terminal};
-use crate::system::SystemEntropy;
+use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
 
 /// Follow your account's events live
@@ -33,6 +36,12 @@ pub struct Args {
     /// Whose events: this wallet's
     #[command(flatten)]
     pub file: WalletArgs,
+    /// Post each event to this URL as well, signed as webhooks are
+    #[arg(long, value_name = "URL")]
+    pub forward_to: Option<String>,
+    /// What signs them: whsec_ and base64 of 32 bytes. Default: a new one, which is printed
+    #[arg(long, value_name = "SECRET", env = "PURSER_WEBHOOK_SECRET", hide_env_values = true)]
+    pub secret: Option<String>,
     /// Print each event as one line of JSON
     #[arg(long)]
     pub json: bool,
@@ -68,6 +77,8 @@ struct Cursor {
     after: Option<u64>,
     types: Vec<String>,
     as_json: bool,
+    /// Whether the last message was an event that was not seen before.
+    is_new: bool,
 }
 
 /// Runs until interrupted.
@@ -85,16 +96,26 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         after: args.after,
         types: args.types,
         as_json: args.json,
+        is_new: false,
+    };
+    let forwarder = match &args.forward_to {
+        Some(target) => Some(Forwarder::new(target, args.secret, &SystemEntropy)?),
+        None => None,
     };
     tokio::select! {
         biased;
         _ = tokio::signal::ctrl_c() => Ok(()),
-        ended = follow(&server, &session, cursor) => ended,
+        ended = follow(&server, &session, cursor, forwarder.as_ref()) => ended,
     }
 }
 
 /// Connects again and again, with growing pauses while it does not work.
-async fn follow(server: &Url, session: &Session<'_>, mut cursor: Cursor) -> Result<(), CliError> {
+async fn follow(
+    server: &Url,
+    session: &Session<'_>,
+    mut cursor: Cursor,
+    forwarder: Option<&Forwarder>,
+) -> Result<(), CliError> {
     let remote = Remote::new()?;
     let mut pause = Duration::from_secs(1);
     let mut refused = false;
@@ -107,7 +128,7 @@ async fn follow(server: &Url, session: &Session<'_>, mut cursor: Cursor) -> Resu
             }
             Err(error) => return Err(error),
         };
-        match connect(server, &token, &mut cursor).await? {
+        match connect(server, &token, &mut cursor, forwarder).await? {
             End::Unauthorized if refused => {
                 return Err(CliError::Refused {
                     status: 401,
@@ -140,7 +161,12 @@ async fn wait(pause: Duration, why: &str) -> Duration {
 }
 
 /// One connection: authenticate, subscribe, print until it ends.
-async fn connect(server: &Url, token: &str, cursor: &mut Cursor) -> Result<End, CliError> {
+async fn connect(
+    server: &Url,
+    token: &str,
+    cursor: &mut Cursor,
+    forwarder: Option<&Forwarder>,
+) -> Result<End, CliError> {
     let mut address = server.clone();
     let _ = address.set_scheme("ws");
     address.set_path("/stream");
@@ -166,6 +192,9 @@ async fn connect(server: &Url, token: &str, cursor: &mut Cursor) -> Result<End, 
             Some(Ok(Message::Text(text))) => {
                 if let Some(end) = cursor.take(&text)? {
                     return Ok(end);
+                }
+                if let Some(forwarder) = forwarder.filter(|_| cursor.is_new) {
+                    forwarder.forward(&text, &SystemClock).await;
                 }
                 worked = true;
             }
@@ -219,6 +248,7 @@ impl Cursor {
                 "the server sent something that is not JSON".to_owned(),
             )));
         };
+        self.is_new = false;
         match message["type"].as_str() {
             Some("event") => {
                 let event = message["event"].take();
@@ -228,6 +258,7 @@ impl Cursor {
                 }
                 self.print(&event)?;
                 self.after = seq.or(self.after);
+                self.is_new = true;
                 Ok(None)
             }
             Some("error") => {
@@ -280,6 +311,7 @@ mod tests {
             after: None,
             types: vec!["card.ready".to_owned()],
             as_json: true,
+            is_new: false,
         };
         assert_eq!(
             cursor.subscribe(),
@@ -307,6 +339,7 @@ mod tests {
             after: Some(38),
             types: Vec::new(),
             as_json: true,
+            is_new: false,
         };
         assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), End::Again(_)));
         assert_eq!(cursor.subscribe()["after"], 4_294_967_355u64);

@@ -6,7 +6,7 @@ use rust_decimal::Decimal;
 
 use crate::sandbox::keys::treasury;
 
-use super::{Config, ConfigError, Countries, Product, ProviderKind};
+use super::{Config, ConfigError, Countries, Product, ProviderKind, Webhooks};
 
 type Checked = Result<(), ConfigError>;
 
@@ -48,6 +48,7 @@ pub(super) fn check(config: &Config) -> Checked {
         "a route and its successor are two paths, such as /refresh and /auth",
     )?;
     reconciliation(config)?;
+    webhooks(&config.webhooks)?;
     rates(config)?;
     outsiders(config)?;
     if config.is_sandbox() {
@@ -78,6 +79,29 @@ fn reconciliation(config: &Config) -> Checked {
         (1..=1_000).contains(&config.reconciliation.page),
         "reconciliation.page",
         "must lie between 1 and 1000",
+    )
+}
+
+fn webhooks(webhooks: &Webhooks) -> Checked {
+    require(
+        (1..=1_000).contains(&webhooks.max_per_account),
+        "webhooks.max_per_account",
+        "must lie between 1 and 1000",
+    )?;
+    require(
+        (1..=120_000).contains(&webhooks.timeout_ms),
+        "webhooks.timeout_ms",
+        "must lie between 1 and 120000",
+    )?;
+    require(
+        webhooks.max_quick > 0 && webhooks.max_slow > 0,
+        "webhooks.max_quick",
+        "it and webhooks.max_slow must be at least 1",
+    )?;
+    require(
+        webhooks.retry_seconds[0] == 0,
+        "webhooks.retry_seconds",
+        "the first try is made at once",
     )
 }
 

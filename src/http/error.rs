@@ -4,6 +4,8 @@
 //! request id and what the client accepts, and writes the body there. So no refusal can miss a header or a field,
 //! and internal text has no way out: only what is put into an `ApiError` is ever sent.
 
+mod body;
+
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,10 +13,11 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use purser_actors::kernel::inert;
 use serde::{Deserialize, Serialize};
 
 use super::caller::RequestId;
+
+pub(super) use body::Form;
 
 type Text = Cow<'static, str>;
 
@@ -204,47 +207,6 @@ impl ApiError {
         self
     }
 
-    /// The body alone.
-    pub(super) fn body(&self, request_id: RequestId, form: Form) -> Vec<u8> {
-        if form == Form::Callable {
-            let failure = Failure {
-                code: &self.code,
-                message: &self.error,
-                status: self.status.as_u16(),
-                param: self.param.as_deref(),
-                hint: self.hint.as_deref(),
-                missing: &self.missing,
-                terminal: self.terminal,
-                request_id,
-                retry_after_seconds: self.retry_after_seconds,
-            };
-            let failed = Failed {
-                error: failure,
-                frozen_message: self.frozen_message.as_deref(),
-            };
-            return inert(serde_json::to_string(&failed).unwrap_or_default()).into_bytes();
-        }
-        let as_problem = form == Form::Problem;
-        let fields = Fields {
-            r#type: as_problem.then_some("about:blank"),
-            title: as_problem.then(|| self.status.canonical_reason()).flatten(),
-            status: as_problem.then_some(self.status.as_u16()),
-            detail: as_problem.then_some(&self.error),
-            error: &self.error,
-            code: &self.code,
-            param: self.param.as_deref(),
-            hint: self.hint.as_deref(),
-            missing: &self.missing,
-            frozen_message: self.frozen_message.as_deref(),
-            terminal: self.terminal,
-            request_id,
-            retry_after_seconds: self.retry_after_seconds,
-        };
-        // Strings and numbers always serialise; an empty body is what is left if that ever changes. What the caller sent
-        // may be quoted in it.
-        inert(serde_json::to_string(&fields).unwrap_or_default()).into_bytes()
-    }
-
     /// What is remembered of a refusal under an idempotency key.
     pub(super) fn to_record(&self) -> String {
         let fields = Recorded {
@@ -312,69 +274,6 @@ struct Recorded {
     #[serde(default)]
     missing: Vec<Text>,
     terminal: bool,
-    retry_after_seconds: Option<u64>,
-}
-
-/// How a refusal is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
-    /// The members of [`Fields`].
-    Plain,
-    /// The same with those of RFC 9457.
-    Problem,
-    /// That of a callable function.
-    Callable,
-}
-
-/// The refusal of a callable function. The contract has `frozen_message` beside `error`.
-#[derive(Serialize)]
-struct Failed<'a> {
-    error: Failure<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frozen_message: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Failure<'a> {
-    code: &'a str,
-    message: &'a str,
-    status: u16,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    param: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
-    missing: &'a [Text],
-    terminal: bool,
-    request_id: RequestId,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    retry_after_seconds: Option<u64>,
-}
-
-#[derive(Serialize)]
-struct Fields<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    r#type: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<&'a str>,
-    error: &'a str,
-    code: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    param: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
-    missing: &'a [Text],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frozen_message: Option<&'a str>,
-    terminal: bool,
-    request_id: RequestId,
-    #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_seconds: Option<u64>,
 }
 

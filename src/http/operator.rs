@@ -9,6 +9,7 @@ mod intl;
 mod leases;
 mod reconciliation;
 mod tokens;
+mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,6 +89,9 @@ pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
         .route("/admin/card-withdrawals/release", post(card_withdrawals::post_release))
         .route("/admin/card-withdrawals/fulfil", post(card_withdrawals::post_fulfil))
         .route("/admin/card-withdrawals/reject", post(card_withdrawals::post_reject))
+        .route("/admin/webhooks", get(webhooks::get_webhooks))
+        .route("/admin/webhooks/deliveries", get(webhooks::get_deliveries))
+        .route("/admin/webhooks/redeliver", post(webhooks::post_redeliver))
         .route("/admin/tokens", get(tokens::get_tokens).post(tokens::post_token))
         .route("/admin/tokens/revoke", post(tokens::post_revoke))
         .with_state(admin);

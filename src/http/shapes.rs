@@ -15,6 +15,7 @@ mod owned;
 mod payouts;
 mod people;
 mod reloadable;
+mod webhooks;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -50,6 +51,7 @@ pub use payouts::{
     ListedBankRecipient, ListedDestination, ListedRecipient, NewAppPayment, NewBankPayment, OnePayout, PaidAppPayment,
     PaidBankPayment, PaidDestination, PaidPushToCard, PaymentStatus, PayoutPage, SavedRecipient, SavedRecipients,
 };
+pub use webhooks::*;
 
 /// A decimal number with exactly its digits.
 pub struct Exact;

@@ -11,7 +11,7 @@ use reqwest::Url;
 /// What may be called.
 #[derive(Clone, Debug)]
 pub struct AddressPolicy {
-    /// `host:port` as written in a URL, reached wherever it lies: for peers that the operator has chosen.
+    /// `host:port` as written in a URL, or `host:*`, reached wherever it lies: for peers that the operator has chosen.
     listed: Vec<String>,
     ports: Vec<u16>,
 }
@@ -55,7 +55,8 @@ impl AddressPolicy {
     /// Bytes of a URL, at most.
     pub const LONGEST: usize = 2_048;
 
-    /// Besides the ports given, `listed` names hosts (`host:port`) that are called wherever they lie.
+    /// Besides the ports given, `listed` names hosts (`host:port`, or `host:*` for every port) that are called wherever
+    /// they lie.
     pub fn new(ports: &[u16], listed: &[String]) -> Self {
         Self {
             listed: listed.iter().map(|host| host.to_ascii_lowercase()).collect(),
@@ -82,7 +83,7 @@ impl AddressPolicy {
         }
         let host = url.host_str().ok_or(NotCalled::Malformed)?.to_owned();
         let port = url.port_or_known_default().ok_or(NotCalled::Port)?;
-        if self.listed.contains(&format!("{host}:{port}")) {
+        if self.is_listed(&host, port) {
             return Ok(Target { url, listed: true });
         }
         if !self.ports.contains(&port) {
@@ -90,6 +91,11 @@ impl AddressPolicy {
         }
         judge_host(&host, written)?;
         Ok(Target { url, listed: false })
+    }
+
+    fn is_listed(&self, host: &str, port: u16) -> bool {
+        let exactly = |listed: &String| *listed == format!("{host}:{port}") || *listed == format!("{host}:*");
+        self.listed.iter().any(exactly)
     }
 }
 
@@ -322,5 +328,8 @@ mod tests {
         assert_eq!(policy.judge("http://127.0.0.1/"), Err(NotCalled::InsideAddress));
         assert_eq!(policy.judge("https://peer.local/"), Err(NotCalled::InsideName));
         assert_eq!(policy.judge("http://u@127.0.0.1:4021/"), Err(NotCalled::Credentials));
+        let any_port = AddressPolicy::new(&[443], &["127.0.0.1:*".to_owned()]);
+        assert!(any_port.judge("http://127.0.0.1:4022/hook").unwrap().listed);
+        assert_eq!(any_port.judge("http://127.0.0.2:443/"), Err(NotCalled::InsideAddress));
     }
 }

@@ -8,6 +8,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use super::addresses::{AddressPolicy, NotCalled, Target};
 use super::resolver::{Lookup, PublicOnly, SystemLookup, refused_by_filter};
 
+/// How long the beginning of a body is waited for when only the status counts.
+const EXCERPT_WITHIN: Duration = Duration::from_secs(1);
+
 /// Limits of one call.
 #[derive(Clone, Copy, Debug)]
 pub struct CallLimits {
@@ -120,6 +123,42 @@ impl OutboundCaller {
     /// # Errors
     /// [`CallError`]; its variants say whether the request can have arrived.
     pub async fn call(&self, target: &Target, asking: Asking) -> Result<Answered, CallError> {
+        let mut response = self.send(target, asking).await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
+            if body.len() + chunk.len() > self.limits.body_bytes {
+                return Err(CallError::TooLarge);
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answered { status, headers, body })
+    }
+
+    /// Calls it for the sake of the status alone: of the body only the beginning is read, at most so many bytes, and no
+    /// longer than [`EXCERPT_WITHIN`]. Whatever comes of that, the status counts.
+    ///
+    /// # Errors
+    /// [`CallError`], as long as there is no status.
+    pub async fn tell(&self, target: &Target, asking: Asking, excerpt: usize) -> Result<Answered, CallError> {
+        let mut response = self.send(target, asking).await?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let mut body = Vec::new();
+        let reading = async {
+            while let Ok(Some(chunk)) = response.chunk().await {
+                let taken = chunk.len().min(excerpt - body.len());
+                body.extend_from_slice(&chunk[..taken]);
+                if body.len() == excerpt {
+                    break;
+                }
+            }
+        };
+        // Whoever drips has been heard.
+        drop(tokio::time::timeout(EXCERPT_WITHIN, reading).await);
+        Ok(Answered { status, headers, body })
+    }
+
+    async fn send(&self, target: &Target, asking: Asking) -> Result<reqwest::Response, CallError> {
         let client = if target.listed { &self.listed } else { &self.filtered };
         let mut request = client.request(asking.method, target.url.clone());
         for (name, value) in asking.headers {
@@ -130,23 +169,16 @@ impl OutboundCaller {
                 .header(http::header::CONTENT_TYPE, "application/json")
                 .body(body);
         }
-        let mut response = request.send().await.map_err(|error| failed(&error))?;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let header_bytes: usize = headers
+        let response = request.send().await.map_err(|error| failed(&error))?;
+        let header_bytes: usize = response
+            .headers()
             .iter()
             .map(|(name, value)| name.as_str().len() + value.len())
             .sum();
         if header_bytes > self.limits.header_bytes {
             return Err(CallError::TooLarge);
         }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
-            if body.len() + chunk.len() > self.limits.body_bytes {
-                return Err(CallError::TooLarge);
-            }
-            body.extend_from_slice(&chunk);
-        }
-        Ok(Answered { status, headers, body })
+        Ok(response)
     }
 }
 

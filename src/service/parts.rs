@@ -31,6 +31,7 @@ use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::afar::Chains;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::vault::{CvvVault, Documents, Vault};
+use crate::webhooks::Poster;
 
 /// How often idle entities are looked for.
 const SWEEP_EVERY_MS: u64 = 5_000;
@@ -93,6 +94,8 @@ pub struct World {
     pub wallets: Arc<VaultedWallets>,
     /// Makes the calls that they pay for.
     pub calling: Arc<Calling>,
+    /// Posts events to endpoints.
+    pub poster: Arc<Poster>,
     /// Now.
     pub clock: Arc<dyn Clock>,
     /// Randomness.
@@ -122,6 +125,12 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), clock.clone(), entropy.clone());
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let posting = OutboundCaller::new(
+        config.outbound.policy(),
+        config.webhooks.limits(config.outbound.limits()),
+    )
+    .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
+    let poster = Poster::new(posting, vault.clone(), clock.clone());
     let calling = Calling::new(outbound, vault.clone(), config.outbound.max_body_bytes);
     let documents = Documents::open(data.documents(), vault.clone(), entropy.clone())
         .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
@@ -135,6 +144,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         cvvs,
         wallets: Arc::new(wallets),
         calling: Arc::new(calling),
+        poster: Arc::new(poster),
         clock,
         entropy,
     })
@@ -191,6 +201,7 @@ pub fn engine_parts(
             bridge: providers.bridge.clone(),
             custody: world.wallets.clone(),
             calls: world.calling.clone(),
+            webhooks: world.poster.clone(),
             bank: Arc::new(VaultedBank::new(
                 providers.bank.clone(),
                 world.vault.clone(),
@@ -245,6 +256,7 @@ pub fn engine_settings(config: &Config) -> Settings {
         watch_every_ms: engine.watch_every_ms,
         issuer_timeout_ms: engine.settle_timeout_ms,
         payouts: config.payouts.in_force(engine.settle_timeout_ms, told_every_ms),
+        webhooks: config.webhooks.in_force(),
         card_credit_patience_ms: engine.card_credit_patience_seconds.saturating_mul(1_000),
         sweep_every_ms: SWEEP_EVERY_MS,
         timers_every_ms: TIMERS_EVERY_MS,

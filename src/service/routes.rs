@@ -2,6 +2,7 @@
 
 mod operators;
 mod people;
+mod posting;
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::http::health::Readiness;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
-    pricing, sandbox, sign_in, signup, version, withdrawals,
+    pricing, sandbox, sign_in, signup, version, webhooks, withdrawals,
 };
 use crate::identity::api_key::{ApiKeys, Signups};
 use crate::identity::arrivals::Arrivals;
@@ -137,6 +138,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
             engine: house.engine.clone(),
         })))
         .merge(withdrawal_routes(&house))
+        .merge(posting::routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
         routes = routes.merge(sandbox_routes(&house)).merge(catalog_desk(&house));
@@ -166,6 +168,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
 fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
     rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
     rooms.extend([card_withdrawals::Api::openapi(), documents::Api::openapi()]);
+    rooms.push(webhooks::Api::openapi());
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
     rooms.extend([signup::Api::openapi(), api_keys::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), callbacks::Api::openapi(), owner::Api::openapi()]);

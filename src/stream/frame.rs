@@ -47,11 +47,7 @@ impl Filter {
 
     /// Whether events of a type are wanted.
     pub fn wants(&self, kind: &str) -> bool {
-        self.0.is_empty()
-            || self.0.iter().any(|wanted| match wanted.strip_suffix(".*") {
-                Some(resource) => kind.split('.').next() == Some(resource),
-                None => wanted == kind,
-            })
+        purser_actors::webhook::wants(&self.0, kind)
     }
 }
 

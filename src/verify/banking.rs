@@ -47,6 +47,11 @@ impl Kept {
             moves: None,
         }
     }
+
+    /// With these records in the vault.
+    pub(super) fn with_sealed(self, sealed: Vec<u128>) -> Self {
+        Self { sealed, ..self }
+    }
 }
 
 /// Of all wallets, by kind and key.

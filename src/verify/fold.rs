@@ -12,6 +12,7 @@ use purser_storage::{Seq, Store, StoreError};
 
 use super::{
     Contents, Report, agent_wallets, api_keys, banking, differences, late_returns, people, products, program, saved,
+    webhooks,
 };
 
 /// What the events say of one entity.
@@ -109,6 +110,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| differences::fold(kind, &record.event));
             let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
             let told = told.or_else(|| api_keys::fold(kind, &record.event));
+            let told = told.or_else(|| webhooks::fold(kind, &record.event));
             told.transpose().map(|told| match told {
                 Some(Some(status)) => trail.status = status.into(),
                 Some(None) => keep(trail, record),

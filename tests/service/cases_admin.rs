@@ -14,7 +14,7 @@ use super::desk::{CVV, Desk, PAN};
 use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
-const ADMIN: [(&str, &str); 22] = [
+const ADMIN: [(&str, &str); 25] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/events"),
@@ -22,6 +22,8 @@ const ADMIN: [(&str, &str); 22] = [
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/reconciliation"),
     ("GET", "/admin/stuck"),
+    ("GET", "/admin/webhooks"),
+    ("GET", "/admin/webhooks/deliveries"),
     ("POST", "/admin/freeze"),
     ("POST", "/admin/card-withdrawals/claim"),
     ("POST", "/admin/card-withdrawals/release"),
@@ -34,6 +36,7 @@ const ADMIN: [(&str, &str); 22] = [
     ("POST", "/admin/intl-orders/reject"),
     ("POST", "/admin/retry"),
     ("POST", "/admin/unfreeze"),
+    ("POST", "/admin/webhooks/redeliver"),
     ("GET", "/admin/tokens"),
     ("POST", "/admin/tokens"),
     ("POST", "/admin/tokens/revoke"),
@@ -119,10 +122,10 @@ async fn case_50_wallets_and_operators_do_not_meet() {
     }
     on_neither_side(&service, &wallet, &desk.token).await;
     for (role, trusted) in [
-        ("read-only", 7),
-        ("support", 8),
-        ("operator", 19),
-        ("administrator", 22),
+        ("read-only", 9),
+        ("support", 10),
+        ("operator", 22),
+        ("administrator", 25),
     ] {
         let one = desk.hire(role, role).await;
         for (n, route) in ADMIN.into_iter().enumerate() {

@@ -42,6 +42,7 @@ const BODIES: &[(&str, &str)] = &[
         r#"{"data": {"firstName": "A", "lastName": "B", "email": "a@b.c"}}"#,
     ),
     ("/getBankingProfileStatus", r#"{"data": {}}"#),
+    ("/register-webhook", r#"{"url": "https://hooks.nobody.example/b"}"#),
     ("/createAgentWallet", r#"{"data": {}}"#),
     ("/createAgentApiKey", r#"{"data": {"name": "Mine"}}"#),
     ("/announceAgentConnection", r#"{"data": {"name": "Mine"}}"#),

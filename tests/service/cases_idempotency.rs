@@ -82,6 +82,9 @@ const CHANGES: &[(&str, &str, &str)] = &[
     ("POST", "/resume-card", "reloadable_card.resume_requested"),
     ("POST", "/withdraw", "withdrawal.pending"),
     ("POST", "/withdraw-card-balance", "card_withdrawal.pending"),
+    ("POST", "/register-webhook", "webhook.registered"),
+    ("POST", "/redeliver-webhook", "webhook.redelivery_requested"),
+    ("POST", "/delete-webhook", "webhook.deleted"),
     // The last, since it takes away what others name.
     ("DELETE", "/payment-recipients", "payment_recipient.deleted"),
 ];
@@ -90,6 +93,7 @@ const CHANGES: &[(&str, &str, &str)] = &[
 fn takes(path: &str, person: &Person) -> Value {
     match path {
         "/create-reloadable-card" => json!({"usd_amount": 1}),
+        "/register-webhook" => json!({"url": "https://hooks.nobody.example/c"}),
         "/withdraw-card-balance" => json!({"amount": 2, "destination_address": person.agent.address()}),
         _ => json!({"amount": 1}),
     }

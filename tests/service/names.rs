@@ -74,6 +74,9 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
     ("/createBankingTransfer", &["direction", "note"]),
     // Whoever is to receive the money.
     ("/withdraw", &["address"]),
+    ("/register-webhook", &["url"]),
+    ("/redeliver-webhook", &["since"]),
+    ("/webhook-deliveries", &["state"]),
     ("/withdraw-card-balance", &["destination_address"]),
     // The catalog's, which is everybody's.
     ("/order-gift-card", &["product_id"]),

@@ -56,8 +56,26 @@ impl Person {
         person.banks(site, cents).await;
         once(site, &person.token, person.thing("top_up"), "credited").await;
         person.spends_card_balance(site, cents).await;
+        person.listens(site, cents).await;
         person.waits(site).await;
         person
+    }
+
+    /// Two endpoints that nobody answers at, and what is on its way to the first.
+    async fn listens(&mut self, site: &Site<'_>, cents: u32) {
+        for what in ["webhook", "webhook_gone"] {
+            let body = json!({"url": format!("https://hooks.nobody.example/{what}/{cents}"), "types": ["webhook.*"]});
+            let made = ask(site, &self.token, "/register-webhook", None, &body).await;
+            assert_eq!(made.status, 200, "{}", made.text);
+            self.has(what, &made.body["webhook_id"]);
+        }
+        let path = format!("/webhook-deliveries?webhook_id={}", self.thing("webhook"));
+        let delivery = until("it is on its way", async || {
+            let page = site.get_as(&self.token, &path).await;
+            Some(page.body["deliveries"][0]["id"].clone()).filter(|id| id.is_string())
+        })
+        .await;
+        self.has("delivery", &delivery);
     }
 
     /// Out of what a refused card left on the balance.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::result;
+use super::climb::{Caller, Way};
 use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
@@ -198,4 +199,29 @@ async fn an_exchange_is_refused_for_the_first_rule_that_it_breaks() {
     ask.bearer(here);
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_listed_and_a_connection_announced_with_any_token() {
+    // Aim: token, members, values, whose it is, account; the token's birth is nobody's business there.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let caller = Caller::new(&site).await;
+    let unknown = [json!({"nam": "x"})];
+    let mut list = caller
+        .climbs("/listAgentApiKeys", Way::Reads, &unknown, &json!({}))
+        .await;
+    list.meets().await;
+    list.ends();
+    let wrong = [json!({"nam": "x"}), json!({"name": ""})];
+    let mut announce = caller
+        .climbs(
+            "/announceAgentConnection",
+            Way::Reads,
+            &wrong,
+            &json!({"name": "Helper"}),
+        )
+        .await;
+    announce.meets().await;
+    announce.ends();
 }

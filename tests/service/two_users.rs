@@ -38,6 +38,8 @@ const NO_TOKEN: Told = (401, "token_missing");
 const OK: Told = (200, "");
 const TOP_UP: (Told, Told) = ((403, "top_up_of_another"), (404, "top_up_unknown"));
 const WITHDRAWAL: (Told, Told) = ((403, "withdrawal_of_another"), (404, "withdrawal_unknown"));
+const WEBHOOK: (Told, Told) = ((403, "webhook_of_another"), (404, "webhook_unknown"));
+const DELIVERY: (Told, Told) = ((403, "delivery_of_another"), (404, "delivery_unknown"));
 const PAYOUT: (Told, Told) = ((403, "payout_of_another"), (404, "payout_unknown"));
 const RECIPIENT: (Told, Told) = ((403, "recipient_of_another"), (404, "recipient_unknown"));
 const DESTINATION: (Told, Told) = ((404, "destination_unknown"), (404, "destination_unknown"));
@@ -64,7 +66,7 @@ const fn reads(route: &'static str, by: &'static str, of: &'static str, (another
     }
 }
 
-/// A callable function.
+/// A call with a body: a callable function, or a route that changes something.
 const fn calls(
     route: &'static str,
     by: &'static str,
@@ -162,6 +164,25 @@ pub(crate) const ASKS: &[Ask] = &[
         method: "POST",
         ..reads("/cancel-intl-order", "card_id", "intl_order", CARD)
     },
+    reads("/get-webhook", "webhook_id", "webhook", WEBHOOK),
+    reads("/webhook-deliveries", "webhook_id", "webhook", WEBHOOK),
+    reads("/webhook-deliveries", "delivery_id", "delivery", DELIVERY),
+    lists("/webhook-deliveries", "delivery", &[], DELIVERY),
+    Ask {
+        own: 202,
+        ..calls(
+            "/redeliver-webhook",
+            "webhook_id",
+            "webhook",
+            &[("since", "2026-11-20T00:00:00Z")],
+            WEBHOOK,
+        )
+    },
+    Ask {
+        own: 202,
+        ..calls("/redeliver-webhook", "delivery_id", "delivery", &[], DELIVERY)
+    },
+    calls("/delete-webhook", "webhook_id", "webhook_gone", &[], WEBHOOK),
     reads("/get-payment-status", "payout_id", "payout", PAYOUT),
     reads("/get-payment-status", "payout_id", "push", PAYOUT),
     lists("/get-payment-status", "payout", &[], PAYOUT),

@@ -17,6 +17,7 @@ use crate::chain::SimChain;
 use crate::checks;
 use crate::clients::Clients;
 use crate::desk::SimShredder;
+use crate::endpoints::NoEndpoints;
 use crate::makers::Makers;
 use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
@@ -134,6 +135,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             calls: Arc::new(SimSeller(world.clone())),
             bridge: Arc::new(SimBridge(world.clone())),
             bank: Arc::new(SimBank(world.clone())),
+            webhooks: Arc::new(NoEndpoints(world.clone())),
         },
         deposits: Vec::new(),
         restored: None,

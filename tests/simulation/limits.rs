@@ -1,5 +1,6 @@
 //! The settings of a run: small limits, and windows that it sees the end of.
 
+use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{PayoutSettings, Settings};
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -43,6 +44,8 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
         card_credit_patience_ms: 600_000,
         issuer_timeout_ms: 1_500,
         payouts: payouts(chance),
+        // No plan has an endpoint.
+        webhooks: WebhookSettings::STANDARD,
         sweep_every_ms: pick(chance, &[50, 1_000]),
         timers_every_ms: 1_000,
     }

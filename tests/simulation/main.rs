@@ -16,6 +16,7 @@ mod checks;
 mod clients;
 mod counter;
 mod desk;
+mod endpoints;
 mod fate;
 mod found;
 mod goods;

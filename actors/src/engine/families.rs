@@ -29,6 +29,8 @@ use crate::reloadable::Reloadable;
 use crate::session::Session;
 use crate::spend::Spend;
 use crate::top_up::TopUp;
+use crate::webhook::Endpoint;
+use crate::webhook_delivery::Delivery;
 use crate::withdrawal::Withdrawal;
 
 macro_rules! families {
@@ -98,4 +100,6 @@ families! {
     bank_transfers: BankTransfer,
     differences: Difference,
     api_keys: ApiKey,
+    webhooks: Endpoint,
+    webhook_deliveries: Delivery,
 }

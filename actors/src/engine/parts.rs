@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use purser_storage::Store;
 
+use super::webhooks::WebhookSettings;
 use super::{PayoutSettings, Reconciling, Restored};
 use crate::account::Deposit;
 use crate::kernel::delivery::Retry;
@@ -12,7 +13,7 @@ use crate::port::banking::Bank;
 use crate::port::payout::PayoutRails;
 use crate::port::{
     Bridge, CardAccounts, CardBalances, CardIssuer, CardProgram, Clock, Custody, Entropy, GiftCards, IdentityCheck,
-    PaidCalls, Settlement, Shredder,
+    PaidCalls, Settlement, Shredder, WebhookPost,
 };
 use crate::product::Caps;
 
@@ -66,6 +67,8 @@ pub struct Ports {
     pub calls: Arc<dyn PaidCalls>,
     /// Keeps holders' accounts.
     pub bank: Arc<dyn Bank>,
+    /// Posts events to endpoints.
+    pub webhooks: Arc<dyn WebhookPost>,
 }
 
 /// The engine's limits and pauses.
@@ -93,6 +96,8 @@ pub struct Settings {
     pub issuer_timeout_ms: u64,
     /// How payouts go.
     pub payouts: PayoutSettings,
+    /// How events are posted.
+    pub webhooks: WebhookSettings,
     /// How long the issuer may take to credit what was delivered to it before somebody must look, in milliseconds.
     pub card_credit_patience_ms: u64,
     /// How often idle entities are looked for, in milliseconds.

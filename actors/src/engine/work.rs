@@ -9,6 +9,7 @@ mod payout;
 mod program;
 mod spend;
 mod top_up;
+mod webhooks;
 mod withdraw;
 
 use std::future::Future;
@@ -21,6 +22,7 @@ use tokio::sync::oneshot;
 
 use super::departures::Departures;
 use super::families::Families;
+use super::webhooks::PostOffice;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
@@ -34,12 +36,17 @@ use crate::money::Usdc;
 use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
 
+pub(super) use webhooks::Rooms;
+pub use webhooks::{OUTCOMES, PostFigures};
+
 /// Everything that effects need.
 pub(super) struct Desk {
     pub(super) families: Families,
     pub(super) store: Arc<dyn Store>,
     pub(super) ports: Ports,
     pub(super) clock: Arc<dyn Clock>,
+    /// Who is posted to, and when.
+    pub(super) posting: Arc<PostOffice>,
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
@@ -116,6 +123,7 @@ impl Worker for Desk {
                 Work::OpenBankAccount(id) => self.open_bank_account(effect, *id).await,
                 Work::MoveBankMoney(id) => self.move_bank_money(effect, *id).await,
                 Work::ForgetNumber(id) => self.forget_number(effect, *id).await,
+                Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => self.about_webhooks(effect).await,
             }
         })
     }

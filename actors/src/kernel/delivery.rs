@@ -2,6 +2,7 @@
 //! exit; trying again, later and later, is the supervisor's act, and each failed try is durable. A delivery that did
 //! not fail takes the next effect.
 
+mod lanes;
 mod tries;
 
 use std::collections::{HashMap, VecDeque};
@@ -17,6 +18,7 @@ use crate::kernel::family::StartEffects;
 use crate::kernel::{Kind, origin, table};
 use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
 
+use self::lanes::{Entry, Lanes};
 pub use tries::{FAILURES, Tried, Tries};
 
 /// Does the work of effects.
@@ -119,6 +121,7 @@ struct Desk {
     running: HashMap<ActorId, (ActorRef<Effect>, Effect)>,
     idle: Vec<ActorRef<Effect>>,
     pending: VecDeque<Effect>,
+    lanes: Lanes,
 }
 
 impl Actor for Supervisor {
@@ -136,10 +139,15 @@ impl Actor for Supervisor {
                 let wait_ms = effect.next_at.0.saturating_sub(self.ground.clock.now().0);
                 if wait_ms > 0 {
                     drop(myself.send_after(Duration::from_millis(wait_ms), move || Order::Start(effect)));
-                } else if desk.running.len() >= self.ground.retry.running_max {
-                    desk.pending.push_back(effect);
-                } else {
-                    self.run(&myself, desk, effect).await?;
+                    return Ok(());
+                }
+                match desk.lanes.enter(effect) {
+                    Entry::Runs(effect) if desk.running.len() >= self.ground.retry.running_max => {
+                        desk.pending.push_back(effect);
+                    }
+                    Entry::Runs(effect) => self.run(&myself, desk, effect).await?,
+                    Entry::Waits => {}
+                    Entry::Full(effect) => self.put_off(myself, effect),
                 }
                 Ok(())
             }
@@ -224,6 +232,9 @@ impl Supervisor {
     fn ended(&self, desk: &mut Desk, delivery: ActorId) -> Option<(ActorRef<Effect>, Effect)> {
         let ended = desk.running.remove(&delivery)?;
         self.ground.tries.ends(&ended.1.work);
+        if let Some(next) = desk.lanes.leave(&ended.1) {
+            desk.pending.push_back(next);
+        }
         Some(ended)
     }
 

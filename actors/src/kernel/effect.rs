@@ -5,21 +5,22 @@
 
 mod cause;
 mod failure;
+mod share;
 
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::{
-    BankAccountId, BankTransferId, CardId, DestinationId, EffectId, LateReturnId, Network, PaymentId, PayoutId,
-    RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, EffectId, EndpointId, LateReturnId, Network,
+    PaymentId, PayoutId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
 use crate::kernel::{Kind, table};
-use crate::money::{Cents, Usdc};
+use crate::money::Usdc;
 use crate::port::Timestamp;
-use crate::product::Line;
 
 pub use cause::CreditCause;
 pub use failure::{Failure, Pace};
+pub use share::Share;
 
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -147,22 +148,29 @@ pub enum Work {
     UncountPayment(PayoutId),
     /// Delete what was said for a spend that has ended.
     ForgetSpoken(SpendId),
-}
-
-/// A reserved share of an account's daily caps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Share {
-    /// Day since the epoch, UTC.
-    pub day: u32,
-    /// Whose budget.
-    pub budget: Line,
-    /// How much of the day's sum.
-    pub cents: Cents,
+    /// Post an event to an endpoint.
+    PostWebhook {
+        /// What is delivered.
+        delivery: DeliveryId,
+        /// Where.
+        endpoint: EndpointId,
+        /// How often it was asked for: what an earlier asking has left to do ends without a word.
+        round: u32,
+    },
+    /// Ask again for what an endpoint has not received.
+    ResendWebhooks {
+        /// Which endpoint.
+        endpoint: EndpointId,
+        /// Of events since then.
+        since: Timestamp,
+        /// Up to this sequence.
+        upto: u64,
+    },
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 40] = [
+    pub const NAMES: [&str; 42] = [
         "settle",
         "watch",
         "issue_card",
@@ -203,6 +211,8 @@ impl Work {
         "end_card_lease",
         "uncount_payment",
         "forget_spoken",
+        "post_webhook",
+        "resend_webhooks",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -248,6 +258,8 @@ impl Work {
             Self::EndCardLease { .. } => 37,
             Self::UncountPayment(_) => 38,
             Self::ForgetSpoken(_) => 39,
+            Self::PostWebhook { .. } => 40,
+            Self::ResendWebhooks { .. } => 41,
         }
     }
 
@@ -279,6 +291,16 @@ impl Work {
             Self::SendTopUp(_) | Self::CrossBridge(_) | Self::AwaitCardCredit(_) => Kind::TopUp,
             Self::Spend(_) | Self::ForgetSpoken(_) => Kind::Spend,
             Self::EndSpend { .. } => Kind::AgentWallet,
+            Self::PostWebhook { .. } => Kind::WebhookDelivery,
+            Self::ResendWebhooks { .. } => Kind::Webhook,
+        }
+    }
+
+    /// Whose tries go one behind the other, a few at a time, so that what is slow there keeps no other waiting.
+    pub const fn lane(&self) -> Option<u128> {
+        match self {
+            Self::PostWebhook { endpoint, .. } => Some(endpoint.0),
+            _ => None,
         }
     }
 
@@ -319,6 +341,8 @@ impl Work {
             Self::OpenBankAccount(id) => id.to_string(),
             Self::MoveBankMoney(id) => id.to_string(),
             Self::ForgetNumber(id) => id.to_string(),
+            Self::PostWebhook { delivery, .. } => delivery.to_string(),
+            Self::ResendWebhooks { endpoint, .. } => endpoint.to_string(),
         }
     }
 }

@@ -62,6 +62,10 @@ pub enum Kind {
     Difference = 26,
     /// An API key.
     ApiKey = 25,
+    /// An endpoint that events are posted to.
+    Webhook = 23,
+    /// An event on its way to one endpoint.
+    WebhookDelivery = 24,
 }
 
 impl Kind {
@@ -92,6 +96,8 @@ impl Kind {
             Self::BankTransfer => "bank_transfer",
             Self::Difference => "difference",
             Self::ApiKey => "api_key",
+            Self::Webhook => "webhook",
+            Self::WebhookDelivery => "webhook_delivery",
         }
     }
 }
@@ -137,7 +143,9 @@ entity_id!(
     crate::id::BankAccountId,
     crate::id::BankTransferId,
     crate::id::DifferenceId,
-    crate::id::ApiKeyId
+    crate::id::ApiKeyId,
+    crate::id::EndpointId,
+    crate::id::DeliveryId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

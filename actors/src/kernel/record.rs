@@ -83,6 +83,12 @@ impl Announcement {
         Self { kind, envelope }
     }
 
+    /// The event's id, which the envelope begins with.
+    pub fn event_id(&self) -> Option<EventId> {
+        let (id, _) = self.envelope.strip_prefix("{\"id\":\"")?.split_once('"')?;
+        id.parse().ok()
+    }
+
     /// The envelope with its place in the order: what goes to subscribers.
     pub fn with_seq(&self, seq: u64) -> String {
         // The envelope is an object that is never empty, so the comma is always right.

@@ -79,6 +79,8 @@ tables! {
     SPOKEN = b'p',
     /// The places of an account's living API keys.
     API_KEY = b'K',
+    /// Endpoints that events are posted to, by owner and URL.
+    WEBHOOK = b'W',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -268,6 +270,17 @@ pub fn api_keys(owner: &Wallet) -> RowKey {
 /// One of these places; the value is the key's id. As many as there are bound how many keys there can be.
 pub fn api_key(owner: &Wallet, place: u8) -> RowKey {
     key(&[&api_keys(owner), &[place]])
+}
+
+/// Prefix of a wallet's endpoints.
+pub fn webhooks(owner: &Wallet) -> RowKey {
+    key(&[&[WEBHOOK], &owner.digest().to_be_bytes()])
+}
+
+/// The endpoint of a wallet at this URL; the value is its id.
+pub fn webhook(owner: &Wallet, url: &str) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&webhooks(owner), &Sha256::digest(url)[..16]])
 }
 
 /// A fact about the store.

@@ -29,4 +29,5 @@ mod shells;
 mod spends;
 mod timers;
 mod top_ups;
+mod webhooks;
 mod withdrawals;

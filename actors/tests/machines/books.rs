@@ -212,6 +212,7 @@ impl House {
             Work::Spend(_) | Work::EndSpend { .. } | Work::ForgetSpoken(_) => {
                 unreachable!("nobody has a managed wallet here")
             }
+            Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => unreachable!("nobody listens here"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),

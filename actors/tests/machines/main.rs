@@ -24,4 +24,5 @@ mod sample;
 mod sessions;
 mod spends;
 mod top_ups;
+mod webhooks;
 mod withdrawals;

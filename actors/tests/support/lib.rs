@@ -9,6 +9,7 @@ pub(crate) mod people;
 pub(crate) mod ports;
 pub(crate) mod program;
 pub(crate) mod rails;
+pub(crate) mod receivers;
 pub(crate) mod sellers;
 pub(crate) mod store;
 pub(crate) mod world;

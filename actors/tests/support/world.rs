@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
+use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{
     Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Reconciling, Restored, Settings,
 };
@@ -28,6 +29,7 @@ use super::people::People;
 use super::ports::{Chain, Issuer, Shreds};
 use super::program::Program;
 use super::rails::Rails;
+use super::receivers::Receivers;
 use super::sellers::Sellers;
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
@@ -57,6 +59,7 @@ pub(crate) const fn fast() -> Settings {
         watch_every_ms: 2,
         issuer_timeout_ms: 120_000,
         payouts: payouts(),
+        webhooks: WebhookSettings::STANDARD,
         card_credit_patience_ms: 120_000,
         sweep_every_ms: 3_600_000,
         timers_every_ms: 20,
@@ -75,6 +78,7 @@ type Surroundings = (
     Arc<Program>,
     Arc<Sellers>,
     Arc<Bank>,
+    Arc<Receivers>,
     Arc<TestClock>,
 );
 
@@ -106,6 +110,7 @@ pub(crate) struct World {
     pub(crate) program: Arc<Program>,
     pub(crate) sellers: Arc<Sellers>,
     pub(crate) bank: Arc<Bank>,
+    pub(crate) receivers: Arc<Receivers>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) engine: Engine,
     settings: Settings,
@@ -144,6 +149,7 @@ impl World {
             Arc::default(),
             sellers,
             Arc::default(),
+            Arc::default(),
             Arc::new(TestClock::new()),
         );
         Self::on(MemoryStore::new(), surroundings, (settings, None, None)).await
@@ -151,7 +157,7 @@ impl World {
 
     async fn on(
         store: Arc<MemoryStore>,
-        (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, clock): Surroundings,
+        (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, receivers, clock): Surroundings,
         (settings, restored, reconciling): (Settings, Option<Restored>, Option<Reconciling>),
     ) -> Self {
         // A new process never has the old one's random numbers.
@@ -175,6 +181,7 @@ impl World {
                 custody: sellers.clone(),
                 calls: sellers.clone(),
                 bank: bank.clone(),
+                webhooks: receivers.clone(),
             },
             deposits: Vec::new(),
             restored,
@@ -194,6 +201,7 @@ impl World {
             program,
             sellers,
             bank,
+            receivers,
             clock,
             settings,
             restored,
@@ -226,6 +234,7 @@ impl World {
             self.program,
             self.sellers,
             self.bank,
+            self.receivers,
             self.clock,
         );
         Self::on(store, outside, (self.settings, self.restored, self.reconciling)).await

@@ -1,0 +1,384 @@
+//! Endpoints and deliveries: what their owners and operators ask of them, and the limits of posting.
+
+use std::sync::Arc;
+
+use purser_storage::{StoreError, codec};
+
+use super::mailroom::Mailroom;
+use super::operating::damaged;
+use super::work::Rooms;
+pub use super::work::{OUTCOMES, PostFigures};
+use super::{Denied, Engine};
+use crate::id::{DeliveryId, EndpointId, Wallet};
+use crate::kernel::family::LoadError;
+use crate::kernel::memo::{Kept, Place};
+use crate::kernel::{Kind, Memo, table};
+use crate::operator::Act;
+use crate::port::{Entropy, Timestamp};
+use crate::webhook::{self, Endpoint, Patience};
+use crate::webhook_delivery::{self, Delivery};
+
+/// Tries of one delivery.
+pub const TRIES: usize = 10;
+
+/// Rows of a list that are looked through for one page, at most: a filter that fits little must not read everything.
+const LOOKED_AT_MAX: usize = 2_000;
+
+/// The limits of posting.
+#[derive(Clone, Copy, Debug)]
+pub struct WebhookSettings {
+    /// Pause before each try, in milliseconds.
+    pub pauses_ms: [u64; TRIES],
+    /// How long a try may take, in milliseconds.
+    pub timeout_ms: u64,
+    /// Endpoints of one account.
+    pub per_account_max: usize,
+    /// How long a replaced secret goes on signing, in milliseconds.
+    pub overlap_ms: u64,
+    /// When an endpoint that only fails is given up.
+    pub patience: Patience,
+    /// Tries at once to endpoints that answered last time.
+    pub quick_max: usize,
+    /// Tries at once to all others, and of those that hang.
+    pub slow_max: usize,
+    /// A try hangs after so long, in milliseconds: then it gives its place back to those that answer.
+    pub hangs_after_ms: u64,
+}
+
+impl WebhookSettings {
+    const HOUR_MS: u64 = 3_600_000;
+
+    /// As the contract has it.
+    pub const STANDARD: Self = Self {
+        pauses_ms: [
+            0,
+            5_000,
+            300_000,
+            1_800_000,
+            2 * Self::HOUR_MS,
+            5 * Self::HOUR_MS,
+            10 * Self::HOUR_MS,
+            14 * Self::HOUR_MS,
+            20 * Self::HOUR_MS,
+            24 * Self::HOUR_MS,
+        ],
+        timeout_ms: 15_000,
+        per_account_max: 16,
+        overlap_ms: 24 * Self::HOUR_MS,
+        patience: Patience {
+            warn_ms: 24 * Self::HOUR_MS,
+            disable_ms: 120 * Self::HOUR_MS,
+        },
+        quick_max: 256,
+        slow_max: 1_024,
+        hangs_after_ms: 1_000,
+    };
+}
+
+/// What posting needs of one engine.
+pub(super) struct PostOffice {
+    /// One at a time.
+    registering: tokio::sync::Mutex<()>,
+    /// Where events wait to be brought to endpoints.
+    pub(super) mailroom: Arc<Mailroom>,
+    /// Who is posted to, and when.
+    pub(super) rooms: Arc<Rooms>,
+    /// Jitter.
+    pub(super) entropy: Arc<dyn Entropy>,
+}
+
+impl PostOffice {
+    pub(super) fn new(settings: &WebhookSettings, entropy: &Arc<dyn Entropy>) -> Arc<Self> {
+        Arc::new(Self {
+            registering: tokio::sync::Mutex::default(),
+            mailroom: Arc::default(),
+            rooms: Rooms::new(settings),
+            entropy: entropy.clone(),
+        })
+    }
+}
+
+/// An endpoint as it is registered.
+#[derive(Clone, Debug)]
+pub struct Registration {
+    /// Whose.
+    pub owner: Wallet,
+    /// Where; judged before.
+    pub url: String,
+    /// What it wants to hear of.
+    pub types: Vec<String>,
+    /// The number of the new secret's record.
+    pub record: u128,
+    /// The secret, sealed for it.
+    pub sealed: Vec<u8>,
+}
+
+/// Why an endpoint was not registered.
+#[derive(Debug)]
+pub enum NotRegistered {
+    /// The account has as many as it may.
+    Full(usize),
+    /// Ask again later; [`Denied::Used`] when the key's answer came to be in between.
+    Denied(Denied<webhook::Rejection>),
+}
+
+/// Which deliveries of an account.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Of this endpoint only.
+    pub endpoint: Option<EndpointId>,
+    /// In this state only.
+    pub state: Option<String>,
+    /// Behind this one.
+    pub after: Option<DeliveryId>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// A page of deliveries; whether there may be more; and the last that was looked at, behind which the next page begins.
+#[derive(Clone, Debug, Default)]
+pub struct DeliveryPage {
+    /// The newest first.
+    pub found: Vec<(DeliveryId, Delivery)>,
+    /// Whether the list goes on.
+    pub more: bool,
+    /// The last that was looked at.
+    pub last: Option<DeliveryId>,
+}
+
+/// What a registration's remembered answer follows: the endpoint, then the secret's record.
+pub fn followed(id: &[u8]) -> Option<(EndpointId, u128)> {
+    let (endpoint, record) = id.split_first_chunk::<16>()?;
+    let record = <[u8; 16]>::try_from(record).ok()?;
+    Some((EndpointId(u128::from_be_bytes(*endpoint)), u128::from_be_bytes(record)))
+}
+
+impl Engine {
+    /// Registers an endpoint, or gives the one at this URL another secret. The answer to a key follows endpoint and secret.
+    ///
+    /// # Errors
+    /// [`NotRegistered`].
+    pub async fn register_webhook(
+        &self,
+        wanted: Registration,
+        place: Option<Place>,
+    ) -> Result<EndpointId, NotRegistered> {
+        let unavailable = |_| NotRegistered::Denied(Denied::Unavailable);
+        // One at a time, so that what was counted is what there is.
+        let _one = self.0.posting.registering.lock().await;
+        let known = self.webhook_rows(&wanted.owner).await.map_err(unavailable)?;
+        let row = table::webhook(&wanted.owner, &wanted.url);
+        let (id, is_new) = match known.iter().find(|(key, _)| *key == row) {
+            Some((_, id)) => (*id, false),
+            None => (EndpointId(self.0.entropy.random()), true),
+        };
+        let most = self.0.settings.webhooks.per_account_max;
+        if is_new && known.len() >= most {
+            return Err(NotRegistered::Full(most));
+        }
+        // Before the endpoint exists: no event between its first and the dispatcher's notice is missed.
+        self.0.posting.mailroom.watch(&wanted.owner);
+        let (owner, record) = (wanted.owner, wanted.record);
+        let memo = place.map(|place| {
+            Memo::<Endpoint>::new(place, move |told| {
+                let id = [id.0.to_be_bytes(), record.to_be_bytes()].concat();
+                let kind = Kind::Webhook as u8;
+                told.is_ok().then_some(Kept::Follow { kind, id })
+            })
+        });
+        let command = webhook::Command::Register {
+            owner,
+            url: wanted.url,
+            types: wanted.types,
+            record,
+            sealed: wanted.sealed,
+            overlap_ms: self.0.settings.webhooks.overlap_ms,
+        };
+        let told = self.ask_once(&self.0.families.webhooks, id, command, memo).await;
+        told.map(|()| id).map_err(NotRegistered::Denied)
+    }
+
+    async fn webhook_rows(&self, owner: &Wallet) -> Result<Vec<(purser_storage::RowKey, EndpointId)>, StoreError> {
+        let rows = self.0.store.scan(&table::webhooks(owner), None, usize::MAX).await?;
+        let named = |value: &[u8]| EndpointId(value.try_into().map_or(0, u128::from_be_bytes));
+        Ok(rows.into_iter().map(|(key, row)| (key, named(&row.value))).collect())
+    }
+
+    /// An endpoint, a deleted one too.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn webhook(&self, id: &EndpointId) -> Result<Option<Endpoint>, LoadError> {
+        Ok(self.0.families.webhooks.read(id).await?.map(|(endpoint, _)| endpoint))
+    }
+
+    /// A wallet's endpoints but for those that are deleted, the oldest first.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn webhooks_of(&self, owner: &Wallet) -> Result<Vec<(EndpointId, Endpoint)>, LoadError> {
+        let mut found = Vec::new();
+        for (_, id) in self.webhook_rows(owner).await? {
+            found.extend(self.webhook(&id).await?.map(|endpoint| (id, endpoint)));
+        }
+        found.sort_by_key(|(id, endpoint)| (endpoint.created_at, *id));
+        Ok(found)
+    }
+
+    /// Everybody's endpoints but for those that are deleted, account by account, behind the given one; at most `limit`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn all_webhooks(
+        &self,
+        after: Option<&Endpoint>,
+        limit: usize,
+    ) -> Result<Vec<(EndpointId, Endpoint)>, LoadError> {
+        let after = after.map(|endpoint| table::webhook(&endpoint.owner, &endpoint.url));
+        let rows = self.0.store.scan(&[table::WEBHOOK], after.as_deref(), limit).await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for (_, row) in rows {
+            let id = EndpointId((&*row.value).try_into().map_or(0, u128::from_be_bytes));
+            found.extend(self.webhook(&id).await?.map(|endpoint| (id, endpoint)));
+        }
+        Ok(found)
+    }
+
+    /// The sealed secret in a record of the vault, if it is still there.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn sealed_secret(&self, record: u128) -> Result<Option<Vec<u8>>, StoreError> {
+        self.sealed(crate::id::CardId(record)).await
+    }
+
+    /// The owner wants an endpoint gone.
+    ///
+    /// # Errors
+    /// When it is gone already.
+    pub async fn delete_webhook(
+        &self,
+        id: EndpointId,
+        memo: Option<Memo<Endpoint>>,
+    ) -> Result<(), Denied<webhook::Rejection>> {
+        let command = webhook::Command::Delete;
+        self.ask_once(&self.0.families.webhooks, id, command, memo).await
+    }
+
+    /// What an endpoint has not received of events since a moment is posted again; an operator who asks for it is written down.
+    ///
+    /// # Errors
+    /// When the endpoint is disabled or deleted.
+    pub async fn resend_webhooks(
+        &self,
+        id: EndpointId,
+        since: Timestamp,
+        by: Option<Act>,
+        memo: Option<Memo<Endpoint>>,
+    ) -> Result<(), Denied<webhook::Rejection>> {
+        let upto = self.0.store.durable_seq();
+        let command = webhook::Command::Resend { since, upto, by };
+        self.ask_once(&self.0.families.webhooks, id, command, memo).await
+    }
+
+    /// A delivery.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn webhook_delivery(&self, id: &DeliveryId) -> Result<Option<Delivery>, LoadError> {
+        let read = self.0.families.webhook_deliveries.read(id).await?;
+        Ok(read.map(|(delivery, _)| delivery))
+    }
+
+    /// A delivery is posted again, whatever became of it; an operator who asks for it is written down.
+    ///
+    /// # Errors
+    /// When there is no such delivery.
+    pub async fn redeliver_webhook(
+        &self,
+        id: DeliveryId,
+        by: Option<Act>,
+        memo: Option<Memo<Delivery>>,
+    ) -> Result<(), Denied<webhook_delivery::Rejection>> {
+        let command = webhook_delivery::Command::Again { whatever: true, by };
+        let deliveries = &self.0.families.webhook_deliveries;
+        self.ask_once(deliveries, id, command, memo).await
+    }
+
+    /// A wallet's deliveries, the newest first. A page may be shorter than asked for and not the last.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn webhook_deliveries_of(&self, owner: &Wallet, wanted: &Wanted) -> Result<DeliveryPage, LoadError> {
+        let prefix = table::owned(owner, Kind::WebhookDelivery);
+        let mut page = DeliveryPage::default();
+        let mut after = match wanted.after {
+            None => None,
+            Some(id) => {
+                let known = self.webhook_delivery(&id).await?;
+                known.map(|delivery| Delivery::listed(&delivery.owner, delivery.created_at, id))
+            }
+        };
+        let mut looked = 0;
+        while looked < LOOKED_AT_MAX {
+            let rows = self
+                .0
+                .store
+                .scan(&prefix, after.as_deref(), wanted.limit.max(50))
+                .await?;
+            let Some((last, _)) = rows.last() else { return Ok(page) };
+            after = Some(last.clone());
+            for (key, row) in rows {
+                if page.found.len() == wanted.limit {
+                    page.more = true;
+                    return Ok(page);
+                }
+                looked += 1;
+                let Some((_, number)) = table::made(&key) else { continue };
+                let id = DeliveryId(number);
+                page.last = Some(id);
+                let fits = |e: EndpointId| *row.value == e.0.to_be_bytes();
+                if wanted.endpoint.is_some_and(|endpoint| !fits(endpoint)) {
+                    continue;
+                }
+                let Some(delivery) = self.webhook_delivery(&id).await? else {
+                    continue;
+                };
+                use crate::kernel::Entity as _;
+                if wanted.state.as_deref().is_none_or(|state| state == delivery.status()) {
+                    page.found.push((id, delivery));
+                }
+            }
+        }
+        page.more = true;
+        Ok(page)
+    }
+
+    /// What posting has come to.
+    pub fn posting(&self) -> PostFigures {
+        self.0.posting.rooms.figures()
+    }
+
+    /// Deliveries that are being tried or wait for it.
+    ///
+    /// # Errors
+    /// When storage fails. Reads every piece of open work.
+    pub async fn webhooks_pending(&self) -> Result<u64, StoreError> {
+        let (mut pending, prefixes) = (0, [table::EFFECT, table::TIMER]);
+        for prefix in prefixes {
+            let mut after = None;
+            loop {
+                let page = self.0.store.scan(&[prefix], after.as_deref(), 1_000).await?;
+                for (_, row) in &page {
+                    let effect: crate::kernel::Effect = codec::decode(&row.value).map_err(damaged)?;
+                    pending += u64::from(matches!(effect.work, crate::kernel::effect::Work::PostWebhook { .. }));
+                }
+                match page.into_iter().last() {
+                    Some((key, _)) => after = Some(key),
+                    None => break,
+                }
+            }
+        }
+        Ok(pending)
+    }
+}

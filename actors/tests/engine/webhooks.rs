@@ -1,0 +1,330 @@
+//! Events on their way to endpoints.
+
+use std::collections::BTreeSet;
+
+use purser_actors::engine::Denied;
+use purser_actors::engine::webhooks::{DeliveryPage, NotRegistered, Registration, Wanted, WebhookSettings};
+use purser_actors::id::{DeliveryId, EndpointId};
+use purser_actors::kernel::Entity;
+use purser_actors::port::{Clock as _, Timestamp};
+use purser_actors::webhook_delivery::Delivery;
+
+use crate::support::eventually;
+use crate::support::receivers::Reply;
+use crate::support::world::{World, card_for, evm, fast};
+
+const HOUR_MS: u64 = 3_600_000;
+const URL: &str = "https://one.example/hook";
+const OTHER: &str = "https://two.example/hook";
+
+fn registration(n: u8, url: &str, types: &[&str], record: u128) -> Registration {
+    Registration {
+        owner: evm(n),
+        url: url.into(),
+        types: types.iter().map(|t| (*t).to_owned()).collect(),
+        record,
+        sealed: vec![0; 32],
+    }
+}
+
+async fn register(world: &World, n: u8, url: &str, types: &[&str], record: u128) -> EndpointId {
+    let wanted = registration(n, url, types, record);
+    world.engine.register_webhook(wanted, None).await.unwrap()
+}
+
+async fn deliveries(world: &World, n: u8) -> Vec<(DeliveryId, Delivery)> {
+    let wanted = Wanted {
+        limit: 1_000,
+        ..Wanted::default()
+    };
+    let page: DeliveryPage = world.engine.webhook_deliveries_of(&evm(n), &wanted).await.unwrap();
+    page.found
+}
+
+/// The types that arrived at a URL, in order.
+fn kinds(world: &World, url: &str) -> Vec<String> {
+    let arrived = world.receivers.at(url);
+    let kind = |body: &str| {
+        serde_json::from_str::<serde_json::Value>(body).unwrap()["type"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    arrived.iter().map(|one| kind(&one.body)).collect()
+}
+
+async fn arrived(world: &World, url: &str, count: usize) {
+    eventually("it arrives", async || world.receivers.count(url) >= count).await;
+    world.quiet().await;
+    assert_eq!(world.receivers.count(url), count, "{url}: {:?}", kinds(world, url));
+}
+
+/// Everything that the account's subscribers were told.
+fn told(world: &World, n: u8) -> Vec<String> {
+    let history = world.history();
+    let own = history.into_iter().filter(|record| record.owner == evm(n));
+    own.filter_map(|record| record.announcement).map(|a| a.kind).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_event_reaches_every_endpoint_that_wants_it_once() {
+    // Aim: the account's events and nobody else's, by the filters; the test to its own endpoint alone; each under its own id.
+    let world = World::new().await;
+    let one = register(&world, 1, URL, &[], 1).await;
+    register(&world, 1, OTHER, &["card.*"], 2).await;
+    world.pay(&card_for(evm(1), 1)).await.unwrap();
+    world.pay(&card_for(evm(2), 2)).await.unwrap();
+    let all: Vec<String> = told(&world, 1);
+    eventually("all arrive", async || {
+        told(&world, 1).iter().any(|kind| kind == "card.ready")
+            && world.receivers.count(URL) + 2 == told(&world, 1).len()
+            && kinds(&world, OTHER).iter().any(|kind| kind == "card.ready")
+    })
+    .await;
+    world.quiet().await;
+    assert!(all.len() > 3, "{all:?}");
+    // Its own registration and the other's test are not told to it.
+    let mut expected = told(&world, 1);
+    for own in ["webhook.registered", "webhook.test"] {
+        let place = expected.iter().position(|kind| kind == own).unwrap();
+        expected.remove(place);
+    }
+    let mut got = kinds(&world, URL);
+    assert_eq!(got.iter().filter(|kind| *kind == "webhook.test").count(), 1);
+    got.sort();
+    expected.sort();
+    assert_eq!(got, expected);
+    let others = kinds(&world, OTHER);
+    assert!(
+        others
+            .iter()
+            .all(|kind| kind == "webhook.test" || kind.starts_with("card.")),
+        "{others:?}"
+    );
+    let ids: BTreeSet<_> = world.receivers.at(URL).into_iter().map(|one| one.event).collect();
+    assert_eq!(ids.len(), world.receivers.count(URL), "each once");
+    let list = deliveries(&world, 1).await;
+    assert_eq!(list.len(), got.len() + others.len());
+    assert!(list.iter().all(|(_, delivery)| delivery.status() == "delivered"));
+    assert!(deliveries(&world, 2).await.is_empty());
+    assert_eq!(world.engine.webhooks_of(&evm(1)).await.unwrap()[0].0, one);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_60_62_tries_follow_the_schedule_under_one_id() {
+    // Aim: ten tries, answered with an error or not at all, each not before its pause and with at most a tenth more; all of one message have one id and one body;
+    // then it has failed, and asked for again it begins anew under the same id.
+    let world = World::new().await;
+    world.receivers.replies(URL, &[Reply::Dead, Reply::Status(500), Reply::Dead]);
+    world.receivers.always(URL, Reply::Status(500));
+    register(&world, 1, URL, &["none"], 1).await;
+    let pauses = WebhookSettings::STANDARD.pauses_ms;
+    for (n, pause) in pauses.iter().enumerate() {
+        if n > 0 {
+            // A little before it is due, nothing happens; a little after, one try.
+            world.clock.advance(pause - 2_000);
+            tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+            assert_eq!(world.receivers.count(URL), n, "not before its time");
+            world.clock.advance(2_000 + pause / 10);
+        }
+        arrived(&world, URL, n + 1).await;
+    }
+    let (id, delivery) = deliveries(&world, 1).await.pop().unwrap();
+    assert_eq!(
+        (delivery.status(), delivery.tries, delivery.attempts.len()),
+        ("failed", 10, 10)
+    );
+    world.clock.advance(1_000 * HOUR_MS);
+    world.receivers.always(URL, Reply::Status(204));
+    let again = world.engine.redeliver_webhook(id, None, None).await;
+    assert!(again.is_ok());
+    arrived(&world, URL, 11).await;
+    let got = world.receivers.at(URL);
+    assert!(
+        got.iter()
+            .all(|one| (one.event, &one.body) == (got[0].event, &got[0].body))
+    );
+    let unknown = world.engine.redeliver_webhook(DeliveryId(5), None, None).await;
+    assert!(matches!(unknown, Err(Denied::Rejected(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_60_a_receiver_that_asks_for_time_gets_it_and_one_that_is_gone_is_left_alone() {
+    // Aim: `Retry-After` makes the next try later; 410 disables the endpoint, with an event, and what it had pending is
+    // dropped; registered again, what it missed meanwhile can be had.
+    let world = World::new().await;
+    world
+        .receivers
+        .replies(URL, &[Reply::Later(HOUR_MS), Reply::Status(200), Reply::Status(410)]);
+    let id = register(&world, 1, URL, &[], 1).await;
+    arrived(&world, URL, 1).await;
+    world.clock.advance(HOUR_MS - 2_000);
+    tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+    assert_eq!(world.receivers.count(URL), 1);
+    world.clock.advance(3_000);
+    arrived(&world, URL, 2).await;
+    world.pay(&card_for(evm(1), 1)).await.unwrap();
+    let state = async || world.engine.webhook(&id).await.unwrap().unwrap().status();
+    eventually("it is disabled", async || state().await == "disabled").await;
+    world.quiet().await;
+    assert_eq!(world.announced("webhook.disabled"), 1);
+    let since = world.clock.now();
+    let refused = world.engine.resend_webhooks(id, since, None, None).await;
+    assert!(matches!(refused, Err(Denied::Rejected(_))));
+    let before = world.receivers.count(URL);
+    world.pay(&card_for(evm(1), 2)).await.unwrap();
+    eventually("the card is ready", async || world.announced("card.ready") == 2).await;
+    world.quiet().await;
+    assert_eq!(world.receivers.count(URL), before, "nothing is posted to it");
+    assert_eq!(register(&world, 1, URL, &["card.*"], 2).await, id);
+    world
+        .engine
+        .resend_webhooks(id, Timestamp(0), None, None)
+        .await
+        .unwrap();
+    eventually("it gets what it missed", async || {
+        kinds(&world, URL).iter().filter(|kind| *kind == "card.ready").count() >= 2
+    })
+    .await;
+    world.quiet().await;
+    let list = deliveries(&world, 1).await;
+    let ready = list
+        .iter()
+        .filter(|(_, d)| d.letter.kind == "card.ready" && d.status() == "delivered");
+    assert_eq!(ready.count(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_62_both_secrets_sign_for_a_day() {
+    // Aim: after a rotation new and old sign, a day later the new one alone; the limit of endpoints holds, and a URL that is
+    // known does not count against it.
+    let mut settings = fast();
+    settings.webhooks.per_account_max = 2;
+    let world = World::with(settings).await;
+    let id = register(&world, 1, URL, &["none"], 1).await;
+    arrived(&world, URL, 1).await;
+    assert_eq!(register(&world, 1, URL, &["none"], 2).await, id);
+    arrived(&world, URL, 2).await;
+    register(&world, 1, OTHER, &["none"], 3).await;
+    let third = registration(1, "https://three.example/", &[], 4);
+    let full = world.engine.register_webhook(third, None).await;
+    assert!(matches!(full, Err(NotRegistered::Full(2))), "{full:?}");
+    world.clock.advance(24 * HOUR_MS);
+    let (test, _) = deliveries(&world, 1)
+        .await
+        .into_iter()
+        .find(|(_, d)| d.letter.endpoint == id)
+        .unwrap();
+    world.engine.redeliver_webhook(test, None, None).await.unwrap();
+    arrived(&world, URL, 3).await;
+    let signed: Vec<_> = world.receivers.at(URL).into_iter().map(|one| one.signed_by).collect();
+    assert_eq!(signed, [vec![1], vec![2, 1], vec![2]]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_61_dead_endpoints_keep_no_live_one_waiting() {
+    // Aim: far more endpoints than there are places hang for good, new ones and ones that answered before; whoever lives is
+    // posted to all the same.
+    let mut settings = fast();
+    settings.webhooks.slow_max = 4;
+    settings.webhooks.quick_max = 4;
+    settings.webhooks.hangs_after_ms = 20;
+    settings.webhooks.timeout_ms = 600_000;
+    settings.limits.resident_max = 10_000;
+    let world = World::with(settings).await;
+    register(&world, 1, URL, &["card.*"], 1).await;
+    arrived(&world, URL, 1).await;
+    for n in 0..40_u8 {
+        let url = format!("https://dead.example/{n}");
+        if n % 2 == 0 {
+            world.receivers.replies(&url, &[Reply::Status(200)]);
+            register(&world, 2 + n, &url, &[], 100 + u128::from(n)).await;
+            eventually("it answered once", async || world.receivers.count(&url) == 1).await;
+        }
+        world.receivers.always(&url, Reply::Hangs);
+        register(&world, 2 + n, &url, &[], 200 + u128::from(n)).await;
+    }
+    for nonce in 1..=20 {
+        world.pay(&card_for(evm(1), nonce)).await.unwrap();
+    }
+    eventually("the live one hears of every card", async || {
+        kinds(&world, URL).iter().filter(|kind| *kind == "card.ready").count() == 20
+    })
+    .await;
+    assert!(world.engine.posting().slow <= 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_63_what_was_posted_and_not_written_down_is_posted_again_under_its_id() {
+    // Aim: whoever posts dies after the receiver has it.
+    let world = World::new().await;
+    world.receivers.replies(URL, &[Reply::Panics, Reply::Panics]);
+    register(&world, 1, URL, &["none"], 1).await;
+    arrived(&world, URL, 3).await;
+    let got = world.receivers.at(URL);
+    assert!(got.iter().all(|one| one.event == got[0].event));
+    let list = deliveries(&world, 1).await;
+    assert_eq!((list.len(), list[0].1.status(), list[0].1.tries), (1, "delivered", 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_63_a_cut_at_any_batch_loses_and_doubles_no_delivery() {
+    // Aim: the power goes after each batch on the way from a registration to the last delivery of a card's events; after the
+    // start every event is one delivery, delivered, and every posting of it has its id.
+    for batches in 0..30 {
+        let world = World::new().await;
+        register(&world, 1, URL, &["card.*"], 1).await;
+        world.store.hold_after(batches, batches % 2 == 0);
+        let engine = world.engine.clone();
+        let request = card_for(evm(1), 1);
+        let paying = tokio::spawn(async move { drop(engine.pay(request).await) });
+        let done =
+            async || world.announced("card.ready") == 1 && world.engine.open_effects(1).await.unwrap().is_empty();
+        eventually("it stands still", async || world.store.is_starving() || done().await).await;
+        paying.abort();
+        let world = world.crash().await;
+        drop(world.pay_until_told(&card_for(evm(1), 1)).await);
+        eventually("the card is told of", async || {
+            kinds(&world, URL).iter().any(|kind| kind == "card.ready")
+        })
+        .await;
+        world.quiet().await;
+        let list = deliveries(&world, 1).await;
+        let events: BTreeSet<_> = list.iter().map(|(_, delivery)| delivery.letter.event).collect();
+        assert_eq!(
+            events.len(),
+            list.len(),
+            "one delivery an event, after {batches} batches"
+        );
+        let wanted = told(&world, 1)
+            .into_iter()
+            .filter(|k| k.starts_with("card.") || k == "webhook.test");
+        assert_eq!(list.len(), wanted.count(), "after {batches} batches");
+        assert!(list.iter().all(|(_, delivery)| delivery.status() == "delivered"));
+        assert!(world.receivers.at(URL).iter().all(|one| events.contains(&one.event)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_49_a_frozen_account_is_told_of_the_freeze_and_then_of_nothing() {
+    // Aim: whoever froze it shut out whoever may listen; when it is unfrozen, what waited arrives.
+    let world = World::new().await;
+    world.pay(&card_for(evm(1), 1)).await.unwrap();
+    eventually("the card is ready", async || world.announced("card.ready") == 1).await;
+    register(&world, 1, URL, &["account.*", "card.*"], 1).await;
+    arrived(&world, URL, 1).await;
+    world
+        .engine
+        .set_frozen(evm(1), Some("call us".into()), None)
+        .await
+        .unwrap();
+    arrived(&world, URL, 2).await;
+    let test = deliveries(&world, 1).await.pop().unwrap().0;
+    world.engine.redeliver_webhook(test, None, None).await.unwrap();
+    world.quiet().await;
+    assert_eq!(world.receivers.count(URL), 2);
+    world.engine.set_frozen(evm(1), None, None).await.unwrap();
+    world.clock.advance(HOUR_MS);
+    eventually("what waited arrives", async || world.receivers.count(URL) == 4).await;
+    assert_eq!(kinds(&world, URL)[1], "account.frozen");
+}

@@ -1,0 +1,392 @@
+//! Endpoints and deliveries: every command in every state, and the charts.
+
+use purser_actors::id::{DeliveryId, EndpointId, EventId};
+use purser_actors::kernel::{Decision, Entity};
+use purser_actors::port::Timestamp;
+use purser_actors::webhook::{self, Endpoint, Health, Patience, Rejection, wants};
+use purser_actors::webhook_delivery::{self as delivery, Attempt, Delivery, Letter, Verdict};
+use purser_storage::Write;
+
+use crate::charts::assert_chart;
+use crate::sample::{EFFECT, NOW, WALLET, at, fold, happened, status, work};
+
+const ENDPOINT: EndpointId = EndpointId(31);
+const DELIVERY: DeliveryId = DeliveryId(32);
+const HOUR_MS: u64 = 3_600_000;
+const PATIENCE: Patience = Patience {
+    warn_ms: 24 * HOUR_MS,
+    disable_ms: 120 * HOUR_MS,
+};
+
+const ENDPOINTS: &str = "
+          -                  active          disabled                deleted
+register  Registered+Tested  Rotated+Tested  Rotated+Enabled+Tested  !
+answered  !                  Recovered       .                       .
+failed    !                  Failing         .                       .
+gone      !                  Failing+Disabled  .                     .
+resend    !                  ResendAsked     !                       !
+resent    !                  .               .                       .
+delete    !                  Deleted         Deleted                 !
+";
+
+const DELIVERIES: &str = "
+           -       pending    delivered  failed    dropped
+open       Opened  .          .          .         .
+again      !       Reopened   Reopened   Reopened  Reopened
+missed-out !       .          .          Reopened  Reopened
+delivered  !       Delivered  .          .         .
+retried    !       Missed     .          .         .
+over       !       Failed     .          .         .
+late-over  !       Missed     .          .         .
+later      !       .          .          .         .
+drop       !       Dropped    .          .         .
+late-drop  !       .          .          .         .
+";
+
+fn register(record: u128) -> webhook::Command {
+    webhook::Command::Register {
+        owner: WALLET,
+        url: "https://example.com/hook".into(),
+        types: vec!["card.*".into()],
+        record,
+        sealed: vec![1, 2, 3],
+        overlap_ms: 24 * HOUR_MS,
+    }
+}
+
+const fn failed(gone: bool) -> webhook::Command {
+    webhook::Command::Failed {
+        gone,
+        patience: PATIENCE,
+    }
+}
+
+fn endpoint_commands() -> Vec<(&'static str, webhook::Command)> {
+    use webhook::Command;
+    vec![
+        ("register", register(9)),
+        ("answered", Command::Answered),
+        ("failed", failed(false)),
+        ("gone", failed(true)),
+        (
+            "resend",
+            Command::Resend {
+                since: NOW,
+                upto: 5,
+                by: None,
+            },
+        ),
+        ("resent", Command::Resent { effect: EFFECT }),
+        ("delete", Command::Delete),
+    ]
+}
+
+fn endpoint_events() -> Vec<webhook::Event> {
+    use webhook::Event;
+    vec![
+        Event::Registered {
+            owner: WALLET,
+            url: "https://example.com/hook".into(),
+            types: Vec::new(),
+            record: 1,
+            at: NOW,
+        },
+        Event::Rotated {
+            types: Vec::new(),
+            record: 2,
+            until: NOW.plus_ms(HOUR_MS),
+            at: NOW,
+        },
+        Event::Enabled(NOW),
+        Event::Tested(NOW),
+        Event::Recovered(true, NOW),
+        Event::Failing(NOW),
+        Event::Warned(NOW),
+        Event::Disabled(webhook::Why::Gone, NOW),
+        Event::Deleted(NOW),
+        Event::ResendAsked(NOW),
+    ]
+}
+
+fn endpoints() -> Vec<Endpoint> {
+    let events = endpoint_events();
+    let active: Endpoint = fold(None, &ENDPOINT, &events[..1]);
+    let disabled = fold(Some(active.clone()), &ENDPOINT, &events[7..8]);
+    let deleted = fold(Some(active.clone()), &ENDPOINT, &events[8..9]);
+    vec![active, disabled, deleted]
+}
+
+fn attempt(status: u16) -> Attempt {
+    Attempt {
+        at: NOW,
+        took_ms: 7,
+        status: Some(status),
+        error: None,
+        excerpt: Some("ok".into()),
+    }
+}
+
+fn letter() -> Letter {
+    Letter {
+        endpoint: ENDPOINT,
+        event: EventId(33),
+        kind: "card.ready".into(),
+        seq: 8,
+        happened_at: NOW,
+    }
+}
+
+fn tried(round: u32, status: u16, verdict: Verdict) -> delivery::Command {
+    delivery::Command::Tried {
+        effect: EFFECT,
+        round,
+        attempt: attempt(status),
+        verdict,
+    }
+}
+
+fn delivery_commands() -> Vec<(&'static str, delivery::Command)> {
+    use delivery::{Command, Why};
+    let (owner, letter, effect) = (WALLET, letter(), EFFECT);
+    let again = Verdict::Again(NOW.plus_ms(5_000));
+    let dropped = |round| Command::Drop {
+        effect,
+        round,
+        why: Why::Disabled,
+    };
+    vec![
+        ("open", Command::Open { owner, letter }),
+        (
+            "again",
+            Command::Again {
+                whatever: true,
+                by: None,
+            },
+        ),
+        (
+            "missed-out",
+            Command::Again {
+                whatever: false,
+                by: None,
+            },
+        ),
+        ("delivered", tried(1, 204, Verdict::Delivered)),
+        ("retried", tried(1, 500, again)),
+        ("over", tried(1, 500, Verdict::Over)),
+        ("late-over", tried(0, 500, Verdict::Over)),
+        (
+            "later",
+            Command::Later {
+                effect,
+                round: 1,
+                at: NOW,
+            },
+        ),
+        ("drop", dropped(1)),
+        ("late-drop", dropped(0)),
+    ]
+}
+
+fn delivery_events() -> Vec<delivery::Event> {
+    use delivery::{Event, Why};
+    vec![
+        Event::Opened {
+            owner: WALLET,
+            letter: letter(),
+            at: NOW,
+        },
+        Event::Reopened(NOW),
+        Event::Delivered(attempt(200)),
+        Event::Missed(attempt(500), Some(NOW)),
+        Event::Missed(attempt(500), None),
+        Event::Failed(attempt(500)),
+        Event::Dropped(Why::Deleted, NOW),
+    ]
+}
+
+fn deliveries() -> Vec<Delivery> {
+    let events = delivery_events();
+    let pending: Delivery = fold(None, &DELIVERY, &events[..1]);
+    let ended = |n: usize| fold(Some(pending.clone()), &DELIVERY, &events[n..=n]);
+    vec![pending.clone(), ended(2), ended(5), ended(6)]
+}
+
+/// One table: a column for each state, a line for each command. `.` is nothing that its owner could tell, `!` a refusal.
+fn check<E: Entity>(
+    table: &str,
+    id: &E::Id,
+    states: Vec<E>,
+    commands: impl IntoIterator<Item = (&'static str, E::Command)>,
+) where
+    E::Command: Clone,
+{
+    let states: Vec<Option<E>> = std::iter::once(None).chain(states.into_iter().map(Some)).collect();
+    let mut lines = table.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    let commands: Vec<_> = commands.into_iter().collect();
+    let lines: Vec<_> = lines.collect();
+    assert_eq!(lines.len(), commands.len());
+    for ((name, command), line) in commands.into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for (state, expected) in states.iter().zip(&cells[1..]) {
+            let met = status(state.as_ref());
+            let found = match E::decide(state.as_ref(), id, command.clone(), &at(NOW)) {
+                Err(_) => "!".to_owned(),
+                Ok(decision) => shown(&decision),
+            };
+            assert_eq!(found, *expected, "{name} in {met}");
+        }
+    }
+}
+
+/// What happens; without that the work that begins.
+fn shown<E: Entity>(decision: &Decision<E>) -> String {
+    match (happened(decision).as_str(), work(decision).as_slice()) {
+        ("=", []) => ".".into(),
+        ("=", works) => works.join("+"),
+        (events, _) => events.to_owned(),
+    }
+}
+
+#[test]
+fn every_command_in_every_state_of_an_endpoint_does_what_the_table_says() {
+    // Aim: what is disabled comes back by its URL alone, what is deleted never does.
+    check(ENDPOINTS, &ENDPOINT, endpoints(), endpoint_commands());
+    assert_chart(&ENDPOINT, endpoints(), &endpoint_events());
+    let deleted = endpoints().pop();
+    let again = Endpoint::decide(deleted.as_ref(), &ENDPOINT, register(4), &at(NOW));
+    assert_eq!(again.map(drop), Err(Rejection::State("deleted")));
+}
+
+#[test]
+fn every_command_in_every_state_of_a_delivery_does_what_the_table_says() {
+    // Aim: it is opened once, every try ends its effect, a round that is over moves nothing, and whatever ended may be asked
+    // for again.
+    check(DELIVERIES, &DELIVERY, deliveries(), delivery_commands());
+    assert_chart(&DELIVERY, deliveries(), &delivery_events());
+}
+
+/// What a decision makes of an endpoint.
+fn after(endpoint: Option<Endpoint>, command: webhook::Command, now: Timestamp) -> (Endpoint, Decision<Endpoint>) {
+    let decision = Endpoint::decide(endpoint.as_ref(), &ENDPOINT, command, &at(now)).unwrap();
+    (fold(endpoint, &ENDPOINT, decision.events()), decision)
+}
+
+fn signing(endpoint: &Endpoint, now: Timestamp) -> Vec<u128> {
+    endpoint.signing(now).map(|secret| secret.record).collect()
+}
+
+#[test]
+fn case_62_a_replaced_secret_signs_for_a_day_and_is_then_forgotten() {
+    // Aim: the new one first, those before it for 24 hours each from when it was replaced, none longer than it had; the rows
+    // of those that are over go with the next registration, and all with the endpoint.
+    let (first, _) = after(None, register(1), NOW);
+    let (second, _) = after(Some(first), register(2), NOW);
+    let noon = NOW.plus_ms(12 * HOUR_MS);
+    let (third, _) = after(Some(second.clone()), register(3), noon);
+    let day = NOW.plus_ms(24 * HOUR_MS);
+    assert_eq!(signing(&second, Timestamp(day.0 - 1)), [2, 1]);
+    assert_eq!(signing(&second, day), [2]);
+    assert_eq!(signing(&third, Timestamp(day.0 - 1)), [3, 2, 1]);
+    assert_eq!(signing(&third, day), [3, 2]);
+    assert_eq!(signing(&third, day.plus_ms(12 * HOUR_MS)), [3]);
+    let (fourth, decision) = after(Some(third), register(4), day);
+    assert_eq!(signing(&fourth, day), [4, 3, 2]);
+    let taken = |decision: &Decision<Endpoint>| {
+        decision
+            .writes()
+            .iter()
+            .filter(|w| matches!(w, Write::Delete { .. }))
+            .count()
+    };
+    assert_eq!(taken(&decision), 1, "the first one's row");
+    let (_, deleted) = after(Some(fourth), webhook::Command::Delete, day);
+    assert_eq!(taken(&deleted), 4, "three secrets and the row of its URL");
+}
+
+#[test]
+fn secrets_are_bounded_however_often_a_url_is_registered() {
+    // Aim: the oldest ends early, with its row.
+    let mut endpoint = after(None, register(0), NOW).0;
+    for n in 1..40 {
+        endpoint = after(Some(endpoint), register(n), NOW).0;
+        assert!(endpoint.secrets.len() <= Endpoint::SECRETS_MAX);
+    }
+    assert_eq!(signing(&endpoint, NOW), (32..40).rev().collect::<Vec<_>>());
+}
+
+#[test]
+fn an_endpoint_that_only_fails_is_spoken_of_and_then_given_up() {
+    // Aim: told once after a day, disabled after five, never without having been told; one success begins anew.
+    let (endpoint, _) = after(None, register(1), NOW);
+    let (failing, first) = after(Some(endpoint), failed(false), NOW);
+    assert_eq!(happened(&first), "Failing");
+    let at_hour = |hour: u64| NOW.plus_ms(hour * HOUR_MS);
+    let (_, quiet) = after(Some(failing.clone()), failed(false), Timestamp(at_hour(24).0 - 1));
+    assert!(quiet.events().is_empty());
+    let (warned, told) = after(Some(failing.clone()), failed(false), at_hour(24));
+    assert_eq!(happened(&told), "Warned");
+    let (_, again) = after(Some(warned.clone()), failed(false), at_hour(119));
+    assert!(again.events().is_empty());
+    let (disabled, over) = after(Some(warned.clone()), failed(false), at_hour(120));
+    assert_eq!((happened(&over).as_str(), disabled.status()), ("Disabled", "disabled"));
+    let (_, both) = after(Some(failing.clone()), failed(false), at_hour(500));
+    assert_eq!(happened(&both), "Warned+Disabled");
+    let (well, recovered) = after(Some(warned), webhook::Command::Answered, at_hour(119));
+    assert_eq!(
+        (recovered.events()[0].clone(), well.health),
+        (webhook::Event::Recovered(true, at_hour(119)), Health::Well)
+    );
+    assert_eq!(
+        Endpoint::announces(&webhook::Event::Recovered(true, NOW)),
+        Some("recovered")
+    );
+    assert_eq!(Endpoint::announces(&webhook::Event::Recovered(false, NOW)), None);
+    let (back, _) = after(Some(disabled), register(2), at_hour(121));
+    assert!(!back.wants("card.ready", at_hour(120)) && back.wants("card.ready", at_hour(121)));
+}
+
+#[test]
+fn a_late_success_of_an_earlier_round_counts() {
+    // Aim: the receiver has it; what the later round has left to do ends without a word.
+    let pending: Delivery = fold(None, &DELIVERY, &delivery_events()[..2]);
+    assert_eq!(pending.round, 2);
+    let told = Delivery::decide(Some(&pending), &DELIVERY, tried(1, 200, Verdict::Delivered), &at(NOW)).unwrap();
+    let delivered = fold(Some(pending), &DELIVERY, told.events());
+    assert_eq!((delivered.status(), delivered.tries), ("delivered", 1));
+    let rest = Delivery::decide(Some(&delivered), &DELIVERY, tried(2, 500, Verdict::Over), &at(NOW)).unwrap();
+    assert!(rest.events().is_empty() && rest.writes().len() == 1);
+}
+
+#[test]
+fn a_deliverys_row_stays_within_its_bounds() {
+    // Aim: however often it is asked for again, the last ten tries are kept, and the number of all.
+    let mut delivery: Delivery = fold(None, &DELIVERY, &delivery_events()[..1]);
+    for _ in 0..50 {
+        delivery = fold(
+            Some(delivery),
+            &DELIVERY,
+            &[delivery::Event::Failed(attempt(500)), delivery::Event::Reopened(NOW)],
+        );
+    }
+    assert_eq!((delivery.attempts.len(), delivery.tries, delivery.round), (10, 50, 51));
+    let json: serde_json::Value = serde_json::from_str(&delivery.view(&DELIVERY).to_json()).unwrap();
+    assert_eq!(
+        (&json["state"], &json["attempt_count"]),
+        (&"pending".into(), &50.into())
+    );
+    assert_eq!(json["attempts"][0]["response_excerpt"], "ok");
+}
+
+#[test]
+fn types_are_wanted_by_name_or_by_resource() {
+    // Aim: the rule of the stream's filters.
+    let types = |list: &[&str]| list.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+    assert!(wants(&[], "card.ready") && wants(&types(&["card.*"]), "card.ready"));
+    assert!(wants(&types(&["a.b", "card.ready"]), "card.ready"));
+    assert!(!wants(&types(&["card.closed"]), "card.ready") && !wants(&types(&["card"]), "card.ready"));
+    let view = endpoints()[0].view(&ENDPOINT).to_json();
+    assert!(!view.contains("secret"), "{view}");
+}

@@ -1,0 +1,57 @@
+//! `purser admin webhooks`: endpoints that events are posted to, and what came of it.
+
+use serde_json::json;
+
+use super::Desk;
+use crate::cli::CliError;
+use crate::cli::remote::Answer;
+
+/// What is done with endpoints and deliveries.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Webhooks {
+    /// Endpoints, of one account or of all
+    List {
+        /// The account's exact address
+        #[arg(long)]
+        wallet: Option<String>,
+    },
+    /// What was posted to an endpoint, or for an account, the newest first
+    Deliveries {
+        /// A webhook_id, or the account's exact address
+        of: String,
+        /// pending, delivered, failed or dropped only
+        #[arg(long)]
+        state: Option<String>,
+    },
+    /// Post one delivery again, or everything since a moment that an endpoint has not received
+    Redeliver {
+        /// A delivery_id, or with --since a webhook_id
+        id: String,
+        /// RFC 3339, UTC: 2026-11-20T21:40:00Z
+        #[arg(long)]
+        since: Option<String>,
+    },
+}
+
+/// Asks the service.
+pub(super) async fn ask(desk: &Desk, act: Webhooks) -> Result<Answer, CliError> {
+    match act {
+        Webhooks::List { wallet: None } => desk.get("/admin/webhooks").await,
+        Webhooks::List { wallet: Some(wallet) } => desk.get(&format!("/admin/webhooks?wallet={wallet}")).await,
+        Webhooks::Deliveries { of, state } => {
+            let by = match of.starts_with("wh_") {
+                true => "webhook_id",
+                false => "wallet",
+            };
+            let state = state.map_or_else(String::new, |state| format!("&state={state}"));
+            desk.get(&format!("/admin/webhooks/deliveries?{by}={of}{state}")).await
+        }
+        Webhooks::Redeliver { id, since } => {
+            let body = match since {
+                Some(since) => json!({"webhook_id": id, "since": since}),
+                None => json!({"delivery_id": id}),
+            };
+            desk.post("/admin/webhooks/redeliver", body).await
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `purser listen --forward-to URL`: each event is posted to a URL of the developer's, signed as webhooks are.
+
+use std::time::Duration;
+
+use http::header::CONTENT_TYPE;
+use purser_actors::port::{Clock, Entropy};
+use reqwest::Url;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::cli::remote::parse_url;
+use crate::cli::{CliError, terminal};
+use crate::identity::secret::SecretText;
+use crate::outbound;
+use crate::webhooks::{SigningSecret, headers};
+
+/// As long as a webhook may take.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Posts events.
+pub(super) struct Forwarder {
+    target: Url,
+    secret: SigningSecret,
+    client: reqwest::Client,
+}
+
+/// The frame of an event, with the event as it was written.
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow)]
+    event: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    id: String,
+    r#type: String,
+}
+
+impl Forwarder {
+    /// To this URL. Without a secret a new one is made, and said.
+    ///
+    /// # Errors
+    /// For what is no URL or no secret.
+    pub(super) fn new(target: &str, secret: Option<String>, entropy: &dyn Entropy) -> Result<Self, CliError> {
+        let target = parse_url(target)?;
+        let secret = match secret {
+            Some(text) => SigningSecret::of_text(&SecretText::new(text))
+                .ok_or_else(|| CliError::Usage("--secret must be whsec_ and base64 of 32 bytes".to_owned()))?,
+            None => {
+                let secret = SigningSecret::new(entropy);
+                terminal::progress(&format!("events are signed with {}", secret.to_text().expose()));
+                secret
+            }
+        };
+        let client = outbound::client().timeout(PATIENCE).build();
+        let client = client.map_err(|error| CliError::Connection(format!("cannot make a client: {error}")))?;
+        Ok(Self { target, secret, client })
+    }
+
+    /// Posts the event of a frame, byte for byte, and says what came of it. An event that is not taken is not posted again.
+    pub(super) async fn forward(&self, frame: &str, clock: &dyn Clock) {
+        let Ok(Frame { event }) = serde_json::from_str(frame) else {
+            return;
+        };
+        let body = event.get();
+        let Ok(Event { id, r#type: kind }) = serde_json::from_str(body) else {
+            return;
+        };
+        let secrets = std::slice::from_ref(&self.secret);
+        let mut request = self
+            .client
+            .post(self.target.clone())
+            .header(CONTENT_TYPE, "application/json");
+        for (name, value) in headers(secrets, &id, clock.now().seconds(), body.as_bytes()) {
+            request = request.header(name, value);
+        }
+        let came = match request.body(body.to_owned()).send().await {
+            Ok(answer) => answer.status().to_string(),
+            Err(error) if error.is_timeout() => "no answer in time".to_owned(),
+            Err(_) => "it cannot be reached".to_owned(),
+        };
+        terminal::progress(&format!("{kind} {id} -> {}: {came}", self.target));
+    }
+}

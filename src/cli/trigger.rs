@@ -1,0 +1,170 @@
+//! `purser trigger EVENT`: makes an event happen in the sandbox, by what makes it happen for everybody: a purchase, the desk.
+
+use purser_actors::id::Network;
+use reqwest::Url;
+use serde_json::{Value, json};
+
+use super::remote::{Remote, at, parse_url};
+use super::session::Session;
+use super::{CliError, NetworkArg, WalletArgs, pay, terminal};
+use crate::system::SystemEntropy;
+use crate::wallet::TestWallet;
+
+/// Make an event happen in the sandbox, for your test wallet's account
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Which event; without it, those that are known
+    pub event: Option<String>,
+    /// The server
+    #[arg(long, default_value = "http://127.0.0.1:8402")]
+    pub at: String,
+    /// Whose account: the wallet's on this network
+    #[arg(long, value_enum, default_value = "base")]
+    pub network: NetworkArg,
+    /// Whose account: this wallet's
+    #[command(flatten)]
+    pub file: WalletArgs,
+}
+
+/// What makes an event happen.
+enum How {
+    /// A purchase.
+    Buys(&'static str),
+    /// A bank payout of so many dollars, to a destination that is registered for it.
+    PaysOut(&'static str),
+    /// A link to an account at the card issuer, then a purchase.
+    LinksAndBuys(&'static str),
+    /// A freeze by the desk, which is lifted again.
+    Freezes,
+    /// What an endpoint was tried with, posted once more.
+    PostsTest,
+}
+
+const EVENTS: &[(&str, How)] = &[
+    ("payment.fulfilled", How::Buys("/get-card?amount=5")),
+    ("card.ready", How::Buys("/get-card?amount=5")),
+    ("card.failed", How::Buys("/get-card?amount=6.66")),
+    ("balance.credited", How::Buys("/get-card?amount=6.66")),
+    (
+        "gift_card.completed",
+        How::Buys("/order-gift-card?product_id=gift_marche_lumiere_fr&amount=20&country=FR"),
+    ),
+    ("intl_order.queued", How::Buys("/order-intl-card?amount=100")),
+    ("payout.complete", How::PaysOut("10")),
+    ("payout.failed", How::PaysOut("16.66")),
+    ("payout.returned", How::PaysOut("21.11")),
+    ("top_up.credited", How::LinksAndBuys("/fund-card-balance?amount=10")),
+    ("top_up.failed", How::LinksAndBuys("/fund-card-balance?amount=21.01")),
+    ("account.frozen", How::Freezes),
+    ("account.unfrozen", How::Freezes),
+    ("webhook.test", How::PostsTest),
+];
+
+/// Enough for any of them.
+const MAX_USD: &str = "200";
+
+/// Runs the command.
+///
+/// # Errors
+/// [`CliError`]: for an event that is not known, and whatever the service refuses.
+pub async fn run(args: Args) -> Result<(), CliError> {
+    let Some(event) = &args.event else {
+        return EVENTS.iter().try_for_each(|(name, _)| terminal::result(name));
+    };
+    let known = EVENTS.iter().find(|(name, _)| name == event);
+    let Some((_, how)) = known else {
+        let error = format!("{event} cannot be triggered; `purser trigger` lists what can");
+        return Err(CliError::Usage(error));
+    };
+    let server = parse_url(&args.at)?;
+    let (wallet, _) = TestWallet::load_or_create(&args.file.path()?, &SystemEntropy)?;
+    let remote = Remote::new()?;
+    let address = wallet.address(Network::from(args.network));
+    match how {
+        How::Buys(path) => buy(&args, &server, path).await,
+        How::PaysOut(amount) => {
+            let body = json!({"wallet": address, "name": "Trigger", "destinations": [{"destination_type": "fiat_us",
+                "bank_name": "First", "routing_number": "021000021", "account_number": "1234567"}]});
+            let made = post(&remote, &server, "/sandbox/bank-recipients", &body).await?;
+            let destination = find(&made, "destination_id").unwrap_or_default().to_owned();
+            let path = format!("/send-bank-payment?amount={amount}&destination_id={destination}");
+            buy(&args, &server, &path).await
+        }
+        How::LinksAndBuys(path) => {
+            // It is linked already, if this was triggered before.
+            drop(post(&remote, &server, "/sandbox/link", &json!({"wallet": address})).await);
+            buy(&args, &server, path).await
+        }
+        How::Freezes => {
+            let body = json!({"wallet": address, "message": "purser trigger"});
+            post(&remote, &server, "/sandbox/freeze", &body).await?;
+            post(&remote, &server, "/sandbox/freeze", &json!({"wallet": address})).await?;
+            terminal::result("frozen, and unfrozen again")
+        }
+        How::PostsTest => post_test(&args, &remote, &server, &wallet).await,
+    }
+}
+
+async fn buy(args: &Args, server: &Url, path: &str) -> Result<(), CliError> {
+    pay::run(pay::Args {
+        url: at(server, path)?.to_string(),
+        network: Some(args.network),
+        mpp: false,
+        file: args.file.clone(),
+        max: MAX_USD.to_owned(),
+        json: false,
+        wait: false,
+        show: false,
+    })
+    .await
+}
+
+async fn post(remote: &Remote, server: &Url, path: &str, body: &Value) -> Result<Value, CliError> {
+    let answer = remote.post(&at(server, path)?, body).await?;
+    if answer.is_success() {
+        Ok(answer.body)
+    } else {
+        Err(answer.refusal())
+    }
+}
+
+/// The first text under this name, however deep.
+fn find<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    match value {
+        Value::Object(members) => members
+            .get(name)
+            .and_then(Value::as_str)
+            .or_else(|| members.values().find_map(|value| find(value, name))),
+        Value::Array(items) => items.iter().find_map(|value| find(value, name)),
+        _ => None,
+    }
+}
+
+async fn post_test(args: &Args, remote: &Remote, server: &Url, wallet: &TestWallet) -> Result<(), CliError> {
+    let session = Session::new(&args.file.path()?, wallet, Network::from(args.network));
+    let token = session.id_token(remote, server).await?;
+    let bearer = format!("Bearer {}", &*token);
+    let list = remote
+        .get(
+            &at(server, "/webhook-deliveries?limit=100")?,
+            &[("authorization", &bearer)],
+        )
+        .await?;
+    if !list.is_success() {
+        return Err(list.refusal());
+    }
+    let mut deliveries = list.body["deliveries"].as_array().into_iter().flatten();
+    let Some(test) = deliveries.find(|one| one["type"] == "webhook.test") else {
+        let error = "no endpoint was tried yet: POST /register-webhook posts a webhook.test at once";
+        return Err(CliError::Usage(error.to_owned()));
+    };
+    let url = at(server, "/redeliver-webhook")?;
+    let again = remote
+        .post_as(&token, &url, &json!({"delivery_id": test["id"]}))
+        .await?;
+    if again.is_success() {
+        terminal::json(&again.body, false)
+    } else {
+        Err(again.refusal())
+    }
+}

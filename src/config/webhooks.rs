@@ -1,0 +1,60 @@
+//! Settings of webhooks.
+
+#![allow(
+    missing_docs,
+    reason = "config.toml, compiled in beside this, holds the comment of every setting"
+)]
+
+use std::time::Duration;
+
+use purser_actors::engine::webhooks::{TRIES, WebhookSettings};
+use purser_actors::webhook::Patience;
+use serde::Deserialize;
+
+use crate::outbound::call::CallLimits;
+
+/// How long a connection may take to stand.
+const CONNECT: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Webhooks {
+    pub max_per_account: usize,
+    pub retry_seconds: [u64; TRIES],
+    pub timeout_ms: u64,
+    pub rotation_seconds: u64,
+    pub warn_after_seconds: u64,
+    pub disable_after_seconds: u64,
+    pub max_quick: usize,
+    pub max_slow: usize,
+    pub hangs_after_ms: u64,
+}
+
+impl Webhooks {
+    /// As the engine takes them.
+    pub fn in_force(&self) -> WebhookSettings {
+        let ms = |seconds: u64| seconds.saturating_mul(1_000);
+        WebhookSettings {
+            pauses_ms: self.retry_seconds.map(ms),
+            timeout_ms: self.timeout_ms,
+            per_account_max: self.max_per_account,
+            overlap_ms: ms(self.rotation_seconds),
+            patience: Patience {
+                warn_ms: ms(self.warn_after_seconds),
+                disable_ms: ms(self.disable_after_seconds),
+            },
+            quick_max: self.max_quick,
+            slow_max: self.max_slow,
+            hangs_after_ms: self.hangs_after_ms,
+        }
+    }
+
+    /// Of one try, beside those of all calls.
+    pub fn limits(&self, others: CallLimits) -> CallLimits {
+        CallLimits {
+            connect: CONNECT,
+            whole: Duration::from_millis(self.timeout_ms),
+            ..others
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! How a refusal is written: plainly, with the members of RFC 9457, or as a callable function's.
+
+use purser_actors::kernel::inert;
+use serde::Serialize;
+
+use super::{ApiError, Text};
+use crate::http::caller::RequestId;
+
+/// How a refusal is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::http) enum Form {
+    /// The members of [`Fields`].
+    Plain,
+    /// The same with those of RFC 9457.
+    Problem,
+    /// That of a callable function.
+    Callable,
+}
+
+impl ApiError {
+    /// The body alone.
+    pub(in crate::http) fn body(&self, request_id: RequestId, form: Form) -> Vec<u8> {
+        if form == Form::Callable {
+            let failure = Failure {
+                code: &self.code,
+                message: &self.error,
+                status: self.status.as_u16(),
+                param: self.param.as_deref(),
+                hint: self.hint.as_deref(),
+                missing: &self.missing,
+                terminal: self.terminal,
+                request_id,
+                retry_after_seconds: self.retry_after_seconds,
+            };
+            let failed = Failed {
+                error: failure,
+                frozen_message: self.frozen_message.as_deref(),
+            };
+            return inert(serde_json::to_string(&failed).unwrap_or_default()).into_bytes();
+        }
+        let as_problem = form == Form::Problem;
+        let fields = Fields {
+            r#type: as_problem.then_some("about:blank"),
+            title: as_problem.then(|| self.status.canonical_reason()).flatten(),
+            status: as_problem.then_some(self.status.as_u16()),
+            detail: as_problem.then_some(&self.error),
+            error: &self.error,
+            code: &self.code,
+            param: self.param.as_deref(),
+            hint: self.hint.as_deref(),
+            missing: &self.missing,
+            frozen_message: self.frozen_message.as_deref(),
+            terminal: self.terminal,
+            request_id,
+            retry_after_seconds: self.retry_after_seconds,
+        };
+        // Strings and numbers always serialise; an empty body is what is left if that ever changes. What the caller sent
+        // may be quoted in it.
+        inert(serde_json::to_string(&fields).unwrap_or_default()).into_bytes()
+    }
+}
+
+/// The refusal of a callable function. The contract has `frozen_message` beside `error`.
+#[derive(Serialize)]
+struct Failed<'a> {
+    error: Failure<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frozen_message: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Failure<'a> {
+    code: &'a str,
+    message: &'a str,
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
+    missing: &'a [Text],
+    terminal: bool,
+    request_id: RequestId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Fields<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    r#type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'a str>,
+    error: &'a str,
+    code: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[Text]>::is_empty")]
+    missing: &'a [Text],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frozen_message: Option<&'a str>,
+    terminal: bool,
+    request_id: RequestId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_seconds: Option<u64>,
+}

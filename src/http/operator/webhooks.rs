@@ -1,0 +1,152 @@
+//! Endpoints and deliveries of every account: look, and post again.
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::HeaderMap;
+use purser_actors::engine::Denied;
+use purser_actors::engine::webhooks::Wanted;
+use purser_actors::id::{DeliveryId, EndpointId, Wallet};
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::operator::Task;
+use purser_actors::webhook::Endpoint;
+
+use super::{Admin, Shared, not_now};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+use crate::http::webhooks::{Again, Redelivery, STATES, accepted, over, stands, unknown, unknown_delivery};
+
+pub(super) async fn get_webhooks(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let query = Query::parse(query.as_deref(), &["wallet", "limit", "starting_after"])?;
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let failed = |_| ApiError::internal();
+    let (shown, more) = match query.get("wallet") {
+        Some(text) => {
+            let found = admin.engine.webhooks_of(&wallet(text)?).await.map_err(failed)?;
+            (found, false)
+        }
+        None => {
+            let after = match query.get("starting_after") {
+                Some(text) => Some(known(&admin, text).await?.1),
+                None => None,
+            };
+            let found = admin
+                .engine
+                .all_webhooks(after.as_ref(), limit + 1)
+                .await
+                .map_err(failed)?;
+            let more = found.len() > limit;
+            (found.into_iter().take(limit).collect(), more)
+        }
+    };
+    let listed = |(id, endpoint): &(EndpointId, Endpoint)| {
+        View::new()
+            .text("user_id", endpoint.owner.user_id())
+            .object("webhook", &endpoint.view(id))
+    };
+    let body = View::new()
+        .list("webhooks", shown.iter().map(listed))
+        .flag("has_more", more);
+    Ok(answer(&body))
+}
+
+pub(super) async fn get_deliveries(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let query = Query::parse(
+        query.as_deref(),
+        &["wallet", "webhook_id", "state", "limit", "starting_after"],
+    )?;
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let state = query.get("state").map(|_| query.word("state", &STATES)).transpose()?;
+    let (owner, endpoint) = match query.get("webhook_id") {
+        Some(text) => {
+            let (id, endpoint) = known(&admin, text).await?;
+            (endpoint.owner, Some(id))
+        }
+        None => (wallet(query.required("wallet")?)?, None),
+    };
+    let after: Option<DeliveryId> = query
+        .get("starting_after")
+        .map(|text| text.parse().map_err(|_| unknown_delivery()))
+        .transpose()?;
+    let wanted = Wanted {
+        endpoint,
+        state: state.map(str::to_owned),
+        after,
+        limit,
+    };
+    let page = admin.engine.webhook_deliveries_of(&owner, &wanted).await;
+    let page = page.map_err(|_| ApiError::internal())?;
+    let body = View::new()
+        .list("deliveries", page.found.iter().map(|(id, delivery)| delivery.view(id)))
+        .flag("has_more", page.more)
+        .maybe("next_starting_after", page.last.filter(|_| page.more));
+    Ok(answer(&body))
+}
+
+pub(super) async fn post_redeliver(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Redelivery = admin.body(body).await?;
+    let reply = match wanted.understood()? {
+        Again::One(text) => {
+            let id: DeliveryId = text.parse().map_err(|_| unknown_delivery())?;
+            let found = admin
+                .engine
+                .webhook_delivery(&id)
+                .await
+                .map_err(|_| ApiError::internal())?;
+            let to = found.ok_or_else(unknown_delivery)?.letter.endpoint;
+            stands(&known(&admin, &to.to_string()).await?.1)?;
+            match admin.engine.redeliver_webhook(id, Some(act), None).await {
+                Ok(()) => accepted(to, Some(id), None),
+                Err(Denied::Rejected(_)) => return Err(unknown_delivery()),
+                Err(_) => return Err(not_now()),
+            }
+        }
+        Again::Since(text, since) => {
+            let (id, _) = known(&admin, text).await?;
+            match admin.engine.resend_webhooks(id, since, Some(act), None).await {
+                Ok(()) => accepted(id, None, Some(since)),
+                Err(Denied::Rejected(why)) => return Err(over(why)),
+                Err(_) => return Err(not_now()),
+            }
+        }
+    };
+    let mut response = json::private(json::bytes_as_json(reply.body));
+    *response.status_mut() = reply.status;
+    Ok(response)
+}
+
+fn wallet(text: &str) -> Result<Wallet, ApiError> {
+    let error = "`wallet` is not an address.";
+    text.parse()
+        .map_err(|_| ApiError::parameter("parameter_invalid", "wallet", error))
+}
+
+async fn known(admin: &Admin, text: &str) -> Result<(EndpointId, Endpoint), ApiError> {
+    let id: EndpointId = text.parse().map_err(|_| unknown())?;
+    let found = admin.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
+    found.map(|endpoint| (id, endpoint)).ok_or_else(unknown)
+}
+
+fn answer(view: &View) -> Response {
+    json::private(json::bytes_as_json(view.to_json()))
+}

@@ -1,0 +1,309 @@
+//! Endpoints that an account's events are posted to: register, look, delete.
+
+mod deliveries;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use axum::routing::{get, post};
+use http::StatusCode;
+use purser_actors::engine::webhooks::{NotRegistered, Registration, followed};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::{EndpointId, Wallet};
+use purser_actors::kernel::memo::{Place, Told};
+use purser_actors::kernel::{Entity, View};
+use purser_actors::port::{Clock, Entropy};
+use purser_actors::webhook::{Endpoint, Rejection, Status};
+use serde::{Deserialize, Serialize};
+use utoipa::{OpenApi, ToSchema};
+
+use super::account::{Holder, active};
+use super::caller::Claims;
+use super::error::ApiError;
+use super::idempotency::{Key, Reply, memo, undecided};
+use super::query::Query;
+use super::{json, shapes};
+use crate::stream::Filter;
+use crate::vault::Vault;
+use crate::webhooks::{Poster, SigningSecret, words};
+pub(super) use deliveries::{Again, Redelivery, STATES, accepted, unknown_delivery};
+
+/// What these routes need.
+pub struct Webhooks {
+    /// Asks and reads.
+    pub engine: Engine,
+    /// Judges URLs.
+    pub poster: Arc<Poster>,
+    /// Seals secrets.
+    pub vault: Arc<Vault>,
+    /// Secrets and their names.
+    pub entropy: Arc<dyn Entropy>,
+    /// Now.
+    pub clock: Arc<dyn Clock>,
+    /// Longest body taken.
+    pub max_body_bytes: usize,
+    /// Longest wait for it.
+    pub body_timeout: Duration,
+}
+
+/// The operations of this room.
+#[derive(OpenApi)]
+#[openapi(paths(
+    post_register,
+    get_webhook,
+    post_delete,
+    deliveries::get_deliveries,
+    deliveries::post_redeliver
+))]
+pub struct Api;
+
+/// The routes.
+pub fn router(webhooks: Arc<Webhooks>) -> Router {
+    Router::new()
+        .route("/register-webhook", post(post_register))
+        .route("/get-webhook", get(get_webhook))
+        .route("/delete-webhook", post(post_delete))
+        .route("/webhook-deliveries", get(deliveries::get_deliveries))
+        .route("/redeliver-webhook", post(deliveries::post_redeliver))
+        .with_state(webhooks)
+}
+
+type Shared = State<Arc<Webhooks>>;
+
+/// What `POST /register-webhook` takes.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// Where events are posted to: a public address, http or https.
+    url: String,
+    /// Types such as `card.ready` or `card.*`, at most 64; all without it.
+    types: Option<Vec<String>>,
+}
+
+/// What was understood of it: what an idempotency key stands for.
+#[derive(Clone, Serialize)]
+struct Order {
+    url: String,
+    types: Vec<String>,
+}
+
+/// Register an endpoint for events
+///
+/// By [Standard Webhooks](https://www.standardwebhooks.com). The `secret` is shown in this answer, and in the answer to the
+/// same `Idempotency-Key` for as long as it signs; nowhere else. A signed `webhook.test` is posted at once. Registering a URL
+/// again replaces its secret, for 24 hours the one before signs too; it also sets `types` anew, and an endpoint that was
+/// disabled is posted to again.
+#[utoipa::path(post, path = "/register-webhook", tag = "Events", security(("bearer" = [])), request_body = inline(Wanted),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same registration, for 24 hours.")),
+    responses((status = 200, description = "`registered`, `webhook_id`, `url`, `types`, `secret`, `signing`.", body = shapes::WebhookRegistered),
+        (status = 400, description = "A malformed body or key, or a URL that is not called."), (status = 401, description = "No good token."),
+        (status = 403, description = "Frozen."),
+        (status = 409, description = "The account has as many endpoints as it may, or the first request with this key is still running."),
+        (status = 422, description = "The key was used for something else."),
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+async fn post_register(
+    State(state): Shared,
+    Holder(claims): Holder,
+    key: Key,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    let url = state.poster.judge(&wanted.url).map_err(|why| {
+        let error = format!("This URL is not called: {}.", words(why));
+        ApiError::parameter("webhook_url_refused", "url", error)
+            .hint("A public address on port 80 or 443, by name or plainly written.")
+    })?;
+    let types = wanted.types.unwrap_or_default();
+    if Filter::new(types.clone()).is_none() {
+        let error = "`types` is a list of at most 64 names such as card.ready.";
+        return Err(ApiError::parameter("parameter_invalid", "types", error));
+    }
+    active(&state.engine, &claims).await?;
+    let order = Order { url, types };
+    let (first, later, asked, owner) = (state.clone(), state.clone(), order.clone(), claims.wallet);
+    let run = move |place: Option<Place>| async move { first.register(owner, asked, place).await };
+    let follow = |id: Vec<u8>| async move {
+        let (id, record) = followed(&id).ok_or_else(ApiError::internal)?;
+        later.registered(id, record).await
+    };
+    key.once_following(&state.engine, &claims, "/register-webhook", &order, run, follow)
+        .await
+}
+
+impl Webhooks {
+    async fn register(&self, owner: Wallet, order: Order, place: Option<Place>) -> Result<Reply, ApiError> {
+        let (secret, record) = (SigningSecret::new(&*self.entropy), self.entropy.random());
+        let sealed = secret.seal(&self.vault, record).map_err(|_| ApiError::internal())?;
+        let Order { url, types } = order;
+        let wanted = Registration {
+            owner,
+            url,
+            types,
+            record,
+            sealed,
+        };
+        match self.engine.register_webhook(wanted, place).await {
+            Ok(id) => self.registered(id, record).await,
+            Err(NotRegistered::Full(most)) => {
+                let error = format!("The account has {most} endpoints, which is as many as it may.");
+                let full = ApiError::new(StatusCode::CONFLICT, "webhooks_full", error);
+                Err(full.hint("Delete one that is not needed: POST /delete-webhook."))
+            }
+            Err(NotRegistered::Denied(denied)) => Err(undecided(&denied)),
+        }
+    }
+
+    /// The answer, as it is sent each time: with the secret for as long as it is one of the endpoint's.
+    async fn registered(&self, id: EndpointId, record: u128) -> Result<Reply, ApiError> {
+        let failed = |_| ApiError::internal();
+        let endpoint = self.engine.webhook(&id).await.map_err(failed)?;
+        let endpoint = endpoint.ok_or_else(ApiError::internal)?;
+        let signs = endpoint.signing(self.clock.now()).any(|secret| secret.record == record);
+        let sealed = match signs {
+            true => self
+                .engine
+                .sealed_secret(record)
+                .await
+                .map_err(|_| ApiError::internal())?,
+            false => None,
+        };
+        let secret = sealed
+            .map(|sealed| SigningSecret::open(&self.vault, record, &sealed))
+            .transpose()
+            .map_err(|error| {
+                tracing::error!(%error, webhook = %id, "a secret cannot be opened");
+                ApiError::internal()
+            })?;
+        let signing = View::new()
+            .text("scheme", "standard-webhooks")
+            .text("algorithm", "hmac-sha256")
+            .text("signature_version", "v1")
+            .text("signed_content", "{webhook-id}.{webhook-timestamp}.{body}")
+            .texts("headers", ["webhook-id", "webhook-timestamp", "webhook-signature"]);
+        let withheld = secret.is_none().then_some("secret_replaced");
+        let body = View::new()
+            .flag("registered", true)
+            .text("webhook_id", id)
+            .text("url", &endpoint.url)
+            .texts("types", &endpoint.types)
+            .maybe("secret", secret.map(|secret| secret.to_text().expose().to_owned()))
+            .maybe("secret_withheld", withheld)
+            .object("signing", &signing);
+        Ok(Reply::ok(&body))
+    }
+
+    /// The endpoint of this name, if it is the caller's.
+    async fn own(&self, claims: &Claims, text: &str) -> Result<(EndpointId, Endpoint), ApiError> {
+        let id: EndpointId = text.parse().map_err(|_| unknown())?;
+        let found = self.engine.webhook(&id).await.map_err(|_| ApiError::internal())?;
+        let endpoint = found.ok_or_else(unknown)?;
+        if endpoint.owner != claims.wallet {
+            let error = "This webhook belongs to another wallet.";
+            return Err(ApiError::forbidden("webhook_of_another", error));
+        }
+        Ok((id, endpoint))
+    }
+}
+
+/// Endpoints of the account
+///
+/// One, a deleted one too, or all that are not deleted. Without their secrets.
+#[utoipa::path(get, path = "/get-webhook", tag = "Events", security(("bearer" = [])),
+    params(("webhook_id" = Option<String>, Query, description = "One endpoint; without it all, oldest first.")),
+    responses((status = 200, description = "`webhook`, or `webhooks`.", body = shapes::WebhookStatus),
+        (status = 400, description = "A malformed parameter."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's endpoint, or a frozen account."),
+        (status = 404, description = "No such endpoint.")))]
+async fn get_webhook(
+    State(state): Shared,
+    Holder(claims): Holder,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(query.as_deref(), &["webhook_id"])?;
+    active(&state.engine, &claims).await?;
+    let body = match query.get("webhook_id") {
+        Some(text) => {
+            let (id, endpoint) = state.own(&claims, text).await?;
+            View::new().object("webhook", &endpoint.view(&id))
+        }
+        None => {
+            let found = state.engine.webhooks_of(&claims.wallet).await;
+            let found = found.map_err(|_| ApiError::internal())?;
+            View::new().list("webhooks", found.iter().map(|(id, endpoint)| endpoint.view(id)))
+        }
+    };
+    Ok(json::private(json::bytes_as_json(body.to_json())))
+}
+
+/// What `POST /delete-webhook` takes.
+#[derive(Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Which {
+    /// From `POST /register-webhook`.
+    webhook_id: String,
+}
+
+/// Delete an endpoint
+///
+/// Nothing is posted to it any more, and its secrets are destroyed. Its URL may be registered again, as a new endpoint.
+#[utoipa::path(post, path = "/delete-webhook", tag = "Events", security(("bearer" = [])), request_body = inline(Which),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
+    responses((status = 200, description = "`deleted`, `webhook_id`.", body = shapes::WebhookDeleted),
+        (status = 400, description = "`webhook_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
+        (status = 403, description = "Another wallet's endpoint, or a frozen account."),
+        (status = 404, description = "No such endpoint."),
+        (status = 409, description = "It is deleted already, or the first request with this key is still running."),
+        (status = 422, description = "The key was used for something else."),
+        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
+async fn post_delete(State(state): Shared, Holder(claims): Holder, key: Key, body: Body) -> Result<Response, ApiError> {
+    let wanted: Which = json::read(body, state.max_body_bytes, state.body_timeout).await?;
+    active(&state.engine, &claims).await?;
+    let (id, _) = state.own(&claims, &wanted.webhook_id).await?;
+    let engine = state.engine.clone();
+    let run = move |place: Option<Place>| async move {
+        let memo = place.map(|place| {
+            memo::<Endpoint>(place, move |told: Told<'_, Endpoint>| {
+                deleted(id, told.map(drop).map_err(|why| *why))
+            })
+        });
+        match engine.delete_webhook(id, memo).await {
+            Ok(()) => deleted(id, Ok(())),
+            Err(Denied::Rejected(why)) => deleted(id, Err(why)),
+            Err(denied) => Err(undecided(&denied)),
+        }
+    };
+    key.once(&state.engine, &claims, "/delete-webhook", &wanted, run).await
+}
+
+fn deleted(id: EndpointId, told: Result<(), Rejection>) -> Result<Reply, ApiError> {
+    told.map_err(over)?;
+    let body = View::new().flag("deleted", true).text("webhook_id", id);
+    Ok(Reply::ok(&body))
+}
+
+/// 409: the endpoint takes nothing any more, or not now.
+pub(super) fn over(why: Rejection) -> ApiError {
+    let Rejection::State(state) = why;
+    let conflict = |code, error| ApiError::new(StatusCode::CONFLICT, code, error);
+    match state {
+        "disabled" => conflict("webhook_disabled", "The endpoint is disabled.")
+            .hint("Register its URL again: POST /register-webhook."),
+        _ => conflict("webhook_deleted", "The endpoint is deleted."),
+    }
+}
+
+/// The refusal that an endpoint's state alone is reason for.
+pub(super) fn stands(endpoint: &Endpoint) -> Result<(), ApiError> {
+    match endpoint.status {
+        Status::Active => Ok(()),
+        Status::Disabled(_) | Status::Deleted => Err(over(Rejection::State(endpoint.status()))),
+    }
+}
+
+pub(super) fn unknown() -> ApiError {
+    ApiError::not_found("webhook_unknown", "There is no such webhook.")
+}

@@ -1,0 +1,301 @@
+//! Events that are posted to endpoints, in the form of [Standard Webhooks](https://www.standardwebhooks.com): three headers,
+//! of which one holds a signature by each secret that is in force, over `id.seconds.body`.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use purser_actors::id::CardId;
+use purser_actors::port::{
+    BoxFuture, Clock, Entropy, ErrorKind, NotPosted, PortError, Posted, Posting, Said, WebhookPost,
+};
+
+use crate::identity::rfc3339;
+use crate::identity::secret::{Key32, MacKey, SecretText};
+use crate::outbound::addresses::NotCalled;
+use crate::outbound::call::{Asking, CallError, OutboundCaller};
+use crate::vault::{Vault, VaultError};
+
+/// `webhook-id`: of the message, the same on every try.
+pub const ID: HeaderName = HeaderName::from_static("webhook-id");
+/// `webhook-timestamp`: Unix seconds of the try.
+pub const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+/// `webhook-signature`: `v1,` and base64, one by each secret, with spaces between.
+pub const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+
+/// What a secret's text begins with.
+const PREFIX: &str = "whsec_";
+/// Bytes of an answer that are looked at.
+const EXCERPT_BYTES: usize = 512;
+/// Digits in a row, and letters and digits in a row, that are hidden in an excerpt: numbers of cards, keys, tokens.
+const DIGITS_MAX: usize = 8;
+const RUN_MAX: usize = 24;
+
+/// The secret of one endpoint: 32 bytes that its owner and this service know.
+#[derive(Clone, Debug)]
+pub struct SigningSecret(Key32);
+
+impl SigningSecret {
+    /// A new one.
+    pub fn new(entropy: &dyn Entropy) -> Self {
+        let mut bytes = [0; 32];
+        bytes[..16].copy_from_slice(&entropy.random().to_be_bytes());
+        bytes[16..].copy_from_slice(&entropy.random().to_be_bytes());
+        Self(Key32::new(bytes))
+    }
+
+    /// As its owner keeps it: `whsec_` and base64.
+    ///
+    /// # Errors
+    /// For anything else, and other than 32 bytes.
+    pub fn of_text(text: &SecretText) -> Option<Self> {
+        let bytes = STANDARD.decode(text.expose().strip_prefix(PREFIX)?).ok()?;
+        Some(Self(Key32::new(bytes.try_into().ok()?)))
+    }
+
+    /// As its owner keeps it, for the one answer that hands it out.
+    pub fn to_text(&self) -> SecretText {
+        SecretText::new(format!("{PREFIX}{}", STANDARD.encode(self.0.expose())))
+    }
+
+    /// Sealed as that record of the vault.
+    ///
+    /// # Errors
+    /// When the vault cannot.
+    pub fn seal(&self, vault: &Vault, record: u128) -> Result<Vec<u8>, VaultError> {
+        vault.seal_bytes(CardId(record), self.0.expose())
+    }
+
+    /// From that record of the vault.
+    ///
+    /// # Errors
+    /// When the vault cannot open it, or it is something else.
+    pub fn open(vault: &Vault, record: u128, sealed: &[u8]) -> Result<Self, VaultError> {
+        let plain = vault.open_bytes(CardId(record), sealed)?;
+        let bytes = <[u8; 32]>::try_from(plain.as_slice()).map_err(|_| VaultError::Sealed("content"))?;
+        Ok(Self(Key32::new(bytes)))
+    }
+
+    /// The signature of a body.
+    pub fn sign(&self, id: &str, seconds: u64, body: &[u8]) -> String {
+        let (key, at) = (MacKey::new(&self.0), seconds.to_string());
+        let tag = key.tag(&[id.as_bytes(), b".", at.as_bytes(), b".", body]);
+        format!("v1,{}", STANDARD.encode(tag))
+    }
+}
+
+/// The three headers of a message.
+pub fn headers(secrets: &[SigningSecret], id: &str, seconds: u64, body: &[u8]) -> Vec<(HeaderName, HeaderValue)> {
+    let signatures: Vec<String> = secrets.iter().map(|secret| secret.sign(id, seconds, body)).collect();
+    let value = |text: &str| HeaderValue::from_str(text).ok();
+    let written = [
+        (ID, value(id)),
+        (TIMESTAMP, Some(HeaderValue::from(seconds))),
+        (SIGNATURE, value(&signatures.join(" "))),
+    ];
+    written
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+/// Posts events through the address filter.
+pub struct Poster {
+    outbound: OutboundCaller,
+    vault: Arc<Vault>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Poster {
+    /// With secrets of this vault.
+    pub const fn new(outbound: OutboundCaller, vault: Arc<Vault>, clock: Arc<dyn Clock>) -> Self {
+        Self { outbound, vault, clock }
+    }
+
+    /// Judges a URL as it is written; in its plain form.
+    ///
+    /// # Errors
+    /// The filter's refusal.
+    pub fn judge(&self, url: &str) -> Result<String, NotCalled> {
+        Ok(self.outbound.judge(url)?.url.into())
+    }
+
+    async fn send(&self, posting: Posting<'_>) -> Result<Posted, NotPosted> {
+        // What was public when it was registered may not be called any more.
+        let target = self
+            .outbound
+            .judge(posting.url)
+            .map_err(|why| NotPosted::Failed(words(why)))?;
+        let mut secrets = Vec::with_capacity(posting.secrets.len());
+        for (record, sealed) in &posting.secrets {
+            secrets.push(SigningSecret::open(&self.vault, *record, sealed).map_err(ours)?);
+        }
+        if secrets.is_empty() {
+            return Err(ours(VaultError::Sealed("an endpoint has no secret")));
+        }
+        let (id, body) = (posting.event.to_string(), posting.body.as_bytes());
+        let mut headers = headers(&secrets, &id, posting.at.seconds(), body);
+        headers.push((header::USER_AGENT, HeaderValue::from_static("purser-webhooks/1")));
+        let asking = Asking {
+            method: Method::POST,
+            headers,
+            body: Some(body.to_vec()),
+        };
+        match self.outbound.tell(&target, asking, EXCERPT_BYTES).await {
+            Ok(answered) => Ok(Posted {
+                status: answered.status,
+                retry_after_ms: self.retry_after(&answered.headers),
+                excerpt: excerpt(&answered.body),
+            }),
+            Err(error) => Err(NotPosted::Failed(match error {
+                CallError::Refused(why) => words(why),
+                CallError::Unreachable => "it cannot be reached",
+                CallError::Broken => "the connection broke off",
+                CallError::TooSlow => "no answer in time",
+                CallError::TooLarge => "its headers are too large",
+            })),
+        }
+    }
+
+    /// Seconds, or a date of HTTP.
+    fn retry_after(&self, headers: &HeaderMap) -> Option<u64> {
+        let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+        if let Ok(seconds) = text.parse::<u64>() {
+            return Some(seconds.saturating_mul(1_000));
+        }
+        Some(http_date(text)?.saturating_sub(self.clock.now().0))
+    }
+}
+
+/// `Sun, 06 Nov 1994 08:49:37 GMT`, in milliseconds since the epoch.
+fn http_date(text: &str) -> Option<u64> {
+    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    let parts: Vec<&str> = text.split(' ').collect();
+    let [_, day, month, year, time, "GMT"] = parts[..] else {
+        return None;
+    };
+    let month = MONTHS.find(month).filter(|at| month.len() == 3 && at % 3 == 0)? / 3 + 1;
+    rfc3339::parse(&format!("{year}-{month:02}-{day}T{time}Z")).map(|at| at.0)
+}
+
+fn ours(error: VaultError) -> NotPosted {
+    NotPosted::Ours(PortError {
+        // With its key back, it can.
+        kind: ErrorKind::Temporary,
+        operation: "open a webhook's secret",
+        message: error.to_string(),
+    })
+}
+
+/// The filter's words, for the owner of the URL.
+pub const fn words(why: NotCalled) -> &'static str {
+    match why {
+        NotCalled::Malformed => "it is not a URL",
+        NotCalled::Scheme => "only http and https are called",
+        NotCalled::Credentials => "it carries credentials",
+        NotCalled::Port => "its port is not called",
+        NotCalled::Disguised => "its address is not plainly written",
+        NotCalled::InsideName => "its name is an inside one",
+        NotCalled::InsideAddress => "its address is an inside one",
+    }
+}
+
+/// The beginning of an answer, with what could be a number of a card, a key or a token hidden.
+fn excerpt(body: &[u8]) -> Option<Said> {
+    let text = String::from_utf8_lossy(body);
+    let hidden = hide(&text);
+    (!hidden.trim().is_empty()).then(|| Said::from(hidden.trim()))
+}
+
+fn hide(text: &str) -> String {
+    let is_run = |c: char| c.is_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-' | '.');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        // Digits may stand in groups.
+        let digits = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, ' ' | '-')));
+        let digits = &rest[..digits.unwrap_or(rest.len())];
+        let run = &rest[..rest.find(|c| !is_run(c)).unwrap_or(rest.len())];
+        if first.is_ascii_digit() && digits.bytes().filter(u8::is_ascii_digit).count() > DIGITS_MAX {
+            out.push_str("[hidden]");
+            rest = &rest[digits.trim_end().len()..];
+        } else if run.len() > RUN_MAX {
+            out.push_str("[hidden]");
+            rest = &rest[run.len()..];
+        } else {
+            let step = match first.is_ascii_digit() {
+                true => digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len()),
+                false => first.len_utf8(),
+            };
+            out.push_str(&rest[..step]);
+            rest = &rest[step..];
+        }
+    }
+    out
+}
+
+impl WebhookPost for Poster {
+    fn post<'a>(&'a self, posting: Posting<'a>) -> BoxFuture<'a, Result<Posted, NotPosted>> {
+        Box::pin(self.send(posting))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim: the form is that of Standard Webhooks; the expected signature comes from Python's `hmac` and `base64`. A secret's
+    // text means the same secret.
+    #[test]
+    fn a_signature_is_that_of_standard_webhooks() {
+        let secret = SigningSecret(Key32::new([7; 32]));
+        assert_eq!(
+            secret.sign("msg_1", 1_795_176_000, b"{\"a\":1}"),
+            "v1,4qKGV6sbgKzU3vtJSwOZr4B+yQfs3hl8uTYI32UyHKo="
+        );
+        let again = SigningSecret::of_text(&secret.to_text()).unwrap();
+        assert_eq!(again.sign("a", 1, b"b"), secret.sign("a", 1, b"b"));
+        assert!(SigningSecret::of_text(&SecretText::new("whsec_AAAA".into())).is_none());
+    }
+
+    // Aim: two secrets make one header with two signatures, each as it is alone.
+    #[test]
+    fn case_62_two_secrets_make_two_signatures() {
+        let (new, old) = (SigningSecret(Key32::new([1; 32])), SigningSecret(Key32::new([2; 32])));
+        let both = headers(&[new.clone(), old.clone()], "evt_1", 5, b"x");
+        let expected = format!("{} {}", new.sign("evt_1", 5, b"x"), old.sign("evt_1", 5, b"x"));
+        assert_eq!(both[2], (SIGNATURE, HeaderValue::from_str(&expected).unwrap()));
+        assert_eq!(
+            (both[0].1.to_str().unwrap(), both[1].1.to_str().unwrap()),
+            ("evt_1", "5")
+        );
+    }
+
+    // Aim: what a receiver says is kept in part, and nothing in it that could be a card's number, a key or a token.
+    #[test]
+    fn case_70_an_excerpt_hides_what_could_be_secret() {
+        let said = |text: &str| excerpt(text.as_bytes()).map(|said| said.to_string());
+        assert_eq!(said("no such order 12345"), Some("no such order 12345".into()));
+        assert_eq!(
+            said("card 4000 0012 3456 7899 is bad"),
+            Some("card [hidden] is bad".into())
+        );
+        assert_eq!(said("card 4000001234567899."), Some("card [hidden].".into()));
+        let token = format!("Bearer {} no", "aB3".repeat(20));
+        assert_eq!(said(&token), Some("Bearer [hidden] no".into()));
+        assert_eq!(said(&"x ".repeat(400)).map(|said| said.len()), Some(Said::LONGEST));
+        assert_eq!(said(" \n"), None);
+        assert!(excerpt(&[0xff, b'a']).is_some());
+    }
+
+    // Aim: both forms of `Retry-After` are understood.
+    #[test]
+    fn dates_of_http_are_read() {
+        assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777_000));
+        for bad in ["Sun, 06 Nov 1994 08:49:37", "Sun, 06 ovN 1994 08:49:37 GMT", "7 s", ""] {
+            assert_eq!(http_date(bad), None, "{bad}");
+        }
+    }
+}

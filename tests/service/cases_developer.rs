@@ -1,0 +1,80 @@
+//! What a developer has beside the service: `purser listen --forward-to` and `purser trigger`.
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use super::cases_webhooks::signed;
+use super::host::Host;
+use super::receiver::Receiver;
+use super::wire::until;
+
+const SECRET: &str = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
+
+/// Killed when dropped.
+struct Listening(Child);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+fn purser(wallet: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+    command.args(arguments).env_clear().env("PURSER_WALLET", wallet);
+    command.stdin(Stdio::null());
+    command
+}
+
+fn triggers(wallet: &Path, url: &str, event: &str) -> Output {
+    purser(wallet, &["trigger", event, "--at", url]).output().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_forwarded_as_webhooks_would_be() {
+    // Aim: what is triggered happens for real, and each event that was asked for arrives once at the developer's URL, byte for
+    // byte as an endpoint would get it, whether it answers or not; what is not known is listed.
+    let (host, receiver) = (Host::new(), Receiver::open().await);
+    let service = host.start();
+    let (wallet, target) = (host.beside("wallet.json"), receiver.url("/500"));
+    let listen = ["listen", &service.url, "--after", "0", "--types", "card.*,account.*"];
+    let forward = ["--forward-to", &target, "--secret", SECRET];
+    let child = purser(&wallet, &[&listen[..], &forward[..]].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let _listening = Listening(child);
+    for event in ["card.ready", "account.frozen"] {
+        let ran = triggers(&wallet, &service.url, event);
+        assert!(
+            ran.status.success(),
+            "{event}: {}",
+            String::from_utf8_lossy(&ran.stderr)
+        );
+    }
+    let got = until("both are forwarded", async || {
+        let got = receiver.at("/500");
+        let has = |kind: &str| got.iter().any(|got| got.kind() == kind);
+        (has("card.ready") && has("account.unfrozen")).then_some(got)
+    })
+    .await;
+    for one in &got {
+        assert!(signed(one, SECRET), "{one:?}");
+        assert_eq!(one.body()["id"], one.id.as_str());
+        assert!(one.kind().starts_with("card.") || one.kind().starts_with("account."));
+    }
+    let mut ids: Vec<&str> = got.iter().map(|one| one.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), got.len(), "each once");
+    let unknown = triggers(&wallet, &service.url, "card.lost");
+    assert_eq!(unknown.status.code(), Some(2));
+    let list = purser(&wallet, &["trigger"]).output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&list.stdout)
+            .lines()
+            .any(|line| line == "payout.returned")
+    );
+}

@@ -1,0 +1,210 @@
+//! `docs/precedence.md` where events are posted to endpoints.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::host::Host;
+use super::ladder::{Ladder, snapshot};
+use super::request::Request;
+use super::wire::{Site, until};
+
+const WHY: &str = "Please write to us.";
+/// Nobody has this name.
+const URL: &str = "https://hooks.nobody.example/a";
+
+async fn registered(site: &Site<'_>, token: &str, url: &str, key: Option<&str>) -> String {
+    let mut ask = Request::new("POST", "/register-webhook");
+    ask.bearer(token);
+    ask.header("idempotency-key", key.unwrap_or_default());
+    ask.body(&json!({"url": url, "types": ["webhook.*"]}));
+    let made = ask.answer(site).await;
+    assert_eq!(made.status, 200, "{}", made.text);
+    made.body["webhook_id"].as_str().unwrap().to_owned()
+}
+
+async fn deleted(site: &Site<'_>, token: &str, id: &str, key: Option<&str>) {
+    let mut ask = Request::new("POST", "/delete-webhook");
+    ask.bearer(token);
+    ask.header("idempotency-key", key.unwrap_or_default());
+    ask.body(&json!({"webhook_id": id}));
+    assert_eq!(ask.answer(site).await.status, 200);
+}
+
+async fn delivery(site: &Site<'_>, token: &str) -> String {
+    until("a delivery that was tried", async || {
+        let page = site.get_as(token, "/webhook-deliveries").await;
+        let one = &page.body["deliveries"][0];
+        let is_tried = one["attempt_count"].as_u64()? > 0;
+        is_tried.then(|| one["id"].as_str().unwrap().to_owned())
+    })
+    .await
+}
+
+/// A request that is mended body by body.
+async fn climbs(site: &Site<'_>, ladder: &mut Ladder, ask: &mut Request, bodies: &[Value]) {
+    for body in bodies {
+        ask.body(body);
+        ladder.meets(&ask.send(site).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: token, key, body, URL, types, account, the key's past, room; the last mended request makes an endpoint, and sent
+    // again shows the same secret.
+    let host = Host::new().with("PURSER_WEBHOOKS__MAX_PER_ACCOUNT", "1");
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let first = registered(&site, &token, "https://other.nobody.example/", Some("used")).await;
+    site.freeze(&agent.address(), Some(WHY)).await;
+
+    let mut ladder = Ladder::of("POST /register-webhook", "register-webhook");
+    let mut ask = Request::new("POST", "/register-webhook");
+    ask.header("idempotency-key", &"x".repeat(256));
+    ask.text("[");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "used");
+    ladder.meets(&ask.send(&site).await);
+    let bodies = [
+        json!({}),
+        json!({"url": "http://127.0.0.1/", "types": ["card ready"]}),
+        json!({"url": URL, "types": ["card ready"]}),
+        json!({"url": URL, "types": ["card.ready"]}),
+    ];
+    climbs(&site, &mut ladder, &mut ask, &bodies).await;
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "new");
+    ladder.meets(&ask.send(&site).await);
+    deleted(&site, &token, &first, None).await;
+    let made = ask.answer(&site).await;
+    ladder.meets(&super::request::seen(&made));
+    ladder.ends();
+    let again = ask.answer(&site).await;
+    assert_eq!(again.text, made.text, "the secret too");
+    snapshot("register-webhook.200-replayed", &super::request::seen(&again));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_at_endpoints_and_deliveries_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: one endpoint, and a page of deliveries with everything that can be asked of it.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let (token, theirs) = (agent.token(&site).await, other.token(&site).await);
+    let own = registered(&site, &token, URL, None).await;
+    let not_own = registered(&site, &theirs, URL, None).await;
+    let (sent, not_sent) = (delivery(&site, &token).await, delivery(&site, &theirs).await);
+    site.freeze(&agent.address(), Some(WHY)).await;
+
+    let mut ladder = Ladder::of("GET /get-webhook with `webhook_id`", "get-webhook-one");
+    let mut ask = Request::new("GET", "/get-webhook")
+        .with("colour", "red")
+        .with("webhook_id", "none");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("webhook_id", &not_own);
+    ladder.meets(&ask.send(&site).await);
+    ask.set("webhook_id", &own);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+
+    site.freeze(&agent.address(), Some(WHY)).await;
+    let mut ladder = Ladder::of("GET /webhook-deliveries", "webhook-deliveries");
+    let mut ask = Request::new("GET", "/webhook-deliveries")
+        .with("colour", "red")
+        .with("limit", "0")
+        .with("state", "lost")
+        .with("delivery_id", "none")
+        .with("webhook_id", "none")
+        .with("starting_after", "none");
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("colour");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("limit", "5");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("state", "dropped");
+    ladder.meets(&ask.send(&site).await);
+    site.freeze(&agent.address(), None).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("delivery_id", &not_sent);
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("delivery_id");
+    ladder.meets(&ask.send(&site).await);
+    ask.set("webhook_id", &not_own);
+    ladder.meets(&ask.send(&site).await);
+    ask.set("webhook_id", &own);
+    ladder.meets(&ask.send(&site).await);
+    ask.set("starting_after", &sent);
+    ladder.meets(&ask.send(&site).await);
+    ladder.ends();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_break() {
+    // Aim: token, key, body, account, the id, whose it is, the key's past, the endpoint's state.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let (token, theirs) = (agent.token(&site).await, other.token(&site).await);
+    let own = registered(&site, &token, URL, None).await;
+    let gone = registered(&site, &token, "https://gone.nobody.example/", None).await;
+    let not_own = registered(&site, &theirs, URL, None).await;
+    deleted(&site, &token, &gone, Some("used")).await;
+    let since = "2026-11-20T00:00:00Z";
+
+    for (path, with) in [("/redeliver-webhook", true), ("/delete-webhook", false)] {
+        site.freeze(&agent.address(), Some(WHY)).await;
+        let mut ladder = Ladder::of(&format!("POST {path}"), path.trim_start_matches('/'));
+        let mut ask = Request::new("POST", path);
+        let named = |id: &str| match with {
+            true => json!({"webhook_id": id, "since": since}),
+            false => json!({"webhook_id": id}),
+        };
+        ask.header("idempotency-key", &"x".repeat(256));
+        ask.text("[");
+        ladder.meets(&ask.send(&site).await);
+        ask.bearer(&token);
+        ladder.meets(&ask.send(&site).await);
+        ask.header("idempotency-key", "used");
+        ladder.meets(&ask.send(&site).await);
+        ask.body(&json!({}));
+        ladder.meets(&ask.send(&site).await);
+        if with {
+            let bodies = [
+                json!({"webhook_id": "none"}),
+                json!({"webhook_id": "none", "since": "today"}),
+            ];
+            climbs(&site, &mut ladder, &mut ask, &bodies).await;
+        }
+        ask.body(&named("none"));
+        ladder.meets(&ask.send(&site).await);
+        site.freeze(&agent.address(), None).await;
+        ladder.meets(&ask.send(&site).await);
+        ask.body(&named(&not_own));
+        ladder.meets(&ask.send(&site).await);
+        ask.body(&named(&own));
+        ladder.meets(&ask.send(&site).await);
+        ask.header("idempotency-key", &format!("new {path}"));
+        ask.body(&named(&gone));
+        ladder.meets(&ask.send(&site).await);
+        ask.header("idempotency-key", &format!("newer {path}"));
+        ask.body(&named(&own));
+        ladder.meets(&ask.send(&site).await);
+        ladder.ends();
+    }
+}

@@ -1,0 +1,137 @@
+//! A receiver of events on a port of its own, which answers as its path says, and keeps what it got.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+/// What arrived.
+#[derive(Clone, Debug)]
+pub(crate) struct Got {
+    pub(crate) path: String,
+    pub(crate) id: String,
+    pub(crate) timestamp: String,
+    pub(crate) signature: String,
+    pub(crate) text: String,
+}
+
+impl Got {
+    /// The envelope.
+    pub(crate) fn body(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    pub(crate) fn kind(&self) -> String {
+        self.body()["type"].as_str().unwrap().to_owned()
+    }
+}
+
+pub(crate) struct Receiver {
+    authority: String,
+    got: Arc<Mutex<Vec<Got>>>,
+}
+
+impl Receiver {
+    pub(crate) async fn open() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let authority = listener.local_addr().unwrap().to_string();
+        let got = Arc::new(Mutex::new(Vec::new()));
+        let kept = got.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(stream, kept.clone()));
+            }
+        });
+        Self { authority, got }
+    }
+
+    /// A URL at which it answers: `/ok`, or `/302`, `/410`, `/429`, `/500`, `/hang`, `/drip`, `/reset`, `/flood`, `/drip-ok`.
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.authority)
+    }
+
+    /// Everything that came to a path.
+    pub(crate) fn at(&self, path: &str) -> Vec<Got> {
+        let got = self.got.lock().unwrap();
+        got.iter().filter(|got| got.path == path).cloned().collect()
+    }
+}
+
+async fn read(stream: &mut TcpStream) -> Option<Got> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut some = [0; 8_192];
+        let n = stream.read(&mut some).await.ok().filter(|n| *n > 0)?;
+        bytes.extend_from_slice(&some[..n]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let header = |name: &str| {
+            let named = |line: &str| line.to_ascii_lowercase().starts_with(&format!("{name}: "));
+            let line = head.lines().find(|line| named(line));
+            line.and_then(|line| line.split_once(": "))
+                .map(|(_, value)| value.to_owned())
+        };
+        if body.len() < header("content-length")?.parse().ok()? {
+            continue;
+        }
+        return Some(Got {
+            path: head.split(' ').nth(1)?.to_owned(),
+            id: header("webhook-id")?,
+            timestamp: header("webhook-timestamp")?,
+            signature: header("webhook-signature")?,
+            text: body.to_owned(),
+        });
+    }
+}
+
+async fn serve(mut stream: TcpStream, kept: Arc<Mutex<Vec<Got>>>) {
+    let Some(got) = read(&mut stream).await else { return };
+    let path = got.path.clone();
+    kept.lock().unwrap().push(got);
+    let head = |status: &str, more: &str| format!("HTTP/1.1 {status} Told\r\n{more}content-length: 2\r\n\r\nno");
+    let answer = match path.split('?').next().unwrap_or_default() {
+        "/302" => head("302", "location: /inside\r\n"),
+        "/410" => head("410", ""),
+        "/429" => head("429", "retry-after: 3\r\n"),
+        "/500" => head("500", "").replace("length: 2\r\n\r\nno", "length: 24\r\n\r\ncard 4000001234567899 no"),
+        "/hang" => return std::future::pending().await,
+        "/drip" => return drip(stream, "HTTP/1.1 200 OK\r\nx-slow: ").await,
+        "/drip-ok" => return drip(stream, "HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n").await,
+        "/flood" => return flood(stream).await,
+        "/reset" => {
+            drop(stream.set_zero_linger());
+            return;
+        }
+        _ => head("200", ""),
+    };
+    drop(stream.write_all(answer.as_bytes()).await);
+    drop(stream.shutdown().await);
+}
+
+/// A byte now and then, for as long as somebody reads.
+async fn drip(mut stream: TcpStream, head: &str) {
+    drop(stream.write_all(head.as_bytes()).await);
+    while stream.write_all(b"x").await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// A gigabyte, for as long as somebody reads.
+async fn flood(mut stream: TcpStream) {
+    const CHUNK: usize = 64 * 1024;
+    let all = 1_usize << 30;
+    drop(
+        stream
+            .write_all(format!("HTTP/1.1 200 OK\r\ncontent-length: {all}\r\n\r\n").as_bytes())
+            .await,
+    );
+    for _ in 0..all / CHUNK {
+        if stream.write_all(&[b'x'; CHUNK]).await.is_err() {
+            return;
+        }
+    }
+}
