@@ -8,6 +8,7 @@ mod card_withdrawals;
 mod departures;
 mod families;
 pub mod figures;
+mod forgetting;
 mod holder;
 mod listening;
 mod mailroom;
@@ -30,14 +31,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
-use purser_storage::{Batch, CommitError, Condition, Row, RowKey, Store, StoreError, Write, codec};
+use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, codec};
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
 use self::agent_wallet::spoken;
 use self::departures::Departures;
 use self::families::Families;
-use crate::account::{self, Deposit, LinkGrant};
+use crate::account::{self, Deposit};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
 use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
@@ -149,7 +150,7 @@ impl Engine {
             families: Families::start(&ground, &root).await.map_err(actors)?,
             store: store.clone(),
             clock: clock.clone(),
-            ports: ports.clone(),
+            ports,
             entropy: entropy.clone(),
             settings,
             secret,
@@ -165,24 +166,15 @@ impl Engine {
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
             posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
-            departures: departures.clone(),
+            departures,
             watching: Arc::default(),
             sound,
             root: root.clone(),
         };
         let has_deposits = !deposits.is_empty() || !store.scan(&[table::DEPOSIT], None, 1).await?.is_empty();
-        let worker = work::Desk {
-            families: inner.families.clone(),
-            store: store.clone(),
-            ports,
-            clock: clock.clone(),
-            posting: inner.posting.clone(),
-            settings,
-            has_deposits,
-            departures,
-        };
+        let worker = Arc::new(inner.worker(has_deposits));
         deliveries
-            .open(Families::KINDS, inner.delivery_ground(), Arc::new(worker), root)
+            .open(Families::KINDS, inner.delivery_ground(), worker, root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
@@ -304,6 +296,20 @@ impl Engine {
 }
 
 impl Inner {
+    /// Who does the effects' work.
+    fn worker(&self, has_deposits: bool) -> work::Desk {
+        work::Desk {
+            families: self.families.clone(),
+            store: self.store.clone(),
+            ports: self.ports.clone(),
+            clock: self.clock.clone(),
+            posting: self.posting.clone(),
+            settings: self.settings,
+            has_deposits,
+            departures: self.departures.clone(),
+        }
+    }
+
     fn delivery_ground(&self) -> DeliveryGround {
         DeliveryGround {
             store: self.store.clone(),
@@ -313,57 +319,6 @@ impl Inner {
             tries: self.tries.clone(),
         }
     }
-
-    /// Deletes nonces, revocations, login codes and remembered answers that no longer matter. The keys begin with the
-    /// expiry, but for codes, whose rows tell.
-    async fn forget_expired(&self) -> Result<(), StoreError> {
-        const PAGE: usize = 500;
-        let now_s = self.clock.now().seconds();
-        for name in [table::NONCE, table::LINK, table::REVOKED, table::MEMO_END] {
-            let mut after = None;
-            loop {
-                let page = self.store.scan(&[name], after.as_deref(), PAGE).await?;
-                after = page.last().map(|(key, _)| key.clone());
-                let full = page.len() == PAGE;
-                let (old, young): (Vec<_>, Vec<_>) = page
-                    .into_iter()
-                    .partition(|(key, row)| expiry(name, key, row).is_some_and(|e| e < now_s));
-                if !old.is_empty() {
-                    self.store.commit(forgetting(old), Box::new(|_| {}));
-                }
-                // Keys that begin with the expiry are in its order: behind the first young one all are young.
-                if !full || (name != table::LINK && !young.is_empty()) {
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The batch that deletes these rows. With the end of a remembered answer goes the answer, unless its key was used again
-/// meanwhile: then the end is gone, and nothing of this page until the next sweep.
-fn forgetting(old: Vec<(RowKey, Row)>) -> Batch {
-    let mut batch = Batch::default();
-    for (key, _) in old {
-        if key.first() == Some(&table::MEMO_END) {
-            let answer = table::memo_of_end(&key).map(|key| Write::Delete { key });
-            batch.conditions.push(Condition::Present(key.clone()));
-            batch.writes.extend(answer);
-        }
-        batch.writes.push(Write::Delete { key });
-    }
-    batch
-}
-
-/// The second after which a row is worthless.
-fn expiry(name: u8, key: &[u8], row: &Row) -> Option<u64> {
-    if name == table::LINK {
-        return codec::decode(&row.value).ok().map(|grant: LinkGrant| grant.expires_s);
-    }
-    key.get(1..)
-        .and_then(|k| k.first_chunk())
-        .map(|b| u64::from_be_bytes(*b))
 }
 
 const CLAIM_SECRET: &str = "claim-secret";

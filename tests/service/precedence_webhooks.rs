@@ -167,9 +167,10 @@ async fn posting_again_and_deleting_are_refused_for_the_first_rule_that_they_bre
     deleted(&site, &token, &gone, Some("used")).await;
     let since = "2026-11-20T00:00:00Z";
 
-    for (path, with) in [("/redeliver-webhook", true), ("/delete-webhook", false)] {
+    for (heading, with) in [("POST /redeliver-webhook", true), ("POST /delete-webhook", false)] {
+        let path = &heading["POST ".len()..];
         site.freeze(&agent.address(), Some(WHY)).await;
-        let mut ladder = Ladder::of(&format!("POST {path}"), path.trim_start_matches('/'));
+        let mut ladder = Ladder::of(heading, path.trim_start_matches('/'));
         let mut ask = Request::new("POST", path);
         let named = |id: &str| match with {
             true => json!({"webhook_id": id, "since": since}),

@@ -47,15 +47,21 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
                 "pong": {"$ref": "#/components/messages/pong"},
             },
             "bindings": {"ws": {"method": "GET"}},
+        }, "webhook": {
+            "address": null,
+            "description": "The URL that an account gave to `POST /register-webhook`. Any 2xx within 15 seconds is a receipt.",
+            "messages": {"posted": {"$ref": "#/components/messages/posted"}},
         }},
         "operations": {
-            "push": operation("send", "The service pushes events, in the order of `seq`, and pings.", &["event", "ping"]),
-            "ask": operation("receive", "The client says who it is and what it wants.", &["auth", "subscribe", "pong"]),
+            "post": operation("send", "webhook", "The service posts each event that the endpoint wants, and tries again.", &["posted"]),
+            "push": operation("send", "stream", "The service pushes events, in the order of `seq`, and pings.", &["event", "ping"]),
+            "ask": operation("receive", "stream", "The client says who it is and what it wants.", &["auth", "subscribe", "pong"]),
         },
         "components": {
             "schemas": parts,
             "messages": {
                 "event": message("An event", "Frame"),
+                "posted": posted(),
                 "ping": message("Are you there", "Ping"),
                 "auth": message("A credential, as the first message", "Auth"),
                 "subscribe": message("What is wanted; again to want something else", "Subscribe"),
@@ -76,8 +82,29 @@ fn message(title: &str, schema: &str) -> Value {
     json!({"title": title, "payload": {"$ref": format!("#/components/schemas/{schema}")}})
 }
 
-fn operation(action: &str, summary: &str, messages: &[&str]) -> Value {
-    let of = |name: &&str| json!({"$ref": format!("#/channels/stream/messages/{name}")});
-    json!({"action": action, "channel": {"$ref": "#/channels/stream"}, "summary": summary,
+/// An event as it is posted: the envelope is the body, and the headers are those of Standard Webhooks.
+fn posted() -> Value {
+    let text = |about: &str| json!({"type": "string", "description": about});
+    let headers = json!({
+        crate::webhooks::ID.as_str(): text("Of the event, the same on every try."),
+        crate::webhooks::TIMESTAMP.as_str(): text("Unix seconds of the try."),
+        crate::webhooks::SIGNATURE.as_str(): text("`v1,` and base64 of the HMAC-SHA256 over `id.timestamp.body`, one by each \
+            secret in force, with spaces between."),
+    });
+    let names: Vec<_> = headers
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, _)| name)
+        .collect();
+    let mut message = message("An event, posted", "Event");
+    message["headers"] = json!({"type": "object", "required": names, "properties": headers});
+    message
+}
+
+fn operation(action: &str, channel: &str, summary: &str, messages: &[&str]) -> Value {
+    let channel = format!("#/channels/{channel}");
+    let of = |name: &&str| json!({"$ref": format!("{channel}/messages/{name}")});
+    json!({"action": action, "channel": {"$ref": channel}, "summary": summary,
         "messages": messages.iter().map(of).collect::<Vec<_>>()})
 }
