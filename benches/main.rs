@@ -1,6 +1,6 @@
 //! What Purser costs, each figure beside a ceiling that was measured in the same run.
 //!
-//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web idle instructions` picks rooms, `--short`
+//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web webhooks idle instructions` picks rooms, `--short`
 //! makes the rounds short (for development: its figures are noise). Nothing here asserts a time: a bench that fails,
 //! fails because an answer was wrong. README.md beside this file says what each row means and keeps the last results.
 
@@ -16,6 +16,7 @@ mod place;
 mod profile;
 mod soak;
 mod web;
+mod webhooks;
 
 /// As the service has: a ceiling with a slower allocator would be a lower one.
 #[global_allocator]
@@ -86,6 +87,9 @@ fn main() -> Result<(), Fault> {
     }
     if wanted("web") {
         web::run(plan)?;
+    }
+    if wanted("webhooks") {
+        webhooks::run(plan)?;
     }
     if wanted("idle") {
         idle::run(plan)?;

@@ -86,6 +86,11 @@ impl Shop {
         })
     }
 
+    /// The customers' tokens.
+    pub(crate) fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.customers.iter().map(|customer| customer.token.as_str())
+    }
+
     /// New payments, dealt out over the wallets, each a whole request.
     pub(crate) async fn sign(&self, count: usize) -> Result<Vec<Vec<u8>>, Fault> {
         let mut connection = Connection::open(self.address).await?;
