@@ -6,9 +6,9 @@ use rust_decimal::Decimal;
 
 use crate::sandbox::keys::treasury;
 
-use super::{Config, ConfigError, Countries, Product, ProviderKind, Webhooks};
+use super::{Config, ConfigError, Countries, Product, ProviderKind};
 
-type Checked = Result<(), ConfigError>;
+pub(super) type Checked = Result<(), ConfigError>;
 
 fn refuse(key: &'static str, reason: impl Into<String>) -> ConfigError {
     ConfigError::Refused {
@@ -17,7 +17,7 @@ fn refuse(key: &'static str, reason: impl Into<String>) -> ConfigError {
     }
 }
 
-fn require(holds: bool, key: &'static str, reason: &str) -> Checked {
+pub(super) fn require(holds: bool, key: &'static str, reason: &str) -> Checked {
     if holds { Ok(()) } else { Err(refuse(key, reason)) }
 }
 
@@ -48,7 +48,7 @@ pub(super) fn check(config: &Config) -> Checked {
         "a route and its successor are two paths, such as /refresh and /auth",
     )?;
     reconciliation(config)?;
-    webhooks(&config.webhooks)?;
+    config.webhooks.check()?;
     rates(config)?;
     outsiders(config)?;
     if config.is_sandbox() {
@@ -79,29 +79,6 @@ fn reconciliation(config: &Config) -> Checked {
         (1..=1_000).contains(&config.reconciliation.page),
         "reconciliation.page",
         "must lie between 1 and 1000",
-    )
-}
-
-fn webhooks(webhooks: &Webhooks) -> Checked {
-    require(
-        (1..=1_000).contains(&webhooks.max_per_account),
-        "webhooks.max_per_account",
-        "must lie between 1 and 1000",
-    )?;
-    require(
-        (1..=120_000).contains(&webhooks.timeout_ms),
-        "webhooks.timeout_ms",
-        "must lie between 1 and 120000",
-    )?;
-    require(
-        webhooks.max_quick > 0 && webhooks.max_slow > 0,
-        "webhooks.max_quick",
-        "it and webhooks.max_slow must be at least 1",
-    )?;
-    require(
-        webhooks.retry_seconds[0] == 0,
-        "webhooks.retry_seconds",
-        "the first try is made at once",
     )
 }
 
@@ -159,7 +136,7 @@ fn server(config: &Config) -> Checked {
         "limits.tracked_callers",
         "must be at least 64",
     )?;
-    signup(&config.signup)?;
+    config.signup.check()?;
     require(
         config.stream.ping_interval_ms >= 100,
         "stream.ping_interval_ms",
@@ -174,22 +151,6 @@ fn server(config: &Config) -> Checked {
         u64::from(config.stream.messages_per_minute) > 2 * (60_000 / config.stream.ping_interval_ms),
         "stream.messages_per_minute",
         "must leave room beside the answers to our pings, of each kind: more than 2 minutes / ping_interval_ms",
-    )
-}
-
-fn signup(signup: &super::Signup) -> Checked {
-    for (key, value) in [
-        ("signup.per_minute", u64::from(signup.per_minute)),
-        ("signup.per_hour", u64::from(signup.per_hour)),
-        ("signup.claim_seconds", signup.claim_seconds),
-        ("signup.keys_per_account", u64::from(signup.keys_per_account)),
-    ] {
-        require(value > 0, key, "must be at least 1")?;
-    }
-    require(
-        (1..=300).contains(&signup.poll_seconds),
-        "signup.poll_seconds",
-        "must lie between 1 and 300: an agent's connection waits so long",
     )
 }
 

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::Limits;
+use super::check::{Checked, require};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +24,22 @@ pub struct Signup {
 }
 
 impl Signup {
+    pub(super) fn check(&self) -> Checked {
+        for (key, value) in [
+            ("signup.per_minute", u64::from(self.per_minute)),
+            ("signup.per_hour", u64::from(self.per_hour)),
+            ("signup.claim_seconds", self.claim_seconds),
+            ("signup.keys_per_account", u64::from(self.keys_per_account)),
+        ] {
+            require(value > 0, key, "must be at least 1")?;
+        }
+        require(
+            (1..=300).contains(&self.poll_seconds),
+            "signup.poll_seconds",
+            "must lie between 1 and 300: an agent's connection waits so long",
+        )
+    }
+
     /// The two ceilings of an address, by the minute and by the hour.
     pub fn ceilings(&self, of_service: &Limits) -> [Limits; 2] {
         let ceiling = |requests_per_window, window_seconds| Limits {

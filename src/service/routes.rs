@@ -134,9 +134,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(sign_in)
         .merge(people::routes(&house, &entrance)?)
         .merge(shop.routes)
-        .merge(account::router(Arc::new(account::Accounts {
-            engine: house.engine.clone(),
-        })))
+        .merge(account_routes(&house))
         .merge(withdrawal_routes(&house))
         .merge(posting::routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
@@ -245,6 +243,12 @@ fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router
         entropy: house.world.entropy.clone(),
         max_body_bytes: house.config.server.max_body_bytes,
         body_timeout: house.config.server.body_timeout(),
+    }))
+}
+
+fn account_routes(house: &House) -> Router {
+    account::router(Arc::new(account::Accounts {
+        engine: house.engine.clone(),
     }))
 }
 

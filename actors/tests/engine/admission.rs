@@ -5,7 +5,8 @@ use purser_actors::money::Cents;
 
 use crate::support::eventually;
 use crate::support::ports::Fate;
-use crate::support::world::{World, bought, card_for, cards_a_day, evm, fast};
+use crate::support::settings::{cards_a_day, fast};
+use crate::support::world::{World, bought, card_for, evm};
 
 const FULL: Overloaded = Overloaded { retry_after_s: 1 };
 

@@ -5,7 +5,8 @@ use purser_actors::payment::Outcome;
 
 use crate::support::eventually;
 use crate::support::ports::{Fate, Mood};
-use crate::support::world::{World, bought, card_for, evm, fast};
+use crate::support::settings::fast;
+use crate::support::world::{World, bought, card_for, evm};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn supervisors_of_deliveries_survive_panics_of_every_kind_of_work() {

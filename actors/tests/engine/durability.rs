@@ -7,7 +7,8 @@ use purser_storage::{EventSink, Store, StoredEvent};
 use tokio::task::JoinHandle;
 
 use crate::support::counter::{Command, Counters, Gate, Name, Refused};
-use crate::support::world::{World, card_for, evm, fast};
+use crate::support::settings::fast;
+use crate::support::world::{World, card_for, evm};
 use crate::support::{eventually, in_time};
 
 type Told = Result<u64, Refusal<Refused>>;

@@ -7,7 +7,8 @@ use purser_actors::kernel::origin;
 
 use crate::support::eventually;
 use crate::support::ports::{Fate, Mood};
-use crate::support::world::{World, bought, card_for, evm, fast};
+use crate::support::settings::fast;
+use crate::support::world::{World, bought, card_for, evm};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn an_effect_names_the_request_behind_it_over_tasks_entities_and_a_restart() {

@@ -5,7 +5,8 @@ use purser_actors::payment::{Outcome, Status};
 use purser_storage::Store;
 
 use crate::support::ports::{Fate, Mood};
-use crate::support::world::{World, bought, card_for, cards_a_day, evm, fast, session};
+use crate::support::settings::{cards_a_day, fast};
+use crate::support::world::{World, bought, card_for, evm, session};
 use crate::support::{eventually, in_time};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

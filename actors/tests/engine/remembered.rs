@@ -7,7 +7,8 @@ use purser_actors::kernel::{Memo, Refusal, table};
 use purser_storage::codec;
 
 use crate::support::counter::{Command, Counter, Counters, Gate, Name, Refused};
-use crate::support::world::{World, evm, fast};
+use crate::support::settings::fast;
+use crate::support::world::{World, evm};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);

@@ -4,7 +4,8 @@ use purser_actors::kernel::Refusal;
 use std::collections::BTreeMap;
 
 use crate::support::counter::{Command, Counters, Name};
-use crate::support::world::{World, card_for, evm, fast};
+use crate::support::settings::fast;
+use crate::support::world::{World, card_for, evm};
 use crate::support::{eventually, in_time};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -15,7 +15,8 @@ use purser_storage::{Batch, Store, Write};
 use crate::support::bridge::{At, FEE, Met};
 use crate::support::eventually;
 use crate::support::ports::Fate;
-use crate::support::world::{World, card_for, evm, fast};
+use crate::support::settings::fast;
+use crate::support::world::{World, card_for, evm};
 
 const ADDRESS: [u8; 20] = [0xdd; 20];
 const FIVE: i128 = 5_000_000;

@@ -11,7 +11,8 @@ use purser_actors::webhook_delivery::Delivery;
 
 use crate::support::eventually;
 use crate::support::receivers::Reply;
-use crate::support::world::{World, card_for, evm, fast};
+use crate::support::settings::fast;
+use crate::support::world::{World, card_for, evm};
 
 const HOUR_MS: u64 = 3_600_000;
 const URL: &str = "https://one.example/hook";
@@ -71,6 +72,7 @@ async fn every_event_reaches_every_endpoint_that_wants_it_once() {
     // Aim: the account's events and nobody else's, by the filters; the test to its own endpoint alone; each under its own id.
     let world = World::new().await;
     let one = register(&world, 1, URL, &[], 1).await;
+    world.clock.advance(1);
     register(&world, 1, OTHER, &["card.*"], 2).await;
     world.pay(&card_for(evm(1), 1)).await.unwrap();
     world.pay(&card_for(evm(2), 2)).await.unwrap();

@@ -191,38 +191,10 @@ impl House {
                 }
                 _ => self.card(id, card::Command::Issued { effect, card: issued() }),
             },
-            Work::ExpireCard(_)
-            | Work::RefreshCard(_)
-            | Work::OrderGiftCard(_)
-            | Work::EndLease { .. }
-            | Work::IntlOverdue(_)
-            | Work::ExpireIntl(_)
-            | Work::ForgetCvv(_)
-            | Work::SendPayout(_)
-            | Work::RecallPayout(_)
-            | Work::ExpirePayout(_)
-            | Work::CloseReturns(_)
-            | Work::LateReturn(_)
-            | Work::UncountPayment(_)
-            | Work::SaveRecipient(_) => unreachable!("no timer comes due here, and only cards are bought"),
-            Work::ReviewApplication(_) | Work::OpenBankAccount(_) | Work::MoveBankMoney(_) | Work::ForgetNumber(_) => {
-                unreachable!("nobody banks here")
-            }
-            Work::CheckIdentity(_) | Work::OpenIssuerAccount(_) => unreachable!("nobody asks for it here"),
-            Work::Spend(_) | Work::EndSpend { .. } | Work::ForgetSpoken(_) => {
-                unreachable!("nobody has a managed wallet here")
-            }
-            Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => unreachable!("nobody listens here"),
             Work::Credit { amount, cause, .. } => self.account(account::Command::Credit { effect, amount, cause }),
             Work::ConfirmCredit(id) => self.payment(id, payment::Command::Credited { effect }),
             Work::FreeShare { share, .. } => self.account(account::Command::FreeShare { effect, share }),
             Work::Readmit { payment, share } => self.payment(payment, payment::Command::Readmitted { effect, share }),
-            Work::SendTopUp(_) | Work::CrossBridge(_) | Work::AwaitCardCredit(_) => unreachable!("nobody tops up here"),
-            Work::OpenCard(_)
-            | Work::SteerCard(_)
-            | Work::ReserveCardBalance(_)
-            | Work::EndReservation(_)
-            | Work::EndCardLease { .. } => unreachable!("no balance at the issuer is spent here"),
             Work::Withdraw(id) => self.send(id, effect),
             Work::EndHold {
                 withdrawal,
@@ -238,6 +210,7 @@ impl House {
                     paid,
                 });
             }
+            other => unreachable!("only cards are bought, paid out and withdrawn here: {other:?}"),
         }
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod program;
 pub(crate) mod rails;
 pub(crate) mod receivers;
 pub(crate) mod sellers;
+pub(crate) mod settings;
 pub(crate) mod store;
 pub(crate) mod world;
 

@@ -5,21 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
-use purser_actors::engine::webhooks::WebhookSettings;
-use purser_actors::engine::{
-    Engine, Paid, Parts, PayError, PayRequest, PayoutSettings, Ports, Reconciling, Restored, Settings,
-};
+use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, Ports, Reconciling, Restored, Settings};
 use purser_actors::id::{CardId, SessionId, Wallet};
-use purser_actors::kernel::delivery::Retry;
-use purser_actors::kernel::family::Limits;
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::ledger::{Place, Provider, Transaction};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::{NewSession, Outcome};
-use purser_actors::payout::Terms;
 use purser_actors::port::{Authorization, EvmAuthorization, SolanaTransfer};
-use purser_actors::product::{Cap, Caps, Line, Product, Purchase};
+use purser_actors::product::{Product, Purchase};
 use purser_storage::codec;
 
 use super::bank::Bank;
@@ -31,40 +25,9 @@ use super::program::Program;
 use super::rails::Rails;
 use super::receivers::Receivers;
 use super::sellers::Sellers;
+use super::settings::fast;
 use super::store::MemoryStore;
 use super::{Seeded, TestClock, quiet_expected_panics};
-
-/// Quick pauses, and time-outs so long that a busy machine never meets them.
-pub(crate) const fn fast() -> Settings {
-    Settings {
-        limits: Limits {
-            resident_max: 1_000,
-            passivate_after_ms: 3_600_000,
-            restart_ms: 1,
-            restart_max_ms: 2,
-            quarantine_after: 3,
-        },
-        retry: Retry {
-            running_max: 64,
-            first_ms: 2,
-            longest_ms: 4,
-            attempts_max: 8,
-        },
-        in_flight_max: 256,
-        in_flight_per_payer_max: 128,
-        caps: cards_a_day(200, 2_000_000),
-        settle_timeout_ms: 120_000,
-        paid_call_timeout_ms: 120_000,
-        prepare_attempts: 3,
-        watch_every_ms: 2,
-        issuer_timeout_ms: 120_000,
-        payouts: payouts(),
-        webhooks: WebhookSettings::STANDARD,
-        card_credit_patience_ms: 120_000,
-        sweep_every_ms: 3_600_000,
-        timers_every_ms: 20,
-    }
-}
 
 /// What outlives a process.
 type Surroundings = (
@@ -81,22 +44,6 @@ type Surroundings = (
     Arc<Receivers>,
     Arc<TestClock>,
 );
-
-/// A minute to come back, a quarter kept of a dollar, two minutes to wait.
-const fn payouts() -> PayoutSettings {
-    let terms = Terms {
-        returns_ms: 60_000,
-        return_fee: Usdc::from_atomic(250_000),
-        wait_ms: 120_000,
-    };
-    PayoutSettings {
-        push_to_card: terms,
-        bank_payment: terms,
-        app_payment: terms,
-        timeout_ms: 120_000,
-        told_every_ms: 2,
-    }
-}
 
 pub(crate) struct World {
     pub(crate) store: Arc<MemoryStore>,
@@ -376,12 +323,6 @@ pub(crate) fn intl_card_for(payer: Wallet, nonce: u8) -> PayRequest {
         worth: amount,
         ..request
     }
-}
-
-/// A cap on prepaid cards alone.
-pub(crate) const fn cards_a_day(count: u32, sum: u64) -> Caps {
-    let sum = Cents::new(sum);
-    Caps::NONE.with(Line::UsaCard, Cap { count, sum })
 }
 
 /// A session that nobody else opens.
