@@ -6,6 +6,7 @@
 
 mod agent_wallets;
 mod api_keys;
+mod audit;
 mod banking;
 mod books;
 mod departures;
@@ -16,6 +17,7 @@ mod outcomes;
 mod people;
 mod products;
 mod program;
+mod refunds;
 mod saved;
 mod sealed;
 mod webhooks;
@@ -69,6 +71,8 @@ pub struct Report {
     pub transactions: usize,
     /// Balance of each house account and of all holders together, in atomic USDC, debit positive.
     pub balances: BTreeMap<String, i128>,
+    /// What operators did, each act proved by the next.
+    pub acts: usize,
     /// Effects that are due and not done: work in flight, each with an owner.
     pub open_effects: usize,
     /// Effects that are not due yet, such as the end of a card.
@@ -134,6 +138,8 @@ pub(crate) struct Contents {
     pub(crate) saved: BTreeMap<(u8, u128), saved::Saved>,
     /// What reconciliation found.
     differences: differences::Differences,
+    /// What operators gave back.
+    refunds: refunds::Refunds,
     /// What the bank side keeps.
     pub(crate) bank: banking::Bank,
     /// Managed wallets and their spends.
@@ -184,6 +190,8 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     saved::check(store, &contents, &mut report).await?;
     webhooks::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
+    refunds::check(&contents, &history, &holders, &mut report);
+    audit::check(store, &mut report).await?;
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
         withdrawals::against_chain(&contents, &chain.left, &mut report);
@@ -205,6 +213,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("api_keys", contents.api_keys.len()),
         ("webhooks", contents.webhooks.endpoints),
         ("webhook_deliveries", contents.webhooks.deliveries),
+        ("refunds", contents.refunds.all.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -296,6 +305,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
         } else if contents.people.read(kind, id, row, report).is_none()
             && contents.program.read(kind, number, row, report).is_none()
             && contents.differences.read(kind, number, row, report).is_none()
+            && contents.refunds.read(kind, number, row, report).is_none()
         {
             report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
         }
@@ -311,6 +321,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
     contents.program.read_rows(store).await?;
     contents.differences.read_rows(store).await?;
     contents.api_keys.read_rows(store).await?;
+    contents.refunds.read_rows(store).await?;
     for work in [table::EFFECT, table::TIMER] {
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {

@@ -25,6 +25,7 @@ use purser_actors::link::Link;
 use purser_actors::payment::Payment;
 use purser_actors::payout::Payout;
 use purser_actors::recipient::Recipient;
+use purser_actors::refund::Refund;
 use purser_actors::reloadable::Reloadable;
 use purser_actors::session::Session;
 use purser_actors::spend::Spend;
@@ -89,5 +90,6 @@ fn the_documents_charts_are_the_codes() {
     check::<ApiKey>(document, &mut wrong);
     check::<Endpoint>(document, &mut wrong);
     check::<Delivery>(document, &mut wrong);
+    check::<Refund>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

@@ -19,7 +19,7 @@ use purser_storage::codec::Stored;
 use crate::id::{DepartureId, EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
 use crate::kernel::effect::{CreditCause, Share};
 use crate::money::{Cents, Usdc};
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::payment::{Found, NewSession};
 use crate::port::{Authorization, Departure, Timestamp};
 use crate::product::{Cap, Line, Purchase, Requirement};
@@ -199,7 +199,7 @@ pub enum Command {
         /// Which.
         departure: Departure,
         /// Who says so.
-        act: Act,
+        act: Deed,
         /// In the operator's words.
         evidence: String,
     },
@@ -228,12 +228,12 @@ pub enum Command {
         /// Shown to the holder.
         message: String,
         /// Who says so, where somebody does.
-        act: Option<Act>,
+        act: Option<Deed>,
     },
     /// Undo that.
     Unfreeze {
         /// Who says so, where somebody does.
-        act: Option<Act>,
+        act: Option<Deed>,
     },
     /// The owner's own caps, all of them.
     SetCaps(OwnCaps),

@@ -21,7 +21,7 @@ use purser_storage::codec::Stored;
 use crate::id::{EffectId, Wallet};
 use crate::lease::{Holder, NotYours};
 use crate::money::Cents;
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::{Said, Timestamp};
 pub use crate::reloadable::INSUFFICIENT;
 
@@ -120,28 +120,28 @@ pub enum Command {
     /// The same, found when an operator was about to decide.
     FoundOver {
         /// Who.
-        act: Act,
+        act: Deed,
         /// Whether it was paid out.
         paid: bool,
     },
     /// An operator takes it.
     Claim {
         /// Who.
-        act: Act,
+        act: Deed,
         /// For how long, in milliseconds.
         life_ms: u64,
     },
     /// An operator puts it back: it is not paid.
     Release {
         /// Who.
-        act: Act,
+        act: Deed,
         /// The last lease's number.
         lease: u64,
     },
     /// The operator who holds it has paid.
     Fulfil {
         /// Who.
-        act: Act,
+        act: Deed,
         /// The number of the operator's lease.
         lease: u64,
         /// Where it can be seen; each pays one withdrawal only.
@@ -150,7 +150,7 @@ pub enum Command {
     /// An operator refuses it.
     Reject {
         /// Who.
-        act: Act,
+        act: Deed,
         /// The number of the operator's lease, if it is claimed.
         lease: Option<u64>,
         /// For the holder.

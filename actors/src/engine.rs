@@ -1,5 +1,6 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod acting;
 mod agent_wallet;
 mod api_keys;
 mod balance;
@@ -21,7 +22,10 @@ mod payouts;
 mod program;
 mod reading;
 mod reconciling;
+mod refunding;
 mod requiring;
+mod resolving;
+mod stuck;
 mod turn;
 pub mod webhooks;
 mod work;
@@ -42,18 +46,21 @@ use crate::account::{self, Deposit};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
 use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
-use crate::port::{Clock, Entropy};
+use crate::port::{Clock, Entropy, Lists};
 
 pub use departures::{Booking, NotBooked, Restored, Unexplained};
 pub use families::event_types;
 pub use holder::Denied;
 pub use once::{Once, Turn};
-pub use operating::{Doubt, Place, Queued, Stuck};
+pub use operating::{Place, Queued};
 pub use parts::{Parts, Ports, Settings};
 pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 pub use payouts::PayoutSettings;
 pub use program::AnyWithdrawal;
 pub use reconciling::{Open, Pace, Reconciler, Reconciliation, Reconciling, Walk};
+pub use refunding::{Limits as RefundLimits, NotRefunded};
+pub use resolving::{NotResolved, Outcome, Resolution};
+pub use stuck::{Doubt, Evidence, Says, Stuck};
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
@@ -107,6 +114,8 @@ struct Inner {
     posting: Arc<webhooks::PostOffice>,
     /// What may leave after a restore.
     departures: Arc<Departures>,
+    /// Whose lists the books are held against.
+    lists: Lists,
     /// What reconciliation counts.
     watching: Arc<reconciling::Watching>,
     /// Whether every supervisor lives.
@@ -166,6 +175,7 @@ impl Engine {
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
             posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
+            lists: reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default(),
             departures,
             watching: Arc::default(),
             sound,

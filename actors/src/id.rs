@@ -68,6 +68,18 @@ impl LateReturnId {
 }
 
 id!(
+    /// What the house gives back in connection with a payment.
+    RefundId, "rf_"
+);
+
+impl RefundId {
+    /// The refund of a payment: there is never a second.
+    pub const fn of(payment: PaymentId) -> Self {
+        Self(payment.0)
+    }
+}
+
+id!(
     /// A top-up of the balance at the card issuer.
     TopUpId, "top_"
 );

@@ -22,7 +22,7 @@ use crate::kernel::{Context, Opening, OutOfOrder};
 use crate::lease::{Holder, NotYours};
 use crate::ledger::Charge;
 use crate::money::Cents;
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::{Timestamp, month_end, months_later};
 
 /// From the payment until an order is overdue.
@@ -126,21 +126,21 @@ pub enum Command {
     /// An operator takes it.
     Claim {
         /// Who.
-        act: Act,
+        act: Deed,
         /// For how long, in milliseconds.
         life_ms: u64,
     },
     /// An operator puts it back.
     Release {
         /// Who.
-        act: Act,
+        act: Deed,
         /// The last lease's number.
         lease: u64,
     },
     /// The operator who holds it enters the card.
     Fulfil {
         /// Who.
-        act: Act,
+        act: Deed,
         /// The number of the operator's lease.
         lease: u64,
         /// The card.
@@ -149,7 +149,7 @@ pub enum Command {
     /// An operator refuses it.
     Reject {
         /// Who.
-        act: Act,
+        act: Deed,
         /// The number of the operator's lease, if it is claimed.
         lease: Option<u64>,
         /// For the holder.

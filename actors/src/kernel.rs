@@ -1,6 +1,7 @@
 //! The engine proper: what an entity is, the one shell that runs any of them, the directory that finds them,
 //! the supervisors above them, and the durable effects that leave them.
 
+pub mod audit;
 pub mod context;
 pub mod decision;
 pub mod delivery;

@@ -6,7 +6,7 @@
 
 use crate::kernel::effect::Work;
 use crate::kernel::{Context, Decision, Entity};
-use crate::operator::{Act, Role};
+use crate::operator::{Act, Deed, Role};
 use crate::port::Timestamp;
 
 /// Who holds something.
@@ -121,7 +121,7 @@ pub trait Leased: Entity<Answer = Option<Lease>> {
     ///
     /// # Errors
     /// [`NotYours::Held`] while a lease runs.
-    fn claim(&self, id: Self::Id, act: &Act, life_ms: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
+    fn claim(&self, id: Self::Id, act: &Deed, life_ms: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
         let leases = self.leases();
         let (lease, holder) = leases.next(act, life_ms, context.now)?;
         let decided = Decision::answer(Some(lease));
@@ -140,7 +140,7 @@ pub trait Leased: Entity<Answer = Option<Lease>> {
     ///
     /// # Errors
     /// While somebody else's lease runs, and under another number.
-    fn release(&self, id: Self::Id, act: &Act, lease: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
+    fn release(&self, id: Self::Id, act: &Deed, lease: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
         let leases = self.leases();
         leases.free_for(act, context.now)?;
         if lease != leases.last {

@@ -36,6 +36,7 @@ pub mod product;
 pub mod quote;
 pub mod recipient;
 pub mod reconcile;
+pub mod refund;
 pub mod reloadable;
 pub mod session;
 pub mod spend;

@@ -1,6 +1,7 @@
 //! Whoever acts for the house: what a role may do, the tokens that say who it is, and the record of what was done.
 
 use std::fmt;
+use std::ops::Deref;
 use std::str::FromStr;
 
 use purser_storage::codec::Stored;
@@ -28,7 +29,7 @@ pub enum Task {
     Look,
     /// Freezes an account.
     Freeze,
-    /// Changes orders, lets accounts go, tries stuck work again.
+    /// Changes orders, lets accounts go, tries and resolves stuck work, gives money back.
     Operate,
     /// Makes and ends tokens.
     Trust,
@@ -89,9 +90,47 @@ pub struct Act {
     pub request: RequestId,
 }
 
-/// What somebody did: a row, written by the batch that does it.
+/// A place in the audit log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Link {
+    /// From 1, without a gap.
+    pub number: u64,
+    /// SHA-256 of the bytes of the row before; zeros for the first.
+    pub before: [u8; 32],
+}
+
+impl Link {
+    /// The first of a log.
+    pub const FIRST: Self = Self {
+        number: 1,
+        before: [0; 32],
+    };
+}
+
+/// An act with its place in the audit log: what a state machine is asked by an operator. Only the engine gives places, one
+/// at a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Deed {
+    /// Who.
+    pub act: Act,
+    /// Behind which others.
+    pub link: Link,
+}
+
+impl Deref for Deed {
+    type Target = Act;
+
+    fn deref(&self) -> &Act {
+        &self.act
+    }
+}
+
+/// What somebody did: a row, written by the batch that does it. Each names the hash of the one before, so that none can be
+/// changed, put in or taken out without all behind it.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Audit {
+    /// Behind which others.
+    pub link: Link,
     /// When.
     pub at: Timestamp,
     /// Who.
@@ -105,7 +144,7 @@ pub struct Audit {
 }
 
 impl Stored for Audit {
-    const SCHEMA: u16 = 80;
+    const SCHEMA: u16 = 240;
 }
 
 /// A token by its hash: whose it is, and what it opens.

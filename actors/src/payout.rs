@@ -26,7 +26,7 @@ use crate::id::{DestinationId, EffectId, PayoutId, RecipientId, Wallet};
 use crate::kernel::{Context, Opening, OutOfOrder};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::port::payout::Report;
+use crate::port::payout::{RailState, Report};
 use crate::port::{Said, Timestamp};
 use crate::product::{AppPayee, Currency, Line, Platform};
 use crate::quote::Quoted;
@@ -161,6 +161,14 @@ pub enum Command {
     },
     /// The rail says where it stands.
     Reported(Report),
+    /// The rail says nothing, and an operator knows what came of it. It takes no place among the rail's words: whatever the
+    /// rail says later counts as it would have.
+    Resolved {
+        /// The effect that the rail was to be asked by.
+        effect: EffectId,
+        /// What came of it.
+        state: RailState,
+    },
     /// The form's time is over, if nobody has filled it in.
     Expire {
         /// The timer that says so.

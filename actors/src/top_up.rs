@@ -21,7 +21,7 @@ use crate::id::{EffectId, Network, TopUpId, Wallet};
 use crate::kernel::{Kind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::{Attested, Said, SignedBurn, SignedMint, Timestamp};
 use crate::withdrawal::Outgoing;
 
@@ -169,7 +169,7 @@ pub enum Command {
         /// there may be another. `None` for a top-up that has signed none.
         dead: Option<String>,
         /// Who says so.
-        act: Act,
+        act: Deed,
         /// In the operator's words.
         evidence: String,
     },

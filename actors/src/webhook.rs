@@ -16,7 +16,7 @@ use purser_storage::codec::Stored;
 
 use crate::id::{CardId, EffectId, Wallet};
 use crate::kernel::table;
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::Timestamp;
 
 /// An endpoint.
@@ -152,7 +152,7 @@ pub enum Command {
         /// Up to this sequence.
         upto: u64,
         /// The operator who wants it, if it is not its owner.
-        by: Option<Act>,
+        by: Option<Deed>,
     },
     /// All of that was asked for.
     Resent {

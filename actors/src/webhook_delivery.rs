@@ -15,7 +15,7 @@ mod machine;
 use purser_storage::codec::Stored;
 
 use crate::id::{EffectId, EndpointId, EventId, Wallet};
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::{Said, Timestamp};
 
 /// A delivery.
@@ -135,7 +135,7 @@ pub enum Command {
         /// Though the receiver has it, or is being tried.
         whatever: bool,
         /// The operator who wants it, if it is not its owner.
-        by: Option<Act>,
+        by: Option<Deed>,
     },
     /// A try ended.
     Tried {

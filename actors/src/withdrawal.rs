@@ -18,7 +18,7 @@ use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::money::Usdc;
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::{Authorization, Prepared, Said, Timestamp};
 
 /// A withdrawal's state.
@@ -85,7 +85,7 @@ pub enum Command {
         /// The transaction.
         transaction: String,
         /// Who says so.
-        act: Act,
+        act: Deed,
         /// In the operator's words.
         evidence: String,
     },

@@ -1,6 +1,8 @@
 //! `purser admin`: what an operator does, over the API at the operator's own address.
 
 mod card_withdrawals;
+mod refunds;
+mod stuck;
 mod webhooks;
 
 use std::io::{BufRead as _, IsTerminal as _};
@@ -11,6 +13,8 @@ use serde_json::{Value, json};
 use zeroize::{Zeroize as _, Zeroizing};
 
 pub use card_withdrawals::CardWithdrawals;
+pub use refunds::Refunds;
+pub use stuck::{CreditBack, Resolve};
 pub use webhooks::Webhooks;
 
 use super::remote::{Answer, Remote, at, parse_url};
@@ -64,13 +68,23 @@ pub enum Act {
     /// Endpoints that events are posted to
     #[command(subcommand)]
     Webhooks(Webhooks),
-    /// Work that waits for a person, and payments whose outcome is not known
-    Stuck,
+    /// Work that waits for a person, and payments whose outcome is not known, with what is known of them
+    Stuck {
+        /// Only this
+        effect_id: Option<String>,
+    },
     /// Try stuck work once more, now
     Retry {
         /// As `purser admin stuck` names it
         effect_id: String,
     },
+    /// Say what came of stuck work, as if its provider had said so
+    Resolve(Resolve),
+    /// Give a holder back what stuck work was paid with
+    CreditBack(CreditBack),
+    /// What is given back to payers, above a limit by two operators
+    #[command(subcommand)]
+    Refunds(Refunds),
     /// What our books and others' lists do not agree about, the oldest first
     Reconciliation {
         /// `next_after` of the page before
@@ -209,8 +223,11 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Intl(act) => desk.intl(act).await?,
         Act::CardWithdrawals(act) => card_withdrawals::ask(&desk, act).await?,
         Act::Webhooks(act) => webhooks::ask(&desk, act).await?,
-        Act::Stuck => desk.get("/admin/stuck").await?,
+        Act::Stuck { effect_id } => stuck::list(&desk, effect_id).await?,
+        Act::Resolve(resolve) => stuck::resolve(&desk, resolve).await?,
+        Act::CreditBack(credit) => stuck::credit_back(&desk, credit).await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        Act::Refunds(act) => refunds::ask(&desk, act).await?,
         Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,
         Act::Events { after } => desk.page("/admin/events", after).await?,
         Act::LateReturns { after } => desk.page("/admin/late-returns", after).await?,

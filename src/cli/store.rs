@@ -100,6 +100,7 @@ fn print(report: &Report) -> Result<(), CliError> {
     terminal::result(&format!("read      {}", entities.join(", ")))?;
     terminal::result(&format!("folded    {} events", report.events))?;
     terminal::result(&format!("summed    {} ledger transactions", report.transactions))?;
+    terminal::result(&format!("chained   {} acts of operators", report.acts))?;
     for (place, atomic) in &report.balances {
         terminal::result(&format!("balance   {place}: {atomic} atomic USDC"))?;
     }

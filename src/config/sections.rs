@@ -77,6 +77,9 @@ pub struct Operator {
     pub beyond_loopback: bool,
     pub tokens: Vec<OperatorToken>,
     pub lease_seconds: u64,
+    #[serde(deserialize_with = "text::usdc")]
+    pub refund_alone_max_usd: Usdc,
+    pub refund_open_hours: u64,
 }
 
 /// Somebody who may use `/admin`.

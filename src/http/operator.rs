@@ -1,6 +1,7 @@
 //! The routes of the operator's own address: `/metrics`, and `/admin/*` for whoever carries a token. None of them is
 //! reachable on the public one.
 
+mod audit;
 mod card_withdrawals;
 mod departures;
 mod desk;
@@ -8,6 +9,8 @@ mod doors;
 mod intl;
 mod leases;
 mod reconciliation;
+mod refunds;
+mod stuck;
 mod tokens;
 mod webhooks;
 
@@ -21,7 +24,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use purser_actors::engine::Engine;
+use purser_actors::engine::{Engine, RefundLimits};
 use purser_actors::port::{BoxFuture, Clock, Entropy};
 use purser_storage::Store;
 use serde::de::DeserializeOwned;
@@ -53,6 +56,8 @@ pub struct Admin {
     pub entropy: Arc<dyn Entropy>,
     /// How long a claimed order is held, in milliseconds.
     pub lease_ms: u64,
+    /// What an operator may refund alone.
+    pub refunds: RefundLimits,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
@@ -72,13 +77,18 @@ pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
     let desk = Router::new()
         .route("/admin/freeze", post(desk::post_freeze))
         .route("/admin/unfreeze", post(desk::post_unfreeze))
-        .route("/admin/stuck", get(desk::get_stuck))
-        .route("/admin/retry", post(desk::post_retry))
+        .route("/admin/stuck", get(stuck::get_stuck))
+        .route("/admin/retry", post(stuck::post_retry))
+        .route("/admin/stuck/resolve", post(stuck::post_resolve))
+        .route("/admin/stuck/credit", post(stuck::post_credit))
         .route("/admin/late-returns", get(desk::get_late_returns))
         .route("/admin/departures/book", post(departures::post_book))
         .route("/admin/reconciliation", get(reconciliation::get_reconciliation))
         .route("/admin/events", get(reconciliation::get_events))
-        .route("/admin/audit", get(desk::get_audit))
+        .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
+        .route("/admin/refunds/approve", post(refunds::post_approve))
+        .route("/admin/refunds/reject", post(refunds::post_reject))
+        .route("/admin/audit", get(audit::get_audit))
         .route("/admin/intl-orders", get(intl::get_queue))
         .route("/admin/intl-orders/claim", post(intl::post_claim))
         .route("/admin/intl-orders/release", post(intl::post_release))

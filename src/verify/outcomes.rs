@@ -202,8 +202,9 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let departures: BTreeSet<String> = contents.departures.iter().map(departures::name_of).collect();
     let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
     let bank: BTreeSet<String> = contents.bank.values().map(|kept| kept.name.clone()).collect();
+    let refunds: BTreeSet<String> = contents.refunds.all.keys().map(ToString::to_string).collect();
     let elsewhere = |c: &String| {
-        [&withdrawals, &departures, &late, &bank]
+        [&withdrawals, &departures, &late, &bank, &refunds]
             .iter()
             .any(|ids| ids.contains(c))
     };
@@ -217,7 +218,7 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
     let known = |c: &String| {
-        [&products, &bought, &departures, &late, &bank]
+        [&products, &bought, &departures, &late, &bank, &refunds]
             .iter()
             .any(|ids| ids.contains(c))
     };

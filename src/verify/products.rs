@@ -10,7 +10,7 @@ mod tests;
 mod top_up;
 
 use purser_actors::account::PaidFor;
-use purser_actors::id::{BankTransferId, CardId, LateReturnId, PayoutId, TopUpId, Wallet};
+use purser_actors::id::{BankTransferId, CardId, LateReturnId, PayoutId, RefundId, TopUpId, Wallet};
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::ledger::{Charge, Provider};
@@ -251,5 +251,6 @@ pub(crate) fn cause_name(cause: &CreditCause) -> String {
         CreditCause::Deposit(id) => id.to_string(),
         CreditCause::LateReturn(LateReturnId(id)) => format!("lr_{id:032x}"),
         CreditCause::BankTransfer(BankTransferId(id)) => format!("btr_{id:032x}"),
+        CreditCause::Refund(RefundId(id)) => format!("rf_{id:032x}"),
     }
 }

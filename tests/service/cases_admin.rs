@@ -14,13 +14,14 @@ use super::desk::{CVV, Desk, PAN};
 use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
-const ADMIN: [(&str, &str); 25] = [
+const ADMIN: [(&str, &str); 31] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/events"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/reconciliation"),
+    ("GET", "/admin/refunds"),
     ("GET", "/admin/stuck"),
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
@@ -34,7 +35,12 @@ const ADMIN: [(&str, &str); 25] = [
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
+    ("POST", "/admin/refunds"),
+    ("POST", "/admin/refunds/approve"),
+    ("POST", "/admin/refunds/reject"),
     ("POST", "/admin/retry"),
+    ("POST", "/admin/stuck/credit"),
+    ("POST", "/admin/stuck/resolve"),
     ("POST", "/admin/unfreeze"),
     ("POST", "/admin/webhooks/redeliver"),
     ("GET", "/admin/tokens"),
@@ -122,10 +128,10 @@ async fn case_50_wallets_and_operators_do_not_meet() {
     }
     on_neither_side(&service, &wallet, &desk.token).await;
     for (role, trusted) in [
-        ("read-only", 9),
-        ("support", 10),
-        ("operator", 22),
-        ("administrator", 25),
+        ("read-only", 10),
+        ("support", 11),
+        ("operator", 28),
+        ("administrator", 31),
     ] {
         let one = desk.hire(role, role).await;
         for (n, route) in ADMIN.into_iter().enumerate() {
@@ -230,7 +236,8 @@ async fn stuck_work_is_tried_again_by_an_operator() {
     assert_eq!((over.status, over.code()), (404, "effect_unknown"));
     assert_eq!(
         desk.get("/admin/stuck").await.body,
-        json!({"effects": [], "unexplained_departures": [], "unknown_payments": [], "withdrawals_held": false})
+        json!({"effects": [], "unexplained_departures": [], "unknown_payments": [], "withdrawals_held": false,
+            "withdrawals_held_until_at_least": null})
     );
 }
 

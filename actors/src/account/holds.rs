@@ -9,7 +9,7 @@ use crate::kernel::effect::Work;
 use crate::kernel::{Context, Decision, Kind, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::{Booked, Departure};
 use crate::withdrawal::Withdrawal;
 
@@ -109,7 +109,7 @@ fn end_hold(
 fn book(
     account: &Account,
     departure: Departure,
-    act: &Act,
+    act: &Deed,
     evidence: String,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {

@@ -11,7 +11,7 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::{Cents, Usdc};
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::payment::NewSession;
 use crate::session::{Amr, Session};
 
@@ -73,6 +73,7 @@ fn credit(
     Ok(match cause {
         CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
         CreditCause::LateReturn(late) => decision.then(Work::LateReturn(late), context),
+        CreditCause::Refund(refund) => decision.then(Work::ConfirmRefund(refund), context),
         _ => decision,
     })
 }
@@ -114,7 +115,7 @@ fn frozen(
     this: Option<&Account>,
     wallet: &Wallet,
     words: Option<String>,
-    act: Option<&Act>,
+    act: Option<&Deed>,
     context: &Context,
 ) -> Decision<Account> {
     let mut done = Decision::answer(());

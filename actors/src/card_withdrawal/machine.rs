@@ -8,7 +8,7 @@ use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::lease::{Change, Lease, Leased, Leases, NotYours};
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::Timestamp;
 
 type Decided = Result<Decision<CardWithdrawal>, Rejection>;
@@ -48,7 +48,7 @@ impl CardWithdrawal {
     }
 
     /// It is decided already, in a history that was lost: nobody is to pay it, and the issuer has nothing to be told.
-    fn found_over(&self, id: WithdrawalId, act: &Act, paid: bool, context: &Context) -> Decided {
+    fn found_over(&self, id: WithdrawalId, act: &Deed, paid: bool, context: &Context) -> Decided {
         let key = self.reservation.ok_or(Rejection::Unreserved)?;
         let words = if paid { "paid" } else { "put back" };
         let at = context.now;

@@ -5,14 +5,14 @@ use std::time::Duration;
 use purser_storage::StoreError;
 
 use super::work::within;
-use super::{Denied, Engine, RACES};
+use super::{Denied, Engine};
 use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Memo, Refusal, table};
 use crate::lease::Lease;
 use crate::money::Cents;
-use crate::operator::Act;
+use crate::operator::{Act, Deed};
 use crate::port::Reserved;
 
 type Told<T> = Result<T, Denied<Rejection>>;
@@ -53,20 +53,18 @@ impl Engine {
         Ok(read.map(|(withdrawal, _)| withdrawal))
     }
 
-    async fn ask_card_withdrawal(&self, id: WithdrawalId, command: Command) -> Told<Option<Lease>> {
-        for _ in 0..RACES {
-            match self.0.families.card_withdrawals.ask(id, command.clone()).await {
-                Err(Refusal::Conflict) => {}
-                told => return Ok(told?),
-            }
-            if let Command::Fulfil { transaction, .. } = &command {
-                let row = self.0.store.read(&table::paid_by(transaction)).await;
-                if row.map_err(|_| Denied::Unavailable)?.is_some() {
-                    return Err(Denied::Used);
-                }
-            }
+    async fn ask_card_withdrawal(
+        &self,
+        id: WithdrawalId,
+        act: &Act,
+        command: impl Fn(Deed) -> Command + Send + Sync,
+    ) -> Told<Option<Lease>> {
+        let one = self.acting().await;
+        let withdrawals = (&self.0.families.card_withdrawals, id);
+        match self.act(&one, withdrawals, act, command).await {
+            Err(Refusal::Conflict) => Err(Denied::Unavailable),
+            told => Ok(told?),
         }
-        Err(Denied::Unavailable)
     }
 
     /// Asks the issuer whether the amount is still set aside. A store that was restored may not know that the withdrawal was
@@ -87,8 +85,8 @@ impl Engine {
                 return Err(Denied::Unavailable);
             }
         };
-        let act = act.clone();
-        self.ask_card_withdrawal(id, Command::FoundOver { act, paid }).await?;
+        self.ask_card_withdrawal(id, act, |act| Command::FoundOver { act, paid })
+            .await?;
         tracing::error!(withdrawal = %id, paid, "a withdrawal was decided in a history that was lost");
         Err(Denied::Rejected(Rejection::Over { paid }))
     }
@@ -102,8 +100,8 @@ impl Engine {
         if !self.still_set_aside(id, &act).await? {
             return Err(Denied::Rejected(Rejection::Unreserved));
         }
-        let command = Command::Claim { act, life_ms };
-        let claimed = self.ask_card_withdrawal(id, command).await?;
+        let claim = |act| Command::Claim { act, life_ms };
+        let claimed = self.ask_card_withdrawal(id, &act, claim).await?;
         claimed.ok_or(Denied::Unavailable)
     }
 
@@ -112,8 +110,8 @@ impl Engine {
     /// # Errors
     /// When it is not claimed, not under this lease, or somebody else holds it.
     pub async fn release_card_withdrawal(&self, id: WithdrawalId, act: Act, lease: u64) -> Told<()> {
-        let command = Command::Release { act, lease };
-        self.ask_card_withdrawal(id, command).await.map(drop)
+        let release = |act| Command::Release { act, lease };
+        self.ask_card_withdrawal(id, &act, release).await.map(drop)
     }
 
     /// The operator whose lease runs has paid. The issuer is asked first, as before a claim: a lease that was restored may be
@@ -130,12 +128,19 @@ impl Engine {
         transaction: String,
     ) -> Told<()> {
         self.still_set_aside(id, &act).await?;
-        let command = Command::Fulfil {
+        let fulfil = |act| Command::Fulfil {
             act,
             lease,
-            transaction,
+            transaction: transaction.clone(),
         };
-        self.ask_card_withdrawal(id, command).await.map(drop)
+        let told = self.ask_card_withdrawal(id, &act, fulfil).await;
+        if matches!(told, Err(Denied::Unavailable)) {
+            let row = self.0.store.read(&table::paid_by(&transaction)).await;
+            if row.map_err(|_| Denied::Unavailable)?.is_some() {
+                return Err(Denied::Used);
+            }
+        }
+        told.map(drop)
     }
 
     /// An operator refuses a withdrawal; the issuer puts its amount back, if it ever set it aside. It is asked first, as before
@@ -151,8 +156,12 @@ impl Engine {
         reason: String,
     ) -> Told<()> {
         self.still_set_aside(id, &act).await?;
-        let command = Command::Reject { act, lease, reason };
-        self.ask_card_withdrawal(id, command).await.map(drop)
+        let reject = |act| Command::Reject {
+            act,
+            lease,
+            reason: reason.clone(),
+        };
+        self.ask_card_withdrawal(id, &act, reject).await.map(drop)
     }
 
     /// Withdrawals from card balances that somebody has still to decide, the oldest first, at most `limit`, behind the

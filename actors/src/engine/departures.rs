@@ -188,6 +188,13 @@ impl Engine {
         self.0.departures.hold(None)
     }
 
+    /// Until when withdrawals and top-ups wait at least, if they do: from then on nothing more can leave that the restored
+    /// books do not know, and they go on once everything that left is explained.
+    pub fn held_until(&self) -> Option<Timestamp> {
+        let restored = self.0.departures.restored.filter(|_| self.is_held());
+        restored.map(|restored| restored.until)
+    }
+
     /// What waits to be explained, and what it may have been for.
     ///
     /// # Errors

@@ -25,6 +25,7 @@ use crate::link::Link;
 use crate::payment::Payment;
 use crate::payout::Payout;
 use crate::recipient::Recipient;
+use crate::refund::Refund;
 use crate::reloadable::Reloadable;
 use crate::session::Session;
 use crate::spend::Spend;
@@ -102,4 +103,5 @@ families! {
     api_keys: ApiKey,
     webhooks: Endpoint,
     webhook_deliveries: Delivery,
+    refunds: Refund,
 }

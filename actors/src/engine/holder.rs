@@ -160,11 +160,12 @@ impl Engine {
         message: Option<String>,
         act: Option<Act>,
     ) -> Result<(), Denied<account::Rejection>> {
-        let command = match message {
+        let command = |act| match message.clone() {
             Some(message) => account::Command::Freeze { message, act },
             None => account::Command::Unfreeze { act },
         };
-        self.ask_again(wallet, command).await
+        let account = (&self.0.families.accounts, wallet);
+        self.act_or_ask(account, (act.as_ref(), None), command).await
     }
 
     /// Writes down that the owner is shown a card's number.

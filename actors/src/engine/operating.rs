@@ -1,17 +1,16 @@
-//! What whoever acts for the house asks: international orders, stuck work, tokens, and what was done before.
+//! What whoever acts for the house asks: international orders, tokens, and what was done before.
 
 use purser_storage::codec::{self, Stored};
-use purser_storage::{Batch, CommitError, Condition, StoreError, Write};
+use purser_storage::{CommitError, Condition, StoreError, Write};
 
-use super::{Denied, Engine, RACES};
-use crate::id::{CardId, EffectId, LateReturnId, PaymentId};
+use super::acting::Words;
+use super::{Denied, Engine};
+use crate::id::{CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder};
-use crate::kernel::effect::Work;
-use crate::kernel::{Effect, Memo, Refusal, table};
+use crate::kernel::{Memo, Refusal, audit, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
-use crate::operator::{AccessToken, Act, Audit};
-use crate::payment::Status;
+use crate::operator::{AccessToken, Act, Audit, Deed};
 use crate::port::Timestamp;
 
 /// An order that somebody has still to decide.
@@ -23,41 +22,25 @@ pub struct Queued {
     pub order: IntlOrder,
 }
 
-/// A payment whose outcome is not known, and what looks after it.
-#[derive(Clone, Debug)]
-pub struct Doubt {
-    /// Which.
-    pub payment: PaymentId,
-    /// Since when its outcome is unknown.
-    pub since: Timestamp,
-    /// The effect that reads the chain for it.
-    pub effect: Effect,
-}
-
-/// What waits for a person.
-#[derive(Clone, Debug, Default)]
-pub struct Stuck {
-    /// Effects that were tried often enough, the oldest first.
-    pub effects: Vec<Effect>,
-    /// Payments whose outcome is not known, the oldest first.
-    pub unknown: Vec<Doubt>,
-}
-
-/// Where something stands among what operators did.
+/// Where something stands in a list in the order of time.
 pub type Place = (Timestamp, u128);
 
 type Told<T> = Result<T, Denied<intl_order::Rejection>>;
 
 impl Engine {
-    /// Asks an order for something that only a batch of something else, refused before it, can bring into conflict.
-    async fn ask_order(&self, id: CardId, command: intl_order::Command) -> Told<Option<Lease>> {
-        for _ in 0..RACES {
-            match self.0.families.intl_orders.ask(id, command.clone()).await {
-                Err(Refusal::Conflict) => {}
-                told => return Ok(told?),
-            }
+    /// Asks an order for what an operator wants. Only a batch of something else, refused before it, can bring that into
+    /// conflict.
+    async fn ask_order(
+        &self,
+        id: CardId,
+        act: &Act,
+        command: impl Fn(Deed) -> intl_order::Command + Send + Sync,
+    ) -> Told<Option<Lease>> {
+        let one = self.acting().await;
+        match self.act(&one, (&self.0.families.intl_orders, id), act, command).await {
+            Err(Refusal::Conflict) => Err(Denied::Unavailable),
+            told => Ok(told?),
         }
-        Err(Denied::Unavailable)
     }
 
     /// The holder takes an order back; the answer is remembered if there is a memo.
@@ -75,7 +58,10 @@ impl Engine {
     /// # Errors
     /// When the card is not ready.
     pub async fn reveal_intl(&self, id: CardId) -> Told<()> {
-        self.ask_order(id, intl_order::Command::Reveal).await.map(drop)
+        let orders = &self.0.families.intl_orders;
+        self.ask_once(orders, id, intl_order::Command::Reveal, None)
+            .await
+            .map(drop)
     }
 
     /// An operator takes an order for so many milliseconds.
@@ -83,7 +69,8 @@ impl Engine {
     /// # Errors
     /// When it is decided already, or somebody's lease runs.
     pub async fn claim_intl(&self, id: CardId, act: Act, life_ms: u64) -> Told<Lease> {
-        let claimed = self.ask_order(id, intl_order::Command::Claim { act, life_ms }).await?;
+        let claim = |act| intl_order::Command::Claim { act, life_ms };
+        let claimed = self.ask_order(id, &act, claim).await?;
         claimed.ok_or(Denied::Unavailable)
     }
 
@@ -92,8 +79,8 @@ impl Engine {
     /// # Errors
     /// When it is not claimed, not under this lease, or somebody else holds it.
     pub async fn release_intl(&self, id: CardId, act: Act, lease: u64) -> Told<()> {
-        let command = intl_order::Command::Release { act, lease };
-        self.ask_order(id, command).await.map(drop)
+        let release = |act| intl_order::Command::Release { act, lease };
+        self.ask_order(id, &act, release).await.map(drop)
     }
 
     /// The operator whose lease runs enters the card.
@@ -102,8 +89,12 @@ impl Engine {
     /// When this operator's lease does not run under this number: nothing of the card was stored.
     pub async fn fulfil_intl(&self, id: CardId, act: Act, lease: u64, card: EnteredCard) -> Told<()> {
         let card = Box::new(card);
-        let command = intl_order::Command::Fulfil { act, lease, card };
-        self.ask_order(id, command).await.map(drop)
+        let fulfil = |act| intl_order::Command::Fulfil {
+            act,
+            lease,
+            card: card.clone(),
+        };
+        self.ask_order(id, &act, fulfil).await.map(drop)
     }
 
     /// An operator refuses an order; the whole charge is credited.
@@ -111,8 +102,12 @@ impl Engine {
     /// # Errors
     /// When it is decided already, or somebody else's lease runs.
     pub async fn reject_intl(&self, id: CardId, act: Act, lease: Option<u64>, reason: String) -> Told<()> {
-        let command = intl_order::Command::Reject { act, lease, reason };
-        self.ask_order(id, command).await.map(drop)
+        let reject = |act| intl_order::Command::Reject {
+            act,
+            lease,
+            reason: reason.clone(),
+        };
+        self.ask_order(id, &act, reject).await.map(drop)
     }
 
     /// Orders that somebody has still to decide, overdue ones first, then the oldest; at most `limit`, behind the given
@@ -149,62 +144,6 @@ impl Engine {
         Ok(order.map(|order| Queued { id, order }))
     }
 
-    /// Everything that waits for a person. Reads every open effect.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn stuck(&self) -> Result<Stuck, StoreError> {
-        let mut stuck = Stuck::default();
-        for effect in self.open_effects(usize::MAX).await? {
-            if effect.stuck {
-                stuck.effects.push(effect);
-            } else if let Work::Watch(id) = effect.work
-                && let Some(payment) = self.payment(&id).await.map_err(damaged)?
-                && matches!(payment.status, Status::Unknown(_))
-            {
-                stuck.unknown.push(Doubt {
-                    payment: id,
-                    since: payment.updated_at,
-                    effect,
-                });
-            }
-        }
-        stuck.effects.sort_by_key(|effect| (effect.created_at, effect.id));
-        stuck.unknown.sort_by_key(|doubt| (doubt.since, doubt.payment));
-        Ok(stuck)
-    }
-
-    /// Tries a stuck effect once more, now. If that fails too, it is stuck again.
-    ///
-    /// # Errors
-    /// [`Denied::Used`] when there is no such effect, [`Denied::Rejected`] when it is not stuck.
-    pub async fn retry(&self, id: EffectId, act: &Act) -> Result<(), Denied<()>> {
-        // Twice at once would start two tries.
-        let _one = self.0.operating.lock().await;
-        let row = self.0.store.read(&table::effect(id)).await;
-        let row = row.map_err(|_| Denied::Unavailable)?.ok_or(Denied::Used)?;
-        let mut effect: Effect = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
-        if !effect.stuck {
-            return Err(Denied::Rejected(()));
-        }
-        effect.stuck = false;
-        effect.next_at = self.0.clock.now();
-        let subject = format!("{id} {} {}", effect.work.name(), effect.work.subject());
-        let batch = Batch {
-            conditions: vec![Condition::Present(table::effect(id))],
-            writes: vec![effect.put(), self.audit(act, "effect.retry", subject)],
-            ..Batch::default()
-        };
-        match self.committed(batch).await {
-            Ok(()) => {
-                self.0.deliveries.start(effect);
-                Ok(())
-            }
-            Err(CommitError::Condition(_)) => Err(Denied::Used),
-            Err(_) => Err(Denied::Unavailable),
-        }
-    }
-
     /// A token by the hash of its text, revoked ones included.
     ///
     /// # Errors
@@ -229,18 +168,20 @@ impl Engine {
     /// # Errors
     /// [`Denied::Used`] when its name or the token itself is known already.
     pub async fn add_token(&self, hash: [u8; 32], token: AccessToken, act: &Act) -> Result<(), Denied<()>> {
-        let _one = self.0.operating.lock().await;
+        let one = self.acting().await;
         let known = self.access_tokens().await.map_err(|_| Denied::Unavailable)?;
         if known.iter().any(|known| known.name == token.name) {
             return Err(Denied::Used);
         }
-        let (key, subject) = (table::operator(&hash), format!("{} {}", token.name, token.role));
-        let batch = Batch {
-            conditions: vec![Condition::Absent(key.clone())],
-            writes: vec![put(key, &token), self.audit(act, "token.create", subject)],
-            ..Batch::default()
+        let key = table::operator(&hash);
+        let words = Words {
+            act,
+            what: "token.create",
+            subject: format!("{} {}", token.name, token.role),
+            words: None,
         };
-        match self.committed(batch).await {
+        let new = vec![Condition::Absent(key.clone())];
+        match self.act_alone(&one, &words, new, vec![put(key, &token)]).await {
             Ok(()) => Ok(()),
             Err(CommitError::Condition(_)) => Err(Denied::Used),
             Err(_) => Err(Denied::Unavailable),
@@ -252,7 +193,7 @@ impl Engine {
     /// # Errors
     /// [`Denied::Used`] when no token has this name.
     pub async fn revoke_token(&self, name: &str, act: &Act) -> Result<(), Denied<()>> {
-        let _one = self.0.operating.lock().await;
+        let one = self.acting().await;
         let rows = self.0.store.scan(&[table::OPERATOR], None, usize::MAX).await;
         for (key, row) in rows.map_err(|_| Denied::Unavailable)? {
             let token: AccessToken = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
@@ -260,29 +201,30 @@ impl Engine {
                 continue;
             }
             let revoked = AccessToken { revoked: true, ..token };
-            let batch = Batch {
-                writes: vec![put(key, &revoked), self.audit(act, "token.revoke", name)],
-                ..Batch::default()
+            let words = Words {
+                act,
+                what: "token.revoke",
+                subject: name.to_owned(),
+                words: None,
             };
-            return self.committed(batch).await.map_err(|_| Denied::Unavailable);
+            let done = self.act_alone(&one, &words, Vec::new(), vec![put(key, &revoked)]);
+            return done.await.map_err(|_| Denied::Unavailable);
         }
         Err(Denied::Used)
     }
 
-    /// What operators did, the oldest first, behind a place, at most `limit`; each with its own place.
+    /// What operators did, the oldest first, behind the act of this number, at most `limit`; each with the hash of its row.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn audits(&self, after: Option<Place>, limit: usize) -> Result<Vec<(Place, Audit)>, StoreError> {
-        let after = after.map(|(at, id)| table::audit(at, id));
+    pub async fn audits(&self, after: Option<u64>, limit: usize) -> Result<Vec<(Audit, [u8; 32])>, StoreError> {
+        let after = after.map(table::audit);
         let rows = self.0.store.scan(&[table::AUDIT], after.as_deref(), limit).await?;
-        let mut found = Vec::with_capacity(rows.len());
-        for (key, row) in rows {
-            let audit: Audit = codec::decode(&row.value).map_err(damaged)?;
-            let id = key.last_chunk::<16>().map_or(0, |id| u128::from_be_bytes(*id));
-            found.push(((audit.at, id), audit));
-        }
-        Ok(found)
+        let decoded = rows.iter().map(|(_, row)| {
+            let audit = codec::decode(&row.value).map_err(damaged)?;
+            Ok((audit, audit::hash_of(&row.value)))
+        });
+        decoded.collect()
     }
 
     /// Money that came back after its return window, the oldest first, behind a place, at most `limit`; each with its own
@@ -309,25 +251,6 @@ impl Engine {
             }
         }
         Ok(found)
-    }
-
-    fn audit(&self, act: &Act, what: &str, subject: impl ToString) -> Write {
-        self.audit_with(act, what, subject, None)
-    }
-
-    pub(super) fn audit_with(&self, act: &Act, what: &str, subject: impl ToString, words: Option<String>) -> Write {
-        let audit = Audit {
-            at: self.0.clock.now(),
-            act: act.clone(),
-            what: what.to_owned(),
-            subject: subject.to_string(),
-            words,
-        };
-        put(table::audit(audit.at, self.0.entropy.random()), &audit)
-    }
-
-    pub(super) async fn committed(&self, batch: Batch) -> Result<(), CommitError> {
-        super::commit(&*self.0.store, batch).await
     }
 }
 

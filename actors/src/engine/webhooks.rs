@@ -277,8 +277,9 @@ impl Engine {
         memo: Option<Memo<Endpoint>>,
     ) -> Result<(), Denied<webhook::Rejection>> {
         let upto = self.0.store.durable_seq();
-        let command = webhook::Command::Resend { since, upto, by };
-        self.ask_once(&self.0.families.webhooks, id, command, memo).await
+        let command = |by| webhook::Command::Resend { since, upto, by };
+        let endpoint = (&self.0.families.webhooks, id);
+        self.act_or_ask(endpoint, (by.as_ref(), memo), command).await
     }
 
     /// A delivery.
@@ -300,9 +301,9 @@ impl Engine {
         by: Option<Act>,
         memo: Option<Memo<Delivery>>,
     ) -> Result<(), Denied<webhook_delivery::Rejection>> {
-        let command = webhook_delivery::Command::Again { whatever: true, by };
-        let deliveries = &self.0.families.webhook_deliveries;
-        self.ask_once(deliveries, id, command, memo).await
+        let command = |by| webhook_delivery::Command::Again { whatever: true, by };
+        let delivery = (&self.0.families.webhook_deliveries, id);
+        self.act_or_ask(delivery, (by.as_ref(), memo), command).await
     }
 
     /// A wallet's deliveries, the newest first. A page may be shorter than asked for and not the last.

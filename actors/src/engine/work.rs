@@ -35,6 +35,7 @@ use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::money::Usdc;
 use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
+use crate::refund;
 
 pub(super) use webhooks::Rooms;
 pub use webhooks::{OUTCOMES, PostFigures};
@@ -124,6 +125,23 @@ impl Worker for Desk {
                 Work::MoveBankMoney(id) => self.move_bank_money(effect, *id).await,
                 Work::ForgetNumber(id) => self.forget_number(effect, *id).await,
                 Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => self.about_webhooks(effect).await,
+                Work::ConfirmRefund(id) => {
+                    tell(
+                        &self.families.refunds,
+                        *id,
+                        refund::Command::Credited { effect: effect.id },
+                    )
+                    .await
+                }
+                Work::ExpireRefund { refund, round } => {
+                    let (effect, round) = (effect.id, *round);
+                    tell(
+                        &self.families.refunds,
+                        *refund,
+                        refund::Command::Expire { effect, round },
+                    )
+                    .await
+                }
             }
         })
     }

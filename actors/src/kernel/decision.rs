@@ -6,9 +6,9 @@ use purser_storage::{Condition, RowKey, Write};
 use crate::id::{EffectId, Wallet};
 use crate::kernel::effect::{Effect, Work};
 use crate::kernel::entity::{Entity, Kind, Opening};
-use crate::kernel::{Context, table};
+use crate::kernel::{Context, audit, table};
 use crate::ledger::Transaction;
-use crate::operator::{Act, Audit};
+use crate::operator::{Audit, Deed};
 use crate::port::Timestamp;
 
 /// What a decision brings about; everything in it is committed together.
@@ -89,21 +89,24 @@ impl<E: Entity> Decision<E> {
     /// Writes down who asked for this.
     #[must_use]
     pub fn audited(
-        self,
-        act: &Act,
+        mut self,
+        deed: &Deed,
         what: &str,
         subject: impl ToString,
         words: Option<String>,
         context: &Context,
     ) -> Self {
-        let audit = Audit {
+        let (condition, writes) = audit::written(&Audit {
+            link: deed.link,
             at: context.now,
-            act: act.clone(),
+            act: deed.act.clone(),
             what: what.to_owned(),
             subject: subject.to_string(),
             words,
-        };
-        self.put(table::audit(context.now, context.id()), codec::encode(&audit))
+        });
+        self.conditions.push(condition);
+        self.writes.extend(writes);
+        self
     }
 
     /// Sets a row.

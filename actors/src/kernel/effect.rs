@@ -6,13 +6,14 @@
 mod cause;
 mod failure;
 mod share;
+mod subject;
 
 use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::{
     BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, EffectId, EndpointId, LateReturnId, Network,
-    PaymentId, PayoutId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
+    PaymentId, PayoutId, RefundId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
 use crate::kernel::{Kind, table};
 use crate::money::Usdc;
@@ -166,11 +167,20 @@ pub enum Work {
         /// Up to this sequence.
         upto: u64,
     },
+    /// Tell a refund that its account holds the credit.
+    ConfirmRefund(RefundId),
+    /// Give up waiting for a second operator.
+    ExpireRefund {
+        /// Which refund.
+        refund: RefundId,
+        /// Which asking.
+        round: u64,
+    },
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 42] = [
+    pub const NAMES: [&str; 44] = [
         "settle",
         "watch",
         "issue_card",
@@ -213,6 +223,8 @@ impl Work {
         "forget_spoken",
         "post_webhook",
         "resend_webhooks",
+        "confirm_refund",
+        "expire_refund",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -260,6 +272,8 @@ impl Work {
             Self::ForgetSpoken(_) => 39,
             Self::PostWebhook { .. } => 40,
             Self::ResendWebhooks { .. } => 41,
+            Self::ConfirmRefund(_) => 42,
+            Self::ExpireRefund { .. } => 43,
         }
     }
 
@@ -293,6 +307,7 @@ impl Work {
             Self::EndSpend { .. } => Kind::AgentWallet,
             Self::PostWebhook { .. } => Kind::WebhookDelivery,
             Self::ResendWebhooks { .. } => Kind::Webhook,
+            Self::ConfirmRefund(_) | Self::ExpireRefund { .. } => Kind::Refund,
         }
     }
 
@@ -301,48 +316,6 @@ impl Work {
         match self {
             Self::PostWebhook { endpoint, .. } => Some(endpoint.0),
             _ => None,
-        }
-    }
-
-    /// What it is about, for the operator's list.
-    pub fn subject(&self) -> String {
-        match self {
-            Self::Settle(id) | Self::Watch(id) | Self::ConfirmCredit(id) | Self::Readmit { payment: id, .. } => {
-                id.to_string()
-            }
-            Self::IssueCard(id)
-            | Self::ExpireCard(id)
-            | Self::RefreshCard(id)
-            | Self::OpenCard(id)
-            | Self::SteerCard(id)
-            | Self::OrderGiftCard(id)
-            | Self::EndLease { order: id, .. }
-            | Self::IntlOverdue(id)
-            | Self::ExpireIntl(id)
-            | Self::ForgetCvv(id) => id.to_string(),
-            Self::Withdraw(id)
-            | Self::EndHold { withdrawal: id, .. }
-            | Self::ReserveCardBalance(id)
-            | Self::EndReservation(id)
-            | Self::EndCardLease { withdrawal: id, .. } => id.to_string(),
-            Self::SendPayout(id)
-            | Self::RecallPayout(id)
-            | Self::ExpirePayout(id)
-            | Self::CloseReturns(id)
-            | Self::SaveRecipient(id)
-            | Self::UncountPayment(id) => id.to_string(),
-            Self::LateReturn(id) => id.to_string(),
-            Self::SendTopUp(id) | Self::CrossBridge(id) | Self::AwaitCardCredit(id) => id.to_string(),
-            Self::Spend(id) | Self::EndSpend { spend: id, .. } | Self::ForgetSpoken(id) => id.to_string(),
-            Self::Credit { account, .. } | Self::FreeShare { account, .. } => account.to_string(),
-            Self::CheckIdentity(wallet) | Self::OpenIssuerAccount(wallet) | Self::ReviewApplication(wallet) => {
-                wallet.to_string()
-            }
-            Self::OpenBankAccount(id) => id.to_string(),
-            Self::MoveBankMoney(id) => id.to_string(),
-            Self::ForgetNumber(id) => id.to_string(),
-            Self::PostWebhook { delivery, .. } => delivery.to_string(),
-            Self::ResendWebhooks { endpoint, .. } => endpoint.to_string(),
         }
     }
 }

@@ -66,6 +66,8 @@ pub enum Kind {
     Webhook = 23,
     /// An event on its way to one endpoint.
     WebhookDelivery = 24,
+    /// What the house gives back in connection with a payment.
+    Refund = 27,
 }
 
 impl Kind {
@@ -98,6 +100,7 @@ impl Kind {
             Self::ApiKey => "api_key",
             Self::Webhook => "webhook",
             Self::WebhookDelivery => "webhook_delivery",
+            Self::Refund => "refund",
         }
     }
 }
@@ -145,7 +148,8 @@ entity_id!(
     crate::id::DifferenceId,
     crate::id::ApiKeyId,
     crate::id::EndpointId,
-    crate::id::DeliveryId
+    crate::id::DeliveryId,
+    crate::id::RefundId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

@@ -25,7 +25,7 @@ use tokio::sync::oneshot;
 pub use self::ground::{Ground, Limits, StartEffects};
 use self::guardian::{Guardian, Ward};
 use crate::kernel::entity::{Entity, EntityId, Refusal};
-use crate::kernel::memo::Memo;
+use crate::kernel::memo::{Aside, Memo};
 use crate::kernel::shell::{Loaded, Message, Shell, Waiter};
 use crate::kernel::{origin, table};
 use crate::port::{Clock, Entropy};
@@ -116,12 +116,25 @@ impl<E: Entity> Family<E> {
         command: E::Command,
         memo: Option<Memo<E>>,
     ) -> Result<E::Answer, Refusal<E::Rejection>> {
+        self.ask_aside(id, command, memo.map(Aside::Memo)).await
+    }
+
+    /// As [`Family::ask`], and something is written beside it by the same batch.
+    ///
+    /// # Errors
+    /// As [`Family::ask`].
+    pub(crate) async fn ask_aside(
+        &self,
+        id: E::Id,
+        command: E::Command,
+        aside: Option<Aside<E>>,
+    ) -> Result<E::Answer, Refusal<E::Rejection>> {
         let (reply, answer) = oneshot::channel();
         let _open = self.core.open.hold();
         let origin = origin::current();
         let message = Message::Do {
             command,
-            memo,
+            aside,
             reply,
             origin,
         };

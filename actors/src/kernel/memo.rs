@@ -90,6 +90,37 @@ impl<E: Entity> fmt::Debug for Memo<E> {
     }
 }
 
+/// What is written beside a command by the command's own batch, and of which no state machine knows.
+#[derive(Clone, Debug)]
+pub enum Aside<E: Entity> {
+    /// Its answer is remembered, a rejection too.
+    Memo(Memo<E>),
+    /// It is written down who brought it about, if it is not rejected.
+    Note(Note),
+}
+
+/// Rows for a batch, and what must hold for them.
+#[derive(Clone, Debug)]
+pub struct Note {
+    pub(crate) conditions: Vec<Condition>,
+    pub(crate) writes: Vec<Write>,
+}
+
+impl<E: Entity> Aside<E> {
+    /// Adds it to the command's batch. `false` when there is nothing to be added.
+    pub(crate) fn write(&self, told: Told<'_, E>, batch: &mut Batch, context: &Context) -> bool {
+        match self {
+            Self::Memo(memo) => memo.write(told, batch, context),
+            Self::Note(_) if told.is_err() => false,
+            Self::Note(note) => {
+                batch.conditions.extend_from_slice(&note.conditions);
+                batch.writes.extend_from_slice(&note.writes);
+                true
+            }
+        }
+    }
+}
+
 impl<E: Entity> Memo<E> {
     /// `render` writes what is kept; `None` is for what is not to be remembered, such as a frozen account's refusal.
     pub fn new(place: Place, render: impl Fn(Told<'_, E>) -> Option<Kept> + Send + Sync + 'static) -> Self {
@@ -105,7 +136,7 @@ impl<E: Entity> Memo<E> {
     }
 
     /// Adds the record to the command's batch. `false` when there is nothing to be remembered.
-    pub(crate) fn write(&self, told: Told<'_, E>, batch: &mut Batch, context: &Context) -> bool {
+    fn write(&self, told: Told<'_, E>, batch: &mut Batch, context: &Context) -> bool {
         let Some(kept) = (self.render)(told) else { return false };
         let Place {
             wallet,

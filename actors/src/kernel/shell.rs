@@ -19,7 +19,7 @@ use crate::id::RequestId;
 use crate::kernel::Decision;
 use crate::kernel::entity::{Entity, EntityId, Refusal, step};
 use crate::kernel::family::FamilyCore;
-use crate::kernel::memo::Memo;
+use crate::kernel::memo::Aside;
 use crate::kernel::{Context, Effect, OutOfOrder, table};
 
 /// What a command came to.
@@ -45,8 +45,8 @@ pub enum Message<E: Entity> {
     Do {
         /// What is asked.
         command: E::Command,
-        /// Whether and how the answer is remembered.
-        memo: Option<Memo<E>>,
+        /// What its batch writes beside it.
+        aside: Option<Aside<E>>,
         /// Where the answer goes.
         reply: Reply<E>,
         /// The request behind it.
@@ -113,10 +113,10 @@ impl<E: Entity> Actor for Shell<E> {
         match message {
             Message::Do {
                 command,
-                memo,
+                aside,
                 reply,
                 origin,
-            } => self.decide(&myself, resident, (command, memo), (reply, origin))?,
+            } => self.decide(&myself, resident, (command, aside), (reply, origin))?,
             Message::Wait(waiter) => self.wait(&myself, resident, waiter),
             Message::Reload(waiters) => waiters.into_iter().for_each(|w| self.wait(&myself, resident, w)),
             Message::Passivate if planted::is(Bug::ActivationWithoutBarrier) && resident.waiters.is_empty() => {
@@ -197,7 +197,7 @@ impl<E: Entity> Shell<E> {
         &self,
         myself: &ActorRef<Message<E>>,
         resident: &mut Resident<E>,
-        (command, memo): (E::Command, Option<Memo<E>>),
+        (command, aside): (E::Command, Option<Aside<E>>),
         (reply, origin): (Reply<E>, RequestId),
     ) -> Result<(), ActorProcessingErr> {
         if resident.state.is_none() && !E::SELF_BORN {
@@ -209,9 +209,9 @@ impl<E: Entity> Shell<E> {
         let mut batch = Batch::default();
         match E::decide(resident.state.as_ref(), &self.id, command, &context) {
             Err(rejection)
-                if memo
+                if aside
                     .as_ref()
-                    .is_some_and(|memo| memo.write(Err(&rejection), &mut batch, &context)) =>
+                    .is_some_and(|aside| aside.write(Err(&rejection), &mut batch, &context)) =>
             {
                 let refusal = Err(Refusal::Rejected(rejection));
                 self.enqueue(
@@ -230,7 +230,7 @@ impl<E: Entity> Shell<E> {
                 };
                 drop(reply.send(Err(refusal)));
             }),
-            Ok(decision) if decision.changes_nothing() && memo.is_none() => {
+            Ok(decision) if decision.changes_nothing() && aside.is_none() => {
                 self.after_durable(resident, move |durable| {
                     drop(reply.send(if durable {
                         Ok(decision.answer)
@@ -243,7 +243,7 @@ impl<E: Entity> Shell<E> {
                 decision.effects.iter_mut().for_each(|effect| effect.origin = origin);
                 let (events, effects) = (decision.events.len(), decision.effects.len());
                 tracing::debug!(kind = E::KIND.name(), id = %self.id, request = %origin, events, effects, "decided");
-                self.commit(myself, resident, (decision, memo), &context, (reply, origin))?;
+                self.commit(myself, resident, (decision, aside), &context, (reply, origin))?;
             }
         }
         Ok(())
@@ -254,7 +254,7 @@ impl<E: Entity> Shell<E> {
         &self,
         myself: &ActorRef<Message<E>>,
         resident: &mut Resident<E>,
-        (decision, memo): (Decision<E>, Option<Memo<E>>),
+        (decision, aside): (Decision<E>, Option<Aside<E>>),
         context: &Context,
         (reply, origin): (Reply<E>, RequestId),
     ) -> Result<(), OutOfOrder> {
@@ -274,8 +274,8 @@ impl<E: Entity> Shell<E> {
             });
             batch.events.push(opening.record.into_event());
         }
-        if let Some(memo) = memo {
-            memo.write(Ok((&decision.answer, resident.state.as_ref())), &mut batch, context);
+        if let Some(aside) = aside {
+            aside.write(Ok((&decision.answer, resident.state.as_ref())), &mut batch, context);
         }
         let outcome = resident
             .state

@@ -3,8 +3,8 @@
 use purser_storage::RowKey;
 
 use crate::id::{
-    CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, SessionId, SpendId,
-    Wallet, WithdrawalId,
+    CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, RefundId, SessionId,
+    SpendId, Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
@@ -61,7 +61,7 @@ tables! {
     CARD_QUEUE = b'z',
     /// Transactions that operators paid such withdrawals with: each pays one.
     PAID_BY = b'P',
-    /// What operators did, in the order of time.
+    /// What operators did, by number.
     AUDIT = b'a',
     /// Operators' tokens, by their hash.
     OPERATOR = b'o',
@@ -75,6 +75,8 @@ tables! {
     LATE_RETURN = b'j',
     /// Differences that are open, the oldest first; the value is the number of what kind they are.
     DIFFERENCE = b'D',
+    /// Refunds that wait for a second operator, the oldest first.
+    REFUND = b'R',
     /// What was sent and answered for a managed wallet's spend, sealed, in pieces that fit a row.
     SPOKEN = b'p',
     /// The places of an account's living API keys.
@@ -206,9 +208,14 @@ pub fn difference(since: Timestamp, id: DifferenceId) -> RowKey {
     key(&[&[DIFFERENCE], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
-/// Something that an operator did.
-pub fn audit(at: Timestamp, id: u128) -> RowKey {
-    key(&[&[AUDIT], &at.0.to_be_bytes(), &id.to_be_bytes()])
+/// A refund that waits for a second operator.
+pub fn refund(since: Timestamp, id: RefundId) -> RowKey {
+    key(&[&[REFUND], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
+}
+
+/// Something that an operator did: the so-many-th act, from 1.
+pub fn audit(number: u64) -> RowKey {
+    key(&[&[AUDIT], &number.to_be_bytes()])
 }
 
 /// An operator's token.

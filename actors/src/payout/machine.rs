@@ -236,6 +236,10 @@ impl Entity for Payout {
                 let credit = Work::Credit { account, amount, cause };
                 Ok(decided.post(&posted, context).then(credit, context))
             }
+            (Status::Queued | Status::InProcess, Command::Resolved { effect, state }) if effect == payout.key => {
+                Ok(payout.moved(*id, decided, state, context))
+            }
+            (_, Command::Resolved { .. }) => Err(Rejection(payout.status())),
             (_, Command::Reported(report)) if report.sequence <= payout.seen => Ok(decided),
             (_, Command::Reported(report)) => payout.told(*id, report, context),
             (Status::AwaitingDetails, Command::Expire { effect }) => {

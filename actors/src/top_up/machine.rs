@@ -7,7 +7,7 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Charge, Place, Provider, Transaction};
 use crate::money::{Cents, Usdc};
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::{Attested, Said, SignedBurn, Timestamp};
 
 type Decided = Result<Decision<TopUp>, Rejection>;
@@ -77,7 +77,7 @@ impl TopUp {
         id: &TopUpId,
         decision: Decision<Self>,
         (effect, burn): (EffectId, SignedBurn),
-        (act, evidence): (&Act, String),
+        (act, evidence): (&Deed, String),
         context: &Context,
     ) -> Decision<Self> {
         let (now, transaction) = (context.now, burn.transaction.clone());

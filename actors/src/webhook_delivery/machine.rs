@@ -5,7 +5,7 @@ use crate::id::{DeliveryId, EffectId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::operator::Act;
+use crate::operator::Deed;
 use crate::port::Timestamp;
 
 type Decided = Result<Decision<Delivery>, Rejection>;
@@ -40,7 +40,7 @@ impl Delivery {
         }
     }
 
-    fn again(&self, id: DeliveryId, by: Option<&Act>, context: &Context) -> Decision<Self> {
+    fn again(&self, id: DeliveryId, by: Option<&Deed>, context: &Context) -> Decision<Self> {
         let decided = Decision::answer(());
         let decided = match by {
             Some(act) => decided.audited(act, "webhook.redeliver", id, None, context),

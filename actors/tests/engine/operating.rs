@@ -1,10 +1,11 @@
 //! What operators do besides orders: stuck work, tokens, and the record of it all.
 
 use purser_actors::card::Status;
-use purser_actors::engine::Denied;
+use purser_actors::engine::{Denied, NotResolved, Outcome, Resolution};
 use purser_actors::id::{EffectId, RequestId};
-use purser_actors::operator::{AccessToken, Act, Role};
+use purser_actors::operator::{AccessToken, Act, Link, Role};
 use purser_actors::port::Clock;
+use purser_actors::reconcile::Standing;
 
 use crate::support::ports::{Fate, Mood};
 use crate::support::world::{World, bought, card_for, evm};
@@ -20,8 +21,15 @@ fn act() -> Act {
 
 async fn written(world: &World) -> Vec<String> {
     let audits = world.engine.audits(None, 100).await.unwrap();
-    assert!(audits.iter().all(|(_, audit)| audit.act == act()));
-    audits.iter().map(|(_, audit)| audit.what.clone()).collect()
+    let mut link = Link::FIRST;
+    for (audit, hash) in &audits {
+        assert_eq!((&audit.act, audit.link), (&act(), link), "no gap, and no branch");
+        link = Link {
+            number: link.number + 1,
+            before: *hash,
+        };
+    }
+    audits.iter().map(|(audit, _)| audit.what.clone()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -81,7 +89,8 @@ async fn stuck_work_is_listed_and_tried_again_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
-    // Aim: unknown payments stand beside stuck work, and are not to be retried: they are watched already.
+    // Aim: unknown payments stand beside stuck work, and are not to be retried: they are watched already; and nobody's
+    // word stands for what the chain shows.
     let world = World::new().await;
     let request = card_for(evm(1), 1);
     world.chain.fate(&request.authorization, Fate::Vanishes);
@@ -93,6 +102,19 @@ async fn a_payment_in_doubt_is_listed_until_the_chain_has_spoken() {
     assert_eq!((doubt.payment, doubt.effect.work.name()), (paid.payment, "watch"));
     let told = world.engine.retry(doubt.effect.id, &act()).await;
     assert!(matches!(told, Err(Denied::Rejected(()))), "{told:?}");
+    for (outcome, refusal) in [
+        (Outcome::NotDone, NotResolved::Contradicted(Standing::UnderWay)),
+        // There is no list of what the chain shows here.
+        (Outcome::Done, NotResolved::Unavailable),
+    ] {
+        let word = Resolution {
+            outcome,
+            reference: "0xabc".into(),
+            evidence: "seen".into(),
+        };
+        let told = world.engine.resolve(doubt.effect.id, &word, &act()).await;
+        assert_eq!(told, Err(refusal));
+    }
     world.chain.land(&request.authorization);
     world.quiet().await;
     assert_eq!(world.engine.stuck().await.unwrap().unknown.len(), 0);
@@ -129,10 +151,7 @@ async fn tokens_are_known_by_their_hash_and_names_are_used_once() {
     assert!(world.engine.access_token(&hash).await.unwrap().unwrap().revoked);
     let again = world.engine.add_token([77; 32], taken, &act()).await;
     assert!(matches!(again, Err(Denied::Used)), "{again:?}");
-    let mut written = written(&world).await;
-    // Within one millisecond chance orders them.
-    written.sort_unstable();
-    assert_eq!(written, ["token.create", "token.revoke"]);
+    assert_eq!(written(&world).await, ["token.create", "token.revoke"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -154,19 +173,45 @@ async fn who_froze_an_account_is_written_down_with_it() {
     let audits = world.engine.audits(None, 100).await.unwrap();
     let told: Vec<_> = audits
         .iter()
-        .map(|(_, a)| (a.what.as_str(), a.words.as_deref()))
+        .map(|(a, _)| (a.what.as_str(), a.words.as_deref()))
         .collect();
-    let mut expected = [
+    let expected = [
         ("account.freeze", Some("call us")),
         ("account.freeze", Some("write to us")),
         ("account.unfreeze", None),
     ];
-    // Within one millisecond chance orders them.
-    let (mut told, subject) = (told, wallet.address());
-    told.sort_unstable();
-    expected.sort_unstable();
     assert_eq!(told, expected);
-    assert!(audits.iter().all(|(_, a)| a.subject == subject));
-    let rest = world.engine.audits(Some(audits[0].0), 1).await.unwrap();
-    assert_eq!(rest[0].0, audits[1].0);
+    assert!(audits.iter().all(|(a, _)| a.subject == wallet.address()));
+    let rest = world.engine.audits(Some(1), 1).await.unwrap();
+    assert_eq!(rest, audits[1..2]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn twenty_operators_who_credit_at_once_credit_once() {
+    // Aim: one word is taken, over a crash; whoever comes later, or wants it tried again, finds nothing.
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Broken]);
+    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    let stuck = async |world: &World| world.engine.stuck().await.unwrap().effects;
+    eventually("the order is stuck", async || stuck(&world).await.len() == 1).await;
+    let id = stuck(&world).await[0].id;
+    let unproven = world.engine.credit_back(id, ("seen", false), &act()).await;
+    assert_eq!(unproven, Err(NotResolved::Unproven));
+    let at_once = together(20, |_| {
+        let engine = world.engine.clone();
+        async move { engine.credit_back(id, ("seen", true), &act()).await }
+    });
+    let told = at_once.await;
+    assert_eq!(told.iter().filter(|told| told.is_ok()).count(), 1, "{told:?}");
+    let late = |told: &Result<(), NotResolved>| matches!(told, Ok(()) | Err(NotResolved::Unknown));
+    assert!(told.iter().all(late), "{told:?}");
+    world.quiet().await;
+    let world = world.crash().await;
+    world.quiet().await;
+    let failed = world.engine.card(&card).await.unwrap().unwrap();
+    assert!(matches!(failed.status, Status::Failed { .. }));
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(account.balance, failed.charge.charged);
+    assert!(matches!(world.engine.retry(id, &act()).await, Err(Denied::Used)));
+    assert_eq!(written(&world).await, ["effect.credit_back"]);
 }

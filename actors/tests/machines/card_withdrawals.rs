@@ -5,7 +5,7 @@ use purser_actors::id::RequestId;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::lease::{Holder, NotYours};
 use purser_actors::money::Cents;
-use purser_actors::operator::{Act, Audit, Role};
+use purser_actors::operator::{Act, Audit, Deed, Link, Role};
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
@@ -43,15 +43,16 @@ end_lease_old   !      =        =         =           =                   =     
 settled         !      !        !         !           !                   !          Settled   Settled   !       !        !
 ";
 
-fn act(by: &str, role: Role) -> Act {
-    Act {
+fn act(by: &str, role: Role) -> Deed {
+    let act = Act {
         by: by.into(),
         role,
         request: RequestId(9),
-    }
+    };
+    Deed { act, link: Link::FIRST }
 }
 
-fn ana() -> Act {
+fn ana() -> Deed {
     act("ana", Role::Operator)
 }
 
@@ -337,7 +338,14 @@ fn what_operators_do_is_written_down_with_it() {
             _ => None,
         });
         let told: Vec<_> = audits.map(|a| (a.what, a.subject, a.act, a.words)).collect();
-        let expected = what.map(|what| (what.to_owned(), WITHDRAWAL.to_string(), ana(), words.map(str::to_owned)));
+        let expected = what.map(|what| {
+            (
+                what.to_owned(),
+                WITHDRAWAL.to_string(),
+                ana().act,
+                words.map(str::to_owned),
+            )
+        });
         assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{name}");
     }
 }

@@ -7,7 +7,7 @@ use purser_actors::kernel::{Decision, Effect, Entity, table};
 use purser_actors::lease::{Holder, NotYours};
 use purser_actors::ledger::Transaction;
 use purser_actors::money::Cents;
-use purser_actors::operator::{Act, Audit, Role};
+use purser_actors::operator::{Act, Audit, Deed, Link, Role};
 use purser_actors::port::{Timestamp, month_end, months_later};
 use purser_storage::{Condition, Write, codec};
 
@@ -40,15 +40,16 @@ expire          !  =          =           =                   =         Expired 
 forgotten       !  =          =           =                   =         =         =          =         =
 ";
 
-fn act(by: &str, role: Role) -> Act {
-    Act {
+fn act(by: &str, role: Role) -> Deed {
+    let act = Act {
         by: by.into(),
         role,
         request: RequestId(9),
-    }
+    };
+    Deed { act, link: Link::FIRST }
 }
 
-fn ana() -> Act {
+fn ana() -> Deed {
     act("ana", Role::Operator)
 }
 
@@ -279,7 +280,10 @@ fn what_operators_do_is_written_down_with_it() {
             .iter()
             .map(|a| (a.what.as_str(), a.subject.clone(), a.act.clone()))
             .collect();
-        let expected: Vec<_> = what.map(|what| (what, CARD.to_string(), ana())).into_iter().collect();
+        let expected: Vec<_> = what
+            .map(|what| (what, CARD.to_string(), ana().act))
+            .into_iter()
+            .collect();
         assert_eq!(told, expected, "{name}");
         assert_eq!(
             audits.iter().filter_map(|a| a.words.as_deref()).count(),

@@ -19,6 +19,7 @@ mod payouts;
 mod people;
 mod recipients;
 mod reconciliation;
+mod refunds;
 mod reloadables;
 mod sample;
 mod sessions;

@@ -30,10 +30,17 @@ expire      !  Expired           =                                   =          
 close       !  =                 =                                   =                 ReturnsClosed     =                =                   =                   =                   =   =
 recalled    !  =                 =                                   Returned          =                 =                =                   =                   =                   =   =
 kept        !  =                 =                                   =                 =                 =                =                   =                   =                   =   =
+op-paid     !  !                 Accepted+Completed                  Completed         !                 !                !                   !                   !                   !   !
+op-failed   !  !                 Failed                              Failed            !                 !                !                   !                   !                   !   !
+op-other    !  !                 !                                   !                 !                 !                !                   !                   !                   !   !
 ";
 
 fn word(sequence: u64, state: RailState) -> Command {
     Command::Reported(Report { sequence, state })
+}
+
+fn resolved(effect: EffectId, state: RailState) -> Command {
+    Command::Resolved { effect, state }
 }
 
 fn reason() -> Said {
@@ -60,6 +67,9 @@ fn commands() -> Vec<(&'static str, Command)> {
         ("close", Command::CloseReturns { effect }),
         ("recalled", Command::Recalled { effect, done: true }),
         ("kept", Command::Recalled { effect, done: false }),
+        ("op-paid", resolved(KEY, complete())),
+        ("op-failed", resolved(KEY, RailState::Failed { reason: reason() })),
+        ("op-other", resolved(effect, complete())),
     ]
 }
 
@@ -350,4 +360,26 @@ fn a_cards_number_lies_sealed_until_the_rail_has_decided() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn what_a_rail_says_after_an_operators_word_counts_as_it_would_have() {
+    // Aim: an operator's no takes no place among the rail's words, so that the rail's first yes still has the money recalled; a
+    // yes of an operator's that was none comes back as any other.
+    let queued = met("queued");
+    let decide = |payout: &Payout, command| Payout::decide(Some(payout), &PAYOUT, command, &at(NOW)).unwrap();
+    let failed = decide(&queued, resolved(KEY, RailState::Failed { reason: reason() }));
+    assert_eq!(work(&failed), ["credit", "uncount_payment"]);
+    let failed = after(&queued, failed.events());
+    let late = decide(&failed, word(1, complete()));
+    assert_eq!(
+        (happened(&late), work(&late)),
+        ("Seen+PaidTooLate".to_owned(), vec!["recall_payout"])
+    );
+    let paid = after(&queued, decide(&queued, resolved(KEY, complete())).events());
+    let back = decide(&paid, word(1, RailState::Failed { reason: reason() }));
+    assert_eq!(
+        (happened(&back), work(&back)),
+        ("Seen+Returned".to_owned(), vec!["uncount_payment", "credit"])
+    );
 }

@@ -7,7 +7,7 @@ use purser_actors::kernel::effect::Share;
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::{Act, Role};
+use purser_actors::operator::{Act, Deed, Link, Role};
 use purser_actors::payment::{Claim, Found, NewSession, Payment, Status};
 use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp};
 use purser_actors::product::{Cap, Line, Product, Purchase};
@@ -23,12 +23,13 @@ pub(crate) const DAY: u32 = 20_000;
 pub(crate) const DAY_MS: u64 = 86_400_000;
 pub(crate) const NOW: Timestamp = Timestamp(DAY as u64 * DAY_MS + 1_000);
 /// Somebody who acts for the house.
-pub(crate) fn operator() -> Act {
-    Act {
+pub(crate) fn operator() -> Deed {
+    let act = Act {
         by: "ana".into(),
         role: Role::Operator,
         request: RequestId::NONE,
-    }
+    };
+    Deed { act, link: Link::FIRST }
 }
 
 /// The day's part of a purchase of 5.00.

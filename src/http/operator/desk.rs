@@ -1,18 +1,18 @@
-//! Accounts, stuck work, and what was done before.
+//! Accounts, and money that came back late.
 
 use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
-use purser_actors::engine::{Denied, Doubt, Place};
-use purser_actors::id::{EffectId, LateReturnId, Wallet};
-use purser_actors::kernel::{Effect, Entity as _, View};
+use http::HeaderMap;
+use purser_actors::engine::Place;
+use purser_actors::id::{LateReturnId, Wallet};
+use purser_actors::kernel::{Entity as _, View};
 use purser_actors::late_return::LateReturn;
-use purser_actors::operator::{Act, Audit, Task};
+use purser_actors::operator::{Act, Task};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 
-use super::{Admin, Shared, departures, not_now};
+use super::{Admin, Shared, not_now};
 use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
@@ -78,97 +78,6 @@ async fn set_frozen(admin: &Admin, wallet: &str, message: Option<String>, act: A
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-pub(super) async fn get_stuck(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
-    Query::parse(query.as_deref(), &[])?;
-    let stuck = admin.engine.stuck().await.map_err(|_| ApiError::internal())?;
-    let now = admin.clock.now().0;
-    let effects: Vec<String> = stuck.effects.iter().map(|e| effect(e, now).to_json()).collect();
-    let unknown: Vec<String> = stuck.unknown.iter().map(|d| doubt(d, now).to_json()).collect();
-    let unexplained = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
-    let unexplained: Vec<String> = unexplained.iter().map(|u| departures::shown(u).to_json()).collect();
-    let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"unexplained_departures\":[{}],\"withdrawals_held\":{}}}",
-        effects.join(","),
-        unknown.join(","),
-        unexplained.join(","),
-        admin.engine.is_held()
-    );
-    Ok(json::private(json::bytes_as_json(body)))
-}
-
-fn effect(effect: &Effect, now: u64) -> View {
-    View::new()
-        .text("effect_id", effect.id)
-        .text("work", effect.work.name())
-        .text("subject", effect.work.subject())
-        .text("request_id", effect.origin)
-        .integer("age_seconds", now.saturating_sub(effect.created_at.0) / 1_000)
-        .integer("attempts", u64::from(effect.attempts))
-        .maybe("last_error", effect.last_error.as_deref())
-        .time("created_at", effect.created_at)
-}
-
-fn doubt(doubt: &Doubt, now: u64) -> View {
-    View::new()
-        .text("payment_id", doubt.payment)
-        .text("effect_id", doubt.effect.id)
-        .text("work", doubt.effect.work.name())
-        .integer("age_seconds", now.saturating_sub(doubt.since.0) / 1_000)
-        .integer("attempts", u64::from(doubt.effect.attempts))
-        .maybe("last_error", doubt.effect.last_error.as_deref())
-        .time("since", doubt.since)
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Retry {
-    effect_id: String,
-}
-
-pub(super) async fn post_retry(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Retry = admin.body(body).await?;
-    let unknown = || ApiError::not_found("effect_unknown", "There is no such work, or it is done.");
-    let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
-    match admin.engine.retry(id, &act).await {
-        Ok(()) => {
-            let view = View::new().text("effect_id", id).flag("retrying", true);
-            Ok(json::private(json::bytes_as_json(view.to_json())))
-        }
-        Err(Denied::Used) => Err(unknown()),
-        Err(Denied::Rejected(())) => Err(ApiError::new(
-            StatusCode::CONFLICT,
-            "effect_not_stuck",
-            "This work is under way and is tried again by itself.",
-        )),
-        Err(_) => Err(not_now()),
-    }
-}
-
-pub(super) async fn get_audit(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
-    let (after, limit) = page(query.as_deref())?;
-    let found = admin.engine.audits(after, limit).await;
-    let found = found.map_err(|_| ApiError::internal())?;
-    Ok(paged("acts", &found, |_, audit| done(audit)))
-}
-
 /// Money that came back after its payout was final, the oldest first.
 pub(super) async fn get_late_returns(
     State(admin): Shared,
@@ -187,7 +96,11 @@ pub(super) async fn get_late_returns(
 
 /// `after` and `limit` of a list in the order of time.
 pub(super) fn page(query: Option<&str>) -> Result<(Option<Place>, usize), ApiError> {
-    let query = Query::parse(query, &["after", "limit"])?;
+    place_and_limit(&Query::parse(query, &["after", "limit"])?)
+}
+
+/// The same of a query that has more.
+pub(super) fn place_and_limit(query: &Query) -> Result<(Option<Place>, usize), ApiError> {
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
     let wrong = || ApiError::parameter("parameter_invalid", "after", "`after` is not from a page before.");
     let after = query
@@ -220,15 +133,4 @@ fn place(text: &str) -> Option<Place> {
     let (at, id) = text.split_once('-')?;
     let at = u64::from_str_radix(at, 16).ok()?;
     Some((Timestamp(at), u128::from_str_radix(id, 16).ok()?))
-}
-
-fn done(audit: &Audit) -> View {
-    View::new()
-        .time("at", audit.at)
-        .text("by", &audit.act.by)
-        .text("role", audit.act.role)
-        .text("what", &audit.what)
-        .text("subject", &audit.subject)
-        .maybe("words", audit.words.as_deref())
-        .text("request_id", audit.act.request)
 }

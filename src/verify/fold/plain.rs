@@ -2,7 +2,7 @@
 
 use purser_actors::kernel::Kind;
 
-use super::super::{Contents, differences, late_returns, program};
+use super::super::{Contents, differences, late_returns, program, refunds};
 use super::Snapshots;
 
 impl Snapshots<'_> {
@@ -34,6 +34,14 @@ impl Snapshots<'_> {
     pub(super) fn differences(&mut self, contents: &Contents) {
         for (id, (difference, revision)) in &contents.differences.all {
             let (kind, status) = (Kind::Difference as u8, differences::name_of(difference.status));
+            let (key, name) = (id.0.to_be_bytes(), id.to_string());
+            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+        }
+    }
+
+    pub(super) fn refunds(&mut self, contents: &Contents) {
+        for (id, (refund, revision)) in &contents.refunds.all {
+            let (kind, status) = (Kind::Refund as u8, refunds::name_of(refund.status));
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
             self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
         }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use purser_storage::{Batch, CommitError, Condition};
+use purser_storage::{CommitError, Condition};
 
 use super::{may_be_burn, may_be_withdrawal};
 use crate::account;
 use crate::engine::Engine;
+use crate::engine::acting::{Acting, Words};
 use crate::engine::operating::put;
 use crate::engine::work::within;
 use crate::id::{DepartureId, EffectId, TopUpId, Wallet, WithdrawalId};
@@ -63,19 +64,18 @@ impl Engine {
         (act, evidence): (&Act, String),
     ) -> Result<Booking, NotBooked> {
         // Two at once could both find it open.
-        let _one = self.0.operating.lock().await;
+        let one = self.acting().await;
         let open = self.0.departures.open.lock().clone();
         let departure = open.into_iter().find(|departure| departure.transaction == transaction);
         let departure = departure.ok_or(NotBooked::Unknown)?;
-        let act = act.clone();
         match booking {
             Booking::Account(wallet) => {
-                let command = account::Command::Book {
+                let command = |act| account::Command::Book {
                     departure: departure.clone(),
                     act,
-                    evidence,
+                    evidence: evidence.clone(),
                 };
-                match self.0.families.accounts.ask(wallet, command).await {
+                match self.act(&one, (&self.0.families.accounts, wallet), act, command).await {
                     Err(Refusal::Rejected(account::Rejection::Insufficient { available })) => {
                         return Err(NotBooked::Insufficient { available });
                     }
@@ -87,13 +87,15 @@ impl Engine {
                 if !read.is_some_and(|withdrawal| may_be_withdrawal(&withdrawal, &departure)) {
                     return Err(NotBooked::Differs);
                 }
-                let command = withdrawal::Command::Adopt {
-                    effect: self.moving(&Work::Withdraw(id)).await?,
+                let effect = self.moving(&Work::Withdraw(id)).await?;
+                let command = |act| withdrawal::Command::Adopt {
+                    effect,
                     transaction: departure.transaction.clone(),
                     act,
-                    evidence,
+                    evidence: evidence.clone(),
                 };
-                self.0.families.withdrawals.ask(id, command).await.map_err(refused)?;
+                let told = self.act(&one, (&self.0.families.withdrawals, id), act, command).await;
+                told.map_err(refused)?;
             }
             Booking::TopUp(id) => {
                 let read = self.top_up(&id).await.map_err(|_| NotBooked::Unavailable)?;
@@ -105,16 +107,18 @@ impl Engine {
                     event_key: [0; 32],
                     burned: departure.amount,
                 };
-                let command = top_up::Command::Adopt {
-                    effect: self.moving(&Work::SendTopUp(id)).await?,
-                    burn,
-                    dead,
+                let effect = self.moving(&Work::SendTopUp(id)).await?;
+                let command = |act| top_up::Command::Adopt {
+                    effect,
+                    burn: burn.clone(),
+                    dead: dead.clone(),
                     act,
-                    evidence,
+                    evidence: evidence.clone(),
                 };
-                self.0.families.top_ups.ask(id, command).await.map_err(refused)?;
+                let told = self.act(&one, (&self.0.families.top_ups, id), act, command).await;
+                told.map_err(refused)?;
             }
-            Booking::Loss => self.lose(&departure, &act, evidence).await?,
+            Booking::Loss => self.lose(&one, &departure, act, evidence).await?,
         }
         self.0.departures.open.lock().retain(|open| *open != departure);
         self.compare_departures().await;
@@ -156,7 +160,13 @@ impl Engine {
     }
 
     /// Books it as what it cost us.
-    async fn lose(&self, departure: &Departure, act: &Act, evidence: String) -> Result<(), NotBooked> {
+    async fn lose(
+        &self,
+        one: &Acting<'_>,
+        departure: &Departure,
+        act: &Act,
+        evidence: String,
+    ) -> Result<(), NotBooked> {
         let network = departure.to.network();
         let id = DepartureId::of(network, &departure.transaction);
         let now = self.0.clock.now();
@@ -166,16 +176,16 @@ impl Engine {
             account: None,
         };
         let key = table::departure(id);
-        let batch = Batch {
-            conditions: vec![Condition::Absent(key.clone())],
-            writes: vec![
-                put(key, &row),
-                put(table::ledger(now, self.0.entropy.random()), &booked),
-                self.audit_with(act, "departure.book", &departure.transaction, Some(evidence)),
-            ],
-            ..Batch::default()
+        let words = Words {
+            act,
+            what: "departure.book",
+            subject: departure.transaction.clone(),
+            words: Some(evidence),
         };
-        match self.committed(batch).await {
+        let new = vec![Condition::Absent(key.clone())];
+        let ledger = table::ledger(now, self.0.entropy.random());
+        let writes = vec![put(key, &row), put(ledger, &booked)];
+        match self.act_alone(one, &words, new, writes).await {
             Ok(()) => Ok(()),
             Err(CommitError::Condition(_)) => Err(NotBooked::Unknown),
             Err(_) => Err(NotBooked::Unavailable),

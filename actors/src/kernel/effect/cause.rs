@@ -1,6 +1,6 @@
 //! What credits are for.
 
-use crate::id::{BankTransferId, CardId, DepositId, LateReturnId, PaymentId, PayoutId, TopUpId};
+use crate::id::{BankTransferId, CardId, DepositId, LateReturnId, PaymentId, PayoutId, RefundId, TopUpId};
 
 /// Why an account is credited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -19,6 +19,8 @@ pub enum CreditCause {
     LateReturn(LateReturnId),
     /// Money that came from the bank, or did not get there.
     BankTransfer(BankTransferId),
+    /// What the house gives back.
+    Refund(RefundId),
 }
 
 impl CreditCause {
@@ -32,6 +34,7 @@ impl CreditCause {
             Self::Deposit(id) => id.to_string(),
             Self::LateReturn(id) => id.to_string(),
             Self::BankTransfer(id) => id.to_string(),
+            Self::Refund(id) => id.to_string(),
         }
     }
 }

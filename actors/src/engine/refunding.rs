@@ -1,0 +1,232 @@
+//! Refunds: what operators give back in connection with a payment, a second of them above a limit.
+
+use purser_storage::StoreError;
+
+use super::operating::damaged;
+use super::{Engine, Place};
+use crate::id::{PaymentId, RefundId};
+use crate::kernel::{Refusal, table};
+use crate::money::Usdc;
+use crate::operator::Act;
+use crate::payment::Status;
+use crate::product::Product;
+use crate::refund::{Asked, Command, Refund, Rejection};
+use crate::{card, gift_card, intl_order, payout, top_up};
+
+/// What an operator may do alone, and how long one waits for another.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Above this a second operator must approve.
+    pub alone_max: Usdc,
+    /// How long a refund waits for that, in milliseconds.
+    pub open_ms: u64,
+}
+
+/// Why there is no refund. Nothing has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRefunded {
+    /// There is no such payment, or no such refund.
+    Unknown,
+    /// More than can be given back.
+    TooMuch {
+        /// What can: nothing while the product may still fail, which credits the charge by itself.
+        refundable: Usdc,
+    },
+    /// Its state is against it.
+    State(&'static str),
+    /// Whoever asked for it does not approve it.
+    Own,
+    /// It is about another amount.
+    Differs,
+    /// Ask again later.
+    Unavailable,
+}
+
+impl Engine {
+    /// The refund of a payment, if one was ever asked for.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn refund(&self, id: &RefundId) -> Result<Option<Refund>, StoreError> {
+        let read = self.0.families.refunds.read(id).await.map_err(damaged)?;
+        Ok(read.map(|(refund, _)| refund))
+    }
+
+    /// Refunds that wait for a second operator, the oldest first, behind a place, at most `limit`; each with its own place.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn open_refunds(&self, after: Option<Place>, limit: usize) -> Result<Vec<(Place, Refund)>, StoreError> {
+        let after = after.map(|(at, id)| table::refund(at, RefundId(id)));
+        let rows = self.0.store.scan(&[table::REFUND], after.as_deref(), limit).await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for (key, _) in rows {
+            let Some((at, id)) = table::made(&key) else { continue };
+            let refund = self.refund(&RefundId(id)).await?;
+            // Decided since the rows were read, or asked for again.
+            found.extend(
+                refund
+                    .filter(|refund| refund.created_at == at)
+                    .map(|refund| ((at, id), refund)),
+            );
+        }
+        Ok(found)
+    }
+
+    /// What of a payment can be given back. A product that may still fail, or whose money may still come back, credits its
+    /// payer by itself: that much is never given back twice.
+    async fn refundable(&self, product: Product) -> Result<Usdc, StoreError> {
+        let nothing = Usdc::ZERO;
+        Ok(match product {
+            Product::Card(id) => self
+                .card(&id)
+                .await
+                .map_err(damaged)?
+                .map_or(nothing, |card| match card.status {
+                    card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_) => card.charge.charged,
+                    card::Status::Pending | card::Status::Failed { .. } => nothing,
+                }),
+            Product::GiftCard(id) => {
+                let gift = self.gift_card(&id).await.map_err(damaged)?;
+                gift.map_or(nothing, |gift| match gift.status {
+                    gift_card::Status::Completed => gift.charge.charged,
+                    gift_card::Status::Processing | gift_card::Status::Failed { .. } => nothing,
+                })
+            }
+            Product::IntlOrder(id) => {
+                let order = self.intl_order(&id).await.map_err(damaged)?;
+                order.map_or(nothing, |order| match order.status {
+                    intl_order::Status::Ready(_) | intl_order::Status::Expired(_) => order.charge.charged,
+                    intl_order::Status::Queued
+                    | intl_order::Status::Claimed(_)
+                    | intl_order::Status::Cancelled
+                    | intl_order::Status::Rejected { .. } => nothing,
+                })
+            }
+            // What was paid out may come back for ever, and is credited then; our fee is never.
+            Product::Payout(id) => {
+                let payout = self.payout(&id).await.map_err(damaged)?;
+                payout.map_or(nothing, |payout| match payout.status {
+                    payout::Status::Complete { .. } | payout::Status::Returned { .. } => payout.charge.fee(),
+                    payout::Status::AwaitingDetails
+                    | payout::Status::Queued
+                    | payout::Status::InProcess
+                    | payout::Status::Failed { .. }
+                    | payout::Status::Cancelled { .. }
+                    | payout::Status::Expired => nothing,
+                })
+            }
+            Product::TopUp(id) => {
+                self.top_up(&id)
+                    .await
+                    .map_err(damaged)?
+                    .map_or(nothing, |top_up| match top_up.status {
+                        top_up::Status::Delivered | top_up::Status::Credited => top_up.charge.charged,
+                        top_up::Status::Paid(_) | top_up::Status::Bridging(_) | top_up::Status::Failed { .. } => {
+                            nothing
+                        }
+                    })
+            }
+        })
+    }
+
+    /// An operator asks for a refund. Up to the limit it takes effect; above, it waits for another.
+    ///
+    /// # Errors
+    /// [`NotRefunded`].
+    pub async fn ask_refund(
+        &self,
+        payment: PaymentId,
+        (amount, reason): (Usdc, String),
+        limits: Limits,
+        act: &Act,
+    ) -> Result<(RefundId, Refund), NotRefunded> {
+        let one = self.acting().await;
+        let paid = self.payment(&payment).await.map_err(|error| unread(damaged(error)))?;
+        let paid = paid.ok_or(NotRefunded::Unknown)?;
+        let Status::Fulfilled { product, .. } = paid.status else {
+            return Err(NotRefunded::TooMuch { refundable: Usdc::ZERO });
+        };
+        let refundable = self.refundable(product).await.map_err(unread)?;
+        if amount > refundable {
+            return Err(NotRefunded::TooMuch { refundable });
+        }
+        let asked = Asked {
+            owner: paid.payer(),
+            payment,
+            amount,
+            reason,
+            by: act.by.clone(),
+        };
+        let id = RefundId::of(payment);
+        let ask = |act| Command::Ask {
+            asked: Box::new(asked.clone()),
+            at_once: amount <= limits.alone_max,
+            life_ms: limits.open_ms,
+            act,
+        };
+        let told = self.act(&one, (&self.0.families.refunds, id), act, ask).await;
+        self.told_refund(id, told).await
+    }
+
+    /// Another operator approves a refund of this amount: the balance is credited.
+    ///
+    /// # Errors
+    /// [`NotRefunded`].
+    pub async fn approve_refund(
+        &self,
+        id: RefundId,
+        amount: Usdc,
+        act: &Act,
+    ) -> Result<(RefundId, Refund), NotRefunded> {
+        let one = self.acting().await;
+        // A refund is brought into being by whoever asks for it, and by nobody else.
+        self.refund(&id).await.map_err(unread)?.ok_or(NotRefunded::Unknown)?;
+        let approve = |act| Command::Approve { amount, act };
+        let told = self.act(&one, (&self.0.families.refunds, id), act, approve).await;
+        self.told_refund(id, told).await
+    }
+
+    /// An operator rejects a refund, or takes it back.
+    ///
+    /// # Errors
+    /// [`NotRefunded`].
+    pub async fn reject_refund(
+        &self,
+        id: RefundId,
+        reason: String,
+        act: &Act,
+    ) -> Result<(RefundId, Refund), NotRefunded> {
+        let one = self.acting().await;
+        self.refund(&id).await.map_err(unread)?.ok_or(NotRefunded::Unknown)?;
+        let reject = |act| Command::Reject {
+            reason: reason.clone(),
+            act,
+        };
+        let told = self.act(&one, (&self.0.families.refunds, id), act, reject).await;
+        self.told_refund(id, told).await
+    }
+
+    async fn told_refund(
+        &self,
+        id: RefundId,
+        told: Result<(), Refusal<Rejection>>,
+    ) -> Result<(RefundId, Refund), NotRefunded> {
+        match told {
+            Ok(()) => {
+                let refund = self.refund(&id).await.map_err(unread)?;
+                Ok((id, refund.ok_or(NotRefunded::Unknown)?))
+            }
+            Err(Refusal::Rejected(Rejection::State(state))) => Err(NotRefunded::State(state)),
+            Err(Refusal::Rejected(Rejection::Own)) => Err(NotRefunded::Own),
+            Err(Refusal::Rejected(Rejection::Differs)) => Err(NotRefunded::Differs),
+            Err(Refusal::Missing) => Err(NotRefunded::Unknown),
+            Err(Refusal::Conflict | Refusal::Unknown | Refusal::Quarantined) => Err(NotRefunded::Unavailable),
+        }
+    }
+}
+
+fn unread(error: StoreError) -> NotRefunded {
+    tracing::error!(%error, "what a refund is about could not be read");
+    NotRefunded::Unavailable
+}

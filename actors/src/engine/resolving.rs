@@ -1,0 +1,363 @@
+//! What an operator knows of work that is stuck: its entity moves as if its provider had said so, by the same commands, once.
+//! Whatever the provider itself says now goes before it, and what it says later counts as it would have without it.
+
+mod doubts;
+
+use purser_storage::StoreError;
+
+use super::Engine;
+use super::acting::{Acting, Words};
+use super::operating::damaged;
+use super::stuck::Says;
+use crate::banking::{account, transfer};
+use crate::id::{EffectId, PaymentId};
+use crate::kernel::effect::Work;
+use crate::kernel::{Effect, Entity, Family, Refusal};
+use crate::operator::Act;
+use crate::payment::{self, Payment, Status};
+use crate::port::banking::{Moved, Opening};
+use crate::port::payout::RailState;
+use crate::reconcile::Standing;
+use crate::{card, card_withdrawal, gift_card, link, payout, reloadable, top_up};
+
+/// Said to the holder where there was no word of the provider's.
+const REASON: &str = "not_done";
+
+/// What came of something, as an operator knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// It was not done, and will not be.
+    NotDone,
+}
+
+/// An operator's word, with what it rests on.
+#[derive(Clone, Debug)]
+pub struct Resolution {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The provider's or the chain's name of what happened, or of the answer that it did not.
+    pub reference: String,
+    /// How the operator knows, for the audit log.
+    pub evidence: String,
+}
+
+/// Why an operator's word was not taken. Nothing has changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotResolved {
+    /// There is no such work, or it is done.
+    Unknown,
+    /// It is under way and is tried again by itself.
+    NotStuck,
+    /// Only whoever does it can say so: a card has its number from its issuer, a transfer is on its chain or is not.
+    Impossible,
+    /// The other side says otherwise.
+    Contradicted(Standing),
+    /// Nothing says that the money has not left.
+    Unproven,
+    /// Its signature may still be used.
+    Early,
+    /// Ask again later.
+    Unavailable,
+}
+
+impl Work {
+    /// What an operator may know of it once it is stuck: whether it was done, and whether it was not.
+    pub const fn may_be_known(&self) -> (bool, bool) {
+        match self {
+            Self::SendPayout(_) | Self::MoveBankMoney(_) | Self::ReserveCardBalance(_) | Self::Watch(_) => (true, true),
+            Self::RecallPayout(_) | Self::EndReservation(_) | Self::AwaitCardCredit(_) => (true, false),
+            Self::IssueCard(_)
+            | Self::OrderGiftCard(_)
+            | Self::OpenBankAccount(_)
+            | Self::OpenIssuerAccount(_)
+            | Self::OpenCard(_) => (false, true),
+            _ => (false, false),
+        }
+    }
+
+    /// Whether it is certain that it was never asked for where that is said: a list may leave out what is not decided.
+    const fn is_known_where_asked(&self) -> bool {
+        matches!(self, Self::SendPayout(_) | Self::ReserveCardBalance(_))
+    }
+
+    /// Whether its holder is credited when it was not done.
+    pub const fn credits(&self) -> bool {
+        matches!(
+            self,
+            Self::IssueCard(_) | Self::OrderGiftCard(_) | Self::SendPayout(_) | Self::MoveBankMoney(_)
+        )
+    }
+}
+
+impl Engine {
+    /// Takes an operator's word for what came of stuck work, or of a payment whose outcome is not known. Written down by the
+    /// batch that moves the entity.
+    ///
+    /// # Errors
+    /// [`NotResolved`].
+    pub async fn resolve(&self, id: EffectId, resolution: &Resolution, act: &Act) -> Result<(), NotResolved> {
+        let effect = self.waiting(id).await?;
+        let (done, not_done) = effect.work.may_be_known();
+        if !(match resolution.outcome {
+            Outcome::Done => done,
+            Outcome::NotDone => not_done,
+        }) {
+            return Err(NotResolved::Impossible);
+        }
+        let says = self.says(&effect).await.map_err(unread)?;
+        if let Says::Stands(standing) = says
+            && contradicts(&effect.work, resolution.outcome, standing)
+        {
+            return Err(NotResolved::Contradicted(standing));
+        }
+        let Resolution {
+            outcome,
+            reference,
+            evidence,
+        } = resolution;
+        let words = match outcome {
+            Outcome::Done => format!("done, {reference}: {evidence}"),
+            Outcome::NotDone => format!("not done, {reference}: {evidence}"),
+        };
+        let words = Words::of(act, "effect.resolve", &effect, Some(words));
+        if let Work::Watch(payment) = effect.work {
+            let lookup = self.landed_or_never(payment, resolution, &says).await?;
+            let seen = || payment::Command::Seen {
+                effect: id,
+                lookup: lookup.clone(),
+            };
+            let one = self.untouched(&effect).await?;
+            return self
+                .told(&one, (&self.0.families.payments, payment), &words, seen)
+                .await;
+        }
+        let one = self.untouched(&effect).await?;
+        self.resolved(&one, &effect, (*outcome, reference), &words).await
+    }
+
+    /// Gives the holder back what stuck work was paid with: it failed. What was asked of the provider now says whether the
+    /// money has left; where that proves nothing, `not_left` is the operator's own statement that it has not.
+    ///
+    /// # Errors
+    /// [`NotResolved`].
+    pub async fn credit_back(
+        &self,
+        id: EffectId,
+        (evidence, not_left): (&str, bool),
+        act: &Act,
+    ) -> Result<(), NotResolved> {
+        let effect = self.waiting(id).await?;
+        if !effect.work.credits() || !self.is_from_balance(&effect.work).await? {
+            return Err(NotResolved::Impossible);
+        }
+        let proof = match self.says(&effect).await.map_err(unread)? {
+            Says::Stands(standing @ (Standing::Done | Standing::UnderWay)) => {
+                return Err(NotResolved::Contradicted(standing));
+            }
+            Says::Stands(standing @ (Standing::Refused | Standing::Returned)) => standing.name(),
+            Says::Stands(Standing::NotAsked) if effect.work.is_known_where_asked() => Standing::NotAsked.name(),
+            _ if not_left => "the operator states that it has not left",
+            _ => return Err(NotResolved::Unproven),
+        };
+        let words = Words::of(
+            act,
+            "effect.credit_back",
+            &effect,
+            Some(format!("{evidence} ({proof})")),
+        );
+        let one = self.untouched(&effect).await?;
+        self.resolved(&one, &effect, (Outcome::NotDone, ""), &words).await
+    }
+
+    /// Money that was to come from an account at the bank was never the balance's.
+    async fn is_from_balance(&self, work: &Work) -> Result<bool, NotResolved> {
+        let Work::MoveBankMoney(id) = work else { return Ok(true) };
+        let read = self.0.families.bank_transfers.read(id).await;
+        let read = read.map_err(|error| unread(damaged(error)))?;
+        Ok(read.is_some_and(|(moved, _)| moved.way == transfer::Way::ToAccount))
+    }
+
+    /// Work that waits for a person.
+    async fn waiting(&self, id: EffectId) -> Result<Effect, NotResolved> {
+        let effect = self.effect(id).await.map_err(unread)?.ok_or(NotResolved::Unknown)?;
+        let in_doubt = match effect.work {
+            Work::Watch(payment) => self.doubted(payment).await?.is_some(),
+            _ => false,
+        };
+        match effect.stuck || in_doubt {
+            true => Ok(effect),
+            false => Err(NotResolved::NotStuck),
+        }
+    }
+
+    /// The right to act upon it, if nothing has happened to it since it was read: nobody waits for others' providers.
+    async fn untouched(&self, effect: &Effect) -> Result<Acting<'_>, NotResolved> {
+        let one = self.acting().await;
+        match self.waiting(effect.id).await? == *effect {
+            true => Ok(one),
+            false => Err(NotResolved::NotStuck),
+        }
+    }
+
+    async fn doubted(&self, id: PaymentId) -> Result<Option<Payment>, NotResolved> {
+        let read = self.payment(&id).await.map_err(|error| unread(damaged(error)))?;
+        Ok(read.filter(|payment| matches!(payment.status, Status::Unknown(_))))
+    }
+
+    /// Tells the entity what its provider would have.
+    async fn resolved(
+        &self,
+        one: &Acting<'_>,
+        effect: &Effect,
+        (outcome, reference): (Outcome, &str),
+        words: &Words<'_>,
+    ) -> Result<(), NotResolved> {
+        let (all, id, done) = (&self.0.families, effect.id, outcome == Outcome::Done);
+        match effect.work {
+            Work::IssueCard(card) if !done => {
+                let refused = || card::Command::Refused {
+                    effect: id,
+                    reason: REASON.into(),
+                };
+                self.told(one, (&all.cards, card), words, refused).await
+            }
+            Work::OrderGiftCard(gift) if !done => {
+                let refused = || gift_card::Command::Refused {
+                    effect: id,
+                    reason: REASON.into(),
+                };
+                self.told(one, (&all.gift_cards, gift), words, refused).await
+            }
+            Work::SendPayout(payout) => {
+                let state = || match done {
+                    true => RailState::Complete {
+                        reference: reference.into(),
+                    },
+                    false => RailState::Failed { reason: REASON.into() },
+                };
+                let resolved = || payout::Command::Resolved {
+                    effect: id,
+                    state: state(),
+                };
+                self.told(one, (&all.payouts, payout), words, resolved).await
+            }
+            Work::RecallPayout(payout) if done => {
+                let recalled = || payout::Command::Recalled { effect: id, done };
+                self.told(one, (&all.payouts, payout), words, recalled).await
+            }
+            Work::MoveBankMoney(moving) => {
+                let moved = || match done {
+                    true => Moved::Complete {
+                        reference: reference.to_owned(),
+                    },
+                    false => Moved::Failed {
+                        reason: REASON.to_owned(),
+                    },
+                };
+                let command = || transfer::Command::Moved {
+                    effect: id,
+                    moved: moved(),
+                };
+                self.told(one, (&all.bank_transfers, moving), words, command).await
+            }
+            _ => self.resolved_without_credit(one, effect, done, words).await,
+        }
+    }
+
+    /// The same where no balance is credited: accounts, and what stands on balances at the issuer.
+    async fn resolved_without_credit(
+        &self,
+        one: &Acting<'_>,
+        effect: &Effect,
+        done: bool,
+        words: &Words<'_>,
+    ) -> Result<(), NotResolved> {
+        let (all, id) = (&self.0.families, effect.id);
+        match effect.work {
+            Work::OpenBankAccount(bank_account) if !done => {
+                let refused = || account::Command::Opened {
+                    effect: id,
+                    opening: Opening::Refused {
+                        reason: REASON.to_owned(),
+                    },
+                };
+                self.told(one, (&all.bank_accounts, bank_account), words, refused).await
+            }
+            Work::OpenIssuerAccount(wallet) if !done => {
+                let refused = || link::Command::Refused {
+                    effect: id,
+                    reason: REASON.into(),
+                };
+                self.told(one, (&all.links, wallet), words, refused).await
+            }
+            Work::OpenCard(card) if !done => {
+                let refused = || reloadable::Command::Refused {
+                    effect: id,
+                    reason: REASON.into(),
+                };
+                self.told(one, (&all.reloadables, card), words, refused).await
+            }
+            Work::ReserveCardBalance(withdrawal) => {
+                let command = || match done {
+                    true => card_withdrawal::Command::Held { effect: id },
+                    false => card_withdrawal::Command::Refused {
+                        effect: id,
+                        reason: REASON.into(),
+                    },
+                };
+                self.told(one, (&all.card_withdrawals, withdrawal), words, command)
+                    .await
+            }
+            Work::EndReservation(withdrawal) if done => {
+                let settled = || card_withdrawal::Command::Settled { effect: id };
+                self.told(one, (&all.card_withdrawals, withdrawal), words, settled)
+                    .await
+            }
+            Work::AwaitCardCredit(top_up) if done => {
+                let credited = || top_up::Command::IssuerCredited { effect: id };
+                self.told(one, (&all.top_ups, top_up), words, credited).await
+            }
+            _ => Err(NotResolved::Impossible),
+        }
+    }
+
+    async fn told<E: Entity>(
+        &self,
+        one: &Acting<'_>,
+        to: (&Family<E>, E::Id),
+        words: &Words<'_>,
+        command: impl Fn() -> E::Command + Send + Sync,
+    ) -> Result<(), NotResolved> {
+        match self.act_for(one, to, words, command).await {
+            Ok(_) => {
+                tracing::warn!(
+                    what = words.what,
+                    subject = words.subject,
+                    by = words.act.by,
+                    "an operator's word was taken"
+                );
+                Ok(())
+            }
+            // It has moved since it was read.
+            Err(Refusal::Rejected(_) | Refusal::Missing | Refusal::Conflict) => Err(NotResolved::Unknown),
+            Err(Refusal::Unknown | Refusal::Quarantined) => Err(NotResolved::Unavailable),
+        }
+    }
+}
+
+/// Whether the other side's own word rules that out.
+const fn contradicts(work: &Work, outcome: Outcome, standing: Standing) -> bool {
+    match (outcome, standing) {
+        (Outcome::Done, Standing::Refused | Standing::Returned)
+        | (Outcome::NotDone, Standing::Done | Standing::UnderWay) => true,
+        (Outcome::Done, Standing::NotAsked) => work.is_known_where_asked(),
+        _ => false,
+    }
+}
+
+fn unread(error: StoreError) -> NotResolved {
+    tracing::error!(%error, "what is stuck could not be read");
+    NotResolved::Unavailable
+}

@@ -1,0 +1,47 @@
+//! The audit log: what operators do, each act a row that names the hash of the row before. The newest place is a row of its
+//! own, which every act replaces on the condition that it is still the newest: two acts at once cannot both be next.
+
+use purser_storage::codec;
+use purser_storage::{Condition, RowKey, Store, StoreError, Write};
+use sha2::{Digest, Sha256};
+
+use crate::kernel::table;
+use crate::operator::{Audit, Link};
+
+/// Where the hash of the newest row is kept; its revision is that row's number.
+const NEWEST: &str = "audit";
+
+/// The key of the newest row's hash.
+pub fn newest() -> RowKey {
+    table::meta(NEWEST)
+}
+
+/// What a row is known by to the one behind it.
+pub fn hash_of(row: &[u8]) -> [u8; 32] {
+    Sha256::digest(row).into()
+}
+
+/// The place behind everything that is written.
+///
+/// # Errors
+/// When storage fails, or the row is no hash.
+pub(crate) async fn next(store: &dyn Store) -> Result<Link, StoreError> {
+    let Some(row) = store.read(&newest()).await? else {
+        return Ok(Link::FIRST);
+    };
+    let before = (*row.value).try_into();
+    Ok(Link {
+        number: row.revision.saturating_add(1),
+        before: before.map_err(|_| StoreError::Damaged("the newest hash of the audit log is none".to_owned()))?,
+    })
+}
+
+/// What a batch needs to write down an act: it holds only if the act's place is still the next.
+pub(crate) fn written(audit: &Audit) -> (Condition, [Write; 2]) {
+    let number = audit.link.number;
+    let value = codec::encode(audit);
+    let hash = hash_of(&value).to_vec();
+    let put = |key, revision, value| Write::Put { key, revision, value };
+    let writes = [put(newest(), number, hash), put(table::audit(number), 0, value)];
+    (Condition::Revision(newest(), number.saturating_sub(1)), writes)
+}

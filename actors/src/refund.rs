@@ -1,0 +1,360 @@
+//! A refund: what the house gives back to a payer in connection with a payment, at its own cost.
+//!
+//! ```text
+//! requested --another operator approves--> approved --the account holds it--> CREDITED
+//!   ^   |--an operator rejects--> rejected --asked for again--.
+//!   |   `--its time is over-----> expired  -------------------|
+//!   `---------------------------------------------------------'
+//! ```
+//!
+//! One that is small enough is `approved` at once. A refund has its payment's own number: however often it is asked for, and by
+//! whomever, a payment is refunded once.
+
+use purser_storage::codec::Stored;
+
+use crate::id::{EffectId, PaymentId, RefundId, Wallet};
+use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::entity::Move;
+use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use crate::ledger::{Place, Transaction};
+use crate::money::Usdc;
+use crate::operator::Deed;
+use crate::port::Timestamp;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Asked {
+    /// Whose balance is credited: whoever paid.
+    pub owner: Wallet,
+    /// The payment that it is about.
+    pub payment: PaymentId,
+    /// How much.
+    pub amount: Usdc,
+    /// Why, in the operator's words: for operators alone.
+    pub reason: String,
+    /// The name of the operator's token.
+    pub by: String,
+}
+
+/// A refund's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Refund {
+    /// See [`Asked`].
+    pub asked: Asked,
+    /// How often it was asked for.
+    pub round: u64,
+    /// When it was asked for last.
+    pub created_at: Timestamp,
+    /// Until when it can be approved.
+    pub open_until: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// Who approved or rejected it; nobody approves one that is small enough.
+    pub decided_by: Option<String>,
+    /// Where it stands.
+    pub status: Status,
+}
+
+/// Where a refund stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// Waits for another operator.
+    Requested,
+    /// The credit is on its way.
+    Approved,
+    /// The balance holds it.
+    Credited,
+    /// An operator refused it.
+    Rejected,
+    /// Nobody approved it in time.
+    Expired,
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// An operator asks for it.
+    Ask {
+        /// For what.
+        asked: Box<Asked>,
+        /// Whether it is small enough to need nobody else.
+        at_once: bool,
+        /// How long it can be approved, in milliseconds.
+        life_ms: u64,
+        /// The same operator.
+        act: Deed,
+    },
+    /// Another operator approves it.
+    Approve {
+        /// What they have seen.
+        amount: Usdc,
+        /// Who.
+        act: Deed,
+    },
+    /// An operator rejects it, or takes it back.
+    Reject {
+        /// Why.
+        reason: String,
+        /// Who.
+        act: Deed,
+    },
+    /// Its time is over, if it still waits.
+    Expire {
+        /// The timer that says so.
+        effect: EffectId,
+        /// Which asking it was set at.
+        round: u64,
+    },
+    /// The account holds it.
+    Credited {
+        /// The effect that says so.
+        effect: EffectId,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Asked for: what, until when it can be approved, and when.
+    Asked(Box<Asked>, Timestamp, Timestamp),
+    /// Approved, by somebody else where that was needed.
+    Approved(Option<String>, Timestamp),
+    /// Rejected; by whom.
+    Rejected(String, Timestamp),
+    /// Nobody approved it in time.
+    Expired(Timestamp),
+    /// The balance holds it.
+    Credited(Timestamp),
+}
+
+/// Why a command was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// The state it met.
+    State(&'static str),
+    /// Whoever asked for it does not approve it.
+    Own,
+    /// It is about another amount.
+    Differs,
+}
+
+impl Stored for Refund {
+    const SCHEMA: u16 = 241;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 242;
+}
+
+impl Refund {
+    /// What the house gives, and the credit of it.
+    fn given(id: RefundId, asked: &Asked, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+        let given = Transaction::new(context.now, id).book(Place::Costs, Place::Suspense, asked.amount);
+        let credit = Work::Credit {
+            account: asked.owner,
+            amount: asked.amount,
+            cause: CreditCause::Refund(id),
+        };
+        decision.post(&given, context).then(credit, context)
+    }
+
+    fn ask(
+        round: u64,
+        id: RefundId,
+        asked: Box<Asked>,
+        (at_once, life_ms): (bool, u64),
+        (act, context): (&Deed, &Context),
+    ) -> Decision<Self> {
+        let until = context.now.plus_ms(life_ms);
+        let words = Some(asked.reason.clone());
+        let subject = format!("{id} {} {}", asked.amount.decimal(), asked.owner);
+        let decision = Decision::answer(()).audited(act, "refund.request", subject, words, context);
+        let decision = decision.event(Event::Asked(asked.clone(), until, context.now));
+        if at_once {
+            let decision = decision.event(Event::Approved(None, context.now));
+            return Self::given(id, &asked, decision, context);
+        }
+        decision.put_new(table::refund(context.now, id), Vec::new()).then_at(
+            until,
+            Work::ExpireRefund { refund: id, round },
+            context,
+        )
+    }
+
+    fn is_asked_by(&self, act: &Deed) -> bool {
+        self.asked.by == act.by
+    }
+
+    fn decided(&self, status: Status, by: Option<&String>, at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at: at,
+            decided_by: by.cloned(),
+            ..self.clone()
+        }
+    }
+}
+
+impl Entity for Refund {
+    const KIND: Kind = Kind::Refund;
+    const CHANGES: &'static [&'static str] = &["approved", "credited"];
+    const MOVES: &'static [Move] = &[
+        ("-", "an operator asks for it", "requested"),
+        (
+            "requested",
+            "another operator approves, or it is small enough",
+            "approved",
+        ),
+        ("requested", "an operator rejects it", "rejected"),
+        ("requested", "nobody approved it in time", "expired"),
+        ("rejected", "an operator asks for it again", "requested"),
+        ("expired", "an operator asks for it again", "requested"),
+        ("approved", "the balance holds it", "credited"),
+    ];
+    const SELF_BORN: bool = true;
+
+    type Id = RefundId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Rejection;
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        id: &RefundId,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let (done, now) = (Decision::answer(()), context.now);
+        let Some(refund) = this else {
+            return match command {
+                Command::Ask {
+                    asked,
+                    at_once,
+                    life_ms,
+                    act,
+                } => Ok(Self::ask(1, *id, asked, (at_once, life_ms), (&act, context))),
+                _ => Err(Rejection::State("-")),
+            };
+        };
+        let row = table::refund(refund.created_at, *id);
+        match (refund.status, command) {
+            (
+                Status::Rejected | Status::Expired,
+                Command::Ask {
+                    asked,
+                    at_once,
+                    life_ms,
+                    act,
+                },
+            ) => {
+                let round = refund.round.saturating_add(1);
+                Ok(Self::ask(round, *id, asked, (at_once, life_ms), (&act, context)))
+            }
+            // The same again, by whoever asked for it: their answer was lost.
+            (_, Command::Ask { asked, .. }) if *asked == refund.asked => Ok(done),
+            (Status::Requested, Command::Approve { act, .. }) if refund.is_asked_by(&act) => Err(Rejection::Own),
+            (Status::Requested | Status::Approved | Status::Credited, Command::Approve { amount, .. })
+                if amount != refund.asked.amount =>
+            {
+                Err(Rejection::Differs)
+            }
+            (Status::Requested, Command::Approve { act, .. }) if now < refund.open_until => {
+                let subject = format!("{id} {} {}", refund.asked.amount.decimal(), refund.asked.owner);
+                let decision = done
+                    .audited(&act, "refund.approve", subject, None, context)
+                    .take(row)
+                    .event(Event::Approved(Some(act.by.clone()), now));
+                Ok(Self::given(*id, &refund.asked, decision, context))
+            }
+            (Status::Approved | Status::Credited, Command::Approve { act, .. })
+                if refund.decided_by.as_ref() == Some(&act.by) =>
+            {
+                Ok(done)
+            }
+            (Status::Requested, Command::Reject { reason, act }) => Ok(done
+                .audited(&act, "refund.reject", id, Some(reason), context)
+                .take(row)
+                .event(Event::Rejected(act.by.clone(), now))),
+            (Status::Rejected, Command::Reject { act, .. }) if refund.decided_by.as_ref() == Some(&act.by) => Ok(done),
+            (Status::Requested, Command::Expire { effect, round }) if round == refund.round => {
+                Ok(done.completes(effect).take(row).event(Event::Expired(now)))
+            }
+            (_, Command::Expire { effect, .. }) => Ok(done.completes(effect)),
+            (Status::Approved, Command::Credited { effect }) => Ok(done.completes(effect).event(Event::Credited(now))),
+            (_, _) => Err(Rejection::State(refund.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &RefundId, event: &Event) -> Result<Self, OutOfOrder> {
+        let status = this.as_ref().map(|refund| refund.status);
+        match (this, event) {
+            (this, Event::Asked(asked, until, at))
+                if matches!(status, None | Some(Status::Rejected | Status::Expired)) =>
+            {
+                Ok(Self {
+                    asked: (**asked).clone(),
+                    round: this.map_or(1, |refund| refund.round.saturating_add(1)),
+                    created_at: *at,
+                    open_until: *until,
+                    updated_at: *at,
+                    decided_by: None,
+                    status: Status::Requested,
+                })
+            }
+            (Some(refund), Event::Approved(by, at)) if refund.status == Status::Requested => {
+                Ok(refund.decided(Status::Approved, by.as_ref(), *at))
+            }
+            (Some(refund), Event::Rejected(by, at)) if refund.status == Status::Requested => {
+                Ok(refund.decided(Status::Rejected, Some(by), *at))
+            }
+            (Some(refund), Event::Expired(at)) if refund.status == Status::Requested => {
+                Ok(refund.decided(Status::Expired, None, *at))
+            }
+            (Some(refund), Event::Credited(at)) if refund.status == Status::Approved => {
+                let by = refund.decided_by.clone();
+                Ok(refund.decided(Status::Credited, by.as_ref(), *at))
+            }
+            (this, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Requested => "requested",
+            Status::Approved => "approved",
+            Status::Credited => "credited",
+            Status::Rejected => "rejected",
+            Status::Expired => "expired",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        self.asked.owner
+    }
+
+    /// Its owner hears of it once it is certain.
+    fn announces(event: &Event) -> Option<&'static str> {
+        match event {
+            Event::Approved(..) => Some("approved"),
+            Event::Credited(_) => Some("credited"),
+            Event::Asked(..) | Event::Rejected(..) | Event::Expired(_) => None,
+        }
+    }
+
+    /// Without what operators wrote.
+    fn view(&self, id: &RefundId) -> View {
+        View::new()
+            .text("refund_id", id)
+            .text("payment_id", self.asked.payment)
+            .text("status", self.status())
+            .number("amount", self.asked.amount.decimal())
+            .time("created_at", self.created_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

@@ -1,0 +1,223 @@
+//! The refund's machine: every command in every state, what each books, and who may approve.
+
+use purser_actors::id::{PaymentId, RefundId};
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::ledger::{Place, Posting, Transaction};
+use purser_actors::money::Usdc;
+use purser_actors::operator::{Audit, Deed};
+use purser_actors::port::Timestamp;
+use purser_actors::refund::{Asked, Command, Event, Refund, Rejection};
+use purser_storage::{Write, codec};
+
+use crate::charts::assert_chart;
+use crate::sample::{EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
+
+const REFUND: RefundId = RefundId::of(PAYMENT);
+const LIFE_MS: u64 = 60_000;
+const FIVE: Usdc = Usdc::from_atomic(5_000_000);
+
+// `over` is `requested` once its time has gone by.
+const TABLE: &str = "
+              -               requested  over      approved  credited  rejected        expired
+ask           Asked           =          =         =         =         Asked           Asked
+ask-small     Asked+Approved  =          =         =         =         Asked+Approved  Asked+Approved
+ask-more      Asked           !          !         !         !         Asked           Asked
+approve       !               Approved   !         =         =         !               !
+approve-own   !               !          !         !         !         !               !
+approve-more  !               !          !         !         !         !               !
+approve-else  !               Approved   !         !         !         !               !
+reject        !               Rejected   Rejected  !         !         =               !
+expire        !               Expired    Expired   =         =         =               =
+expire-old    !               =          =         =         =         =               =
+confirmed     !               !          !         Credited  !         !               !
+";
+
+fn by(name: &str) -> Deed {
+    let mut deed = operator();
+    deed.act.by = name.to_owned();
+    deed
+}
+
+fn asked(amount: Usdc) -> Box<Asked> {
+    Box::new(Asked {
+        owner: WALLET,
+        payment: PAYMENT,
+        amount,
+        reason: "The card was declined.".into(),
+        by: "ana".into(),
+    })
+}
+
+fn ask(amount: Usdc, at_once: bool) -> Command {
+    Command::Ask {
+        asked: asked(amount),
+        at_once,
+        life_ms: LIFE_MS,
+        act: by("ana"),
+    }
+}
+
+fn approve(amount: Usdc, name: &str) -> Command {
+    let act = by(name);
+    Command::Approve { amount, act }
+}
+
+fn commands() -> Vec<(&'static str, Command)> {
+    let more = Usdc::from_atomic(6_000_000);
+    let expire = |round| Command::Expire { effect: EFFECT, round };
+    let reject = Command::Reject {
+        reason: "Twice.".into(),
+        act: by("ben"),
+    };
+    vec![
+        ("ask", ask(FIVE, false)),
+        ("ask-small", ask(FIVE, true)),
+        ("ask-more", ask(more, false)),
+        ("approve", approve(FIVE, "ben")),
+        ("approve-own", approve(FIVE, "ana")),
+        ("approve-more", approve(more, "ben")),
+        ("approve-else", approve(FIVE, "eva")),
+        ("reject", reject),
+        ("expire", expire(1)),
+        ("expire-old", expire(9)),
+        ("confirmed", Command::Credited { effect: EFFECT }),
+    ]
+}
+
+fn command(name: &str) -> Command {
+    commands().into_iter().find(|(known, _)| *known == name).unwrap().1
+}
+
+fn events() -> Vec<Event> {
+    let until = NOW.plus_ms(LIFE_MS);
+    vec![
+        Event::Asked(asked(FIVE), until, NOW),
+        Event::Approved(Some("ben".into()), NOW),
+        Event::Rejected("ben".into(), NOW),
+        Event::Expired(NOW),
+        Event::Credited(NOW),
+    ]
+}
+
+/// One in each state, with when it is met.
+fn refunds() -> Vec<(&'static str, Refund, Timestamp)> {
+    let events = events();
+    let after = |places: &[usize]| -> Refund {
+        let told: Vec<Event> = places.iter().map(|n| events[*n].clone()).collect();
+        fold(None, &REFUND, &told)
+    };
+    vec![
+        ("requested", after(&[0]), NOW),
+        ("over", after(&[0]), NOW.plus_ms(LIFE_MS)),
+        ("approved", after(&[0, 1]), NOW),
+        ("credited", after(&[0, 1, 4]), NOW),
+        ("rejected", after(&[0, 2]), NOW),
+        ("expired", after(&[0, 3]), NOW),
+    ]
+}
+
+fn met(name: &str) -> Refund {
+    refunds().into_iter().find(|(known, ..)| *known == name).unwrap().1
+}
+
+#[test]
+fn every_command_in_every_state_of_a_refund_does_what_the_table_says() {
+    // Aim: it takes effect once, by somebody other than whoever asked for it; the same again is no second; what was rejected or
+    // has expired can be asked for again.
+    let states: Vec<_> = std::iter::once(("-", None, NOW))
+        .chain(refunds().into_iter().map(|(name, refund, at)| (name, Some(refund), at)))
+        .collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|(name, ..)| *name).collect::<Vec<_>>());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for ((met, state, now), expected) in states.iter().zip(&cells[1..]) {
+            let refused = match (name, *met) {
+                ("approve-own", "requested" | "over") => Rejection::Own,
+                ("approve-more", "requested" | "over" | "approved" | "credited") => Rejection::Differs,
+                _ => Rejection::State(status(state.as_ref())),
+            };
+            match Refund::decide(state.as_ref(), &REFUND, command.clone(), &at(*now)) {
+                Ok(decision) => assert_eq!(happened(&decision), *expected, "{name} in {met}"),
+                Err(rejection) => assert_eq!((rejection, *expected), (refused, "!"), "{name} in {met}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_chart_of_refunds_is_what_apply_does() {
+    // Aim: state × event, exhaustively; and what its owner is told of has nothing that operators wrote.
+    let states: Vec<Refund> = refunds().into_iter().map(|(_, refund, _)| refund).collect();
+    assert_chart(&REFUND, states.clone(), &events());
+    for refund in states {
+        let json = refund.view(&REFUND).to_json();
+        let shown: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            (&shown["status"], &shown["amount"].to_string()),
+            (&refund.status().into(), &"5".to_owned())
+        );
+        assert!(
+            !json.contains("ana") && !json.contains("ben") && !json.contains("declined"),
+            "{json}"
+        );
+    }
+}
+
+fn rows<T: codec::Stored>(decision: &Decision<Refund>, table: u8) -> Vec<T> {
+    let rows = decision.writes().iter().filter_map(|write| match write {
+        Write::Put { key, value, .. } if key[0] == table => Some(codec::decode(value).unwrap()),
+        _ => None,
+    });
+    rows.collect()
+}
+
+#[test]
+fn what_takes_effect_is_our_cost_and_the_payers_credit() {
+    // Aim: once, whether it was small enough or somebody approved it; nothing is booked of what only waits, and all of it is
+    // written down with its author.
+    let decide = |state: Option<&Refund>, name| Refund::decide(state, &REFUND, command(name), &at(NOW)).unwrap();
+    let (requested, account) = (met("requested"), WALLET);
+    for (state, name, acts, what) in [
+        (None, "ask-small", 1, "refund.request"),
+        (Some(&requested), "approve", 1, "refund.approve"),
+    ] {
+        let decision = decide(state, name);
+        let (amount, cause) = (FIVE, CreditCause::Refund(REFUND));
+        let works: Vec<_> = decision.effects().iter().map(|effect| effect.work.clone()).collect();
+        assert_eq!(works, [Work::Credit { account, amount, cause }], "{name}");
+        let booked: Vec<Transaction> = rows(&decision, table::LEDGER);
+        let posting = |place, atomic| Posting { place, atomic };
+        assert_eq!(
+            booked[0].postings,
+            [posting(Place::Costs, 5_000_000), posting(Place::Suspense, -5_000_000)]
+        );
+        assert_eq!(
+            (booked.len(), booked[0].cause.as_str()),
+            (1, REFUND.to_string().as_str())
+        );
+        let audits: Vec<Audit> = rows(&decision, table::AUDIT);
+        assert_eq!((audits.len(), audits[0].what.as_str()), (acts, what));
+    }
+    let waits = decide(None, "ask");
+    assert!(work(&waits).is_empty() && rows::<Transaction>(&waits, table::LEDGER).is_empty());
+    assert_eq!(rows::<Audit>(&waits, table::AUDIT).len(), 1);
+    let rejected = decide(Some(&requested), "reject");
+    assert!(work(&rejected).is_empty() && rows::<Transaction>(&rejected, table::LEDGER).is_empty());
+    assert_eq!(
+        rows::<Audit>(&rejected, table::AUDIT)[0].words.as_deref(),
+        Some("Twice.")
+    );
+}
+
+#[test]
+fn a_payment_has_one_refund() {
+    // Aim: the number is the payment's, and another asking is another round of the same.
+    assert_eq!(RefundId::of(PaymentId(7)), RefundId(7));
+    let again = Refund::decide(Some(&met("expired")), &REFUND, command("ask"), &at(NOW)).unwrap();
+    let again = fold(Some(met("expired")), &REFUND, again.events());
+    assert_eq!((again.status(), again.round), ("requested", 2));
+}

@@ -1,0 +1,74 @@
+//! Refunds, on the command line.
+
+use serde_json::json;
+
+use super::super::CliError;
+use super::super::remote::Answer;
+use super::Desk;
+
+/// What is done about refunds.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Refunds {
+    /// Those that wait for a second operator, the oldest first
+    List {
+        /// `next_after` of the page before
+        #[arg(long)]
+        after: Option<String>,
+    },
+    /// The refund of a payment, however it stands
+    Show {
+        /// The payment
+        payment_id: String,
+    },
+    /// Ask for one; up to the limit of the settings it takes effect at once
+    Request {
+        /// The payment
+        payment_id: String,
+        /// US dollars, at most what was charged
+        #[arg(long, value_name = "USD")]
+        amount: String,
+        /// Why, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Approve one that somebody else asked for
+    Approve {
+        /// The refund
+        refund_id: String,
+        /// The amount that you approve
+        #[arg(long, value_name = "USD")]
+        amount: String,
+    },
+    /// Reject one, or take your own back
+    Reject {
+        /// The refund
+        refund_id: String,
+        /// Why, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+}
+
+pub(super) async fn ask(desk: &Desk, act: Refunds) -> Result<Answer, CliError> {
+    let (path, body) = match act {
+        Refunds::List { after } => return desk.page("/admin/refunds", after).await,
+        Refunds::Show { payment_id } => return desk.get(&format!("/admin/refunds?payment_id={payment_id}")).await,
+        Refunds::Request {
+            payment_id,
+            amount,
+            reason,
+        } => {
+            let body = json!({"payment_id": payment_id, "amount": amount, "reason": reason});
+            ("/admin/refunds", body)
+        }
+        Refunds::Approve { refund_id, amount } => {
+            let body = json!({"refund_id": refund_id, "amount": amount});
+            ("/admin/refunds/approve", body)
+        }
+        Refunds::Reject { refund_id, reason } => {
+            let body = json!({"refund_id": refund_id, "reason": reason});
+            ("/admin/refunds/reject", body)
+        }
+    };
+    desk.post(path, body).await
+}

@@ -1,0 +1,48 @@
+//! What operators did: the audit log, act by act. The hash of its last row, kept elsewhere, proves later that none of those
+//! before it was changed.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::HeaderMap;
+use purser_actors::kernel::View;
+use purser_actors::operator::{Audit, Task};
+
+use super::Shared;
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+/// The oldest first.
+pub(super) async fn get_audit(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let query = Query::parse(query.as_deref(), &["after", "limit"])?;
+    let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
+    let after = query.number("after", 0, 0, u64::MAX)?;
+    let found = admin.engine.audits((after > 0).then_some(after), limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
+    let next = found.last().map(|(audit, _)| format!("\"{}\"", audit.link.number));
+    let acts: Vec<String> = found.iter().map(|(audit, hash)| done(audit, hash).to_json()).collect();
+    let next = next.unwrap_or_else(|| "null".to_owned());
+    let body = format!("{{\"acts\":[{}],\"next_after\":{next}}}", acts.join(","));
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+fn done(audit: &Audit, hash: &[u8; 32]) -> View {
+    View::new()
+        .integer("number", audit.link.number)
+        .time("at", audit.at)
+        .text("by", &audit.act.by)
+        .text("role", audit.act.role)
+        .text("what", &audit.what)
+        .text("subject", &audit.subject)
+        .maybe("words", audit.words.as_deref())
+        .text("request_id", audit.act.request)
+        .text("before", hex::encode(audit.link.before))
+        .text("hash", hex::encode(hash))
+}

@@ -1,0 +1,177 @@
+//! Refunds: asked for, approved by somebody else above a limit, or rejected.
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use purser_actors::engine::NotRefunded;
+use purser_actors::id::{PaymentId, RefundId};
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::operator::Task;
+use purser_actors::refund::Refund;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Shared, desk, not_now};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+use crate::http::withdrawals::in_range;
+
+/// Characters of a reason, at most.
+const REASON_MAX: usize = 500;
+
+/// Those that wait for a second operator, the oldest first; with `payment_id`, the one of that payment, however it stands.
+pub(super) async fn get_refunds(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let asked = Query::parse(query.as_deref(), &["after", "limit", "payment_id"])?;
+    if let Some(payment) = asked.get("payment_id") {
+        let payment: PaymentId = payment.parse().map_err(|_| unknown())?;
+        let id = RefundId::of(payment);
+        let refund = admin.engine.refund(&id).await.map_err(|_| ApiError::internal())?;
+        return Ok(answer(id, &refund.ok_or_else(unknown)?));
+    }
+    let (after, limit) = desk::place_and_limit(&asked)?;
+    let found = admin.engine.open_refunds(after, limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
+    Ok(desk::paged_behind("", "refunds", &found, |id, refund| {
+        shown(RefundId(id), refund)
+    }))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ask {
+    payment_id: String,
+    amount: Box<RawValue>,
+    reason: String,
+}
+
+pub(super) async fn post_refund(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Ask = admin.body(body).await?;
+    let amount = dollars(&wanted.amount)?;
+    reason(&wanted.reason)?;
+    let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
+    let asked = (amount, wanted.reason);
+    let refund = admin.engine.ask_refund(payment, asked, admin.refunds, &act).await;
+    let (id, refund) = refund.map_err(|why| match why {
+        NotRefunded::Unknown => no_payment(),
+        why => refused(why),
+    })?;
+    Ok(answer(id, &refund))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Approve {
+    refund_id: String,
+    amount: Box<RawValue>,
+}
+
+pub(super) async fn post_approve(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Approve = admin.body(body).await?;
+    let amount = dollars(&wanted.amount)?;
+    let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
+    let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(refused)?;
+    Ok(answer(id, &refund))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Reject {
+    refund_id: String,
+    reason: String,
+}
+
+pub(super) async fn post_reject(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Reject = admin.body(body).await?;
+    reason(&wanted.reason)?;
+    let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
+    let rejected = admin.engine.reject_refund(id, wanted.reason, &act).await;
+    let (id, refund) = rejected.map_err(refused)?;
+    Ok(answer(id, &refund))
+}
+
+fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
+    let cents = in_range(amount.get(), "amount", Cents::new(1), None)?;
+    Usdc::from_cents(cents)
+        .map_err(|_| ApiError::parameter("amount_out_of_range", "amount", "`amount` is more than there is."))
+}
+
+fn reason(text: &str) -> Result<(), ApiError> {
+    if (1..=REASON_MAX).contains(&text.trim().chars().count()) {
+        return Ok(());
+    }
+    let error = format!("`reason` is for the audit log: 1 to {REASON_MAX} characters.");
+    Err(ApiError::parameter("parameter_invalid", "reason", error))
+}
+
+/// With what only operators read.
+fn shown(id: RefundId, refund: &Refund) -> View {
+    refund
+        .view(&id)
+        .text("wallet", refund.asked.owner)
+        .text("reason", &refund.asked.reason)
+        .text("requested_by", &refund.asked.by)
+        .maybe("decided_by", refund.decided_by.as_deref())
+        .time("open_until", refund.open_until)
+}
+
+fn answer(id: RefundId, refund: &Refund) -> Response {
+    json::private(json::bytes_as_json(shown(id, refund).to_json()))
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("refund_unknown", "There is no such refund.")
+}
+
+fn no_payment() -> ApiError {
+    ApiError::not_found("payment_unknown", "There is no such payment.")
+}
+
+fn refused(why: NotRefunded) -> ApiError {
+    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    match why {
+        NotRefunded::Unknown => unknown(),
+        NotRefunded::TooMuch { refundable } => {
+            let error = format!("At most {} of this payment can be refunded now.", refundable.decimal());
+            let hint = "What may still fail or come back is credited by itself then.";
+            conflict("refund_too_much", error).hint(hint)
+        }
+        NotRefunded::State("requested") => {
+            conflict("refund_not_open", "Its time is over, or it waits already.".to_owned())
+        }
+        NotRefunded::State(state) => conflict("refund_not_open", format!("This refund is {state}.")),
+        NotRefunded::Own => {
+            let error = "Whoever asked for a refund does not approve it.";
+            ApiError::forbidden("refund_own", error)
+        }
+        NotRefunded::Differs => conflict("refund_differs", "This refund is about another amount.".to_owned()),
+        NotRefunded::Unavailable => not_now(),
+    }
+}

@@ -1,0 +1,312 @@
+//! What waits for a person, with its evidence, and what a person can do about it: have it tried again, say what came of it, or
+//! give its holder the money back.
+
+use axum::body::Body;
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use purser_actors::engine::{Denied, Doubt, NotResolved, Outcome, Resolution, Says};
+use purser_actors::id::EffectId;
+use purser_actors::kernel::{Effect, View};
+use purser_actors::operator::Task;
+use purser_actors::port::Timestamp;
+use purser_actors::reconcile::{Money, Standing};
+use serde::Deserialize;
+
+use super::{Admin, Shared, departures, not_now};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+/// Characters of the evidence, at most.
+const EVIDENCE_MAX: usize = 500;
+/// Characters of a reference, at most: a transaction on Solana has 88.
+const REFERENCE_MAX: usize = 120;
+/// How many things the other side is asked about for one list.
+const ASKED_MAX: usize = 50;
+
+/// With `effect_id`, only that.
+pub(super) async fn get_stuck(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let query = Query::parse(query.as_deref(), &["effect_id"])?;
+    let one: Option<EffectId> = match query.get("effect_id") {
+        Some(text) => Some(text.parse().map_err(|_| unknown())?),
+        None => None,
+    };
+    let mut stuck = admin.engine.stuck().await.map_err(|_| ApiError::internal())?;
+    if let Some(one) = one {
+        stuck.effects.retain(|effect| effect.id == one);
+        stuck.unknown.retain(|doubt| doubt.effect.id == one);
+        if stuck.effects.is_empty() && stuck.unknown.is_empty() {
+            return Err(unknown());
+        }
+    }
+    let asked = said(
+        &admin,
+        stuck
+            .effects
+            .iter()
+            .chain(stuck.unknown.iter().map(|doubt| &doubt.effect)),
+    )
+    .await?;
+    let (mut effects, mut unknown) = (Vec::new(), Vec::new());
+    let mut asked = asked.into_iter();
+    for effect in &stuck.effects {
+        let says = asked.next().flatten();
+        effects.push(about(&admin, shown(&admin, effect), effect, says).await?.to_json());
+    }
+    for doubt in &stuck.unknown {
+        let says = asked.next().flatten();
+        unknown.push(
+            about(&admin, doubted(&admin, doubt), &doubt.effect, says)
+                .await?
+                .to_json(),
+        );
+    }
+    let unexplained = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
+    let unexplained: Vec<String> = unexplained.iter().map(|u| departures::shown(u).to_json()).collect();
+    let held = View::new().flag("withdrawals_held", admin.engine.is_held());
+    let held = match admin.engine.held_until() {
+        Some(until) => held.time("withdrawals_held_until_at_least", until),
+        None => held.maybe("withdrawals_held_until_at_least", None::<&str>),
+    };
+    let body = format!(
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"unexplained_departures\":[{}],{}",
+        effects.join(","),
+        unknown.join(","),
+        unexplained.join(","),
+        held.to_json().trim_start_matches('{')
+    );
+    Ok(json::private(json::bytes_as_json(body)))
+}
+
+/// What the other side says of each, asked at once; `None` behind the first [`ASKED_MAX`].
+async fn said(admin: &Admin, effects: impl Iterator<Item = &Effect>) -> Result<Vec<Option<Says>>, ApiError> {
+    let asked = effects.enumerate().map(|(n, effect)| async move {
+        match n < ASKED_MAX {
+            true => admin.engine.says(effect).await.map(Some),
+            false => Ok(None),
+        }
+    });
+    let told = futures_util::future::join_all(asked).await;
+    told.into_iter()
+        .map(|one| one.map_err(|_| ApiError::internal()))
+        .collect()
+}
+
+fn shown(admin: &Admin, effect: &Effect) -> View {
+    View::new()
+        .text("effect_id", effect.id)
+        .text("work", effect.work.name())
+        .text("subject", effect.work.subject())
+        .text("request_id", effect.origin)
+        .integer("age_seconds", age(admin, effect.created_at))
+        .integer("attempts", u64::from(effect.attempts))
+        .maybe("last_error", effect.last_error.as_deref())
+        .time("created_at", effect.created_at)
+}
+
+fn doubted(admin: &Admin, doubt: &Doubt) -> View {
+    View::new()
+        .text("payment_id", doubt.payment)
+        .text("effect_id", doubt.effect.id)
+        .text("work", doubt.effect.work.name())
+        .integer("age_seconds", age(admin, doubt.since))
+        .integer("attempts", u64::from(doubt.effect.attempts))
+        .maybe("last_error", doubt.effect.last_error.as_deref())
+        .time("since", doubt.since)
+}
+
+fn age(admin: &Admin, since: Timestamp) -> u64 {
+    admin.clock.now().0.saturating_sub(since.0) / 1_000
+}
+
+/// What it is about, what is said of it elsewhere, and what can be done. The effect's id is what the other side knows it by.
+async fn about(admin: &Admin, view: View, effect: &Effect, says: Option<Says>) -> Result<View, ApiError> {
+    let evidence = admin.engine.evidence(&effect.work).await;
+    let evidence = evidence.map_err(|_| ApiError::internal())?;
+    let view = match evidence {
+        Some(evidence) => {
+            let view = view.text("wallet", evidence.owner).text("status", evidence.status);
+            match evidence.money {
+                Some(Money::Usdc(amount)) => view.number("amount", amount.decimal()).text("currency", "USDC"),
+                Some(Money::Cents(amount, currency)) => view
+                    .number("amount", amount.decimal())
+                    .text("currency", currency.as_str()),
+                None => view,
+            }
+        }
+        None => view,
+    };
+    let view = match says {
+        Some(Says::Stands(standing)) => view.text("other_side_says", standing.name()),
+        Some(Says::Silent(error)) => view.text("other_side_does_not_answer", error),
+        Some(Says::Nothing) | None => view,
+    };
+    Ok(view
+        .text("idempotency_key", effect.id)
+        .texts("actions", actions(effect)))
+}
+
+fn actions(effect: &Effect) -> Vec<&'static str> {
+    let (done, not_done) = effect.work.may_be_known();
+    let all = [
+        (effect.stuck, "retry"),
+        (done, "resolve_done"),
+        (not_done, "resolve_not_done"),
+        (effect.stuck && effect.work.credits(), "credit"),
+    ];
+    all.into_iter().filter_map(|(may, name)| may.then_some(name)).collect()
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Retry {
+    effect_id: String,
+}
+
+pub(super) async fn post_retry(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Retry = admin.body(body).await?;
+    let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    match admin.engine.retry(id, &act).await {
+        Ok(()) => {
+            let view = View::new().text("effect_id", id).flag("retrying", true);
+            Ok(json::private(json::bytes_as_json(view.to_json())))
+        }
+        Err(Denied::Used) => Err(unknown()),
+        Err(Denied::Rejected(())) => Err(under_way()),
+        Err(_) => Err(not_now()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Resolve {
+    effect_id: String,
+    outcome: String,
+    reference: String,
+    evidence: String,
+}
+
+/// An operator says what came of it.
+pub(super) async fn post_resolve(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Resolve = admin.body(body).await?;
+    let outcome = match wanted.outcome.as_str() {
+        "done" => Outcome::Done,
+        "not_done" => Outcome::NotDone,
+        _ => {
+            let error = "`outcome` is done or not_done.";
+            return Err(ApiError::parameter("parameter_invalid", "outcome", error));
+        }
+    };
+    let reference = wanted.reference.trim();
+    let plain = reference.chars().all(|c| !c.is_control());
+    if !plain || !(1..=REFERENCE_MAX).contains(&reference.chars().count()) {
+        let error = format!("`reference` is what the other side calls it: 1 to {REFERENCE_MAX} characters.");
+        return Err(ApiError::parameter("parameter_invalid", "reference", error));
+    }
+    evidence(&wanted.evidence)?;
+    let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    let resolution = Resolution {
+        outcome,
+        reference: reference.to_owned(),
+        evidence: wanted.evidence,
+    };
+    let resolved = admin.engine.resolve(id, &resolution, &act).await;
+    resolved.map_err(refused)?;
+    let view = View::new().text("effect_id", id).text("outcome", wanted.outcome);
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Credit {
+    effect_id: String,
+    evidence: String,
+    #[serde(default)]
+    money_has_not_left: bool,
+}
+
+/// The holder gets the money back.
+pub(super) async fn post_credit(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
+    let wanted: Credit = admin.body(body).await?;
+    evidence(&wanted.evidence)?;
+    let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
+    let stated = (wanted.evidence.as_str(), wanted.money_has_not_left);
+    let credited = admin.engine.credit_back(id, stated, &act).await;
+    credited.map_err(refused)?;
+    let view = View::new().text("effect_id", id).flag("credited", true);
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+/// In the operator's words, for whoever reads the audit log.
+pub(super) fn evidence(text: &str) -> Result<(), ApiError> {
+    if (1..=EVIDENCE_MAX).contains(&text.trim().chars().count()) {
+        return Ok(());
+    }
+    let error = format!("`evidence` says how you know: 1 to {EVIDENCE_MAX} characters.");
+    Err(ApiError::parameter("parameter_invalid", "evidence", error))
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("effect_unknown", "There is no such work, or it is done.")
+}
+
+fn under_way() -> ApiError {
+    let error = "This work is under way and is tried again by itself.";
+    ApiError::new(StatusCode::CONFLICT, "effect_not_stuck", error)
+}
+
+fn refused(why: NotResolved) -> ApiError {
+    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    match why {
+        NotResolved::Unknown => unknown(),
+        NotResolved::NotStuck => under_way(),
+        NotResolved::Impossible => {
+            let error = "Nobody's word can stand for this outcome.";
+            conflict("not_resolvable", error.to_owned()).hint("GET /admin/stuck lists what can be done about it.")
+        }
+        NotResolved::Contradicted(Standing::NotAsked) => {
+            let error = "The other side does not know of it.";
+            conflict("other_side_disagrees", error.to_owned())
+        }
+        NotResolved::Contradicted(standing) => {
+            let error = format!("The other side says `{}` now.", standing.name());
+            conflict("other_side_disagrees", error).hint("POST /admin/retry has it asked, and what it says done.")
+        }
+        NotResolved::Unproven => {
+            let error = "Nothing proves that the money has not left.";
+            let hint = "If you know it, say so with `money_has_not_left`: true.";
+            conflict("not_proven", error.to_owned()).hint(hint)
+        }
+        NotResolved::Early => {
+            let error = "What was signed for it may still be used.";
+            conflict("resolved_early", error.to_owned()).hint("Try again an hour after its signature has ended.")
+        }
+        NotResolved::Unavailable => not_now(),
+    }
+}

@@ -1,0 +1,201 @@
+//! Every refund is of a payment that was paid for something, gives its payer at most what was charged, with all that went back
+//! by itself, and once; two operators decided it where one alone did not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::id::{PaymentId, RefundId};
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::{Kind, table};
+use purser_actors::payment;
+use purser_actors::refund::{Event, Refund, Status};
+use purser_storage::codec::{self, DecodeError};
+use purser_storage::{Row, Store, StoreError};
+
+use super::books::Books;
+use super::fold::History;
+use super::outcomes::credits;
+use super::products::{Money, Sold};
+use super::{Contents, Report, each_row, take};
+
+/// Refunds, and the list of those that wait: since when.
+#[derive(Default)]
+pub(super) struct Refunds {
+    pub(super) all: BTreeMap<RefundId, (Refund, u64)>,
+    listed: BTreeMap<RefundId, Vec<u64>>,
+}
+
+pub(super) const fn name_of(status: Status) -> &'static str {
+    match status {
+        Status::Requested => "requested",
+        Status::Approved => "approved",
+        Status::Credited => "credited",
+        Status::Rejected => "rejected",
+        Status::Expired => "expired",
+    }
+}
+
+/// The status after an event; `None` for another kind.
+pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
+    (kind == Kind::Refund as u8).then(|| {
+        codec::decode(event).map(|event| match event {
+            Event::Asked(..) => Some("requested"),
+            Event::Approved(..) => Some("approved"),
+            Event::Credited(_) => Some("credited"),
+            Event::Rejected(..) => Some("rejected"),
+            Event::Expired(_) => Some("expired"),
+        })
+    })
+}
+
+impl Refunds {
+    /// Takes a row of the kind; `None` for another.
+    pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut Report) -> Option<()> {
+        (kind == Kind::Refund as u8).then(|| {
+            let id = RefundId(number);
+            take(row, &id.to_string(), report).map(|read| self.all.insert(id, read));
+        })
+    }
+
+    pub(super) async fn read_rows(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        each_row(store, &[table::REFUND], |key, _| {
+            let Some((at, id)) = table::made(&key.into()) else {
+                return;
+            };
+            self.listed.entry(RefundId(id)).or_default().push(at.0);
+        })
+        .await
+    }
+}
+
+/// What is at work for a refund.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct UnderWay {
+    credits: usize,
+    telling: usize,
+    waiting: usize,
+}
+
+pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
+    let mut moving: BTreeMap<RefundId, UnderWay> = BTreeMap::new();
+    for effect in &contents.effects {
+        match &effect.work {
+            Work::Credit {
+                cause: CreditCause::Refund(id),
+                ..
+            } => moving.entry(*id).or_default().credits += 1,
+            Work::ConfirmRefund(id) => moving.entry(*id).or_default().telling += 1,
+            Work::ExpireRefund { refund, round } => {
+                let asked = contents.refunds.all.get(refund).map(|(refund, _)| refund.round);
+                moving.entry(*refund).or_default().waiting += usize::from(asked == Some(*round));
+            }
+            _ => {}
+        }
+    }
+    let about: BTreeSet<PaymentId> = contents.refunds.all.keys().map(|id| PaymentId(id.0)).collect();
+    let sold = contents
+        .sold
+        .values()
+        .filter(|sold| about.contains(&sold.charge.payment));
+    let sold: BTreeMap<PaymentId, &Sold> = sold.map(|sold| (sold.charge.payment, sold)).collect();
+    for (id, (refund, _)) in &contents.refunds.all {
+        let at_work = moving.remove(id).unwrap_or_default();
+        paid(*id, refund, (contents, &sold), report);
+        posted(*id, refund, at_work, (history, books), report);
+        decided(*id, refund, at_work, report);
+        let want = match refund.status {
+            Status::Requested => vec![refund.created_at.0],
+            _ => Vec::new(),
+        };
+        let has = contents.refunds.listed.get(id).cloned().unwrap_or_default();
+        if has != want {
+            let detail = format!("{}: its rows in the list are {has:?}", name_of(refund.status));
+            report.find("refund.row", id, detail);
+        }
+    }
+    let listed = contents.refunds.listed.keys().copied();
+    let unknown = listed.filter(|id| !contents.refunds.all.contains_key(id));
+    for id in unknown.chain(moving.into_keys()) {
+        report.find("refund.missing", id, "something is there for it, and it does not exist");
+    }
+}
+
+/// Of a payment that bought something, and no more than was charged for it.
+fn paid(
+    id: RefundId,
+    refund: &Refund,
+    (contents, sold): (&Contents, &BTreeMap<PaymentId, &Sold>),
+    report: &mut Report,
+) {
+    let asked = &refund.asked;
+    let payment = contents.payments.get(&asked.payment).map(|(payment, _)| payment);
+    let payment = payment.filter(|payment| {
+        let fulfilled = matches!(payment.status, payment::Status::Fulfilled { .. });
+        fulfilled && asked.payment.0 == id.0 && payment.payer() == asked.owner
+    });
+    let (Some(_), Some(sold)) = (payment, sold.get(&asked.payment)) else {
+        return report.find(
+            "refund.payment",
+            id,
+            format!("{} did not buy anything for them", asked.payment),
+        );
+    };
+    let charged = i128::from(sold.charge.charged.atomic());
+    let back = match sold.money {
+        Money::Spent | Money::Delivered { .. } => 0,
+        Money::Undone | Money::Lost { .. } => charged,
+        Money::Returned { kept } => sold.worth - i128::from(kept).min(sold.worth),
+    };
+    let late = if sold.came_back_late { sold.worth } else { 0 };
+    let given = match refund.status {
+        Status::Approved | Status::Credited => i128::from(asked.amount.atomic()),
+        _ => 0,
+    };
+    if given > 0 && given + back + late > charged {
+        let detail = format!("{given} given and {} gone back by itself, of {charged}", back + late);
+        report.find("refund.amount", id, detail);
+    }
+}
+
+/// The house has borne it, and the payer has it or is getting it.
+fn posted(id: RefundId, refund: &Refund, at_work: UnderWay, (history, books): (&History, &Books), report: &mut Report) {
+    let name = id.to_string();
+    let amount = i128::from(refund.asked.amount.atomic());
+    let given = match refund.status {
+        Status::Approved | Status::Credited => amount,
+        Status::Requested | Status::Rejected | Status::Expired => 0,
+    };
+    let cost = books.costs.get(&name).copied().unwrap_or(0);
+    let credited = credits(&name, history, books, report);
+    let want = if at_work.credits == 0 { given } else { 0 };
+    if (cost, credited) != (given, want) {
+        let detail = format!("{cost} of ours and {credited} credited, expected {given} and {want}");
+        report.find("refund.posting", name, detail);
+    }
+}
+
+/// Nobody approves their own, and whatever is not at its end is being brought there.
+fn decided(id: RefundId, refund: &Refund, at_work: UnderWay, report: &mut Report) {
+    let approved = matches!(refund.status, Status::Approved | Status::Credited);
+    if approved && refund.decided_by.as_ref() == Some(&refund.asked.by) {
+        report.find(
+            "refund.own",
+            id,
+            format!("{} asked for it and approved it", refund.asked.by),
+        );
+    }
+    let want = match refund.status {
+        Status::Approved => (1, 0),
+        Status::Requested => (0, 1),
+        Status::Credited | Status::Rejected | Status::Expired => (0, 0),
+    };
+    // The timer of one that was decided in time still waits.
+    let waiting = if refund.status == Status::Requested {
+        at_work.waiting
+    } else {
+        0
+    };
+    if (at_work.credits + at_work.telling, waiting) != want {
+        let detail = format!("{}: {at_work:?} under way", name_of(refund.status));
+        report.find("refund.orphan", id, detail);
+    }
+}

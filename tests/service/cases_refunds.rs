@@ -1,0 +1,249 @@
+//! Refunds: once a payment, never more than was charged, by two people above a limit.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_admin::admin;
+use super::desk::Desk;
+use super::host::{Host, Service};
+use super::payee::balance_is;
+use super::wire::{Answer, Site, until};
+
+fn refused(answer: &Answer) -> (u16, &str) {
+    (answer.status, answer.code())
+}
+
+/// A card that is ready, and the payment that bought it.
+async fn card(site: &Site<'_>, agent: &Agent, amount: &str) -> String {
+    let bought = agent.buy(site, &format!("/get-card?amount={amount}")).await;
+    let token = agent.token(site).await;
+    until("the card", async || {
+        let read = site
+            .get_as(&token, &format!("/get-card-data?card_id={}", bought.card()))
+            .await;
+        (read.str("status") == Some("ready")).then_some(())
+    })
+    .await;
+    bought.str("payment_id").unwrap().to_owned()
+}
+
+fn ask(payment: &str, amount: f64) -> Value {
+    json!({"payment_id": payment, "amount": amount, "reason": "The shop never sent it."})
+}
+
+async fn open(desk: &Desk<'_>) -> usize {
+    let listed = desk.get("/admin/refunds").await;
+    listed.body["refunds"].as_array().unwrap().len()
+}
+
+/// How the refund of a payment stands.
+async fn stands(desk: &Desk<'_>, payment: &str) -> Value {
+    desk.get(&format!("/admin/refunds?payment_id={payment}")).await.body
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_small_refund_takes_effect_at_once_and_once() {
+    // Aim: up to the limit nobody else is needed; the same again is the same; another amount, and more than was charged, are
+    // refused; the holder hears of it without what operators wrote.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let agent = Agent::new(Network::Base);
+    let payment = card(&site, &agent, "5").await;
+    let token = agent.token(&site).await;
+    let more = desk.post("/admin/refunds", ask(&payment, 5.01)).await;
+    assert_eq!(refused(&more), (409, "refund_too_much"));
+    assert!(more.str("error").unwrap().contains("At most 5"), "{}", more.text);
+    for _ in 0..3 {
+        let made = desk.done("/admin/refunds", ask(&payment, 4.99)).await;
+        assert_eq!(
+            (made["payment_id"].as_str(), made["wallet"].as_str()),
+            (Some(&*payment), Some(&*agent.address()))
+        );
+        assert_ne!(made["status"], "requested");
+    }
+    balance_is(&site, &token, "4.99").await;
+    let other = desk.post("/admin/refunds", ask(&payment, 0.01)).await;
+    assert_eq!(refused(&other), (409, "refund_not_open"));
+    until("it is credited", async || {
+        (stands(&desk, &payment).await["status"] == "credited").then_some(())
+    })
+    .await;
+    balance_is(&site, &token, "4.99").await;
+    assert_eq!(open(&desk).await, 0);
+    let events = site.events(&token, 0).await;
+    let told: Vec<_> = events
+        .iter()
+        .filter_map(|event| event["type"].as_str()?.strip_prefix("refund."))
+        .collect();
+    assert_eq!(told, ["approved", "credited"]);
+    assert!(!json!(events).to_string().contains("shop never"));
+    service.stop();
+    assert_eq!(host.assert_books()["entities"]["refunds"], 1);
+}
+
+/// A refund of 80.00 that `ana` has asked for.
+async fn asked_by_ana<'a>(service: &'a Service, first: &Desk<'a>, agent: &Agent) -> (Desk<'a>, String, String) {
+    let site = Site::of(service);
+    let payment = card(&site, agent, "100").await;
+    let ana = first.hire("ana", "operator").await;
+    let made = ana.done("/admin/refunds", ask(&payment, 80.0)).await;
+    assert_eq!(
+        (made["status"].as_str(), made["requested_by"].as_str()),
+        (Some("requested"), Some("ana"))
+    );
+    let id = made["refund_id"].as_str().unwrap().to_owned();
+    (ana, payment, id)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
+    // Aim: whoever asked cannot approve, whatever their role; another amount is not approved; over a kill it still waits; approved
+    // twice it is credited once, and all of it is in the audit log; over the command line too.
+    let host = Host::new();
+    let service = host.start();
+    let agent = Agent::new(Network::Solana);
+    let first = Desk::first(&host, &service);
+    let (ana, payment, id) = asked_by_ana(&service, &first, &agent).await;
+    let anas = ana.token.clone();
+    let approve = json!({"refund_id": id, "amount": 80});
+    assert_eq!(
+        refused(&ana.post("/admin/refunds/approve", approve.clone()).await),
+        (403, "refund_own")
+    );
+    let support = first.hire("sue", "support").await;
+    assert_eq!(
+        support.post("/admin/refunds/approve", approve.clone()).await.code(),
+        "role_forbidden"
+    );
+    let differs = json!({"refund_id": id, "amount": 79.99});
+    assert_eq!(
+        refused(&first.post("/admin/refunds/approve", differs).await),
+        (409, "refund_differs")
+    );
+    balance_is(&Site::of(&service), &agent.token(&Site::of(&service)).await, "0").await;
+    service.kill();
+    let service = host.start();
+    let site = Site::of(&service);
+    let (first, ana) = (Desk::first(&host, &service), Desk::of(&service, &anas));
+    assert_eq!(open(&first).await, 1);
+    assert_eq!(
+        refused(&ana.post("/admin/refunds/approve", approve.clone()).await),
+        (403, "refund_own")
+    );
+    let run = |arguments: &[&str]| admin(&host, &service, arguments, "");
+    assert_eq!(run(&["refunds", "list"]).unwrap()["refunds"][0]["refund_id"], *id);
+    run(&["refunds", "approve", &id, "--amount", "80"]).unwrap();
+    let again = first.done("/admin/refunds/approve", approve.clone()).await;
+    assert_ne!(again["status"], "requested");
+    let token = agent.token(&site).await;
+    balance_is(&site, &token, "80").await;
+    assert_eq!(open(&first).await, 0);
+    let late = run(&["refunds", "reject", &id, "--reason", "no"]).unwrap_err();
+    assert!(late.contains("refund_not_open"), "{late}");
+    let acts = first.audit().await;
+    let about: Vec<_> = acts
+        .iter()
+        .filter_map(|(_, what, _)| what.strip_prefix("refund."))
+        .collect();
+    assert_eq!(about, ["request", "approve"]);
+    assert_eq!(stands(&first, &payment).await["requested_by"], "ana");
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_again() {
+    // Aim: rejected by another or taken back, nothing moves; asked for again it is open again; one that nobody approves in time is
+    // over, and its approval comes too late.
+    let host = Host::new();
+    let service = host.start();
+    let agent = Agent::new(Network::Base);
+    let first = Desk::first(&host, &service);
+    let (ana, payment, id) = asked_by_ana(&service, &first, &agent).await;
+    let reject = json!({"refund_id": id, "reason": "Ask the shop first."});
+    for _ in 0..2 {
+        assert_eq!(
+            first.done("/admin/refunds/reject", reject.clone()).await["status"],
+            "rejected"
+        );
+    }
+    let approve = json!({"refund_id": id, "amount": 80});
+    assert_eq!(
+        refused(&first.post("/admin/refunds/approve", approve).await),
+        (409, "refund_not_open")
+    );
+    assert_eq!(
+        ana.done("/admin/refunds", ask(&payment, 70.0)).await["status"],
+        "requested"
+    );
+    assert_eq!(ana.done("/admin/refunds/reject", reject).await["status"], "rejected");
+    balance_is(&Site::of(&service), &agent.token(&Site::of(&service)).await, "0").await;
+    drop(ana);
+    service.stop();
+    host.assert_books();
+
+    let mut host = host;
+    host.set("PURSER_OPERATOR__REFUND_OPEN_HOURS", "0");
+    let service = host.start();
+    let first = Desk::first(&host, &service);
+    first.done("/admin/refunds", ask(&payment, 60.0)).await;
+    until("its time is over", async || {
+        (stands(&first, &payment).await["status"] == "expired").then_some(())
+    })
+    .await;
+    let ben = first.hire("ben", "administrator").await;
+    let late = ben
+        .post("/admin/refunds/approve", json!({"refund_id": id, "amount": 60}))
+        .await;
+    assert_eq!(refused(&late), (409, "refund_not_open"));
+    assert_eq!(open(&first).await, 0);
+    balance_is(&Site::of(&service), &agent.token(&Site::of(&service)).await, "0").await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_still_be_credited_by_itself_is_not_refunded() {
+    // Aim: a card that is not made yet, one that failed, a payment that does not exist, and bodies that are none.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let waiting = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
+    let waiting = waiting.str("payment_id").unwrap();
+    assert_eq!(
+        refused(&desk.post("/admin/refunds", ask(waiting, 1.0)).await),
+        (409, "refund_too_much")
+    );
+    site.issuer_fault(json!({"fault": "clear"})).await;
+    let declined = Agent::new(Network::Base);
+    let failed = declined.buy(&site, "/get-card?amount=6.66").await;
+    let token = declined.token(&site).await;
+    balance_is(&site, &token, "6.66").await;
+    let told = desk
+        .post("/admin/refunds", ask(failed.str("payment_id").unwrap(), 1.0))
+        .await;
+    assert_eq!(refused(&told), (409, "refund_too_much"));
+    balance_is(&site, &token, "6.66").await;
+    let nobodys = "pay_00000000000000000000000000000001";
+    assert_eq!(
+        refused(&desk.post("/admin/refunds", ask(nobodys, 1.0)).await),
+        (404, "payment_unknown")
+    );
+    for (amount, code) in [(0.0, "amount_out_of_range"), (0.001, "amount_invalid")] {
+        assert_eq!(desk.post("/admin/refunds", ask(waiting, amount)).await.code(), code);
+    }
+    let silent = json!({"payment_id": waiting, "amount": 1, "reason": " "});
+    assert_eq!(desk.post("/admin/refunds", silent).await.code(), "parameter_invalid");
+    let unknown = json!({"refund_id": "rf_00000000000000000000000000000001", "amount": 1});
+    assert_eq!(
+        refused(&desk.post("/admin/refunds/approve", unknown).await),
+        (404, "refund_unknown")
+    );
+    service.stop();
+    host.assert_books();
+}
