@@ -12,10 +12,10 @@ use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{EffectId, Network};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::port::{
-    BoxFuture, Cursor, Entry, Lists, Movement, Page, PortError, ProviderList, Timestamp, TreasuryList,
+    BoxFuture, Cursor, Entry, EntryName, Lists, Movement, Page, PortError, ProviderList, Timestamp, TreasuryList,
 };
 use purser_actors::product::Currency;
-use purser_actors::reconcile::{Source, Standing};
+use purser_actors::reconcile::{Money, Source, Standing};
 use purser_storage::Store;
 use purser_storage::codec::{self, Stored};
 
@@ -111,10 +111,10 @@ impl AtTheMaker {
             }
         };
         Some(Entry {
-            key,
+            name: EntryName::of(key),
             product: "made".into(),
-            amount,
-            currency,
+            money: Money::Cents(amount, currency),
+            returns: None,
             standing: match order {
                 Order::Open => Standing::UnderWay,
                 Order::Made => Standing::Done,
@@ -139,8 +139,8 @@ impl ProviderList for AtTheMaker {
         Box::pin(std::future::ready(Ok(page)))
     }
 
-    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
-        let found = self.all().into_iter().find(|entry| entry.key == key);
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
+        let found = self.all().into_iter().find(|entry| entry.name == *name);
         Box::pin(std::future::ready(Ok(found)))
     }
 }

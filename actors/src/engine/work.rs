@@ -7,6 +7,7 @@ mod gift_cards;
 mod owner;
 mod payout;
 mod program;
+mod reversal;
 mod spend;
 mod top_up;
 mod webhooks;
@@ -124,6 +125,7 @@ impl Worker for Desk {
                 Work::MoveBankMoney(id) => self.move_bank_money(effect, *id).await,
                 Work::ForgetNumber(id) => self.forget_number(effect, *id).await,
                 Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => self.about_webhooks(effect).await,
+                Work::Pursue(id) => self.pursue(effect, *id).await,
             }
         })
     }

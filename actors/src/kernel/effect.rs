@@ -11,8 +11,8 @@ use purser_storage::Write;
 use purser_storage::codec::{self, Stored};
 
 use crate::id::{
-    BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, EffectId, EndpointId, LateReturnId, Network,
-    PaymentId, PayoutId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, DifferenceId, EffectId, EndpointId, LateReturnId,
+    Network, PaymentId, PayoutId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
 use crate::kernel::{Kind, table};
 use crate::money::Usdc;
@@ -166,11 +166,13 @@ pub enum Work {
         /// Up to this sequence.
         upto: u64,
     },
+    /// Ask the chain whether a payment that it has taken back can land again; if it never can, book the loss.
+    Pursue(DifferenceId),
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 42] = [
+    pub const NAMES: [&str; 43] = [
         "settle",
         "watch",
         "issue_card",
@@ -213,6 +215,7 @@ impl Work {
         "forget_spoken",
         "post_webhook",
         "resend_webhooks",
+        "pursue",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -260,6 +263,7 @@ impl Work {
             Self::ForgetSpoken(_) => 39,
             Self::PostWebhook { .. } => 40,
             Self::ResendWebhooks { .. } => 41,
+            Self::Pursue(_) => 42,
         }
     }
 
@@ -293,6 +297,7 @@ impl Work {
             Self::EndSpend { .. } => Kind::AgentWallet,
             Self::PostWebhook { .. } => Kind::WebhookDelivery,
             Self::ResendWebhooks { .. } => Kind::Webhook,
+            Self::Pursue(_) => Kind::Difference,
         }
     }
 
@@ -343,6 +348,7 @@ impl Work {
             Self::ForgetNumber(id) => id.to_string(),
             Self::PostWebhook { delivery, .. } => delivery.to_string(),
             Self::ResendWebhooks { endpoint, .. } => endpoint.to_string(),
+            Self::Pursue(id) => id.to_string(),
         }
     }
 }
