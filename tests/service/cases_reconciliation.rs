@@ -84,7 +84,7 @@ async fn counted(service: &Service, kind: &str) -> Decimal {
 }
 
 /// `purser reconcile --json` on a host without a service: its exit status and what it names.
-fn reconcile(host: &Host) -> (Option<i32>, Vec<(String, String)>) {
+pub(super) fn reconcile(host: &Host) -> (Option<i32>, Vec<(String, String)>) {
     let output = host.run(&["reconcile", "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     assert_eq!(report["complete"], true, "{report:#}");

@@ -35,7 +35,7 @@ fn listed(key: EffectId, product: &'static str, (standing, amount): (Standing, C
 
 /// An order as it stands now.
 fn order(book: &ProgramBook, key: EffectId) -> Option<Listed> {
-    let stands = book.under(key).into_iter().filter_map(|entry| match entry {
+    let mut stands = book.under(key).into_iter().filter_map(|entry| match entry {
         Entry::Opened(opened) => Some(listed(key, "card", (Standing::Done, opened.amount), opened.at)),
         Entry::Refused { card, amount, at, .. } => {
             let product = if card { "card" } else { "reservation" };
@@ -48,7 +48,7 @@ fn order(book: &ProgramBook, key: EffectId) -> Option<Listed> {
         }
         Entry::Moved { .. } | Entry::Charged { .. } => None,
     });
-    stands.last()
+    stands.next_back()
 }
 
 /// A card's balance as it stands now.
