@@ -175,7 +175,7 @@ fn case_8_what_a_chain_takes_back_is_a_loss_and_not_the_holders() {
         let Ok(decision) = decide(Some(&state), "reversed") else {
             continue;
         };
-        let (price, treasury) = (5_000_000, Place::Treasury(Network::Base));
+        let (price, treasury) = (i128::from(state.price().atomic()), Place::Treasury(Network::Base));
         let expected = match state.status {
             Status::Reversed { .. } => vec![],
             _ => vec![(Place::Losses, price), (treasury, -price)],
