@@ -26,6 +26,7 @@ use crate::product::{Cap, Line, Purchase, Requirement};
 use crate::session::Amr;
 
 pub use caps::{OwnCap, OwnCaps};
+pub(crate) use claims::counted_day;
 pub use paying_out::{BankPayout, Outgoing, PaidFor};
 pub use statement::{Change, Entry};
 

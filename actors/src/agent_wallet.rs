@@ -14,6 +14,7 @@ mod machine;
 
 use purser_storage::codec::Stored;
 
+use crate::account::counted_day;
 use crate::id::{AddressId, CardId, EffectId, Network, SpendId, Wallet};
 use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
@@ -211,7 +212,11 @@ impl AgentWallet {
 
     /// Reserved or spent on the day of a moment, or on a later one that has begun already.
     pub fn used_on(&self, at: Timestamp) -> Usdc {
-        if self.day >= day_of(at) { self.used } else { Usdc::ZERO }
+        if self.day == counted_day(at, self.day) {
+            self.used
+        } else {
+            Usdc::ZERO
+        }
     }
 
     /// What is left of the daily cap; `None` without one.
@@ -224,9 +229,4 @@ impl AgentWallet {
 /// A cap beyond what USDC can count caps nothing.
 fn in_usdc(cents: Cents) -> Usdc {
     Usdc::from_cents(cents).unwrap_or(Usdc::from_atomic(u64::MAX))
-}
-
-/// Days since the epoch, UTC.
-fn day_of(at: Timestamp) -> u32 {
-    u32::try_from(at.seconds() / 86_400).unwrap_or(u32::MAX)
 }

@@ -6,12 +6,16 @@
 //!   ^------found again----------'
 //! ```
 //!
+//! A payment that its chain has taken back is pursued from the batch that opens the difference: if the chain shows that it
+//! never can land again, its loss is booked.
+//!
 //! It is the house's, not a holder's: nobody can sign in as its owner, and only operators read what it tells.
 
 use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
 
-use crate::id::{DifferenceId, Wallet};
+use crate::id::{DifferenceId, EffectId, PaymentId, Wallet};
+use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::port::Timestamp;
@@ -34,6 +38,14 @@ pub struct Found {
     pub ours: Option<String>,
     /// The same on the other list.
     pub theirs: Option<String>,
+}
+
+impl Found {
+    /// The payment, if it is one that we count on and that its chain does not show.
+    pub fn taken_back(&self) -> Option<PaymentId> {
+        let missing = self.kind == Discrepancy::ChainDepositMissing;
+        self.subject.as_ref().filter(|_| missing)?.parse().ok()
+    }
 }
 
 /// A difference's state.
@@ -65,6 +77,11 @@ pub enum Command {
     Find(Box<Found>),
     /// They do not.
     Resolve,
+    /// Nothing more comes of what was taken back.
+    Pursued {
+        /// The effect that found it so.
+        effect: EffectId,
+    },
 }
 
 /// What may happen.
@@ -128,18 +145,23 @@ impl Entity for Difference {
     ) -> Result<Decision<Self>, ()> {
         let (now, decision) = (context.now, Decision::answer(()));
         let open = this.filter(|known| known.status == Status::Open);
+        let pursued = |decision: Decision<Self>, found: &Found| match found.taken_back() {
+            Some(_) => decision.then(Work::Pursue(*id), context),
+            None => decision,
+        };
         Ok(match (open, command) {
             // The row says which kind it is, so that those that are open are counted without a look at each.
-            (None, Command::Find(found)) => decision
+            (None, Command::Find(found)) => pursued(decision, &found)
                 .put_new(table::difference(now, *id), vec![found.kind as u8])
                 .event(Event::Opened(found, now)),
             // What was told of it stands until it is another kind of difference: amounts under way are no news.
-            (Some(known), Command::Find(found)) if known.found.kind != found.kind => decision
+            (Some(known), Command::Find(found)) if known.found.kind != found.kind => pursued(decision, &found)
                 .put(table::difference(known.opened_at, *id), vec![found.kind as u8])
                 .event(Event::Changed(found, now)),
             (Some(known), Command::Resolve) => decision
                 .take(table::difference(known.opened_at, *id))
                 .event(Event::Resolved(now)),
+            (_, Command::Pursued { effect }) => decision.completes(effect),
             (Some(_), Command::Find(_)) | (None, Command::Resolve) => decision,
         })
     }

@@ -26,6 +26,8 @@ pub enum Place {
     Held(Wallet),
     /// What bringing products about costs us: a bridge's fee, or what it lost.
     Costs,
+    /// What we were paid and a chain has taken back.
+    Losses,
 }
 
 /// Who makes what is sold.

@@ -52,6 +52,11 @@ impl Usdc {
             .ok_or(AmountError::OutOfRange)
     }
 
+    /// What it is in whole cents; what is less than one is left out.
+    pub const fn whole_cents(self) -> Cents {
+        Cents(self.0 / ATOMIC_PER_CENT)
+    }
+
     /// Reads an amount of USDC: as [`Cents::parse`], with one to six digits behind the point.
     ///
     /// # Errors

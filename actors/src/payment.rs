@@ -8,6 +8,7 @@
 //!    |                                            declined --chain shows it--> settled --credit--> CREDITED
 //!    |                                            declined --it never can land--> REFUSED
 //!    `--could not be sent--> released --presented again--> claimed
+//! FULFILLED or CREDITED --the chain has taken it back for good--> REVERSED
 //! ```
 //!
 //! Nothing is sent before `settling` is durable, with the bytes that will be sent. A settled payment has exactly one
@@ -133,6 +134,13 @@ pub enum Status {
     },
     /// It can never land.
     Refused(Decline),
+    /// It had landed, the chain has taken it back, and it can never land again: the loss is booked.
+    Reversed {
+        /// The transaction that is gone.
+        transaction: String,
+        /// What was bought; `None` if the balance was credited.
+        product: Option<Product>,
+    },
 }
 
 /// What may be asked.
@@ -197,6 +205,11 @@ pub enum Command {
         /// The new share.
         share: Share,
     },
+    /// What the chain had shown is gone, and it can never land again.
+    Reversed {
+        /// The effect that has proved it.
+        effect: EffectId,
+    },
 }
 
 /// What may happen.
@@ -226,6 +239,8 @@ pub enum Event {
     Deposited(String, Timestamp),
     /// Can never land.
     Refused(Timestamp),
+    /// Taken back by its chain, for good.
+    Reversed(Timestamp),
 }
 
 /// Why a command was refused.
@@ -310,11 +325,11 @@ impl Payment {
         }
     }
 
-    /// Whether nothing can happen to it any more.
+    /// Whether nothing can happen to it any more, unless its chain takes it back.
     pub const fn is_final(&self) -> bool {
         matches!(
             self.status,
-            Status::Fulfilled { .. } | Status::Credited { .. } | Status::Refused(_)
+            Status::Fulfilled { .. } | Status::Credited { .. } | Status::Refused(_) | Status::Reversed { .. }
         )
     }
 }

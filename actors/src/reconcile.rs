@@ -27,13 +27,32 @@ pub enum Source {
     GiftCards,
     /// The payout rails.
     Payouts,
+    /// What the bank was told to move.
+    Bank,
+    /// What came in at the bank, and what it gave back.
+    BankDeposits,
+    /// Reloadable cards and what is set aside, at the card issuer.
+    CardProgram,
+    /// What is left on each reloadable card.
+    CardBalances,
+    /// What the bridge carries.
+    Bridge,
 }
 
 impl Source {
     /// All, in the order of a walk.
-    pub const ALL: [Self; 5] = [Self::Base, Self::Solana, Self::Cards, Self::GiftCards, Self::Payouts];
-    /// Those that are no chain.
-    pub const PROVIDERS: [Self; 3] = [Self::Cards, Self::GiftCards, Self::Payouts];
+    pub const ALL: [Self; 10] = [
+        Self::Base,
+        Self::Solana,
+        Self::Cards,
+        Self::GiftCards,
+        Self::Payouts,
+        Self::Bank,
+        Self::BankDeposits,
+        Self::CardProgram,
+        Self::CardBalances,
+        Self::Bridge,
+    ];
 
     /// In events, metrics and the protocol between service and provider.
     pub const fn name(self) -> &'static str {
@@ -43,6 +62,11 @@ impl Source {
             Self::Cards => "cards",
             Self::GiftCards => "gift_cards",
             Self::Payouts => "payouts",
+            Self::Bank => "bank",
+            Self::BankDeposits => "bank_deposits",
+            Self::CardProgram => "card_program",
+            Self::CardBalances => "card_balances",
+            Self::Bridge => "bridge",
         }
     }
 
@@ -51,7 +75,17 @@ impl Source {
         match self {
             Self::Base => Some(Network::Base),
             Self::Solana => Some(Network::Solana),
-            Self::Cards | Self::GiftCards | Self::Payouts => None,
+            _ => None,
+        }
+    }
+
+    /// What is on its list, if it is no chain.
+    pub const fn flow(self) -> Flow {
+        match self {
+            Self::BankDeposits => Flow::Incoming,
+            Self::CardBalances => Flow::Balance,
+            Self::Bridge => Flow::Crossing,
+            _ => Flow::Order,
         }
     }
 
@@ -73,12 +107,18 @@ pub enum Flow {
     Deposit,
     /// A transfer out of it, by its transaction.
     Departure,
+    /// Money that came to a provider for us to credit, by the provider's name of it.
+    Incoming,
+    /// What is left of something that was ordered, by the order's key. It changes when nobody asks.
+    Balance,
+    /// USDC that was given to a bridge, by the transaction that burned it.
+    Crossing,
 }
 
 /// How a difference is called. The numbers are stored: never reuse one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, bincode::Encode, bincode::Decode)]
 pub enum Discrepancy {
-    /// A provider did something under a key that we never gave out.
+    /// A provider did something under a key that we never gave out, or has money for us that is in no book.
     ProviderHasUnknown,
     /// We count on something that the provider does not know.
     ProviderLacks,
@@ -125,7 +165,7 @@ impl Discrepancy {
 
     const fn of_surplus(flow: Flow) -> Self {
         match flow {
-            Flow::Order => Self::ProviderHasUnknown,
+            Flow::Order | Flow::Incoming | Flow::Balance | Flow::Crossing => Self::ProviderHasUnknown,
             Flow::Deposit => Self::ChainDepositWithoutCredit,
             Flow::Departure => Self::TransferUnexplained,
         }
@@ -133,7 +173,7 @@ impl Discrepancy {
 
     const fn of_lack(flow: Flow) -> Self {
         match flow {
-            Flow::Order => Self::ProviderLacks,
+            Flow::Order | Flow::Incoming | Flow::Balance | Flow::Crossing => Self::ProviderLacks,
             Flow::Deposit => Self::ChainDepositMissing,
             Flow::Departure => Self::TransferMissing,
         }
@@ -168,6 +208,8 @@ pub enum Standing {
     NotAsked,
     /// It is not known yet what comes of it.
     UnderWay,
+    /// They have the money and still owe what it is for: set aside, or between two chains.
+    Held,
     /// Made, paid or landed; it is not taken back.
     Done,
     /// It was not done and will not be.
@@ -182,6 +224,7 @@ impl Standing {
         match self {
             Self::NotAsked => "not_asked",
             Self::UnderWay => "pending",
+            Self::Held => "held",
             Self::Done => "done",
             Self::Refused => "refused",
             Self::Returned => "returned",
@@ -235,20 +278,22 @@ pub fn compare(flow: Flow, ours: Option<&Listed>, theirs: Option<&Listed>, momen
             return surplus.then(|| Discrepancy::of_surplus(flow));
         }
         (Some(ours), None) => {
-            let counted_on = matches!(ours.standing, Standing::Done | Standing::Returned);
+            let counted_on = matches!(ours.standing, Standing::Held | Standing::Done | Standing::Returned);
             let lacks = counted_on && moment.is_settled(ours.at);
             return lacks.then(|| Discrepancy::of_lack(flow));
         }
     };
-    if ours.money != theirs.money {
-        return Some(Discrepancy::AmountDiffers);
-    }
     let settled = moment.is_settled(ours.at) && moment.is_settled(theirs.at);
+    if ours.money != theirs.money {
+        // What is spent is told when the provider comes to it.
+        let now = flow != Flow::Balance || settled;
+        return now.then_some(Discrepancy::AmountDiffers);
+    }
     if !settled || agree(ours.standing, theirs.standing) {
         return None;
     }
     Some(match flow {
-        Flow::Order => Discrepancy::StateDiffers,
+        Flow::Order | Flow::Incoming | Flow::Balance | Flow::Crossing => Discrepancy::StateDiffers,
         // A chain shows what is there and nothing else: it is ours that lacks it.
         Flow::Deposit | Flow::Departure => Discrepancy::of_surplus(flow),
     })
@@ -256,9 +301,9 @@ pub fn compare(flow: Flow, ours: Option<&Listed>, theirs: Option<&Listed>, momen
 
 /// Whether both tell the same about the money. An order that was refused and one that came back have both cost nothing.
 const fn agree(ours: Standing, theirs: Standing) -> bool {
-    use Standing::{Done, NotAsked, Refused, Returned, UnderWay};
+    use Standing::{Done, Held, NotAsked, Refused, Returned, UnderWay};
     matches!(
         (ours, theirs),
-        (UnderWay, UnderWay) | (Done, Done) | (NotAsked | Refused | Returned, Refused | Returned)
+        (UnderWay, UnderWay) | (Held, Held) | (Done, Done) | (NotAsked | Refused | Returned, Refused | Returned)
     )
 }

@@ -44,18 +44,21 @@ pub async fn meet(settings: &Outsiders, mut providers: Providers) -> Result<Prov
         providers.identity_check = Arc::new(RemoteIdentityCheck(remote));
     }
     if let Some(remote) = remote("card_accounts", &settings.card_accounts)? {
+        listed(&mut providers, ListName::CardProgram, &remote);
+        listed(&mut providers, ListName::CardBalances, &remote);
+        providers.program = Arc::new(RemoteProgram(remote.clone()));
         let accounts = Arc::new(RemoteAccounts(remote));
         providers.accounts = accounts.clone();
         providers.deposits = accounts.clone();
         providers.balances = accounts;
     }
-    if let Some(remote) = remote("card_accounts", &settings.card_accounts)? {
-        providers.program = Arc::new(RemoteProgram(remote));
-    }
     if let Some(remote) = remote("bridge", &settings.bridge)? {
+        listed(&mut providers, ListName::Bridge, &remote);
         providers.bridge = Arc::new(RemoteBridge(remote));
     }
     if let Some(remote) = remote("banking", &settings.banking)? {
+        listed(&mut providers, ListName::Bank, &remote);
+        listed(&mut providers, ListName::BankDeposits, &remote);
         providers.bank = Arc::new(RemoteBank(remote));
     }
     if let Some(remote) = remote("rates", &settings.rates)? {
@@ -67,7 +70,7 @@ pub async fn meet(settings: &Outsiders, mut providers: Providers) -> Result<Prov
     Ok(providers)
 }
 
-/// Whoever takes the orders keeps the list of them.
+/// Whoever has to do with the money keeps the list of it.
 fn listed(providers: &mut Providers, list: ListName, remote: &Remote) {
     let remote = remote.clone();
     let kept = Arc::new(RemoteList { remote, list });

@@ -28,6 +28,8 @@ pub(super) struct Books {
     pub(super) held_for: BTreeMap<String, i128>,
     /// What it cost us, by cause.
     pub(super) costs: BTreeMap<String, i128>,
+    /// What a chain has taken back, by cause.
+    pub(super) losses: BTreeMap<String, i128>,
     /// Everything that ever was a cause.
     pub(super) causes: BTreeSet<String>,
 }
@@ -53,6 +55,7 @@ impl Books {
             }
             Place::Fees => *self.earned.entry(cause.to_owned()).or_default() -= posting.atomic,
             Place::Costs => *self.costs.entry(cause.to_owned()).or_default() += posting.atomic,
+            Place::Losses => *self.losses.entry(cause.to_owned()).or_default() += posting.atomic,
             // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
             Place::Suspense => {}
         }
@@ -129,5 +132,6 @@ fn place_name(place: &Place) -> String {
         Place::Fees => "fees".into(),
         Place::Held(_) => "held".into(),
         Place::Costs => "costs".into(),
+        Place::Losses => "losses".into(),
     }
 }

@@ -197,6 +197,10 @@ fn payment_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> 
             "credited"
         }
         payment::Event::Refused(_) => "refused",
+        payment::Event::Reversed(_) => {
+            trail.transaction = None;
+            "reversed"
+        }
     };
     trail.status = status.into();
     Ok(())
@@ -287,10 +291,7 @@ impl Snapshots<'_> {
 
     fn payments(&mut self, contents: &Contents) {
         for (id, (payment, revision)) in &contents.payments {
-            let product = match &payment.status {
-                payment::Status::Fulfilled { product, .. } => Some(product.to_string()),
-                _ => None,
-            };
+            let product = super::outcomes::bought(&payment.status).map(ToString::to_string);
             let end = format!("{:?}/{product:?}", payment.transaction());
             let folded = |t: &Trail| format!("{:?}/{:?}", t.transaction.as_deref(), t.product);
             let status = super::outcomes::name_of(&payment.status);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use purser_actors::id::{DepositId, PaymentId};
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::payment::Status;
+use purser_actors::product::Product;
 
 use super::books::Books;
 use super::fold::History;
@@ -22,6 +23,7 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
         Status::Fulfilled { .. } => "fulfilled",
         Status::Credited { .. } => "credited",
         Status::Refused(_) => "refused",
+        Status::Reversed { .. } => "reversed",
     }
 }
 
@@ -58,13 +60,20 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
                 format!("the treasury booked {received} of {paid}"),
             );
         }
+        let lost = books.losses.get(&name).copied().unwrap_or(0);
+        let reversed = matches!(payment.status, Status::Reversed { .. });
+        if lost != if reversed { paid } else { 0 } {
+            let detail = format!("{}: a loss of {lost} is booked of {paid}", name_of(&payment.status));
+            report.find("payment.loss", &name, detail);
+        }
         let credits = credits(&name, history, books, report);
         let made = made.get(id).map_or(&[][..], Vec::as_slice);
         let products = made.len();
         let (want_products, want_credits) = match &payment.status {
             Status::Fulfilled { .. } => (1, 0),
             Status::Credited { .. } if as_deposit => (0, 0),
-            Status::Credited { .. } => (0, paid),
+            Status::Credited { .. } | Status::Reversed { product: None, .. } => (0, paid),
+            Status::Reversed { .. } => (1, 0),
             Status::Settled { .. } if under_way.contains(&name) => (0, 0),
             // The credit is booked and the payment is being told.
             Status::Settled { .. } => (0, paid),
@@ -77,7 +86,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
             );
             report.find("payment.outcome", &name, detail);
         }
-        if let Status::Fulfilled { product, .. } = &payment.status {
+        if let Some(product) = bought(&payment.status) {
             match made.iter().find(|sold| sold.product == *product) {
                 None => report.find("payment.product", &name, format!("it bought no {product}")),
                 Some(sold) if sold.owner != payment.payer() => {
@@ -86,6 +95,15 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
                 Some(_) => {}
             }
         }
+    }
+}
+
+/// What was bought, also where the chain has taken the payment back.
+pub(super) const fn bought(status: &Status) -> Option<&Product> {
+    match status {
+        Status::Fulfilled { product, .. } => Some(product),
+        Status::Reversed { product, .. } => product.as_ref(),
+        _ => None,
     }
 }
 
@@ -163,7 +181,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
             );
         }
         match contents.payments.get(&sold.charge.payment) {
-            Some((p, _)) if matches!(p.status, Status::Fulfilled { product, .. } if product == sold.product) => {}
+            Some((p, _)) if bought(&p.status) == Some(&sold.product) => {}
             None if by_balance => {}
             _ => report.find(
                 "product.payment",
@@ -217,6 +235,9 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     // Through which product an amount is owed is held there; here, that it is owed through one at all.
     let bought: BTreeSet<String> = contents.sold.values().map(|s| s.charge.payment.to_string()).collect();
     let owing = books.owed.keys().chain(books.earned.keys()).chain(books.costs.keys());
+    for cause in books.losses.keys().filter(|c| !payments.contains(*c)) {
+        report.find("ledger.cause", cause, "only a payment is taken back");
+    }
     let known = |c: &String| {
         [&products, &bought, &departures, &late, &bank, &refunds]
             .iter()

@@ -2,8 +2,10 @@
 
 use purser::provider::Providers;
 use purser_actors::id::EffectId;
-use purser_actors::port::{Cursor, Entry, Page, ProviderList};
-use purser_actors::reconcile::{Source, Standing};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{Cursor, Entry, EntryName, Page, ProviderList};
+use purser_actors::product::Currency;
+use purser_actors::reconcile::{Money, Source, Standing};
 
 use crate::suite::{paid, payout, until};
 
@@ -26,13 +28,23 @@ async fn whole(list: &dyn ProviderList, limit: usize) -> Vec<Entry> {
     }
 }
 
+fn named(all: &[Entry], name: &str) -> Vec<Entry> {
+    all.iter()
+        .filter(|entry| entry.name.as_str() == name)
+        .cloned()
+        .collect()
+}
+
+const fn dollars(cents: u64) -> Money {
+    Money::Cents(Cents::new(cents), Currency::USD)
+}
+
 fn of(all: &[Entry], key: u128) -> Vec<Entry> {
-    all.iter().filter(|entry| entry.key == EffectId(key)).cloned().collect()
+    named(all, &EffectId(key).to_string())
 }
 
 /// What was ordered above is on the lists under its keys, once and as it ended; what was not is not.
 pub(crate) async fn lists(providers: &Providers) {
-    let dollars = |entry: &Entry| (entry.amount.get(), entry.currency.as_str().to_owned());
     let cards = &providers.lists[&Source::Cards];
     let all = whole(&**cards, 100).await;
     for (key, standing, cents) in [
@@ -43,9 +55,9 @@ pub(crate) async fn lists(providers: &Providers) {
         let [entry] = &of(&all, key)[..] else {
             panic!("{key}: {all:?}")
         };
-        assert_eq!((entry.standing, dollars(entry)), (standing, (cents, "USD".into())));
+        assert_eq!((entry.standing, entry.money), (standing, dollars(cents)));
         assert_eq!(
-            cards.entry(EffectId(key)).await.unwrap().as_ref(),
+            cards.entry(&EntryName::of(EffectId(key))).await.unwrap().as_ref(),
             Some(entry),
             "alone as on the list"
         );
@@ -53,8 +65,9 @@ pub(crate) async fn lists(providers: &Providers) {
     let gifts = whole(&*providers.lists[&Source::GiftCards], 100).await;
     assert_eq!(of(&gifts, 11).len() + of(&gifts, 12).len(), 2);
     assert!(gifts.iter().all(|entry| entry.standing == Standing::Done));
+    holders(providers).await;
     for (source, list) in &providers.lists {
-        assert_eq!(list.entry(EffectId(4_711)).await.unwrap(), None);
+        assert_eq!(list.entry(&EntryName::of(EffectId(4_711))).await.unwrap(), None);
         let all = whole(&**list, 100).await;
         for size in [1, 2] {
             assert_eq!(
@@ -73,6 +86,49 @@ pub(crate) async fn lists(providers: &Providers) {
     one_that_changes_comes_again(providers).await;
 }
 
+/// What was done above with holders' money is on its lists, by its names and as it ended.
+async fn holders(providers: &Providers) {
+    use Standing::{Done, Refused, Returned};
+    let order = |key: u128| EffectId(key).to_string();
+    for (source, name, standing, money) in [
+        (Source::Bank, order(91), Done, dollars(5_000)),
+        (Source::Bank, order(92), Done, dollars(2_000)),
+        (Source::Bank, order(93), Refused, dollars(3_001)),
+        (Source::BankDeposits, "wire-1".to_owned(), Done, dollars(1_234)),
+        (Source::BankDeposits, "wire-2".to_owned(), Done, dollars(1)),
+        (Source::CardProgram, order(40), Refused, dollars(10_001)),
+        (Source::CardProgram, order(41), Done, dollars(4_050)),
+        (Source::CardProgram, order(61), Refused, dollars(7_000)),
+        (Source::CardProgram, order(62), Done, dollars(2_000)),
+        (Source::CardProgram, order(63), Returned, dollars(4_000)),
+        (Source::CardBalances, order(41), Done, dollars(0)),
+    ] {
+        let list = &providers.lists[&source];
+        let listed = named(&whole(&**list, 100).await, &name);
+        assert!(!listed.is_empty(), "{source:?}: {name}");
+        let expected = (standing, money, None);
+        for entry in &listed {
+            assert_eq!(
+                (entry.standing, entry.money, entry.returns),
+                expected,
+                "{source:?}: {name}"
+            );
+        }
+        let name = EntryName::new(name).unwrap();
+        assert_eq!(
+            list.entry(&name).await.unwrap().as_ref(),
+            listed.last(),
+            "{source:?}: {name}"
+        );
+    }
+    let crossings = whole(&*providers.lists[&Source::Bridge], 100).await;
+    let arrives = Money::Usdc(Usdc::from_cents(Cents::new(2_500)).unwrap());
+    assert!(!crossings.is_empty());
+    for crossing in &crossings {
+        assert_eq!((crossing.standing, crossing.money), (Done, arrives));
+    }
+}
+
 /// A payout is listed when it is ordered, and again, behind that, when it is paid.
 async fn one_that_changes_comes_again(providers: &Providers) {
     let list = &providers.lists[&Source::Payouts];
@@ -87,7 +143,8 @@ async fn one_that_changes_comes_again(providers: &Providers) {
         page.next.map(|next| (page.items, next))
     })
     .await;
-    assert_eq!((first.0[0].key, first.0[0].amount), (order.key, order.amount));
+    let expected = (EntryName::of(order.key), Money::Cents(order.amount, order.currency));
+    assert_eq!((first.0[0].name.clone(), first.0[0].money), expected);
     paid(providers, &order).await;
     let again = until("it comes again", async || {
         let all = list.entries(at.as_ref(), 10).await.unwrap().items;
@@ -96,7 +153,7 @@ async fn one_that_changes_comes_again(providers: &Providers) {
     })
     .await;
     assert!(again.iter().all(|entry| entry.standing == Standing::Done), "{again:?}");
-    let entry = list.entry(order.key).await.unwrap().unwrap();
+    let entry = list.entry(&EntryName::of(order.key)).await.unwrap().unwrap();
     assert_eq!(entry.standing, Standing::Done);
     assert_eq!(again.last(), Some(&entry));
 }

@@ -221,18 +221,21 @@ class Provider(Money, Bridge):
         words = self.words[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
         return {"reports": [{"number": number, **word} for number, word in enumerate(words, asked["after"] + 1)]}
 
+    def wall_ms(self, at):
+        return self.started_ms + int((at - self.started) * 1000)
+
     def listed_orders(self, kind):
         """In the order taken, up to the first that is not decided yet: it will be the next to come."""
         for (of, key), (body, _, result, since) in list(self.orders.items()):
             if of == kind:
-                decided_at = since + (DELAY_S if result["status"] == "ready" else 0)
+                is_done = result["status"] in ("ready", "complete")
+                decided_at = since + (DELAY_S if is_done else 0)
                 if decided_at > time.monotonic():
                     return
-                product = body.get("product_id", "card")
+                product = body.get("product_id", kind)
                 yield {"key": key, "product": product, "amount": body["amount"],
-                       "currency": PRODUCTS.get(product, COMMON)["currency"],
-                       "status": "done" if result["status"] == "ready" else "refused",
-                       "at_ms": self.started_ms + int((decided_at - self.started) * 1000)}
+                       "currency": PRODUCTS.get(product, COMMON)["currency"], "returned_transfer_id": None,
+                       "status": "done" if is_done else "refused", "at_ms": self.wall_ms(decided_at)}
 
     def listed_payouts(self):
         """A line for each word, so that a payout of which something new was said comes again."""
@@ -241,15 +244,17 @@ class Provider(Money, Bridge):
             payout = self.payouts[word["payout_id"]]
             body = self.orders["payout", payout["key"]][0]
             yield {"key": payout["key"], "product": body["rail"], "amount": body["amount"],
-                   "currency": body["currency"], "status": stands[payout["word"]["status"]],
-                   "at_ms": self.started_ms + int((payout["told_at"] - self.started) * 1000)}
+                   "currency": body["currency"], "returned_transfer_id": None,
+                   "status": stands[payout["word"]["status"]], "at_ms": self.wall_ms(payout["told_at"])}
 
     def list_entries(self, asked):
         after, key = asked["after"], asked["key"]
-        insist(asked["list"] in ("cards", "gift_cards", "payouts"), "no such list", "not_found")
+        kinds = {"cards": "card", "gift_cards": "gift card", "bank": "bank transfer"}
+        others = {"payouts": self.listed_payouts, "bank_deposits": self.listed_deposits, "card_program": self.listed_program,
+                  "card_balances": self.listed_balances, "bridge": self.listed_crossings}
+        insist(asked["list"] in (*kinds, *others), "no such list", "not_found")
         insist(after is None or key is None, "a cursor or a key, and not both")
-        kinds = {"cards": "card", "gift_cards": "gift card"}
-        lines = self.listed_payouts() if asked["list"] == "payouts" else self.listed_orders(kinds[asked["list"]])
+        lines = others[asked["list"]]() if asked["list"] in others else self.listed_orders(kinds[asked["list"]])
         answer = {"list": asked["list"], "after": after, "key": key}
         if key is not None:
             known = {line["key"]: line for line in lines}

@@ -5,6 +5,7 @@ import base64
 import binascii
 import hashlib
 import hmac
+import time
 
 from stub_rules import decimal, insist
 
@@ -27,6 +28,7 @@ class Bridge:
 
     def __init__(self):
         self.signed, self.burned, self.mints = {}, set(), {}  # by transaction; transactions; by nonce
+        self.crossed = []  # transactions that were burned or minted, and when
 
     def sign_burn(self, asked):
         crossing = asked["body"]
@@ -43,6 +45,8 @@ class Bridge:
 
     def send_burn(self, asked):
         transaction = self.known(asked["body"])
+        if transaction not in self.burned:
+            self.crossed.append((transaction, time.monotonic()))
         self.burned.add(transaction)
         return {"transaction": transaction, "status": "settled", "settled_as": transaction}
 
@@ -51,6 +55,17 @@ class Bridge:
         there = {"status": "landed", "landed_as": transaction} if transaction in self.burned else {"status": "pending"}
         return {"of": transaction, **there}
 
+    def message_of(self, transaction):
+        crossing = self.signed[transaction]
+        return f"{transaction} {crossing['to']} {crossing['arrives']}".encode()
+
+    def listed_crossings(self):
+        for transaction, at in list(self.crossed):
+            is_minted = hashlib.sha256(self.message_of(transaction)).hexdigest() in self.mints
+            yield {"key": transaction, "product": "crossing", "amount": self.signed[transaction]["arrives"],
+                   "currency": "USDC", "returned_transfer_id": None, "status": "done" if is_minted else "held",
+                   "at_ms": self.wall_ms(at)}
+
     def seal(self, message):
         return hmac.new(self.secret, b"attested " + message, hashlib.sha256).digest()
 
@@ -58,8 +73,7 @@ class Bridge:
         transaction = self.known(asked["body"])
         if transaction not in self.burned:
             return {"transaction": transaction, "status": "pending", "retry_after_ms": 10}
-        crossing = self.signed[transaction]
-        message = f"{transaction} {crossing['to']} {crossing['arrives']}".encode()
+        crossing, message = self.signed[transaction], self.message_of(transaction)
         attested = {"nonce": hashlib.sha256(message).hexdigest(), "message": text(message), "to": crossing["to"],
                     "attestation": text(self.seal(message)), "is_usdc": True, "arrives": crossing["arrives"]}
         return {"transaction": transaction, "status": "complete", "attested": attested}
@@ -79,6 +93,7 @@ class Bridge:
         if nonce in self.mints:
             return {**answer, "status": "nonce_used"}
         self.mints[nonce] = "mint-" + self.minted("mint", nonce)
+        self.crossed.append((sent[32:].decode().split()[0], time.monotonic()))
         return {**answer, "status": "minted", "minted_as": self.mints[nonce]}
 
     def find_mint(self, asked):

@@ -3,6 +3,7 @@ Written, as `stub.py`, from the document and "What a provider must hold to" alon
 
 import base64
 import hashlib
+import time
 from decimal import Decimal
 
 from stub_rules import decimal, insist
@@ -24,11 +25,34 @@ class Money:
         self.reloadables, self.changed = {}, []  # by reference; references in the order of changes
         self.reservations = {}  # by key
         self.documents, self.bank_accounts, self.paid_in = {}, {}, []
+        self.program_lines, self.balance_lines = [], []  # what became of an order or a card, and when
 
     def judged(self, kind, asked, judge):
         """The first order under this key and its result, which `judge` finds once."""
         is_new = (kind, asked["Idempotency-Key"]) not in self.orders
+        if is_new and kind in ("reloadable card", "reservation"):
+            self.program_lines.append((kind, asked["Idempotency-Key"], time.monotonic()))
         return self.order(kind, asked, judge() if is_new else None)
+
+    def listed_program(self):
+        for kind, key, at in list(self.program_lines):
+            body, _, result, _ = self.orders[kind, key]
+            paid = self.reservations.get(key, {"paid": None})["paid"]
+            stands = {"open": "done", "held": {None: "held", True: "done", False: "returned"}[paid]}
+            yield {"key": key, "product": kind, "amount": body["amount"], "currency": "USD", "returned_transfer_id": None,
+                   "status": stands.get(result["status"], "refused"), "at_ms": self.wall_ms(at)}
+
+    def listed_balances(self):
+        for reference, at in list(self.balance_lines):
+            card = self.reloadables[reference]
+            yield {"key": card["key"], "product": "balance", "amount": str(card["available"]), "currency": "USD",
+                   "returned_transfer_id": None, "status": "done", "at_ms": self.wall_ms(at)}
+
+    def listed_deposits(self):
+        for paid in list(self.paid_in):
+            yield {"key": paid["reference"], "product": "deposit", "amount": paid["amount"], "currency": "USD",
+                   "returned_transfer_id": paid["returned_transfer_id"], "status": "done",
+                   "at_ms": self.wall_ms(paid["at"])}
 
     def took(self, address, amount):
         """Whether the balance had so much; then it has no more."""
@@ -62,7 +86,7 @@ class Money:
             return {"transaction": transaction}
         insist(what == "bank-deposits" and self.bank_accounts[body["account_id"]]["ramp"] == "onramp", "no such on-ramp")
         self.paid_in.append({**named(body, "reference", "account_id", "amount"), "sender": "Somebody",
-                             "returned_transfer_id": None})
+                             "returned_transfer_id": None, "at": time.monotonic()})
         return {}
 
     def open_reloadable_card(self, asked):
@@ -73,7 +97,8 @@ class Money:
             if not self.took(body["deposit_address"], body["amount"]):
                 return {"status": "insufficient"}
             self.reloadables[reference] = {**named(body, "card_id", "deposit_address"), "available": decimal(body["amount"]),
-                                           "sequence": 0, "state": "open"}
+                                           "sequence": 0, "state": "open", "key": key}
+            self.balance_lines.append((reference, time.monotonic()))
             number = self.card_number("reloadable " + key)
             return {"status": "open", "card": {"reference": reference, "number": number, "exp_month": 12,
                                                "exp_year": self.years() + 3}}
@@ -105,6 +130,7 @@ class Money:
         if to:
             card["state"], card["sequence"] = to, card["sequence"] + 1
             self.changed.append(reference)
+            self.balance_lines.append((reference, time.monotonic()))
         if to == "closed":
             self.balances[card["deposit_address"].lower()] += card["available"]
             card["available"] = Decimal(0)
@@ -137,6 +163,8 @@ class Money:
         insist(reservation["paid"] in (None, paid), "it has ended the other way", "refused")
         if reservation["paid"] is None and not paid:
             self.balances[reservation["deposit_address"].lower()] += decimal(reservation["amount"])
+        if reservation["paid"] is None:
+            self.program_lines.append(("reservation", asked["key"], time.monotonic()))
         reservation["paid"] = paid
         return {"key": asked["key"], "paid": paid}
 
@@ -188,4 +216,5 @@ class Money:
 
     def bank_deposits(self, asked):
         told = self.paid_in[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
-        return {"deposits": [{"number": number, **each} for number, each in enumerate(told, asked["after"] + 1)]}
+        return {"deposits": [{"number": number, **named(each, "reference", "account_id", "amount", "sender", "returned_transfer_id")}
+                             for number, each in enumerate(told, asked["after"] + 1)]}

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_banking::{approve, open_account, result};
 use super::cases_elsewhere::one_key_an_order;
+use super::cases_reconciliation::reconcile;
 use super::cases_reloadable::{ask, balance, comes_to};
 use super::cases_top_up::{id_of, once};
 use super::cases_withdraw::holder;
@@ -188,6 +189,9 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     each_once(&way);
     service.stop();
     host.assert_books();
+    // Everybody's lists say the same of all of it.
+    let host = host.with("PURSER_RECONCILIATION__GRACE_MS", "1");
+    assert_eq!(reconcile(&host), (Some(0), vec![]));
 }
 
 /// Every order is complete, and what is left is right to the cent on all sides.

@@ -84,7 +84,7 @@ async fn counted(service: &Service, kind: &str) -> Decimal {
 }
 
 /// `purser reconcile --json` on a host without a service: its exit status and what it names.
-fn reconcile(host: &Host) -> (Option<i32>, Vec<(String, String)>) {
+pub(super) fn reconcile(host: &Host) -> (Option<i32>, Vec<(String, String)>) {
     let output = host.run(&["reconcile", "--json"]);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
     assert_eq!(report["complete"], true, "{report:#}");
@@ -251,4 +251,44 @@ async fn reconcile_says_when_books_and_lists_agree() {
     let output = nobody.run(&["reconcile"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("LEFT OUT"), "{}", text(&output));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_account_and_is_a_loss() {
+    // Aim: the chain drops a settled payment, which can be sent again for fifteen seconds more: then it is reversed, its payer
+    // reads nothing of the card and buys nothing, over kill -9 the books hold with the loss in them, nothing differs any
+    // more, and another's card is as it was.
+    let host = restless(Host::new()).with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, other) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    let (token, of_other) = (agent.token(&site).await, other.token(&site).await);
+    let kept = other.buy(&site, CARD).await.card().to_owned();
+    let address = agent.wallet.address(Network::Base);
+    site.chain_fault(json!({"network": "base", "wallet": address, "fault": "drop", "ms": 1}))
+        .await;
+    let bought = agent.buy(&site, CARD).await;
+    let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
+    let card = bought.card().to_owned();
+    finds(&Desk::first(&host, &service), vec![("chain_deposit_missing", &payment)]).await;
+    service.kill();
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let status = format!("/get-payment?payment_id={payment}");
+    until("it is reversed", async || {
+        (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())
+    })
+    .await;
+    let data = format!("/get-card-data?card_id={card}");
+    let refused = site.get_as(&token, &data).await;
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    assert!(refused.text.contains("taken back by its chain"), "{}", refused.text);
+    assert_eq!(agent.buy(&site, CARD).await.status, 403);
+    let read = site.get_as(&of_other, &format!("/get-card-data?card_id={kept}")).await;
+    assert_eq!(read.status, 200, "{}", read.text);
+    finds(&desk, vec![]).await;
+    service.kill();
+    assert_eq!(reconcile(&host), (Some(0), vec![]));
+    let report = host.assert_books();
+    assert_eq!(report["balances"]["losses"], 5_000_000, "{report:#}");
 }

@@ -46,8 +46,8 @@ pub(crate) enum Banks {
 pub(crate) struct Vaults {
     asked: BTreeMap<EffectId, String>,
     failing: BTreeMap<EffectId, u32>,
-    moves: BTreeMap<BankTransferId, bool>,
-    deposits: Vec<Incoming>,
+    pub(crate) moves: BTreeMap<BankTransferId, bool>,
+    pub(crate) deposits: Vec<Incoming>,
     /// What was said to each submission, and whose it was.
     pub(crate) reviews: BTreeMap<EffectId, (Wallet, Review)>,
     /// The highest number from which somebody read on.

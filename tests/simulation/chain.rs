@@ -169,7 +169,11 @@ impl SimChain {
             Status::Claimed | Status::Released => false,
             Status::Settling(p) | Status::Unknown(p) | Status::Declined(_, p) => p == prepared,
             // An older try, while a younger one has already come back.
-            Status::Settled { .. } | Status::Fulfilled { .. } | Status::Credited { .. } | Status::Refused(_) => true,
+            Status::Settled { .. }
+            | Status::Fulfilled { .. }
+            | Status::Credited { .. }
+            | Status::Refused(_)
+            | Status::Reversed { .. } => true,
         });
         if !ready {
             self.0.object(

@@ -5,21 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
+use purser_actors::banking::transfer::BankTransfer;
 use purser_actors::card::Card;
 use purser_actors::difference::Found;
 use purser_actors::engine::{Pace, Reconciler, Reconciling, Walk};
 use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{EffectId, Network};
 use purser_actors::kernel::{Kind, table};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::banking::Incoming;
 use purser_actors::port::{
-    BoxFuture, Cursor, Entry, Lists, Movement, Page, PortError, ProviderList, Timestamp, TreasuryList,
+    BoxFuture, Cursor, Entry, EntryName, Lists, Movement, Page, PortError, ProviderList, Timestamp, TreasuryList,
 };
 use purser_actors::product::Currency;
-use purser_actors::reconcile::{Source, Standing};
+use purser_actors::reconcile::{Money, Source, Standing};
 use purser_storage::Store;
 use purser_storage::codec::{self, Stored};
 
 use crate::makers::{Order, Thing};
+use crate::owners::durable;
 use crate::seller::SPEND;
 use crate::withdrawals::OUT;
 use crate::world::World;
@@ -31,7 +35,7 @@ fn moved(transfer: &ChainTransfer, incoming: bool, mark: [u8; 32]) -> Movement {
         transaction: transfer.transaction.clone(),
         incoming,
         other: if incoming { transfer.from } else { transfer.to },
-        amount: purser_actors::money::Usdc::from_atomic(transfer.atomic),
+        amount: Usdc::from_atomic(transfer.atomic),
         at: Timestamp(0),
         mark,
     }
@@ -111,10 +115,10 @@ impl AtTheMaker {
             }
         };
         Some(Entry {
-            key,
+            name: EntryName::of(key),
             product: "made".into(),
-            amount,
-            currency,
+            money: Money::Cents(amount, currency),
+            returns: None,
             standing: match order {
                 Order::Open => Standing::UnderWay,
                 Order::Made => Standing::Done,
@@ -139,8 +143,98 @@ impl ProviderList for AtTheMaker {
         Box::pin(std::future::ready(Ok(page)))
     }
 
-    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
-        let found = self.all().into_iter().find(|entry| entry.key == key);
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
+        let found = self.all().into_iter().find(|entry| entry.name == *name);
+        Box::pin(std::future::ready(Ok(found)))
+    }
+}
+
+/// A list of holders' money, as its keeper knows it.
+struct AtTheKeeper(Arc<World>, Source);
+
+fn listed(name: impl ToString, (standing, money): (Standing, Money)) -> Entry {
+    Entry {
+        name: EntryName::new(name.to_string()).unwrap(),
+        product: "kept".into(),
+        money,
+        returns: None,
+        standing,
+        at: Timestamp(0),
+    }
+}
+
+const fn dollars(amount: Cents) -> Money {
+    Money::Cents(amount, Currency::USD)
+}
+
+impl AtTheKeeper {
+    fn all(&self) -> Vec<Entry> {
+        let (world, now) = (&self.0, self.0.true_ms());
+        match self.1 {
+            Source::Bank => {
+                let moves = world.vaults.lock().moves.clone();
+                let listed = moves.into_iter().filter_map(|(id, done)| {
+                    // As with makers: that the amount is the ordered one is judged there.
+                    let row: BankTransfer = durable(world, Kind::BankTransfer, &id.0.to_be_bytes())?;
+                    let standing = if done { Standing::Done } else { Standing::Refused };
+                    Some(listed(EffectId(id.0), (standing, dollars(row.cents))))
+                });
+                listed.collect()
+            }
+            Source::BankDeposits => {
+                let deposits = world.vaults.lock().deposits.clone().into_iter();
+                let paid_in = |one: Incoming| listed(one.reference, (Standing::Done, dollars(one.amount)));
+                deposits.map(paid_in).collect()
+            }
+            Source::CardProgram => {
+                let issuer = world.issuer.lock();
+                let cards = issuer.cards.values().map(|card| &card.order);
+                let cards = cards.map(|order| listed(order.key, (Standing::Done, dollars(order.amount))));
+                let aside = issuer.aside.iter().map(|(key, (order, ended))| {
+                    let standing = match ended {
+                        None => Standing::Held,
+                        Some(true) => Standing::Done,
+                        Some(false) => Standing::Returned,
+                    };
+                    listed(key, (standing, dollars(order.amount)))
+                });
+                cards.chain(aside).collect()
+            }
+            Source::CardBalances => {
+                let issuer = world.issuer.lock();
+                let left = issuer.cards.values().map(|card| {
+                    let available = card.stands().activity.available;
+                    listed(card.order.key, (Standing::Done, dollars(available)))
+                });
+                left.collect()
+            }
+            _ => {
+                let bridge = world.bridge.lock();
+                // The strangers' burns are not ours.
+                let burns = bridge.burns.iter();
+                let burns = burns.filter(|(_, burn)| burn.has_landed(now) && burn.top_up.0 != 0);
+                let crossing = burns.map(|(name, burn)| {
+                    let standing = match burn.is_minted(now) {
+                        true => Standing::Done,
+                        false if burn.blocked => Standing::Refused,
+                        false => Standing::Held,
+                    };
+                    listed(name, (standing, Money::Usdc(Usdc::from_atomic(burn.arrives))))
+                });
+                crossing.collect()
+            }
+        }
+    }
+}
+
+impl ProviderList for AtTheKeeper {
+    fn entries<'a>(&'a self, after: Option<&'a Cursor>, limit: usize) -> BoxFuture<'a, Result<Page<Entry>, PortError>> {
+        let page = page(&self.all(), after, limit);
+        Box::pin(std::future::ready(Ok(page)))
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
+        let found = self.all().into_iter().find(|entry| entry.name == *name);
         Box::pin(std::future::ready(Ok(found)))
     }
 }
@@ -148,12 +242,18 @@ impl ProviderList for AtTheMaker {
 /// Everything that differs now, without any time of grace.
 async fn differences(world: &Arc<World>, store: Arc<dyn Store>) -> Vec<Found> {
     let list = |kind| -> Arc<dyn ProviderList> { Arc::new(AtTheMaker(world.clone(), kind)) };
+    let kept = |source| -> (Source, Arc<dyn ProviderList>) { (source, Arc::new(AtTheKeeper(world.clone(), source))) };
     let reconciling = Reconciling {
         lists: Lists {
             treasury: Some(Arc::new(OnChain(world.clone()))),
             providers: BTreeMap::from([
                 (Source::Cards, list(Kind::Card)),
                 (Source::GiftCards, list(Kind::GiftCard)),
+                kept(Source::Bank),
+                kept(Source::BankDeposits),
+                kept(Source::CardProgram),
+                kept(Source::CardBalances),
+                kept(Source::Bridge),
             ]),
         },
         pace: Pace {

@@ -15,6 +15,17 @@ fn day_of(at: Timestamp) -> u32 {
     u32::try_from(at.seconds() / 86_400).unwrap_or(u32::MAX)
 }
 
+/// A clock that was wrong by no more than this is believed to have stepped back; what is further ahead was never a day.
+const STEPS_BACK_DAYS: u32 = 7;
+
+/// The day whose cap counts now, where the last one that was counted is `known`. A clock that steps back must not open a
+/// cap again that was used up; one that ran far ahead must not close all days up to there.
+pub(crate) fn counted_day(now: Timestamp, known: u32) -> u32 {
+    let today = day_of(now);
+    let stepped_back = known > today && known - today <= STEPS_BACK_DAYS;
+    if stepped_back { known } else { today }
+}
+
 /// Everything that can refuse a purchase and that only the account knows.
 pub(super) fn admit(
     this: Option<&Account>,
@@ -26,8 +37,7 @@ pub(super) fn admit(
     if let Some(message) = this.and_then(|a| a.frozen.clone()) {
         return Err(Rejection::Frozen { message });
     }
-    // A clock that steps back over midnight must not open yesterday's budget again.
-    let day = day_of(context.now).max(this.map_or(0, |a| a.day));
+    let day = counted_day(context.now, this.map_or(0, |a| a.day));
     let budget = line.budget();
     let (count, sum) = this.map_or((0, Cents::ZERO), |a| a.used(day, budget));
     let sum = sum.plus(worth).map_err(|_| Rejection::Overflow)?;

@@ -111,7 +111,7 @@ fn transfer(
     wanted: Wanted,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
-    let (owner, amount, key) = (account.wallet, wanted.amount, EffectId(context.id()));
+    let (owner, amount, key) = (account.wallet, wanted.amount, EffectId(id.0));
     let opening = BankTransfer::from_balance(id, wanted, key, context).map_err(|_| Rejection::Nothing)?;
     let booked =
         Transaction::new(context.now, id).book(Place::Holder(owner), Place::Provider(Provider::Banking), amount);

@@ -2,7 +2,7 @@
 
 use purser_storage::planted::{self, Bug};
 
-use super::{AgentWallet, Command, Event, Open, Rejection, day_of, in_usdc};
+use super::{AgentWallet, Command, Event, Open, Rejection, counted_day, in_usdc};
 use crate::id::{EffectId, Network, SpendId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
@@ -39,8 +39,7 @@ impl AgentWallet {
             spend,
             network,
             amount,
-            // A clock that steps back over midnight must not open yesterday's cap again.
-            day: day_of(context.now).max(self.day),
+            day: counted_day(context.now, self.day),
         };
         let from = self.addresses.on(network);
         let opening = Spend::reserve(spend, self.owner, from, order, context).map_err(|_| Rejection::Nothing)?;

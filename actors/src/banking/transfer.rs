@@ -72,7 +72,7 @@ pub struct BankTransfer {
 /// Where a transfer stands.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum Status {
-    /// With the bank. Towards it, the idempotency key: the id of the effect that asks.
+    /// With the bank. Towards it, the idempotency key: the id of the effect that asks, whose number is the transfer's.
     Pending(EffectId),
     /// Moved. The bank's name of it.
     Complete(String),
@@ -273,7 +273,7 @@ impl Entity for BankTransfer {
                 Ok(done)
             }
             (None, Command::Draw(wanted)) => {
-                let (owner, key) = (wanted.owner, EffectId(context.id()));
+                let (owner, key) = (wanted.owner, EffectId(id.0));
                 let begun = wanted.begun(Way::ToBalance, Status::Pending(key), context.now);
                 Ok(done
                     .owned(&owner, Kind::BankTransfer, id.0, context)

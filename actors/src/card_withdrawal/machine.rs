@@ -36,7 +36,7 @@ fn ask(id: WithdrawalId, command: Command, context: &Context) -> Decided {
         // Among the other withdrawals, so that they are one list.
         .owned(&owner, Kind::Withdrawal, id.0, context)
         .event(asked)
-        .then(Work::ReserveCardBalance(id), context))
+        .then_as(EffectId(id.0), Work::ReserveCardBalance(id), context))
 }
 
 impl CardWithdrawal {

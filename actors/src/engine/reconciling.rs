@@ -3,28 +3,26 @@
 //! nothing is remembered of a walk but its place.
 
 mod books;
+mod walk;
 mod watch;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_storage::codec::{self, Stored};
-use purser_storage::{Store, StoreError};
+use purser_storage::Store;
 
-use self::books::{Ours, TABLES};
+use self::books::Ours;
+use self::walk::Stage;
 use super::departures::known::Known;
-use super::operating::damaged;
 use crate::difference::Found;
-use crate::id::{EffectId, Network};
-use crate::kernel::table;
-use crate::port::{BoxFuture, Clock, Cursor, Entry, Lists, Movement, PortError, Timestamp};
+use crate::id::Network;
+use crate::port::{BoxFuture, Clock, Entry, EntryName, ErrorKind, Lists, Movement, PortError};
 use crate::reconcile::{Flow, Listed, Moment, Money, Source, Standing, compare};
 
+pub use self::walk::Walk;
 pub use self::watch::{Open, Reconciliation};
 pub(super) use self::watch::{Watching, watch};
-
-/// Where a walk's place is written down.
-const ROW: &str = "reconciliation";
 
 /// Whose lists there are, and how they are walked through.
 #[derive(Clone)]
@@ -50,77 +48,6 @@ pub struct Pace {
     pub timeout_ms: u64,
 }
 
-/// How far a walk has come. A walk goes through everybody's list and then through our books.
-#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Walk {
-    /// Which list or table.
-    stage: u8,
-    /// How far in it: a list's cursor, or a row's key.
-    place: Option<Vec<u8>>,
-    /// Compared so far.
-    pub compared: u64,
-    /// Whether a list could not be read to its end.
-    pub skipped: bool,
-    /// When the last one ended that read every list to its end.
-    pub completed_at: Option<Timestamp>,
-}
-
-impl Stored for Walk {
-    const SCHEMA: u16 = 262;
-}
-
-enum Stage {
-    Outside(Source),
-    Books(&'static [u8]),
-    Over,
-}
-
-impl Walk {
-    /// As it was left, or a first one.
-    ///
-    /// # Errors
-    /// When storage fails.
-    pub async fn read(store: &dyn Store) -> Result<Self, StoreError> {
-        let row = store.read(&table::meta(ROW)).await?;
-        row.map_or_else(|| Ok(Self::default()), |row| codec::decode(&row.value).map_err(damaged))
-    }
-
-    /// From the first list on.
-    #[must_use]
-    pub fn again(&self) -> Self {
-        Self {
-            completed_at: self.completed_at,
-            ..Self::default()
-        }
-    }
-
-    /// Whether there is nothing more to read.
-    pub fn is_over(&self) -> bool {
-        matches!(self.stage(), Stage::Over)
-    }
-
-    fn stage(&self) -> Stage {
-        let stage = usize::from(self.stage);
-        let outside = Source::ALL.get(stage).map(|source| Stage::Outside(*source));
-        let table = || TABLES.get(stage.saturating_sub(Source::ALL.len()));
-        outside
-            .or_else(|| table().map(|table| Stage::Books(table)))
-            .unwrap_or(Stage::Over)
-    }
-
-    fn goes_on(&mut self, place: Option<Vec<u8>>) {
-        if place.is_none() {
-            self.stage = self.stage.saturating_add(1);
-        }
-        self.place = place;
-    }
-
-    fn cursor(&self) -> Option<Cursor> {
-        let place = self.place.clone()?;
-        String::from_utf8(place).ok().and_then(Cursor::new)
-    }
-}
-
 /// Reads both sides and says where they differ. It changes nothing.
 pub struct Reconciler {
     store: Arc<dyn Store>,
@@ -129,6 +56,10 @@ pub struct Reconciler {
     secret: [u8; 32],
     /// What left the treasury by our books, as last read.
     known: Option<Known>,
+    /// Whether that was in this step: it is a look at every withdrawal and top-up, so that there is one a step.
+    is_fresh: bool,
+    /// Who has not answered in this step, and is not waited for again in it.
+    silent: BTreeSet<Source>,
 }
 
 type Reading<T> = Result<T, String>;
@@ -153,12 +84,16 @@ impl Reconciler {
             clock,
             reconciling,
             known: None,
+            is_fresh: false,
+            silent: BTreeSet::new(),
         })
     }
 
-    /// Goes on with a walk for about a page, and returns what differs. A list that cannot be read is left out, which
-    /// the walk knows.
+    /// Goes on with a walk for about a page, and returns what differs. What cannot be read, a list or a row, is left out,
+    /// which the walk knows.
     pub async fn step(&mut self, walk: &mut Walk) -> Vec<Found> {
+        self.is_fresh = false;
+        self.silent.clear();
         let mut found = Vec::new();
         let mut looked = 0;
         while looked < self.reconciling.pace.page {
@@ -186,23 +121,21 @@ impl Reconciler {
         let lists = self.reconciling.lists.clone();
         let (looked, next) = match (source.network(), &lists.treasury, lists.providers.get(&source)) {
             (Some(network), Some(treasury), _) => {
-                let page = self.within(treasury.movements(network, cursor.as_ref(), limit)).await?;
+                let page = treasury.movements(network, cursor.as_ref(), limit);
+                let page = self.within(source, page).await?;
                 for moved in &page.items {
-                    walk.compared += 1;
-                    let ours = self.ours_of(network, moved).await?;
-                    let flow = flow_of(moved);
-                    let seen = listed_movement(moved);
-                    found.extend(self.judge((source, flow, &moved.transaction), ours.as_ref(), Some(&seen)));
+                    let named = (source, flow_of(moved), moved.transaction.as_str());
+                    let ours = self.ours_of(network, moved).await;
+                    found.extend(self.held_against(named, ours, &listed_movement(moved), walk));
                 }
                 (page.items.len(), page.next)
             }
             (None, _, Some(list)) => {
-                let page = self.within(list.entries(cursor.as_ref(), limit)).await?;
+                let page = self.within(source, list.entries(cursor.as_ref(), limit)).await?;
                 for entry in &page.items {
-                    walk.compared += 1;
-                    let ours = books::ordered(&*self.store, source, entry.key).await.map_err(told)?;
-                    let (key, seen) = (entry.key.to_string(), listed_entry(entry));
-                    found.extend(self.judge((source, Flow::Order, &key), ours.as_ref(), Some(&seen)));
+                    let named = (source, source.flow(), entry.name.as_str());
+                    let ours = self.ours_listed(source, entry).await;
+                    found.extend(self.held_against(named, ours, &listed_entry(entry), walk));
                 }
                 (page.items.len(), page.next)
             }
@@ -212,20 +145,56 @@ impl Reconciler {
         Ok(looked)
     }
 
-    /// A page of our books, each held against the list that should have it; how many rows there were.
-    async fn books(&self, table: &[u8], walk: &mut Walk, found: &mut Vec<Found>) -> Reading<usize> {
+    /// One thing of a list. A row of ours that cannot be read hides none of the others.
+    fn held_against(
+        &self,
+        named: (Source, Flow, &str),
+        ours: Reading<Option<Ours>>,
+        seen: &Listed,
+        walk: &mut Walk,
+    ) -> Option<Found> {
+        walk.compared += 1;
+        match ours {
+            Ok(ours) => self.judge(named, ours.as_ref(), Some(seen)),
+            Err(error) => {
+                tracing::error!(
+                    list = named.0.name(),
+                    key = named.2,
+                    error,
+                    "our row behind it cannot be read"
+                );
+                walk.skipped = true;
+                None
+            }
+        }
+    }
+
+    /// A page of our books, each held against the lists that should have it; how many rows there were.
+    async fn books(&mut self, table: &[u8], walk: &mut Walk, found: &mut Vec<Found>) -> Reading<usize> {
         let after = walk.place.clone();
         let rows = self.store.scan(table, after.as_deref(), self.reconciling.pace.page);
         let rows = rows.await.map_err(told)?;
         for (key, row) in &rows {
-            let ours = books::of_row(key, &row.value).map_err(told)?;
-            let Some(ours) = ours.filter(|ours| self.has_list(ours.source)) else {
-                continue;
-            };
-            walk.compared += 1;
-            let theirs = self.theirs(ours.source, &ours.key).await?.map(|(listed, _)| listed);
-            let named = (ours.source, ours.flow, ours.key.as_str());
-            found.extend(self.judge(named, Some(&ours), theirs.as_ref()));
+            let ours = books::of_row(key, &row.value).unwrap_or_else(|error| {
+                let row = key.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+                tracing::error!(row, %error, "a row cannot be read and is left out of this walk");
+                walk.skipped = true;
+                Vec::new()
+            });
+            for ours in ours {
+                if !self.has_list(ours.source) {
+                    continue;
+                }
+                walk.compared += 1;
+                let named = (ours.source, ours.flow, ours.key.as_str());
+                match self.theirs(ours.source, &ours.key).await {
+                    Ok(theirs) => found.extend(self.judge(named, Some(&ours), theirs.listed().as_ref())),
+                    Err(error) => {
+                        tracing::debug!(subject = ours.subject, error, "it is left out of this walk");
+                        walk.skipped = true;
+                    }
+                }
+            }
         }
         walk.goes_on(rows.last().map(|(key, _)| key.to_vec()));
         Ok(rows.len())
@@ -239,14 +208,26 @@ impl Reconciler {
         if !self.has_list(open.source) {
             return Err("there is no such list any more".into());
         }
-        let store = self.store.clone();
-        let row = books::behind(&*store, open).await.map_err(told)?;
-        let (theirs, ours) = match (self.theirs(open.source, &open.key).await?, open.source.network()) {
-            (Some((listed, Some(moved))), Some(network)) => (Some(listed), self.ours_of(network, &moved).await?),
-            (theirs, _) => (theirs.map(|(listed, _)| listed), row),
+        let theirs = self.theirs(open.source, &open.key).await?;
+        let ours = match (&theirs, open.source.network()) {
+            (Theirs::Moved(moved), Some(network)) => self.ours_of(network, moved).await?,
+            (Theirs::Entered(entry), _) => match self.ours_listed(open.source, entry).await? {
+                None => self.behind(open).await?,
+                ours => ours,
+            },
+            _ => self.behind(open).await?,
         };
         let named = (open.source, open.flow, open.key.as_str());
-        Ok(self.judge(named, ours.as_ref(), theirs.as_ref()))
+        Ok(self.judge(named, ours.as_ref(), theirs.listed().as_ref()))
+    }
+
+    /// Our row behind what once differed, though the other side does not have it.
+    async fn behind(&mut self, open: &Found) -> Reading<Option<Ours>> {
+        match (open.flow, open.source.network()) {
+            (Flow::Departure, Some(network)) => self.departed(network, (&open.key, &[0; 32])).await,
+            (Flow::Crossing, _) => Ok(books::crossing(&open.key, self.fresh().await?)),
+            _ => books::behind(&*self.store, open).await.map_err(told),
+        }
     }
 
     fn has_list(&self, source: Source) -> bool {
@@ -263,34 +244,55 @@ impl Reconciler {
             let paid = books::deposited(&*self.store, network, moved, &self.secret);
             return paid.await.map_err(told);
         }
-        // Read anew only for what is not in it: it is a look at every withdrawal.
+        self.departed(network, (&moved.transaction, &moved.mark)).await
+    }
+
+    /// What our books say of an entry of a provider's list.
+    async fn ours_listed(&mut self, source: Source, entry: &Entry) -> Reading<Option<Ours>> {
+        if source.flow() == Flow::Crossing {
+            return Ok(books::crossing(entry.name.as_str(), self.fresh().await?));
+        }
+        let named = (&entry.name, entry.returns);
+        books::listed(&*self.store, source, named).await.map_err(told)
+    }
+
+    /// What left the treasury by this name.
+    async fn departed(&mut self, network: Network, named: (&str, &[u8; 32])) -> Reading<Option<Ours>> {
         if let Some(known) = &self.known
-            && let Some(ours) = books::departed(network, moved, known)
+            && let Some(ours) = books::departed(network, named, known)
             && ours.listed.standing == Standing::Done
         {
             return Ok(Some(ours));
         }
-        let known = Known::read(&*self.store).await.map_err(told)?;
-        let ours = books::departed(network, moved, &known);
-        self.known = Some(known);
-        Ok(ours)
+        Ok(books::departed(network, named, self.fresh().await?))
     }
 
-    /// What the other side says of something by its name there; of a transfer with all that the chain shows of it.
-    async fn theirs(&self, source: Source, key: &str) -> Reading<Option<(Listed, Option<Movement>)>> {
-        let lists = &self.reconciling.lists;
-        match (source.network(), &lists.treasury, lists.providers.get(&source)) {
-            (Some(network), Some(treasury), _) => {
-                let moved = self.within(treasury.movement(network, key)).await?;
-                Ok(moved.map(|moved| (listed_movement(&moved), Some(moved))))
-            }
-            (None, _, Some(list)) => {
-                let key: EffectId = key.parse().map_err(told)?;
-                let entry = self.within(list.entry(key)).await?;
-                Ok(entry.map(|entry| (listed_entry(&entry), None)))
-            }
-            _ => Ok(None),
+    /// What left, and what crosses, by our books: read anew, once a step. What came since is younger than any time of grace.
+    async fn fresh(&mut self) -> Reading<&Known> {
+        if !self.is_fresh {
+            self.known = Some(Known::read(&*self.store).await.map_err(told)?);
+            self.is_fresh = true;
         }
+        self.known.as_ref().ok_or_else(|| "nothing was read".to_owned())
+    }
+
+    /// What the other side says of something by its name there.
+    async fn theirs(&mut self, source: Source, key: &str) -> Reading<Theirs> {
+        let lists = self.reconciling.lists.clone();
+        Ok(
+            match (source.network(), &lists.treasury, lists.providers.get(&source)) {
+                (Some(network), Some(treasury), _) => {
+                    let moved = self.within(source, treasury.movement(network, key)).await?;
+                    moved.map_or(Theirs::Nothing, |moved| Theirs::Moved(Box::new(moved)))
+                }
+                (None, _, Some(list)) => {
+                    let name = EntryName::new(key.to_owned()).ok_or("it has no name that can be asked for")?;
+                    let entry = self.within(source, list.entry(&name)).await?;
+                    entry.map_or(Theirs::Nothing, |entry| Theirs::Entered(Box::new(entry)))
+                }
+                _ => Theirs::Nothing,
+            },
+        )
     }
 
     fn judge(
@@ -315,10 +317,40 @@ impl Reconciler {
         })
     }
 
-    async fn within<T>(&self, answer: BoxFuture<'_, Result<T, PortError>>) -> Reading<T> {
+    /// Asks a list. Who does not answer is not waited for again in this step: it must not slow what others are asked.
+    async fn within<T>(&mut self, source: Source, answer: BoxFuture<'_, Result<T, PortError>>) -> Reading<T> {
+        if self.silent.contains(&source) {
+            return Err("it did not answer in this step".to_owned());
+        }
         let patience = Duration::from_millis(self.reconciling.pace.timeout_ms);
-        let answered = tokio::time::timeout(patience, answer).await;
-        answered.map_err(|_| "no answer in time".to_owned())?.map_err(told)
+        let error = match tokio::time::timeout(patience, answer).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) if error.kind == ErrorKind::Permanent => return Err(told(error)),
+            Ok(Err(error)) => told(error),
+            Err(_) => "no answer in time".to_owned(),
+        };
+        tracing::warn!(list = source.name(), error, "a list does not answer");
+        self.silent.insert(source);
+        Err(error)
+    }
+}
+
+/// What the other side has.
+enum Theirs {
+    Nothing,
+    /// All that a chain shows of it.
+    Moved(Box<Movement>),
+    /// All that a provider lists of it.
+    Entered(Box<Entry>),
+}
+
+impl Theirs {
+    fn listed(&self) -> Option<Listed> {
+        match self {
+            Self::Nothing => None,
+            Self::Moved(moved) => Some(listed_movement(moved)),
+            Self::Entered(entry) => Some(listed_entry(entry)),
+        }
     }
 }
 
@@ -337,7 +369,7 @@ const fn listed_movement(moved: &Movement) -> Listed {
 const fn listed_entry(entry: &Entry) -> Listed {
     Listed {
         standing: entry.standing,
-        money: Money::Cents(entry.amount, entry.currency),
+        money: entry.money,
         at: entry.at,
     }
 }

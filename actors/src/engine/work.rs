@@ -7,6 +7,7 @@ mod gift_cards;
 mod owner;
 mod payout;
 mod program;
+mod reversal;
 mod spend;
 mod top_up;
 mod webhooks;
@@ -65,10 +66,7 @@ impl Worker for Desk {
                 Work::Watch(id) => self.watch(effect, *id).await,
                 Work::IssueCard(id) => self.issue(effect, *id).await,
                 Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
-                Work::ConfirmCredit(id) => {
-                    let command = payment::Command::Credited { effect: effect.id };
-                    tell(&self.families.payments, *id, command).await
-                }
+                Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
                 Work::FreeShare { account, share } => {
                     let command = account::Command::FreeShare {
                         effect: effect.id,
@@ -142,6 +140,7 @@ impl Worker for Desk {
                     )
                     .await
                 }
+                Work::Pursue(id) => self.pursue(effect, *id).await,
             }
         })
     }
@@ -159,6 +158,11 @@ impl Desk {
             self.strike_off(effect).await?;
         }
         Ok(())
+    }
+
+    async fn confirm_credit(&self, effect: &Effect, id: PaymentId) -> Done {
+        let command = payment::Command::Credited { effect: effect.id };
+        tell(&self.families.payments, id, command).await
     }
 
     async fn end_lease(&self, effect: &Effect, order: CardId, lease: u64) -> Done {

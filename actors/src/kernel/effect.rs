@@ -5,22 +5,21 @@
 
 mod cause;
 mod failure;
+mod row;
 mod share;
 mod subject;
 
-use purser_storage::Write;
-use purser_storage::codec::{self, Stored};
-
 use crate::id::{
-    BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, EffectId, EndpointId, LateReturnId, Network,
-    PaymentId, PayoutId, RefundId, RequestId, SpendId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, DifferenceId, EndpointId, LateReturnId, Network,
+    PaymentId, PayoutId, RefundId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
-use crate::kernel::{Kind, table};
+use crate::kernel::Kind;
 use crate::money::Usdc;
 use crate::port::Timestamp;
 
 pub use cause::CreditCause;
 pub use failure::{Failure, Pace};
+pub use row::Effect;
 pub use share::Share;
 
 /// What is to be done.
@@ -176,11 +175,13 @@ pub enum Work {
         /// Which asking.
         round: u64,
     },
+    /// Ask the chain whether a payment that it has taken back can land again; if it never can, book the loss.
+    Pursue(DifferenceId),
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 44] = [
+    pub const NAMES: [&str; 45] = [
         "settle",
         "watch",
         "issue_card",
@@ -225,6 +226,7 @@ impl Work {
         "resend_webhooks",
         "confirm_refund",
         "expire_refund",
+        "pursue",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -274,6 +276,7 @@ impl Work {
             Self::ResendWebhooks { .. } => 41,
             Self::ConfirmRefund(_) => 42,
             Self::ExpireRefund { .. } => 43,
+            Self::Pursue(_) => 44,
         }
     }
 
@@ -308,6 +311,7 @@ impl Work {
             Self::PostWebhook { .. } => Kind::WebhookDelivery,
             Self::ResendWebhooks { .. } => Kind::Webhook,
             Self::ConfirmRefund(_) | Self::ExpireRefund { .. } => Kind::Refund,
+            Self::Pursue(_) => Kind::Difference,
         }
     }
 
@@ -316,56 +320,6 @@ impl Work {
         match self {
             Self::PostWebhook { endpoint, .. } => Some(endpoint.0),
             _ => None,
-        }
-    }
-}
-
-/// Work with its history.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Effect {
-    /// Its name; towards a provider, the idempotency key.
-    pub id: EffectId,
-    /// What.
-    pub work: Work,
-    /// The request it goes back to, for logs.
-    pub origin: RequestId,
-    /// Since when.
-    pub created_at: Timestamp,
-    /// Failed tries so far.
-    pub attempts: u32,
-    /// Not before this.
-    pub next_at: Timestamp,
-    /// What the last try said.
-    pub last_error: Option<String>,
-    /// Tried often enough: it waits for an operator.
-    pub stuck: bool,
-}
-
-impl Stored for Effect {
-    const SCHEMA: u16 = 5;
-}
-
-impl Effect {
-    /// Due at `due`, and no older than that.
-    pub(crate) const fn new(id: EffectId, work: Work, due: Timestamp) -> Self {
-        Self {
-            id,
-            work,
-            // The shell knows: it fills this in when it commits.
-            origin: RequestId::NONE,
-            created_at: due,
-            attempts: 0,
-            next_at: due,
-            last_error: None,
-            stuck: false,
-        }
-    }
-
-    pub(crate) fn put(&self) -> Write {
-        Write::Put {
-            key: table::effect(self.id),
-            revision: u64::from(self.attempts),
-            value: codec::encode(self),
         }
     }
 }

@@ -68,6 +68,16 @@ impl Payment {
             .then(self.freed_share(), context)
     }
 
+    /// Gone from the chain for good: what was received for it is our loss, whoever has the product.
+    fn reversed(&self, id: &PaymentId, effect: EffectId, context: &Context) -> Decision<Self> {
+        let treasury = Place::Treasury(self.claim.authorization.network());
+        let lost = Transaction::new(context.now, id).book(Place::Losses, treasury, self.price());
+        Decision::answer(Answer::Done)
+            .completes(effect)
+            .event(Event::Reversed(context.now))
+            .post(&lost, context)
+    }
+
     fn freed_share(&self) -> Work {
         Work::FreeShare {
             account: self.payer(),
@@ -108,6 +118,13 @@ const fn watch(payment: &PaymentId) -> EffectId {
     EffectId(payment.0)
 }
 
+fn taken_back() -> Decline {
+    Decline {
+        reason: "payment_reversed".into(),
+        message: "the chain has taken the transfer back".into(),
+    }
+}
+
 fn never_landed() -> Decline {
     Decline {
         reason: "settlement_expired".into(),
@@ -125,6 +142,7 @@ impl Entity for Payment {
         "fulfilled",
         "credited",
         "refused",
+        "reversed",
     ];
     const MOVES: &'static [Move] = &[
         ("-", "the account admits it", "claimed"),
@@ -144,6 +162,8 @@ impl Entity for Payment {
         ("declined", "credited after a restore", "credited"),
         ("settled", "the product exists", "fulfilled"),
         ("settled", "the balance holds it", "credited"),
+        ("fulfilled", "chain has taken it back for good", "reversed"),
+        ("credited", "chain has taken it back for good", "reversed"),
     ];
 
     type Id = PaymentId;
@@ -208,6 +228,11 @@ impl Entity for Payment {
                 },
                 context,
             )),
+            (Status::Fulfilled { .. } | Status::Credited { .. }, Command::Reversed { effect }) => {
+                Ok(payment.reversed(id, effect, context))
+            }
+            // Found again meanwhile: one loss is booked.
+            (Status::Reversed { .. }, Command::Reversed { effect }) => Ok(done.completes(effect)),
             (_, _) => Err(Rejection::OutOfOrder(payment.status())),
         }
     }
@@ -258,6 +283,20 @@ impl Entity for Payment {
                 let transaction = transaction.clone();
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }
+            (Status::Fulfilled { transaction, product }, Event::Reversed(at)) => Ok(payment.moved(
+                Status::Reversed {
+                    transaction,
+                    product: Some(product),
+                },
+                *at,
+            )),
+            (Status::Credited { transaction }, Event::Reversed(at)) => Ok(payment.moved(
+                Status::Reversed {
+                    transaction,
+                    product: None,
+                },
+                *at,
+            )),
             (Status::Settled { transaction }, Event::Credited(at)) => {
                 Ok(payment.moved(Status::Credited { transaction }, *at))
             }
@@ -296,6 +335,7 @@ impl Entity for Payment {
                 amount: self.price(),
                 transaction: transaction.clone(),
             }),
+            Status::Reversed { .. } => Some(Outcome::Declined(taken_back())),
         }
     }
 }

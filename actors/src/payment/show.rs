@@ -16,6 +16,7 @@ impl Payment {
             Status::Fulfilled { .. } => "fulfilled",
             Status::Credited { .. } => "credited",
             Status::Refused(_) => "refused",
+            Status::Reversed { .. } => "reversed",
         }
     }
 
@@ -30,6 +31,7 @@ impl Payment {
             Event::Fulfilled(..) => Some("fulfilled"),
             Event::Credited(_) | Event::Deposited(..) => Some("credited"),
             Event::Refused(_) => Some("refused"),
+            Event::Reversed(_) => Some("reversed"),
         }
     }
 
@@ -37,6 +39,7 @@ impl Payment {
         let (decline, product) = match &self.status {
             Status::Declined(d, _) | Status::Refused(d) => (Some(d.reason.as_str()), None),
             Status::Fulfilled { product, .. } => (None, Some(*product)),
+            Status::Reversed { product, .. } => (None, *product),
             _ => (None, None),
         };
         View::new()

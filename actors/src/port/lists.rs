@@ -5,10 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{BoxFuture, PortError, Said, Timestamp};
-use crate::id::{EffectId, Network, Wallet};
-use crate::money::{Cents, Usdc};
-use crate::product::Currency;
-use crate::reconcile::{Source, Standing};
+use crate::id::{BankTransferId, EffectId, Network, Wallet};
+use crate::money::Usdc;
+use crate::reconcile::{Money, Source, Standing};
 
 /// A place in somebody's list: where the next page begins. Only whoever gave it knows what it means.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -50,31 +49,67 @@ pub struct Page<T> {
     pub next: Option<Cursor>,
 }
 
-/// An order as whoever took it lists it.
+/// The name of something on a list: what the list's [`crate::reconcile::Flow`] says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntryName(String);
+
+impl EntryName {
+    /// Bytes at most.
+    pub const LONGEST: usize = 200;
+
+    /// `None` for what is empty, too long, or has control characters.
+    pub fn new(text: String) -> Option<Self> {
+        let good = (1..=Self::LONGEST).contains(&text.len()) && !text.chars().any(char::is_control);
+        good.then_some(Self(text))
+    }
+
+    /// Of an order.
+    pub fn of(key: EffectId) -> Self {
+        Self(key.to_string())
+    }
+
+    /// The key of the order that it is the name of; `None` for what none of ours can be.
+    pub fn order(&self) -> Option<EffectId> {
+        self.0.parse().ok()
+    }
+
+    /// As the list has it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EntryName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Something as a provider lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The idempotency key that it was ordered under.
-    pub key: EffectId,
-    /// The maker's word for what was ordered.
+    /// Its name: an order's is the idempotency key that it was ordered under.
+    pub name: EntryName,
+    /// The provider's word for what it is.
     pub product: Said,
     /// How much.
-    pub amount: Cents,
-    /// In which currency.
-    pub currency: Currency,
+    pub money: Money,
+    /// Of money that comes back: the move that it is the return of.
+    pub returns: Option<BankTransferId>,
     /// What came of it; never [`Standing::NotAsked`].
     pub standing: Standing,
-    /// When that last changed, by the maker's clock.
+    /// When that last changed, by the provider's clock.
     pub at: Timestamp,
 }
 
-/// Everything that a provider was ever asked for.
+/// Everything of one kind that a provider ever had to do with us.
 pub trait ProviderList: Send + Sync {
     /// The entries behind a cursor, or from the first on, at most `limit`. The order stays as it is, but that an entry
     /// which changes comes again behind all others. What is not decided yet may be left out.
     fn entries<'a>(&'a self, after: Option<&'a Cursor>, limit: usize) -> BoxFuture<'a, Result<Page<Entry>, PortError>>;
 
-    /// The entry of one key, as it stands now.
-    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>>;
+    /// The entry of one name, as it stands now.
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>>;
 }
 
 /// A transfer of USDC to or from our treasury, as a chain shows it.

@@ -3,7 +3,7 @@
 use purser_storage::planted::{self, Bug};
 
 use super::{Change, Command, Details, Event, HISTORY, Rejection, Reloadable, Status};
-use crate::id::{CardId, Wallet};
+use crate::id::{CardId, EffectId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
@@ -152,7 +152,7 @@ impl Entity for Reloadable {
                 .requires_present(table::linked(&owner))
                 .owned(&owner, Kind::Reloadable, id.0, context)
                 .event(ordered)
-                .then(Work::OpenCard(*id), context));
+                .then_as(EffectId(id.0), Work::OpenCard(*id), context));
         };
         match (&card.status, command) {
             (Status::Creating, Command::Opened { effect, card }) => {

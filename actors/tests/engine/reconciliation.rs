@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::Reconciliation;
+use purser_actors::engine::{Paid, PayRequest, Reconciliation};
 use purser_actors::id::{CardId, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Movement, Timestamp};
@@ -12,23 +12,28 @@ use crate::support::eventually;
 use crate::support::lists::{TestLists, Trouble};
 use crate::support::world::{World, bought, card_for, evm};
 
-/// A card that is bought, with lists that know of it. Without a time of grace nobody may look in between.
-async fn card(world: &World, lists: &TestLists, nonce: u8) -> (CardId, Movement) {
+/// Pays, and puts what was paid on the chain's list. Without a time of grace nobody may look in between.
+pub(crate) async fn pays(world: &World, lists: &TestLists, request: &PayRequest) -> (Paid, Movement) {
     lists.trouble(Some(Trouble::Silent));
-    let request = card_for(evm(1), nonce);
-    let paid = world.pay_until_told(&request).await;
+    let paid = world.pay_until_told(request).await;
     world.quiet().await;
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
     let moved = Movement {
         transaction: payment.transaction().unwrap().to_owned(),
         incoming: true,
-        other: evm(1),
+        other: payment.payer(),
         amount: payment.price(),
         at: Timestamp(0),
         mark: request.authorization.mark(),
     };
-    let card = bought(&paid);
     lists.show(moved.clone());
+    (paid, moved)
+}
+
+/// A card that is bought, with lists that know of it.
+async fn card(world: &World, lists: &TestLists, nonce: u8) -> (CardId, Movement) {
+    let (paid, moved) = pays(world, lists, &card_for(evm(1), nonce)).await;
+    let card = bought(&paid);
     lists.enter(card.0, Standing::Done, 500);
     lists.trouble(None);
     (card, moved)
@@ -45,14 +50,14 @@ fn transfer(transaction: &str, incoming: bool) -> Movement {
     }
 }
 
-async fn kinds(world: &World) -> Vec<&'static str> {
+pub(crate) async fn kinds(world: &World) -> Vec<&'static str> {
     let open = world.engine.differences(None, 100).await.unwrap();
     let mut kinds: Vec<_> = open.iter().map(|(_, open)| open.found.kind.name()).collect();
     kinds.sort_unstable();
     kinds
 }
 
-async fn finds(world: &World, expected: &[&str]) {
+pub(crate) async fn finds(world: &World, expected: &[&str]) {
     eventually(&format!("{expected:?} is open"), async || {
         kinds(world).await == expected
     })
@@ -64,7 +69,7 @@ async fn stands(world: &World) -> Reconciliation {
 }
 
 /// A walk begins after this and reads everything.
-async fn walked(world: &World) {
+pub(crate) async fn walked(world: &World) {
     let before = world.engine.reconciliation().await.unwrap().walk.completed_at;
     for _ in 0..2 {
         let last = stands(world).await.walk.completed_at;

@@ -76,6 +76,11 @@ fn the_day_ends_at_midnight_utc() {
     let midnight = (u64::from(DAY) + 1) * DAY_MS;
     assert!(claim(Some(&full), 1, CAPS, Timestamp(midnight - 1)).is_err());
     assert!(claim(Some(&full), 1, CAPS, Timestamp(midnight)).is_ok());
+    // A clock that steps back over midnight opens no day again; one that ran far ahead closes none for good.
+    let next = after(&[1, 1, 1], Timestamp(midnight));
+    assert!(claim(Some(&next), 1, CAPS, Timestamp(midnight - 1)).is_err());
+    let far = after(&[1, 1, 1], Timestamp(midnight + 400 * DAY_MS));
+    assert!(claim(Some(&far), 1, CAPS, Timestamp(midnight)).is_ok());
 }
 
 #[test]

@@ -69,6 +69,7 @@ fn payment_events() -> Vec<payment::Event> {
         Event::Credited(NOW),
         Event::Deposited("tx".into(), NOW),
         Event::Refused(NOW),
+        Event::Reversed(NOW),
     ]
 }
 

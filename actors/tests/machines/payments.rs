@@ -1,9 +1,12 @@
 //! The payment's machine, every command in every state.
 
+use purser_actors::id::Network;
 use purser_actors::kernel::{Decision, Entity};
+use purser_actors::ledger::{Place, Transaction};
 use purser_actors::payment::{Answer, Command, Payment, Rejection, Status, id_of};
 use purser_actors::port::{Authorization, Lookup};
-use purser_storage::Condition;
+use purser_storage::codec;
+use purser_storage::{Condition, Write};
 
 use crate::sample::{
     DAY, EFFECT, NOW, PAYMENT, SHARE, at, authorization, decline, happened, payment, payments, prepared, status,
@@ -12,21 +15,22 @@ use crate::sample::{
 
 /// What each command does in each state: events, `=` for nothing, `!` for a refusal.
 const TABLE: &str = "
-                   -  claimed     settling           unknown            declined  released    settled   fulfilled  credited  refused
-present            !  =           =                  =                  Resumed   =           =         =          =         =
-present_roomless   !  =           =                  =                  =         =           =         =          =         =
-present_other      !  !           !                  !                  !         !           !         !          !         !
-prepared           !  Settling    !                  !                  !         !           !         !          !         !
-unsendable         !  Released    !                  !                  !         !           !         !          !         !
-settled            !  !           Settled+Fulfilled  !                  !         !           !         !          !         !
-declined           !  !           Declined           !                  !         !           !         !          !         !
-lost               !  !           Lost               !                  !         !           !         !          !         !
-seen_landed        !  =           =                  Settled+Fulfilled  Settled   =           =         =          =         =
-seen_pending       !  =           =                  =                  =         =           =         =          =         =
-seen_impossible    !  =           =                  Declined+Refused   Refused   =           =         =          =         =
-credited           !  !           !                  !                  !         !           Credited  !          !         !
-deposited          !  !           Deposited          Deposited          Deposited !           !         !          !         !
-readmitted         !  =           =                  =                  =         Readmitted  =         =          =         =
+                   -  claimed     settling           unknown            declined  released    settled   fulfilled  credited  refused   reversed
+present            !  =           =                  =                  Resumed   =           =         =          =         =        =
+present_roomless   !  =           =                  =                  =         =           =         =          =         =        =
+present_other      !  !           !                  !                  !         !           !         !          !         !        !
+prepared           !  Settling    !                  !                  !         !           !         !          !         !        !
+unsendable         !  Released    !                  !                  !         !           !         !          !         !        !
+settled            !  !           Settled+Fulfilled  !                  !         !           !         !          !         !        !
+declined           !  !           Declined           !                  !         !           !         !          !         !        !
+lost               !  !           Lost               !                  !         !           !         !          !         !        !
+seen_landed        !  =           =                  Settled+Fulfilled  Settled   =           =         =          =         =        =
+seen_pending       !  =           =                  =                  =         =           =         =          =         =        =
+seen_impossible    !  =           =                  Declined+Refused   Refused   =           =         =          =         =        =
+credited           !  !           !                  !                  !         !           Credited  !          !         !        !
+deposited          !  !           Deposited          Deposited          Deposited !           !         !          !         !        !
+readmitted         !  =           =                  =                  =         Readmitted  =         =          =         =        =
+reversed           !  !           !                  !                  !         !           !         Reversed   Reversed  !        =
 ";
 
 pub(crate) fn command(name: &str) -> Command {
@@ -67,6 +71,7 @@ pub(crate) fn command(name: &str) -> Command {
             transaction: transaction(),
         },
         "readmitted" => Command::Readmitted { effect, share: SHARE },
+        "reversed" => Command::Reversed { effect },
         other => panic!("no such command: {other}"),
     }
 }
@@ -81,7 +86,7 @@ fn decide(this: Option<&Payment>, name: &str) -> Result<Decision<Payment>, Rejec
 
 #[test]
 fn every_command_in_every_state_does_what_the_table_says() {
-    // Aim: 14 commands in 10 states, each with its events or its refusal.
+    // Aim: 15 commands in 11 states, each with its events or its refusal.
     let states: Vec<_> = std::iter::once(None).chain(payments().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
     let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
@@ -95,14 +100,15 @@ fn every_command_in_every_state_does_what_the_table_says() {
             cells += 1;
         }
     }
-    assert_eq!(cells, 140);
+    assert_eq!(cells, 165);
 }
 
 #[test]
 fn case_31_final_states_stay_as_they_are() {
-    // Aim: late answers of chain and account, in any order, move nothing; what has nothing to ask for is refused.
+    // Aim: late answers of chain and account, in any order, move nothing; what has nothing to ask for is refused. Nothing
+    // but the proof that its chain has taken it back moves what was settled.
     for state in payments().into_iter().filter(Payment::is_final) {
-        for name in command_names() {
+        for name in command_names().filter(|name| *name != "reversed") {
             match decide(Some(&state), name) {
                 Err(_) => {}
                 Ok(decision) => {
@@ -115,7 +121,7 @@ fn case_31_final_states_stay_as_they_are() {
             }
         }
     }
-    assert_eq!(payments().iter().filter(|p| p.is_final()).count(), 3);
+    assert_eq!(payments().iter().filter(|p| p.is_final()).count(), 4);
 }
 
 #[test]
@@ -148,6 +154,34 @@ fn each_move_begins_the_work_that_the_next_one_needs() {
         let present = |c: &&Condition| matches!(c, Condition::Present(_));
         let ended = decision.conditions().iter().filter(present).count();
         assert_eq!(ended, ends, "{name} in {}", state.status());
+    }
+}
+
+/// What a decision books, in atomic USDC.
+fn books(decision: &Decision<Payment>) -> Vec<(Place, i128)> {
+    let rows = decision.writes().iter().filter_map(|write| match write {
+        Write::Put { value, .. } => codec::decode::<Transaction>(value).ok(),
+        Write::Delete { .. } => None,
+    });
+    rows.flat_map(|transaction| transaction.postings)
+        .map(|posting| (posting.place, posting.atomic))
+        .collect()
+}
+
+#[test]
+fn case_8_what_a_chain_takes_back_is_a_loss_and_not_the_holders() {
+    // Aim: the treasury has it no more, the loss has its place, and nothing is taken from a balance or given to one.
+    for state in payments() {
+        let Ok(decision) = decide(Some(&state), "reversed") else {
+            continue;
+        };
+        let (price, treasury) = (i128::from(state.price().atomic()), Place::Treasury(Network::Base));
+        let expected = match state.status {
+            Status::Reversed { .. } => vec![],
+            _ => vec![(Place::Losses, price), (treasury, -price)],
+        };
+        assert_eq!(books(&decision), expected, "{}", state.status());
+        assert!(work(&decision).is_empty(), "{}", state.status());
     }
 }
 

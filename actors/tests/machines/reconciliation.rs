@@ -10,7 +10,7 @@ use purser_actors::reconcile::{Discrepancy, Flow, Listed, Moment, Money, Source,
 use purser_storage::Write;
 
 use crate::charts::assert_chart;
-use crate::sample::{NOW, at, fold, happened, status};
+use crate::sample::{EFFECT, NOW, PAYMENT, at, fold, happened, status, work};
 
 const GRACE_MS: u64 = 1_000;
 const OLD: Timestamp = Timestamp(NOW.0 - GRACE_MS);
@@ -28,8 +28,8 @@ const fn listed(standing: Standing, at: Timestamp) -> Listed {
 }
 
 fn standing(name: &str) -> Option<Listed> {
-    use Standing::{Done, NotAsked, Refused, Returned, UnderWay};
-    let all = [NotAsked, UnderWay, Done, Refused, Returned];
+    use Standing::{Done, Held, NotAsked, Refused, Returned, UnderWay};
+    let all = [NotAsked, UnderWay, Held, Done, Refused, Returned];
     let known = all.into_iter().find(|standing| standing.name() == name);
     assert!(known.is_some() || name == "-", "{name}");
     known.map(|standing| listed(standing, OLD))
@@ -37,13 +37,14 @@ fn standing(name: &str) -> Option<Listed> {
 
 /// Ours down, theirs across; `=` is no difference.
 const TABLE: &str = "
-             -       pending  done     refused  returned
--            =       unknown  unknown  =        unknown
-not_asked    =       state    state    =        =
-pending      =       =        state    state    state
-done         lacks   state    =        state    state
-refused      =       state    state    =        =
-returned     lacks   state    state    =        =
+             -       pending  held     done     refused  returned
+-            =       unknown  unknown  unknown  =        unknown
+not_asked    =       state    state    state    =        =
+pending      =       =        state    state    state    state
+held         lacks   state    =        state    state    state
+done         lacks   state    state    =        state    state
+refused      =       state    state    state    =        =
+returned     lacks   state    state    state    =        =
 ";
 
 fn short(found: Option<Discrepancy>) -> &'static str {
@@ -71,7 +72,7 @@ fn what_two_lists_say_of_an_order_is_a_difference_or_none_as_the_table_says() {
         }
         rows += 1;
     }
-    assert_eq!((rows, columns.len()), (6, 5));
+    assert_eq!((rows, columns.len()), (7, 6));
 }
 
 #[test]
@@ -131,6 +132,30 @@ fn case_34_a_chain_and_the_books_differ_by_a_missing_and_a_surplus_transfer() {
 }
 
 #[test]
+fn what_comes_unasked_is_a_difference_once_it_must_have_been_heard() {
+    // Aim: money that came in, a crossing and a card's balance are told when their provider comes to it, so that what is young
+    // is none; of a balance the amount is no more than that, of all else it is a difference at once.
+    use Discrepancy::{AmountDiffers, ProviderHasUnknown, ProviderLacks, StateDiffers};
+    let other = |at| Listed {
+        money: Money::Cents(Cents::new(501), Currency::USD),
+        ..listed(Standing::Done, at)
+    };
+    let done = |at| Some(listed(Standing::Done, at));
+    for flow in [Flow::Incoming, Flow::Balance, Flow::Crossing] {
+        let find = |ours: Option<Listed>, theirs: Option<Listed>| compare(flow, ours.as_ref(), theirs.as_ref(), MOMENT);
+        assert_eq!(find(None, done(OLD)), Some(ProviderHasUnknown), "{flow:?}");
+        assert_eq!(find(None, done(NOW)), None, "{flow:?}");
+        assert_eq!(find(done(OLD), None), Some(ProviderLacks), "{flow:?}");
+        assert_eq!(find(done(OLD), done(OLD)), None, "{flow:?}");
+        let held = Some(listed(Standing::Held, OLD));
+        assert_eq!(find(held, done(OLD)), Some(StateDiffers), "{flow:?}");
+        assert_eq!(find(done(OLD), Some(other(OLD))), Some(AmountDiffers), "{flow:?}");
+        let young = (flow != Flow::Balance).then_some(AmountDiffers);
+        assert_eq!(find(done(OLD), Some(other(NOW))), young, "{flow:?}");
+    }
+}
+
+#[test]
 fn amounts_show_with_their_unit() {
     // Aim: what an operator reads of a difference is exact.
     assert_eq!(listed(Standing::Done, NOW).to_string(), "done 5.00 USD");
@@ -150,6 +175,30 @@ fn found(kind: Discrepancy) -> Box<Found> {
     })
 }
 
+#[test]
+fn case_8_a_payment_that_its_chain_has_taken_back_is_pursued_by_the_batch_that_finds_it() {
+    // Aim: whoever is killed then still asks the chain; nothing else is pursued: not a deposit of a restore, not another kind
+    // of difference.
+    let id = DifferenceId(1);
+    let missing = |subject: Option<String>| {
+        let mut missing = found(Discrepancy::ChainDepositMissing);
+        missing.subject = subject;
+        missing
+    };
+    let payment = Some(PAYMENT.to_string());
+    for (state, found, expected) in [
+        (None, missing(payment.clone()), &["pursue"][..]),
+        (differences().pop(), missing(payment.clone()), &["pursue"]),
+        (differences().into_iter().next(), missing(payment), &["pursue"]),
+        (None, missing(Some("dep_1".into())), &[]),
+        (None, missing(None), &[]),
+        (None, found(Discrepancy::AmountDiffers), &[]),
+    ] {
+        let decision = Difference::decide(state.as_ref(), &id, Command::Find(found), &at(NOW)).unwrap();
+        assert_eq!(work(&decision), expected);
+    }
+}
+
 fn differences() -> Vec<Difference> {
     let id = DifferenceId(1);
     let open = fold::<Difference>(None, &id, &[Event::Opened(found(Discrepancy::ProviderLacks), NOW)]);
@@ -162,6 +211,7 @@ const COMMANDS: &str = "
 find     Opened  =         Opened
 other    Opened  Changed   Opened
 resolve  =       Resolved  =
+pursued  =       =         =
 ";
 
 #[test]
@@ -178,6 +228,7 @@ fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
         ("find", Command::Find(found(Discrepancy::ProviderLacks))),
         ("other", Command::Find(found(Discrepancy::StateDiffers))),
         ("resolve", Command::Resolve),
+        ("pursued", Command::Pursued { effect: EFFECT }),
     ] {
         let cells: Vec<_> = lines.next().unwrap().split_whitespace().collect();
         assert_eq!(cells[0], name);
@@ -191,6 +242,7 @@ fn every_command_in_every_state_of_a_difference_does_what_the_table_says() {
                 .map(|w| matches!(w, Write::Put { .. }))
                 .collect();
             let expected: &[bool] = match *expected {
+                "=" if name == "pursued" => &[false],
                 "=" => &[],
                 "Resolved" => &[false],
                 _ => &[true],

@@ -140,6 +140,10 @@ pub(crate) fn payments() -> Vec<Payment> {
         }),
         payment(Status::Credited { transaction }),
         payment(Status::Refused(decline())),
+        payment(Status::Reversed {
+            transaction: self::transaction(),
+            product: Some(Product::Card(CARD)),
+        }),
     ]
 }
 

@@ -297,6 +297,13 @@ fn a_days_cap_is_used_up_and_given_back() {
     assert_eq!(next.used_on(NOW), today);
     let stepped_back = fold(Some(next.clone()), &WALLET, reserve(&next, 8, NOW).unwrap().events());
     assert_eq!(stepped_back.used_on(tomorrow), Usdc::from_atomic(2 * today.atomic()));
+    // A clock that ran far ahead closes no day for good.
+    let far = Timestamp(NOW.0 + 400 * DAY_MS);
+    let ahead = fold(Some(next.clone()), &WALLET, reserve(&next, 8, far).unwrap().events());
+    assert_eq!(ahead.used_on(far), today);
+    assert_eq!(ahead.used_on(NOW), Usdc::ZERO);
+    let mended = fold(Some(ahead.clone()), &WALLET, reserve(&ahead, 9, NOW).unwrap().events());
+    assert_eq!((mended.used_on(NOW), mended.used_on(far)), (today, Usdc::ZERO));
     // An end that was told before changes nothing.
     assert_eq!(end(&late, 0, false, tomorrow), late);
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use purser_actors::engine::{Pace, Reconciling};
-use purser_actors::id::{EffectId, Network};
+use purser_actors::id::{BankTransferId, EffectId, Network};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, Cursor, Entry, ErrorKind, Lists, Movement, Page, PortError, ProviderList, Timestamp, TreasuryList,
+    BoxFuture, Cursor, Entry, EntryName, ErrorKind, Lists, Movement, Page, PortError, ProviderList, Timestamp,
+    TreasuryList,
 };
 use purser_actors::product::Currency;
-use purser_actors::reconcile::{Source, Standing};
+use purser_actors::reconcile::{Money, Source, Standing};
 
 use super::EXPECTED_PANIC;
 
@@ -25,23 +26,48 @@ pub(crate) enum Trouble {
 
 #[derive(Default)]
 struct Written {
-    entries: BTreeMap<u128, Entry>,
+    entries: BTreeMap<(Source, EntryName), Entry>,
     moved: BTreeMap<String, Movement>,
     trouble: Option<Trouble>,
+    /// Whose list takes a question and never answers.
+    hung: Option<Source>,
+    /// Questions that it has taken.
+    unanswered: u64,
 }
 
-/// One list of cards and one of both chains.
+/// What a provider has of something.
+pub(crate) fn entry(name: impl ToString, standing: Standing, money: Money) -> Entry {
+    Entry {
+        name: EntryName::new(name.to_string()).unwrap(),
+        product: "card".into(),
+        money,
+        returns: None,
+        standing,
+        at: Timestamp(0),
+    }
+}
+
+/// So many dollars.
+pub(crate) fn dollars(cents: u64) -> Money {
+    Money::Cents(Cents::new(cents), Currency::USD)
+}
+
+/// One of the lists.
+struct Of(Arc<TestLists>, Source);
+
+/// Every provider's list, and one of both chains.
 #[derive(Default)]
 pub(crate) struct TestLists(Mutex<Written>);
 
 impl TestLists {
     /// Walked through quickly, without any time of grace.
     pub(crate) fn reconciling(self: &Arc<Self>) -> Reconciling {
-        let list: Arc<dyn ProviderList> = self.clone();
+        let list = |source| -> Arc<dyn ProviderList> { Arc::new(Of(self.clone(), source)) };
+        let providers = Source::ALL.into_iter().filter(|source| source.network().is_none());
         Reconciling {
             lists: Lists {
                 treasury: Some(self.clone()),
-                providers: BTreeMap::from([(Source::Cards, list)]),
+                providers: providers.map(|source| (source, list(source))).collect(),
             },
             pace: Pace {
                 pause_ms: 1,
@@ -53,20 +79,30 @@ impl TestLists {
         }
     }
 
+    /// An order of a card.
     pub(crate) fn enter(&self, key: u128, standing: Standing, cents: u64) {
-        let entry = Entry {
-            key: EffectId(key),
-            product: "card".into(),
-            amount: Cents::new(cents),
-            currency: Currency::USD,
-            standing,
-            at: Timestamp(0),
-        };
-        self.0.lock().unwrap().entries.insert(key, entry);
+        self.put(Source::Cards, entry(EffectId(key), standing, dollars(cents)));
     }
 
     pub(crate) fn strike(&self, key: u128) {
-        self.0.lock().unwrap().entries.remove(&key);
+        self.take(Source::Cards, EffectId(key));
+    }
+
+    /// On any list.
+    pub(crate) fn put(&self, source: Source, entry: Entry) {
+        let named = (source, entry.name.clone());
+        self.0.lock().unwrap().entries.insert(named, entry);
+    }
+
+    /// Money that the bank gives back.
+    pub(crate) fn put_returned(&self, of: BankTransferId, entry: Entry) {
+        let returns = Some(of);
+        self.put(Source::BankDeposits, Entry { returns, ..entry });
+    }
+
+    pub(crate) fn take(&self, source: Source, name: impl ToString) {
+        let named = (source, EntryName::new(name.to_string()).unwrap());
+        self.0.lock().unwrap().entries.remove(&named);
     }
 
     pub(crate) fn show(&self, moved: Movement) {
@@ -79,6 +115,29 @@ impl TestLists {
 
     pub(crate) fn trouble(&self, trouble: Option<Trouble>) {
         self.0.lock().unwrap().trouble = trouble;
+    }
+
+    /// This list takes questions from now on and answers none; or all answer.
+    pub(crate) fn hang(&self, source: Option<Source>) {
+        self.0.lock().unwrap().hung = source;
+    }
+
+    /// Questions that were never answered.
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.0.lock().unwrap().unanswered
+    }
+
+    /// Where a list hangs, this is where its answer stays.
+    async fn answers(&self, source: Source) {
+        let hangs = {
+            let mut written = self.0.lock().unwrap();
+            let hangs = written.hung == Some(source);
+            written.unanswered += u64::from(hangs);
+            hangs
+        };
+        if hangs {
+            std::future::pending::<()>().await;
+        }
     }
 
     fn read<T>(&self, look: impl FnOnce(&Written) -> T) -> Result<T, PortError> {
@@ -102,15 +161,26 @@ fn page<T: Clone>(all: &[T], after: Option<&Cursor>, limit: usize) -> Page<T> {
     Page { items, next }
 }
 
-impl ProviderList for TestLists {
+impl ProviderList for Of {
     fn entries<'a>(&'a self, after: Option<&'a Cursor>, limit: usize) -> BoxFuture<'a, Result<Page<Entry>, PortError>> {
-        let all = self.read(|written| written.entries.values().cloned().collect::<Vec<_>>());
-        Box::pin(std::future::ready(all.map(|all| page(&all, after, limit))))
+        let all = self.0.read(|written| {
+            let own = written.entries.iter().filter(|((source, _), _)| *source == self.1);
+            own.map(|(_, entry)| entry.clone()).collect::<Vec<_>>()
+        });
+        Box::pin(async move {
+            self.0.answers(self.1).await;
+            Ok(page(&all?, after, limit))
+        })
     }
 
-    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
-        let one = self.read(|written| written.entries.get(&key.0).cloned());
-        Box::pin(std::future::ready(one))
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
+        let one = self
+            .0
+            .read(|written| written.entries.get(&(self.1, name.clone())).cloned());
+        Box::pin(async move {
+            self.0.answers(self.1).await;
+            one
+        })
     }
 }
 

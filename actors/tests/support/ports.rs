@@ -86,6 +86,11 @@ impl Chain {
             .clone()
     }
 
+    /// A reorganisation takes the transfer back; it may land again.
+    pub(crate) fn take_back(&self, authorization: &Authorization) {
+        self.landed.lock().remove(&authorization.claim_key());
+    }
+
     /// Something left the treasury that this engine did not send.
     pub(crate) fn leave(&self, departure: Departure) {
         self.left.lock().push(departure);

@@ -1,7 +1,6 @@
 //! A list kept elsewhere.
 
-use purser_actors::id::EffectId;
-use purser_actors::port::{BoxFuture, Cursor, Entry, Page, PortError, ProviderList};
+use purser_actors::port::{BoxFuture, Cursor, Entry, EntryName, Page, PortError, ProviderList};
 
 use super::{Remote, unreadable};
 use crate::provider::wire::Unreadable;
@@ -41,17 +40,16 @@ impl ProviderList for RemoteList {
         })
     }
 
-    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
         Box::pin(async move {
-            let text = key.to_string();
             let asked = Asked {
                 list: self.list,
                 after: None,
-                key: Some(&text),
+                key: Some(name.as_str()),
             };
             let page = self.ask(asked, 1).await?;
             match page.items.into_iter().next() {
-                Some(entry) if entry.key != key => Err(unreadable(CALL)(Unreadable("it is about another order"))),
+                Some(entry) if entry.name != *name => Err(unreadable(CALL)(Unreadable("it is about something else"))),
                 entry => Ok(entry),
             }
         })

@@ -4,6 +4,7 @@
 mod book;
 mod deciding;
 pub mod fault;
+pub mod listing;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::provider::banking::{BankingProvider, PlainApplication};
 use crate::sandbox::archive::{Archive, Book as _};
 use crate::sandbox::record_log::{Durable, LogError};
 
-const KIND: [u8; 8] = *b"SBXBNK01";
+const KIND: [u8; 8] = *b"SBXBNK02";
 /// How long a call takes that times out.
 const TIMEOUT_MS: u64 = 1_000;
 /// What the engine is told to wait at most while a decision is due.
@@ -105,7 +106,7 @@ impl SandboxBank {
                 reviewed: book.reviewed,
                 accounts: book.accounts.len(),
                 moved: book.moved,
-                came_in: book.shelf.counted(),
+                came_in: book.came_in,
                 standing: Cents::new(book.accounts.values().map(|at| at.cents).sum()),
                 rules: self.rules.waiting(),
                 faults_injected: self.rules.injected(),
@@ -136,6 +137,7 @@ impl SandboxBank {
                 reference,
                 cents: amount.get(),
                 sender,
+                at: self.clock.now(),
             };
             self.keep(&mut book, &entry)
         };
@@ -164,6 +166,7 @@ impl SandboxBank {
                 reference,
                 cents: amount.get(),
                 transfer,
+                at: self.clock.now(),
             };
             self.keep(&mut book, &entry)
         };
@@ -263,6 +266,7 @@ impl SandboxBank {
                 reference,
                 cents,
                 sender,
+                ..
             } => Some(Incoming {
                 number,
                 reference,
@@ -276,6 +280,7 @@ impl SandboxBank {
                 reference,
                 cents,
                 transfer,
+                ..
             } => Some(Incoming {
                 number,
                 reference,

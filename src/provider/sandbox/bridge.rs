@@ -6,6 +6,7 @@
 mod base;
 mod book;
 pub mod fault;
+mod listing;
 mod message;
 mod solana;
 
@@ -29,7 +30,7 @@ use crate::sandbox::record_log::{Durable, LogError};
 use crate::settlement::sandbox::afar::Chains;
 use crate::wallet::TestWallet;
 
-const KIND: [u8; 8] = *b"SBXBRI01";
+const KIND: [u8; 8] = *b"SBXBRI02";
 
 /// A simulated bridge.
 pub struct SandboxBridge {

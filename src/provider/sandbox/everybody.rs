@@ -11,12 +11,14 @@ use super::accounts::SandboxAccounts;
 use super::balances::SandboxBalances;
 use super::balances::watching::Watched;
 use super::banking::SandboxBank;
+use super::banking::listing::{BankMoves, BankReceipts};
 use super::bridge::SandboxBridge;
 use super::gift_cards::{GiftSettings, SandboxGiftCards};
 use super::identity_check::SandboxIdentityCheck;
 use super::merchants::SandboxMerchants;
 use super::payouts::{RailSettings, SandboxRails};
 use super::program::SandboxProgram;
+use super::program::listing::{ProgramBalances, ProgramOrders};
 use super::rates::SandboxRates;
 use super::{IssuerSettings, SandboxIssuer};
 use crate::config::Config;
@@ -115,6 +117,11 @@ impl SandboxProviders {
             (Source::Cards, cards),
             (Source::GiftCards, self.gift_cards.clone()),
             (Source::Payouts, self.rails.clone()),
+            (Source::Bank, Arc::new(BankMoves(self.bank.clone()))),
+            (Source::BankDeposits, Arc::new(BankReceipts(self.bank.clone()))),
+            (Source::CardProgram, Arc::new(ProgramOrders(self.program.clone()))),
+            (Source::CardBalances, Arc::new(ProgramBalances(self.program.clone()))),
+            (Source::Bridge, self.bridge.clone()),
         ])
     }
 

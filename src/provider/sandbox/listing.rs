@@ -1,14 +1,14 @@
 //! The issuer's list of what it was ever ordered. A card that is being made is left out until it is made.
 
-use purser_actors::id::EffectId;
-use purser_actors::port::{BoxFuture, Cursor, Entry, ErrorKind, Page, PortError, ProviderList, Timestamp};
+use purser_actors::port::{BoxFuture, Cursor, Entry, EntryName, ErrorKind, Page, PortError, ProviderList, Timestamp};
 use purser_actors::product::Currency;
-use purser_actors::reconcile::Standing;
+use purser_actors::reconcile::{Money, Standing};
 
 use super::book::Ordered;
 use super::{SandboxIssuer, failed};
 use crate::sandbox::archive::Shelf;
 use crate::sandbox::archive::{Book, Item};
+use crate::sandbox::record_log::Durable;
 
 /// The place that a cursor of this sandbox means.
 pub(super) fn place(after: Option<&Cursor>) -> Result<u64, PortError> {
@@ -37,6 +37,13 @@ pub(super) fn page<T: Item>(
     Page { items, next }
 }
 
+/// What is told once it is durable.
+pub(super) async fn durably<T>(told: T, durable: Durable) -> Result<T, PortError> {
+    let kept = durable.wait().await;
+    kept.map(|()| told)
+        .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
+}
+
 /// What a record is on a list.
 pub(super) enum Shown {
     /// An entry.
@@ -55,10 +62,10 @@ fn entry(order: &Ordered, now: Timestamp) -> Option<Entry> {
         None => return None,
     };
     Some(Entry {
-        key: order.key,
+        name: EntryName::of(order.key),
         product: "card".into(),
-        amount: order.amount,
-        currency: Currency::USD,
+        money: Money::Cents(order.amount, Currency::USD),
+        returns: None,
         standing,
         at,
     })
@@ -75,23 +82,20 @@ impl ProviderList for SandboxIssuer {
                 let shown = |order: &Ordered| entry(order, now).map_or(Shown::NotYet, Shown::As);
                 (page(book.shelf(), after, limit, shown), self.archive.barrier())
             };
-            let kept = durable.wait().await;
-            kept.map(|()| page)
-                .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
+            durably(page, durable).await
         })
     }
 
-    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
         Box::pin(async move {
             let (found, durable) = {
                 let mut book = self.book.lock();
                 book.now = book.now.max(self.clock.now());
-                let found = book.order(key).and_then(|order| entry(&order, book.now));
+                let order = name.order().and_then(|key| book.order(key));
+                let found = order.and_then(|order| entry(&order, book.now));
                 (found, self.archive.barrier())
             };
-            let kept = durable.wait().await;
-            kept.map(|()| found)
-                .map_err(|e| failed(ErrorKind::Temporary, &e.to_string()))
+            durably(found, durable).await
         })
     }
 }

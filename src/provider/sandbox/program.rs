@@ -5,6 +5,7 @@
 
 mod book;
 pub mod fault;
+pub mod listing;
 mod reserving;
 
 use std::path::Path;
@@ -15,7 +16,7 @@ use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
     BoxFuture, CardState, CardTransaction, CardWord, Clock, ErrorKind, OpenCard, PortError, Reservation,
-    ReserveBalance, Reserved, Standing, SteerCard, Wish,
+    ReserveBalance, Reserved, Standing, SteerCard, Timestamp, Wish,
 };
 
 use self::book::{CardFile, Entry, Opened, ProgramBook};
@@ -28,7 +29,7 @@ use crate::sandbox::archive::{Archive, Book as _};
 use crate::sandbox::record_log::{Durable, LogError};
 use crate::secret::Secret;
 
-const KIND: [u8; 8] = *b"SBXPRG01";
+const KIND: [u8; 8] = *b"SBXPRG02";
 /// The program at a glance.
 #[derive(Clone, Debug)]
 pub struct ProgramState {
@@ -115,7 +116,7 @@ impl<B: Balances> SandboxProgram<B> {
             // A card for one charge ends with it, in the same record.
             let closed = (!file.opened.reusable).then(|| {
                 let left = Cents::new(file.left.get() - amount.get());
-                moved(&file, None, CardState::Closed, left)
+                moved(&file, None, (CardState::Closed, left), transaction.at)
             });
             let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
             (transaction, self.keep(&mut book, &entries))
@@ -169,13 +170,20 @@ impl<B: Balances> SandboxProgram<B> {
         fault: Option<ProgramFault>,
         counted: u64,
     ) -> (PlainOpening, Entry) {
-        let key = order.key;
+        let (key, at) = (order.key, self.clock.now());
+        let refused = |reason| Entry::Refused {
+            key,
+            card: true,
+            amount: order.amount,
+            reason,
+            at,
+        };
         if fault == Some(ProgramFault::Decline) {
             let reason = Some("card_program_declined".to_owned());
-            return (refusal(reason.clone()), Entry::Refused { key, reason });
+            return (refusal(reason.clone()), refused(reason));
         }
         if order.amount.get() > counted.saturating_sub(book.drawn(&order.account)) {
-            return (refusal(None), Entry::Refused { key, reason: None });
+            return (refusal(None), refused(None));
         }
         let mut attempt = 0;
         while book.is_given_out(card::account_part(key, attempt)) {
@@ -187,7 +195,7 @@ impl<B: Balances> SandboxProgram<B> {
             account: order.account,
             amount: order.amount,
             reusable: order.reusable,
-            at: self.clock.now(),
+            at,
             attempt,
         };
         (PlainOpening::Open(plain(&opened)), Entry::Opened(opened))
@@ -211,7 +219,7 @@ impl<B: Balances> SandboxProgram<B> {
             // An order that was carried out is not carried out again, whatever came after it.
             match to.filter(|_| book.under(order.key).is_empty()) {
                 Some((state, back)) => {
-                    let moved = moved(&file, Some(order.key), state, back);
+                    let moved = moved(&file, Some(order.key), (state, back), self.clock.now());
                     let durable = self.keep(&mut book, &[moved]);
                     let now = book
                         .card(order.card)
@@ -243,13 +251,14 @@ impl<B: Balances> SandboxProgram<B> {
 
 const ATOMIC_PER_CENT: u64 = 10_000;
 
-fn moved(file: &CardFile, key: Option<EffectId>, state: CardState, back: Cents) -> Entry {
+fn moved(file: &CardFile, key: Option<EffectId>, (state, back): (CardState, Cents), at: Timestamp) -> Entry {
     Entry::Moved {
         card: file.opened.card,
         account: file.opened.account,
         key,
         state,
         back,
+        at,
     }
 }
 

@@ -1,9 +1,9 @@
-//! Lists of what was ever ordered.
+//! Lists for reconciliation.
 
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::routing::get;
-use purser_actors::port::{Cursor, Page};
+use purser_actors::port::{Cursor, EntryName, Page};
 use serde::Deserialize;
 use utoipa::{IntoParams, OpenApi};
 
@@ -35,18 +35,18 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
 struct From {
     /// Only entries behind this cursor, which is the `next` of a page before; from the first on without it.
     after: Option<String>,
-    /// Only the order under this key.
+    /// Only the entry with this `key`.
     key: Option<String>,
     /// At most so many, and no more than 1,000.
     limit: usize,
 }
 
-/// What was ever ordered, and what came of it
+/// What was ever ordered, came in or is left, and what came of it
 ///
 /// The order stays as it is, but that an entry which changes comes again behind all others. What is not decided yet may be
 /// left out.
 #[utoipa::path(get, path = "/v1/entries/{list}", tag = "entries",
-    params(("list" = String, Path, description = "`cards`, `gift_cards` or `payouts`."), From),
+    params(("list" = String, Path, description = "`cards`, `gift_cards`, `payouts`, `bank`, `bank_deposits`, `card_program`, `card_balances` or `bridge`."), From),
     responses((status = 200, description = "A page.", body = EntryPage)))]
 async fn list_entries(
     State(lists): State<ProviderLists>,
@@ -63,8 +63,8 @@ async fn list_entries(
     };
     let page = match (asked.after, asked.key) {
         (None, Some(key)) => {
-            let key = key.parse().map_err(|_| Unreadable("an Idempotency-Key"))?;
-            let items = list.entry(key).await?.into_iter().collect();
+            let name = EntryName::new(key.to_owned()).ok_or(Unreadable("a name of 1 to 200 bytes"))?;
+            let items = list.entry(&name).await?.into_iter().collect();
             Page { items, next: None }
         }
         (after, None) => {

@@ -1,13 +1,13 @@
 //! What was ever ordered, on the wire: `GET /v1/entries/{list}`.
 
-use purser_actors::id::EffectId;
-use purser_actors::port::{Cursor, Entry, Page, Timestamp};
-use purser_actors::product::Currency;
-use purser_actors::reconcile::{Source, Standing};
+use purser_actors::id::BankTransferId;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{Cursor, Entry, EntryName, Page, Timestamp};
+use purser_actors::reconcile::{Money, Source, Standing};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Amount, Text, Unreadable};
+use super::{Amount, Dollars, Text, Unreadable};
 
 /// Which of a provider's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -19,11 +19,30 @@ pub enum ListName {
     GiftCards,
     /// Orders of payouts.
     Payouts,
+    /// What the bank was told to move.
+    Bank,
+    /// What came in at the bank for the service to credit, and what it gave back.
+    BankDeposits,
+    /// Orders of reloadable cards, and what was set aside of balances.
+    CardProgram,
+    /// What is left on each reloadable card that was opened.
+    CardBalances,
+    /// What was burned for the bridge to carry.
+    Bridge,
 }
 
 impl ListName {
     /// All.
-    pub const ALL: [Self; 3] = [Self::Cards, Self::GiftCards, Self::Payouts];
+    pub const ALL: [Self; 8] = [
+        Self::Cards,
+        Self::GiftCards,
+        Self::Payouts,
+        Self::Bank,
+        Self::BankDeposits,
+        Self::CardProgram,
+        Self::CardBalances,
+        Self::Bridge,
+    ];
 
     /// By its name in a path.
     pub fn named(name: &str) -> Option<Self> {
@@ -36,17 +55,24 @@ impl ListName {
             Self::Cards => Source::Cards,
             Self::GiftCards => Source::GiftCards,
             Self::Payouts => Source::Payouts,
+            Self::Bank => Source::Bank,
+            Self::BankDeposits => Source::BankDeposits,
+            Self::CardProgram => Source::CardProgram,
+            Self::CardBalances => Source::CardBalances,
+            Self::Bridge => Source::Bridge,
         }
     }
 }
 
-/// What came of an order.
+/// What came of something on a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryStatus {
     /// It is not known yet.
     Pending,
-    /// Made or paid.
+    /// The provider has the money and still owes what it is for: set aside of a balance, or burned and not minted.
+    Held,
+    /// Made, paid, moved, come in or minted.
     Done,
     /// Not done, and it never will be.
     Refused,
@@ -54,20 +80,24 @@ pub enum EntryStatus {
     Returned,
 }
 
-/// An order as it stands.
+/// Something on a list, as it stands.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EntryOnWire {
-    /// The `Idempotency-Key` that it came with.
-    #[schema(value_type = String)]
-    pub key: Text<EffectId>,
-    /// The provider's word for what was ordered, for people.
+    /// Its name. Of an order, and of what is left of one: the `Idempotency-Key` that it came with. Of what came in at the
+    /// bank: its `reference`. Of what the bridge carries: the `transaction` that burned it. 1 to 200 bytes without control
+    /// characters.
+    pub key: String,
+    /// The provider's word for what it is, for people.
     pub product: String,
-    /// What was ordered.
-    #[schema(value_type = Amount)]
-    pub amount: Text<Amount>,
-    /// ISO 4217.
-    #[schema(value_type = String)]
-    pub currency: Text<Currency>,
+    /// What was ordered, came in, is left, or arrives over the bridge.
+    #[schema(value_type = Dollars)]
+    pub amount: String,
+    /// ISO 4217, whose amounts have two places at most; or `USDC`, whose have six.
+    pub currency: String,
+    /// Of money that the bank gives back: the `transfer_id` of the move that it is the return of. Null for all else.
+    #[schema(required, value_type = Option<String>)]
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub returned_transfer_id: Option<Text<BankTransferId>>,
     /// What came of it.
     pub status: EntryStatus,
     /// When that last changed, in Unix milliseconds.
@@ -110,12 +140,20 @@ impl EntryPage {
     /// As the provider says it.
     pub fn of(asked: Asked<'_>, page: Page<Entry>) -> Self {
         let entries = page.items.into_iter().map(|entry| EntryOnWire {
-            key: Text(entry.key),
+            key: entry.name.to_string(),
             product: entry.product.to_string(),
-            amount: Text(Amount(entry.amount)),
-            currency: Text(entry.currency),
+            amount: match entry.money {
+                Money::Usdc(amount) => Dollars(amount).to_string(),
+                Money::Cents(amount, _) => Amount(amount).to_string(),
+            },
+            currency: match entry.money {
+                Money::Usdc(_) => USDC.to_owned(),
+                Money::Cents(_, currency) => currency.as_str().to_owned(),
+            },
+            returned_transfer_id: entry.returns.map(Text),
             status: match entry.standing {
                 Standing::NotAsked | Standing::UnderWay => EntryStatus::Pending,
+                Standing::Held => EntryStatus::Held,
                 Standing::Done => EntryStatus::Done,
                 Standing::Refused => EntryStatus::Refused,
                 Standing::Returned => EntryStatus::Returned,
@@ -150,21 +188,37 @@ impl EntryPage {
         if asked.key.is_none() && next.is_none() != self.entries.is_empty() {
             return Err(Unreadable("a page leads on as long as it has entries"));
         }
-        let items = self.entries.into_iter().map(|entry| Entry {
-            key: entry.key.0,
-            product: entry.product.into(),
-            amount: entry.amount.0.0,
-            currency: entry.currency.0,
-            standing: match entry.status {
+        let items: Result<Vec<Entry>, Unreadable> = self.entries.into_iter().map(EntryOnWire::read).collect();
+        Ok(Page { items: items?, next })
+    }
+}
+
+/// The currency of what is on no list of ISO's.
+const USDC: &str = "USDC";
+
+impl EntryOnWire {
+    fn read(self) -> Result<Entry, Unreadable> {
+        let money = match self.currency.as_str() {
+            USDC => Usdc::parse(&self.amount).map(Money::Usdc),
+            currency => {
+                let currency = currency.parse().map_err(|_| Unreadable("no currency"))?;
+                Cents::parse(&self.amount).map(|amount| Money::Cents(amount, currency))
+            }
+        };
+        Ok(Entry {
+            name: EntryName::new(self.key).ok_or(Unreadable("no name"))?,
+            product: self.product.into(),
+            money: money.map_err(|_| Unreadable("no amount of its currency"))?,
+            returns: self.returned_transfer_id.map(|id| id.0),
+            standing: match self.status {
                 EntryStatus::Pending => Standing::UnderWay,
+                EntryStatus::Held => Standing::Held,
                 EntryStatus::Done => Standing::Done,
                 EntryStatus::Refused => Standing::Refused,
                 EntryStatus::Returned => Standing::Returned,
             },
-            at: Timestamp(entry.at_ms),
-        });
-        let items: Vec<Entry> = items.collect();
-        Ok(Page { items, next })
+            at: Timestamp(self.at_ms),
+        })
     }
 }
 
@@ -184,7 +238,7 @@ mod tests {
             key: None,
         };
         let entry = json!({"key": format!("eff_{:032x}", 1), "product": "card", "amount": "5", "currency": "USD",
-            "status": "done", "at_ms": 1});
+            "returned_transfer_id": null, "status": "done", "at_ms": 1});
         let page = json!({"list": "cards", "after": "b", "key": null, "entries": [entry], "next": "c"});
         let read = |page: Value| serde_json::from_value::<EntryPage>(page).ok()?.read(asked).ok();
         assert_eq!(read(page.clone()).unwrap().items.len(), 1);
@@ -193,6 +247,20 @@ mod tests {
             wrong[member] = value;
             assert!(read(wrong).is_none(), "{member}");
         }
+        for (member, value) in [
+            ("key", "two\nlines"),
+            ("key", ""),
+            ("amount", "5.001"),
+            ("currency", "usd"),
+        ] {
+            let mut wrong = page.clone();
+            wrong["entries"][0][member] = json!(value);
+            assert!(read(wrong).is_none(), "{member}");
+        }
+        let mut carried = page.clone();
+        (carried["entries"][0]["amount"], carried["entries"][0]["currency"]) = (json!("5.000001"), json!("USDC"));
+        let money = read(carried).unwrap().items[0].money;
+        assert_eq!(money, Money::Usdc(Usdc::from_atomic(5_000_001)), "USDC has six places");
         for member in ["next", "after", "key"] {
             let mut lacking = page.clone();
             lacking.as_object_mut().unwrap().remove(member);

@@ -25,6 +25,8 @@ pub(in crate::engine) struct Left {
 pub(in crate::engine) struct Known {
     transactions: HashMap<String, Left>,
     marks: HashMap<[u8; 32], Left>,
+    /// What was given to the bridge, by its burn.
+    crossings: HashMap<String, Left>,
 }
 
 fn left(subject: impl ToString, standing: Standing, amount: Usdc, at: Timestamp) -> Left {
@@ -54,6 +56,23 @@ pub(in crate::engine) fn topped_up(id: TopUpId, top_up: &TopUp) -> Option<(Strin
     Some((leg.transaction.clone(), left))
 }
 
+/// What crosses the bridge for a top-up, by its burn: it is there from the burn on, and gone when it is minted.
+pub(in crate::engine) fn crossed(id: TopUpId, top_up: &TopUp) -> Option<(String, Left)> {
+    use top_up::Status;
+    let burned = || top_up.transaction(LegName::Burn).map(str::to_owned);
+    let (transaction, standing) = match &top_up.status {
+        Status::Paid(Some(first)) => match &**first {
+            First::Burn(burn) => (burn.transaction.clone(), Standing::UnderWay),
+            First::Transfer(_) => return None,
+        },
+        Status::Paid(None) => return None,
+        Status::Bridging(_) => (burned()?, Standing::Held),
+        Status::Delivered | Status::Credited => (burned()?, Standing::Done),
+        Status::Failed { .. } => (burned()?, Standing::Refused),
+    };
+    Some((transaction, left(id, standing, top_up.arrives(), top_up.updated_at)))
+}
+
 /// What an operator has booked.
 pub(in crate::engine) fn booked(booked: &Booked) -> (String, Left) {
     let departure = &booked.departure;
@@ -78,6 +97,7 @@ impl Known {
         each(store, &[table::ENTITY, Kind::TopUp as u8], |id, top_up: TopUp| {
             let id = TopUpId(id);
             known.transactions.extend(topped_up(id, &top_up));
+            known.crossings.extend(crossed(id, &top_up));
             if let top_up::Status::Paid(Some(first)) = &top_up.status {
                 let sent = |amount| left(id, Standing::UnderWay, amount, top_up.updated_at);
                 match &**first {
@@ -103,6 +123,11 @@ impl Known {
     /// What this transfer is for.
     pub(in crate::engine) fn of(&self, transaction: &str, mark: &[u8; 32]) -> Option<&Left> {
         self.transactions.get(transaction).or_else(|| self.marks.get(mark))
+    }
+
+    /// What was given to the bridge by this burn.
+    pub(in crate::engine) fn crossing(&self, transaction: &str) -> Option<&Left> {
+        self.crossings.get(transaction)
     }
 
     pub(super) fn explains(&self, departure: &Departure) -> bool {

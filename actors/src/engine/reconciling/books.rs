@@ -1,24 +1,29 @@
 //! Our side: what each row of the books should be on another list, and the row behind something on one.
 
+mod holders;
+
 use std::fmt::Display;
 
 use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Store, StoreError};
 
+use self::holders::{of_balance, of_incoming, of_move, of_opening, of_reservation};
 use crate::account::Deposit;
+use crate::banking::transfer::BankTransfer;
 use crate::card::{self, Card};
 use crate::difference::Found;
 use crate::engine::departures::known::{self, Known};
 use crate::engine::operating::damaged;
 use crate::gift_card::{self, GiftCard};
-use crate::id::{CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, WithdrawalId};
+use crate::id::{BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, WithdrawalId};
 use crate::kernel::{Kind, table};
 use crate::money::Cents;
 use crate::payment::{self, Payment};
 use crate::payout::{self, Payout};
-use crate::port::{Booked, Movement, Timestamp, claim_key};
+use crate::port::{Booked, EntryName, Movement, Timestamp, claim_key};
 use crate::product::Currency;
 use crate::reconcile::{Flow, Listed, Money, Source, Standing};
+use crate::reloadable::Reloadable;
 use crate::top_up::TopUp;
 use crate::withdrawal::Withdrawal;
 
@@ -35,7 +40,7 @@ pub(super) struct Ours {
 }
 
 /// Every table that holds something of the kind, in the order of a walk.
-pub(super) const TABLES: [&[u8]; 8] = [
+pub(super) const TABLES: [&[u8]; 11] = [
     &[table::ENTITY, Kind::Payment as u8],
     &[table::DEPOSIT],
     &[table::ENTITY, Kind::Withdrawal as u8],
@@ -44,13 +49,16 @@ pub(super) const TABLES: [&[u8]; 8] = [
     &[table::ENTITY, Kind::Card as u8],
     &[table::ENTITY, Kind::GiftCard as u8],
     &[table::ENTITY, Kind::Payout as u8],
+    &[table::ENTITY, Kind::BankTransfer as u8],
+    &[table::ENTITY, Kind::Reloadable as u8],
+    &[table::ENTITY, Kind::CardWithdrawal as u8],
 ];
 
-/// What a row of one of these tables should be on another list, if it should be on any.
-pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Option<Ours>, DecodeError> {
+/// What a row of one of these tables should be on other lists.
+pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<Ours>, DecodeError> {
     let number = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
     let kind = key.get(1).copied().unwrap_or_default();
-    Ok(match key.first().copied() {
+    let one = match key.first().copied() {
         Some(table::DEPOSIT) => Some(of_deposit(&codec::decode(value)?)),
         Some(table::DEPARTURE) => {
             let row: Booked = codec::decode(value)?;
@@ -65,14 +73,30 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Option<Ours>, DecodeErr
         }
         Some(table::ENTITY) if kind == Kind::TopUp as u8 => {
             let row: TopUp = codec::decode(value)?;
-            let left = known::topped_up(TopUpId(number), &row);
-            left.map(|left| of_departure(row.rail, left))
+            let id = TopUpId(number);
+            let left = known::topped_up(id, &row).map(|left| of_departure(row.rail, left));
+            let crossing = known::crossed(id, &row).map(of_crossing);
+            return Ok(left.into_iter().chain(crossing).collect());
         }
         Some(table::ENTITY) if kind == Kind::Card as u8 => Some(of_card(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == Kind::GiftCard as u8 => Some(of_gift_card(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == Kind::Payout as u8 => Some(of_payout(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == Kind::BankTransfer as u8 => {
+            let row: BankTransfer = codec::decode(value)?;
+            let (moved, came) = (of_move(number, &row), of_incoming(number, &row));
+            return Ok(moved.into_iter().chain(came).collect());
+        }
+        Some(table::ENTITY) if kind == Kind::Reloadable as u8 => {
+            let row: Reloadable = codec::decode(value)?;
+            let opened = Some(of_opening(number, &row));
+            return Ok(opened.into_iter().chain(of_balance(number, &row)).collect());
+        }
+        Some(table::ENTITY) if kind == Kind::CardWithdrawal as u8 => {
+            Some(of_reservation(number, &codec::decode(value)?))
+        }
         _ => None,
-    })
+    };
+    Ok(one.into_iter().collect())
 }
 
 /// A payment that the chain has shown.
@@ -116,6 +140,16 @@ fn of_departure(network: Network, (transaction, left): (String, known::Left)) ->
     }
 }
 
+fn of_crossing((transaction, left): (String, known::Left)) -> Ours {
+    Ours {
+        source: Source::Bridge,
+        flow: Flow::Crossing,
+        key: transaction,
+        subject: left.subject,
+        listed: left.listed,
+    }
+}
+
 /// An order's key is the number of what was ordered, so that either is found by the other.
 fn order(
     (source, key, subject): (Source, u128, impl Display),
@@ -125,7 +159,7 @@ fn order(
     let money = Money::Cents(amount, currency);
     Ours {
         source,
-        flow: Flow::Order,
+        flow: source.flow(),
         key: EffectId(key).to_string(),
         subject: subject.to_string(),
         listed: Listed { standing, money, at },
@@ -172,9 +206,35 @@ async fn read<T: Stored>(store: &dyn Store, key: &[u8]) -> Result<Option<T>, Sto
     row.map(|row| codec::decode(&row.value).map_err(damaged)).transpose()
 }
 
+/// What our books have of something on a provider's list: an order by its key, money that came in by the provider's name of
+/// it, or as what the move says that it is the return of. What crosses the bridge is in [`Known`].
+pub(super) async fn listed(
+    store: &dyn Store,
+    source: Source,
+    (name, returns): (&EntryName, Option<BankTransferId>),
+) -> Result<Option<Ours>, StoreError> {
+    if source == Source::BankDeposits {
+        return came_in(store, name.as_str(), returns).await;
+    }
+    match name.order() {
+        Some(key) => ordered(store, source, key.0).await,
+        None => Ok(None),
+    }
+}
+
+async fn came_in(
+    store: &dyn Store,
+    reference: &str,
+    returns: Option<BankTransferId>,
+) -> Result<Option<Ours>, StoreError> {
+    let id = returns.unwrap_or_else(|| BankTransferId::of(reference));
+    let transfer = read(store, &table::entity(Kind::BankTransfer, &id.0.to_be_bytes())).await?;
+    let came = transfer.and_then(|transfer| of_incoming(id.0, &transfer));
+    Ok(came.filter(|came| came.key == reference))
+}
+
 /// What was ordered of a provider under this key.
-pub(super) async fn ordered(store: &dyn Store, source: Source, key: EffectId) -> Result<Option<Ours>, StoreError> {
-    let number = key.0;
+async fn ordered(store: &dyn Store, source: Source, number: u128) -> Result<Option<Ours>, StoreError> {
     let entity = |kind| table::entity(kind, &number.to_be_bytes());
     Ok(match source {
         Source::Cards => read(store, &entity(Kind::Card))
@@ -188,7 +248,22 @@ pub(super) async fn ordered(store: &dyn Store, source: Source, key: EffectId) ->
             let payout = read(store, &entity(Kind::Payout)).await?;
             payout.map(|payout| of_payout(number, &payout))
         }
-        Source::Base | Source::Solana => None,
+        Source::Bank => {
+            let transfer = read(store, &entity(Kind::BankTransfer)).await?;
+            transfer.and_then(|transfer| of_move(number, &transfer))
+        }
+        Source::CardProgram => match read(store, &entity(Kind::Reloadable)).await? {
+            Some(card) => Some(of_opening(number, &card)),
+            None => {
+                let withdrawal = read(store, &entity(Kind::CardWithdrawal)).await?;
+                withdrawal.map(|withdrawal| of_reservation(number, &withdrawal))
+            }
+        },
+        Source::CardBalances => {
+            let card = read(store, &entity(Kind::Reloadable)).await?;
+            card.and_then(|card| of_balance(number, &card))
+        }
+        Source::Base | Source::Solana | Source::BankDeposits | Source::Bridge => None,
     })
 }
 
@@ -230,13 +305,20 @@ pub(super) async fn deposited(
     Ok(credited.or_else(|| payment.as_ref().map(under_way)))
 }
 
-/// What a transfer out of the treasury was for.
-pub(super) fn departed(network: Network, moved: &Movement, known: &Known) -> Option<Ours> {
-    let left = known.of(&moved.transaction, &moved.mark)?;
-    Some(of_departure(network, (moved.transaction.clone(), left.clone())))
+/// What a transfer out of the treasury was for, by its transaction and by what else a chain shows of it.
+pub(super) fn departed(network: Network, (transaction, mark): (&str, &[u8; 32]), known: &Known) -> Option<Ours> {
+    let left = known.of(transaction, mark)?;
+    Some(of_departure(network, (transaction.to_owned(), left.clone())))
 }
 
-/// The row behind what once differed, by our own id of it, or for an order by its key.
+/// What a crossing of the bridge is for.
+pub(super) fn crossing(transaction: &str, known: &Known) -> Option<Ours> {
+    let crossed = known.crossing(transaction)?;
+    Some(of_crossing((transaction.to_owned(), crossed.clone())))
+}
+
+/// The row behind what once differed, by our own id of it, or for an order by its key. What left the treasury, or crossed
+/// the bridge, is in [`Known`].
 pub(super) async fn behind(store: &dyn Store, found: &Found) -> Result<Option<Ours>, StoreError> {
     let subject = found.subject.as_deref().unwrap_or_default();
     let number = |prefix: &str| {
@@ -245,10 +327,13 @@ pub(super) async fn behind(store: &dyn Store, found: &Found) -> Result<Option<Ou
             .and_then(|id| u128::from_str_radix(id, 16).ok())
     };
     if let Some(key) = number(PayoutId::PREFIX).or_else(|| number(CardId::PREFIX)) {
-        return ordered(store, found.source, EffectId(key)).await;
-    }
-    if let (Flow::Order, Ok(key)) = (found.flow, found.key.parse()) {
         return ordered(store, found.source, key).await;
+    }
+    if let (Source::BankDeposits, Some(id)) = (found.source, number(BankTransferId::PREFIX)) {
+        return came_in(store, &found.key, Some(BankTransferId(id))).await;
+    }
+    if let (None, Some(name)) = (found.source.network(), EntryName::new(found.key.clone())) {
+        return listed(store, found.source, (&name, None)).await;
     }
     let ours = if let Some(id) = number(PaymentId::PREFIX) {
         let payment = read(store, &table::entity(Kind::Payment, &id.to_be_bytes())).await?;
@@ -257,11 +342,7 @@ pub(super) async fn behind(store: &dyn Store, found: &Found) -> Result<Option<Ou
         let deposit = read(store, &table::deposit(DepositId(id))).await?;
         deposit.as_ref().map(of_deposit)
     } else {
-        let known = Known::read(store).await?;
-        let network = found.source.network();
-        let left = known.of(&found.key, &[0; 32]).cloned();
-        left.zip(network)
-            .map(|(left, network)| of_departure(network, (found.key.clone(), left)))
+        None
     };
     // A payment may have landed by another transaction since.
     Ok(ours.filter(|ours| ours.key == found.key))

@@ -8,7 +8,8 @@ use std::time::Duration;
 use purser_storage::{Store, StoreError, codec};
 use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 
-use super::{ROW, Reconciler, Reconciling, Walk};
+use super::walk::ROW;
+use super::{Reconciler, Reconciling, Walk};
 use crate::difference::{Command, Difference, Found};
 use crate::engine::Engine;
 use crate::engine::listening::write_down;
@@ -199,8 +200,14 @@ impl Walker {
             .flatten();
         for (key, _) in rows {
             let id = DifferenceId(key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id)));
-            let read = self.0.differences.read(&id).await.map_err(|e| e.to_string())?;
-            let Some((open, _)) = read else { continue };
+            let open = match self.0.differences.read(&id).await {
+                Ok(Some((open, _))) => open,
+                Ok(None) => continue,
+                Err(error) => {
+                    tracing::error!(%id, %error, "a difference cannot be read");
+                    continue;
+                }
+            };
             match afoot.reconciler.look_again(&open.found).await {
                 Ok(Some(found)) => self.tell(found).await?,
                 Ok(None) => {

@@ -43,6 +43,7 @@ impl Work {
             Self::PostWebhook { delivery, .. } => delivery.to_string(),
             Self::ResendWebhooks { endpoint, .. } => endpoint.to_string(),
             Self::ConfirmRefund(id) | Self::ExpireRefund { refund: id, .. } => id.to_string(),
+            Self::Pursue(id) => id.to_string(),
         }
     }
 }

@@ -52,6 +52,7 @@ pub(super) enum Entry {
         reference: String,
         cents: u64,
         sender: String,
+        at: Timestamp,
     },
     /// A move to an account comes back out of it.
     CameBack {
@@ -59,6 +60,7 @@ pub(super) enum Entry {
         reference: String,
         cents: u64,
         transfer: BankTransferId,
+        at: Timestamp,
     },
 }
 
@@ -73,6 +75,11 @@ impl Entry {
         }
     }
 
+    /// Whether it is money that came in, or back.
+    pub(super) const fn came(&self) -> bool {
+        matches!(self, Self::CameIn { .. } | Self::CameBack { .. })
+    }
+
     pub(super) fn encode(&self) -> Vec<u8> {
         // Encoding plain data into memory has no failing case.
         bincode::encode_to_vec(self, bincode::config::standard()).unwrap_or_default()
@@ -81,6 +88,10 @@ impl Entry {
 
 fn by_key(key: EffectId) -> u64 {
     name(&[b"key", &key.0.to_be_bytes()])
+}
+
+fn by_reference(reference: &str) -> u64 {
+    name(&[b"reference", reference.as_bytes()])
 }
 
 impl Item for Entry {
@@ -95,11 +106,15 @@ impl Item for Entry {
     }
 
     fn names(&self) -> Vec<u64> {
-        self.asked().map(|(key, ..)| by_key(key)).into_iter().collect()
+        match self {
+            Self::CameIn { reference, .. } | Self::CameBack { reference, .. } => vec![by_reference(reference)],
+            _ => self.asked().map(|(key, ..)| by_key(key)).into_iter().collect(),
+        }
     }
 
+    /// What counts is money: it is on a list.
     fn counts(&self) -> bool {
-        matches!(self, Self::CameIn { .. } | Self::CameBack { .. })
+        self.came() || matches!(self, Self::Moved { .. })
     }
 }
 
@@ -116,12 +131,14 @@ pub(super) struct BankBook {
     pub(super) accounts: HashMap<u128, Standing>,
     pub(super) reviewed: u64,
     pub(super) moved: u64,
+    pub(super) came_in: u64,
 }
 
 impl Book for BankBook {
     type Item = Entry;
 
     fn apply(&mut self, entry: &Entry) -> Result<(), String> {
+        self.came_in += u64::from(entry.came());
         match entry {
             Entry::Reviewed { .. } => self.reviewed += 1,
             Entry::Opened { refused: true, .. } => {}
@@ -164,13 +181,14 @@ impl Book for BankBook {
     fn save(&self) -> Vec<u8> {
         let accounts: Vec<(u128, Standing)> = self.accounts.iter().map(|(id, at)| (*id, *at)).collect();
         // Encoding plain data into memory has no failing case.
-        bincode::encode_to_vec((accounts, self.reviewed, self.moved), bincode::config::standard()).unwrap_or_default()
+        let counts = (self.reviewed, self.moved, self.came_in);
+        bincode::encode_to_vec((accounts, counts), bincode::config::standard()).unwrap_or_default()
     }
 
     fn load(&mut self, saved: &[u8]) -> Result<(), String> {
         let (saved, _) = bincode::decode_from_slice(saved, bincode::config::standard()).map_err(|e| e.to_string())?;
         let accounts: Vec<(u128, Standing)>;
-        (accounts, self.reviewed, self.moved) = saved;
+        (accounts, (self.reviewed, self.moved, self.came_in)) = saved;
         self.accounts = accounts.into_iter().collect();
         Ok(())
     }
@@ -187,11 +205,20 @@ impl BankBook {
         found.find(|entry| entry.asked().is_some_and(|(of, ..)| of == key))
     }
 
+    /// What came in, or back, under this name, as it was last told.
+    pub(super) fn received(&self, wanted: &str) -> Option<Entry> {
+        let mut found = self.shelf.find(by_reference(wanted)).into_iter().rev();
+        found.find(|entry| match entry {
+            Entry::CameIn { reference, .. } | Entry::CameBack { reference, .. } => reference == wanted,
+            _ => false,
+        })
+    }
+
     /// What came in behind this number, with its own.
     pub(super) fn came_in(&self, after: u64, limit: usize) -> Vec<(u64, Entry)> {
         let mut found = Vec::new();
         self.shelf.scan(after, |number, entry| {
-            if entry.counts() {
+            if entry.came() {
                 found.push((number + 1, entry.clone()));
             }
             found.len() < limit

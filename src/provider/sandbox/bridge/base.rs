@@ -44,8 +44,11 @@ impl SandboxBridge {
         if !self.note(&transaction, send).await? {
             return Ok(Minting::Declined(refusal("recipient_denied")));
         }
-        let submitted = self.mint_on_base(&authorization).await;
-        match (fault, submitted?) {
+        let submitted = self.mint_on_base(&authorization).await?;
+        if !matches!(submitted, Minting::Declined(_)) {
+            self.note_minted(&transaction).await?;
+        }
+        match (fault, submitted) {
             (Some(BridgeFault::LoseAnswer), _) => Err(failed(ErrorKind::Unknown, "no answer in time")),
             (_, minting) => Ok(minting),
         }
@@ -66,6 +69,11 @@ impl SandboxBridge {
         })
     }
 
+    async fn note_minted(&self, transaction: &str) -> Result<(), PortError> {
+        let once = |known: &[Noted], _| ((!has(known, &What::Minted)).then_some(What::Minted), ());
+        self.note(transaction, once).await
+    }
+
     pub(super) async fn found_mint(&self, attested: &Attested) -> Result<Lookup, PortError> {
         let refused = || failed(ErrorKind::Temporary, "not a message of this bridge");
         let message = Message::read(&attested.message).ok_or_else(refused)?;
@@ -76,6 +84,10 @@ impl SandboxBridge {
         }
         let authorization = Authorization::Evm(message.mint(&self.wallet));
         Ok(match self.chains.lookup(&authorization).await? {
+            Lookup::Landed { transaction: minted_as } => {
+                self.note_minted(&transaction).await?;
+                Lookup::Landed { transaction: minted_as }
+            }
             // The bridge itself says what can never be minted; a message's word does not lapse on the chain.
             Lookup::Impossible => Lookup::Pending,
             found => found,

@@ -33,6 +33,8 @@ pub(super) enum What {
     Blocked,
     /// Its mint was refused for now.
     Refused,
+    /// Its mint was seen on Base.
+    Minted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -65,7 +67,8 @@ impl Item for Noted {
     }
 
     fn counts(&self) -> bool {
-        matches!(self.what, What::Signed(_))
+        // What is on the list of crossings.
+        matches!(self.what, What::Seen | What::Minted | What::Blocked)
     }
 }
 
@@ -88,7 +91,7 @@ fn by_key(key: u128) -> u64 {
 
 #[derive(Default)]
 pub(super) struct BridgeBook {
-    shelf: Shelf<Noted>,
+    pub(super) shelf: Shelf<Noted>,
     /// Burns that were seen.
     pub(super) seen: u64,
     /// The bridge's time never runs backwards.

@@ -1,15 +1,12 @@
 //! The catalog's list of what it was ever ordered. A gift card that is being made is left out until it is made.
 
-use purser_actors::id::EffectId;
-use purser_actors::port::{BoxFuture, Cursor, Entry, ErrorKind, Page, PortError, ProviderList, Timestamp};
-use purser_actors::reconcile::Standing;
+use purser_actors::port::{BoxFuture, Cursor, Entry, EntryName, Page, PortError, ProviderList, Timestamp};
+use purser_actors::reconcile::{Money, Standing};
 
-use super::super::listing::{Shown, page, place};
+use super::super::listing::{Shown, durably, page, place};
+use super::SandboxGiftCards;
 use super::book::{Ordered, Record};
-use super::{SandboxGiftCards, failed};
 use crate::sandbox::archive::Book as _;
-
-const CALL: &str = "list";
 
 impl SandboxGiftCards {
     /// Once it is made, or refused.
@@ -25,10 +22,10 @@ impl SandboxGiftCards {
             return Shown::Nothing;
         };
         Shown::As(Entry {
-            key: order.key,
+            name: EntryName::of(order.key),
             product: order.product.as_str().into(),
-            amount: order.amount,
-            currency,
+            money: Money::Cents(order.amount, currency),
+            returns: None,
             standing,
             at,
         })
@@ -49,23 +46,20 @@ impl ProviderList for SandboxGiftCards {
                 };
                 (page(book.shelf(), after, limit, shown), self.archive.barrier())
             };
-            let kept = durable.wait().await;
-            kept.map(|()| page)
-                .map_err(|e| failed(CALL, ErrorKind::Temporary, &e.to_string()))
+            durably(page, durable).await
         })
     }
 
-    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
         Box::pin(async move {
             let (found, durable) = {
                 let mut book = self.book.lock();
                 book.now = book.now.max(self.clock.now());
-                let found = book.order(key).map(|order| self.listed(&order, book.now));
+                let order = name.order().and_then(|key| book.order(key));
+                let found = order.map(|order| self.listed(&order, book.now));
                 (found, self.archive.barrier())
             };
-            let kept = durable.wait().await;
-            kept.map_err(|e| failed(CALL, ErrorKind::Temporary, &e.to_string()))?;
-            Ok(match found {
+            Ok(match durably(found, durable).await? {
                 Some(Shown::As(entry)) => Some(entry),
                 _ => None,
             })

@@ -2,14 +2,12 @@
 //! changes comes again.
 
 use purser_actors::id::EffectId;
-use purser_actors::port::{BoxFuture, Cursor, Entry, ErrorKind, Page, PortError, ProviderList};
-use purser_actors::reconcile::Standing;
+use purser_actors::port::{BoxFuture, Cursor, Entry, EntryName, Page, PortError, ProviderList};
+use purser_actors::reconcile::{Money, Standing};
 
-use super::super::listing::{Shown, page, place};
+use super::super::listing::{Shown, durably, page, place};
+use super::SandboxRails;
 use super::book::{RailBook, Record, Words};
-use super::{SandboxRails, failed};
-
-const CALL: &str = "list";
 
 impl Words {
     const fn standing(self) -> Standing {
@@ -26,10 +24,10 @@ impl Words {
 fn entry(book: &RailBook, key: EffectId) -> Option<Entry> {
     let (order, word) = (book.order(key)?, book.latest(key)?);
     Some(Entry {
-        key,
+        name: EntryName::of(key),
         product: order.line.name().into(),
-        amount: order.amount,
-        currency: order.currency,
+        money: Money::Cents(order.amount, order.currency),
+        returns: None,
         standing: word.says.standing(),
         at: word.at,
     })
@@ -48,22 +46,18 @@ impl ProviderList for SandboxRails {
                 };
                 (page(book.words(), after, limit, shown), durable)
             };
-            let kept = durable.wait().await;
-            kept.map(|()| page)
-                .map_err(|e| failed(CALL, ErrorKind::Temporary, &e.to_string()))
+            durably(page, durable).await
         })
     }
 
-    fn entry(&self, key: EffectId) -> BoxFuture<'_, Result<Option<Entry>, PortError>> {
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
         Box::pin(async move {
             let (found, durable) = {
                 let mut book = self.book.lock();
                 let durable = self.speak(&mut book);
-                (entry(&book, key), durable)
+                (name.order().and_then(|key| entry(&book, key)), durable)
             };
-            let kept = durable.wait().await;
-            kept.map(|()| found)
-                .map_err(|e| failed(CALL, ErrorKind::Temporary, &e.to_string()))
+            durably(found, durable).await
         })
     }
 }

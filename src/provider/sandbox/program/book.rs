@@ -13,7 +13,14 @@ pub(super) enum Entry {
     /// A card was opened and loaded.
     Opened(Opened),
     /// What was ordered under this key was refused: for lack of money, or for a reason.
-    Refused { key: EffectId, reason: Option<String> },
+    Refused {
+        key: EffectId,
+        /// Whether it was a card; else part of a balance.
+        card: bool,
+        amount: Cents,
+        reason: Option<String>,
+        at: Timestamp,
+    },
     /// A card was paused, resumed or closed, by an order or by its one charge.
     Moved {
         card: CardId,
@@ -22,6 +29,7 @@ pub(super) enum Entry {
         state: CardState,
         /// To the balance.
         back: Cents,
+        at: Timestamp,
     },
     /// A card was charged.
     Charged { card: CardId, transaction: CardTransaction },
@@ -30,6 +38,7 @@ pub(super) enum Entry {
         key: EffectId,
         account: [u8; 20],
         amount: Cents,
+        at: Timestamp,
     },
     /// That has ended.
     Ended {
@@ -37,6 +46,7 @@ pub(super) enum Entry {
         account: [u8; 20],
         amount: Cents,
         paid: bool,
+        at: Timestamp,
     },
 }
 
@@ -85,9 +95,9 @@ impl Item for Entry {
         }
     }
 
-    /// What counts is what is told.
+    /// All of it is told, or on a list.
     fn counts(&self) -> bool {
-        matches!(self, Self::Moved { .. } | Self::Charged { .. })
+        true
     }
 }
 
@@ -118,6 +128,7 @@ pub(super) struct CardFile {
     pub(super) state: CardState,
     pub(super) left: Cents,
     changes: u64,
+    pub(super) changed_at: Timestamp,
     /// Oldest first.
     charges: Vec<CardTransaction>,
 }
@@ -144,7 +155,7 @@ impl CardFile {
 
 #[derive(Default)]
 pub(super) struct ProgramBook {
-    shelf: Shelf<Entry>,
+    pub(super) shelf: Shelf<Entry>,
     pub(super) cards: u64,
 }
 
@@ -169,19 +180,27 @@ impl ProgramBook {
                     file = Some(CardFile {
                         state: CardState::Open,
                         left: opened.amount,
+                        changed_at: opened.at,
                         opened,
                         changes: 0,
                         charges: Vec::new(),
                     });
                 }
-                (Entry::Moved { card, state, back, .. }, Some(file)) if card == wanted => {
+                (
+                    Entry::Moved {
+                        card, state, back, at, ..
+                    },
+                    Some(file),
+                ) if card == wanted => {
                     file.state = state;
+                    file.changed_at = at;
                     file.left = less(file.left, back);
                     file.changes += 1;
                 }
                 (Entry::Charged { card, transaction }, Some(file)) if card == wanted => {
                     file.left = less(file.left, transaction.amount);
                     file.changes += 1;
+                    file.changed_at = transaction.at;
                     file.charges.push(transaction);
                 }
                 _ => {}

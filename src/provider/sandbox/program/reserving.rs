@@ -30,14 +30,28 @@ impl<B: Balances> SandboxProgram<B> {
                 Some(_) => return Err(another_content(CALL)),
                 None => {
                     let (key, account, amount) = (order.key, order.account, order.amount);
+                    let at = self.clock.now();
+                    let refused = |reason| Entry::Refused {
+                        key,
+                        card: false,
+                        amount,
+                        reason,
+                        at,
+                    };
                     let left = counted.saturating_sub(book.drawn(&account));
                     let (answer, entry) = if fault == Some(ProgramFault::Decline) {
                         let reason = Some("withdrawal_declined".to_owned());
-                        (unreserved(reason.clone()), Entry::Refused { key, reason })
+                        (unreserved(reason.clone()), refused(reason))
                     } else if amount.get() > left {
-                        (unreserved(None), Entry::Refused { key, reason: None })
+                        (unreserved(None), refused(None))
                     } else {
-                        (Reservation::Held, Entry::Reserved { key, account, amount })
+                        let reserved = Entry::Reserved {
+                            key,
+                            account,
+                            amount,
+                            at,
+                        };
+                        (Reservation::Held, reserved)
                     };
                     (answer, self.keep(&mut book, &[entry]))
                 }
@@ -78,6 +92,7 @@ impl<B: Balances> SandboxProgram<B> {
                         account,
                         amount,
                         paid,
+                        at: self.clock.now(),
                     };
                     self.keep(&mut book, &[ended])
                 }
