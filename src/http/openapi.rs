@@ -97,7 +97,10 @@ pub fn document(
     }
     document["components"]["securitySchemes"]["x402"] = json!({
         "type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE",
-        "description": "An x402 v2 payment; X-PAYMENT is read too, and v1 in either.",
+        "description": "An x402 v2 payment; X-PAYMENT is read too, and v1 in either. With an id of its own in \
+            `extensions[\"payment-identifier\"].info.id` (16 to 128 letters, digits, - and _) the purchase is made once for 24 \
+            hours, whichever payment comes: 400 `payment_identifier_invalid`, and 409 `payment_identifier_reused` for another \
+            request.",
     });
     document["components"]["securitySchemes"]["api_key"] = json!({
         "type": "http", "scheme": "bearer",
