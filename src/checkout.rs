@@ -8,6 +8,7 @@ mod answer;
 mod bought;
 mod calls;
 mod joined;
+mod judged;
 mod presented;
 mod refused;
 
@@ -16,23 +17,26 @@ use std::time::Duration;
 
 use axum::response::Response;
 use http::HeaderMap;
-use purser_actors::engine::{Engine, PayError, PayRequest};
+use purser_actors::engine::{Engine, Paid, PayError, PayRequest};
 use purser_actors::id::PaymentId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payment::Outcome;
 use purser_actors::port::{Authorization, Clock, Timestamp};
 use purser_actors::product::Purchase;
 use sha2::{Digest, Sha256};
+use tokio::time::error::Elapsed;
 
 use crate::http::caller::Bearer;
 use crate::http::error::ApiError;
+use crate::http::idempotency::marked_replayed;
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
 use crate::payment::challenge::{ChallengeParts, Resource, challenge};
 use crate::payment::evm::Recovery;
-use crate::payment::mpp::{self, Bound, Mpp};
-use crate::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, decode, verify, verify_for_replay};
+use crate::payment::mpp::{Bound, Mpp};
+use crate::payment::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, identifier};
 use crate::prices::{Asked, OwnRate, PriceBook, Quote};
+use judged::Unfit;
 use presented::{Presented, Shown, Told, described, named};
 use refused::{ambiguous, refused};
 
@@ -117,59 +121,29 @@ impl Checkout {
             }
         };
         let judged = match presented {
-            Presented::X402(header) => self.authorized(header, &terms).await,
+            Presented::X402(header) => self.authorized(header, &call, &terms).await,
             Presented::Mpp(credential) => self.answered(credential, &call, &terms).await,
         };
         match judged {
             Ok(payment) => self.pay(call, &quotes, payment).await,
-            Err(told) => {
+            Err(Unfit::Refused(error)) => {
+                self.calls.note(Came::Invalid);
+                Err(error)
+            }
+            Err(Unfit::Told(told)) => {
                 tracing::debug!(reason = told.error, detail = %told.detail, "a payment was refused");
                 self.challenge(&call, (&quotes, &terms), &told)
             }
         }
     }
 
-    /// The payment, if it fits a quote, or if it is good in itself and its money is under way or here already: who
-    /// paid gets what was bought, however long ago the quote or the authorization ended.
-    async fn authorized(&self, header: &[u8], terms: &[Terms]) -> Result<Shown, Told> {
-        let payment = decode(header).map_err(Told::x402)?;
-        let refusal = match verify(&payment, terms, &[], self.clock.now(), self.recovery) {
-            Ok(verified) => return Ok(Shown::x402(verified.authorization)),
-            Err(refusal) => refusal,
-        };
-        let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
-        match verify_for_replay(&payment, &payees, self.recovery) {
-            Some(authorization) if self.is_under_way(&authorization).await => Ok(Shown::x402(authorization)),
-            _ => Err(Told::x402(refusal)),
-        }
-    }
-
-    /// As [`Checkout::authorized`], for an MPP credential.
-    async fn answered(&self, credential: &[u8], call: &Call<'_>, terms: &[Terms]) -> Result<Shown, Told> {
-        let credential = mpp::credential::decode(credential).map_err(Told::mpp)?;
-        let request = digest(call.route, &call.purchase);
-        let bound = Bound {
-            route: call.route,
-            request: &request,
-        };
-        let now = self.clock.now();
-        let rejection = match self.mpp.verify(credential.clone(), terms, &bound, now, self.recovery) {
-            Ok(answered) => return Ok(Shown::mpp(answered)),
-            Err(rejection) => rejection,
-        };
-        match mpp::verify_for_replay(credential, &self.base, self.recovery) {
-            Some(answered) if self.is_under_way(&answered.authorization).await => Ok(Shown::mpp(answered)),
-            _ => Err(Told::mpp(rejection)),
-        }
-    }
-
-    /// Whether the payment is claimed. What was refused or given back would be a new claim, and that needs a quote.
-    async fn is_under_way(&self, authorization: &Authorization) -> bool {
-        self.under_way(authorization).await.is_some()
-    }
-
     async fn pay(&self, call: Call<'_>, quotes: &[Quote], shown: Shown) -> Result<Response, ApiError> {
-        let Shown { authorization, answers } = shown;
+        let Shown {
+            authorization,
+            answers,
+            identifier,
+            follows,
+        } = shown;
         let payer = authorization.payer();
         let budget = self.limiter.count_payment(payer, self.clock.now());
         if !budget.allowed {
@@ -186,9 +160,24 @@ impl Checkout {
             )
             .hint("Send the token of the paying wallet, or none."));
         }
-        let request = self.request(&call, quoted(quotes, &authorization), &authorization, answers.as_ref());
-        let id = self.engine.payment_id(&authorization);
-        let paid = match tokio::time::timeout(self.answer_timeout, self.engine.pay(request)).await {
+        let mut request = self.request(&call, quoted(quotes, &authorization), &authorization, answers.as_ref());
+        request.identifier = identifier;
+        let (paid, told) = self.paid_or_joined(request).await;
+        let follows = follows || paid != authorization;
+        let answer = self.told(call, &paid, answers.as_ref(), told).await?;
+        Ok(if follows { marked_replayed(answer) } else { answer })
+    }
+
+    /// The answer, by what the payment came to.
+    async fn told(
+        &self,
+        call: Call<'_>,
+        authorization: &Authorization,
+        answers: Option<&presented::Answers>,
+        told: Result<Result<Paid, PayError>, Elapsed>,
+    ) -> Result<Response, ApiError> {
+        let id = self.engine.payment_id(authorization);
+        let paid = match told {
             Err(_) | Ok(Err(PayError::Unknown(_))) => {
                 self.calls.note(Came::Pending);
                 return Ok(self.answers.pending(id));
@@ -200,13 +189,13 @@ impl Checkout {
             Ok(Ok(paid)) => paid,
         };
         self.calls.note(Came::with_claim(&paid));
-        let challenge = match &answers {
+        let challenge = match answers {
             Some(answers) => Some((answers.challenge.as_str(), self.changed_at(&id).await)),
             None => None,
         };
         let settlement = answer::Settlement {
             payment: id,
-            authorization: &authorization,
+            authorization,
             challenge,
         };
         match paid.outcome {
@@ -248,6 +237,7 @@ impl Checkout {
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
             once: answers.map(|answers| answers.once),
+            identifier: None,
         }
     }
 
@@ -332,7 +322,7 @@ impl Checkout {
             terms: current,
             error: told.error,
             code: told.code,
-            extensions: None,
+            extensions: Some(identifier::ADVERTISED),
             body_members: Some(&members),
         });
         Ok(answer::challenge(challenge, issued, told.to_mpp))

@@ -16,6 +16,7 @@ pub mod challenge;
 pub mod decode;
 pub mod evm;
 pub mod header;
+pub mod identifier;
 pub mod matching;
 pub mod mpp;
 pub mod receipt;

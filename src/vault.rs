@@ -25,6 +25,7 @@ pub use self::cvv::CvvVault;
 pub use self::documents::Documents;
 pub use self::keyring::KeyId;
 use self::keyring::{DataKey, Keyring};
+use crate::identity::secret::{Key32, MacKey};
 use crate::secret::Secret;
 
 const VERSION: u8 = 1;
@@ -250,6 +251,15 @@ impl Vault {
             .decrypt(&XNonce::from(*nonce), Payload { msg: sealed, aad: &aad })
             .map(Zeroizing::new)
             .map_err(|_| VaultError::Sealed("changed, or another card's"))
+    }
+
+    /// A digest of what must not be found out from it by trying, for comparing alone. It changes when the oldest key of
+    /// the ring is removed.
+    pub fn digest(&self, plain: &[u8]) -> [u8; 32] {
+        let keyring = self.keyring.read();
+        let of = |key: &[u8; 32]| MacKey::new(&Key32::new(*key));
+        let own = of(keyring.oldest().expose_key()).tag(&[b"purser vault digest"]);
+        of(&own).tag(&[plain])
     }
 
     /// To be asked with a stored record before serving: a vault that cannot open its data must not start.

@@ -270,7 +270,15 @@ async fn with_mpp_the_other_challenge_is_answered() {
     let refused = run(&["--json", "--mpp", "--max", "4.99"]).await;
     assert!(matches!(refused, Err(CliError::TooExpensive { .. })), "{refused:?}");
     assert_eq!(server.seen.lock().unwrap().len(), 3);
-    assert!(PayCommand::try_parse_from(["pay", &url, "--mpp", "--network", "solana"]).is_err());
+    match run(&["--mpp", "--network", "solana"]).await {
+        Err(CliError::Usage(said)) => assert!(said.contains("Base only") && said.contains("without --mpp"), "{said}"),
+        other => panic!("{other:?}"),
+    }
+    run(&["--json", "--mpp", "--network", "base"]).await.unwrap();
+    // This server takes no names, and MPP knows none.
+    let named = run(&["--id", "order-0000000000000001"]).await;
+    assert!(matches!(named, Err(CliError::Usage(_))), "{named:?}");
+    assert!(PayCommand::try_parse_from(["pay", &url, "--mpp", "--id", "order-0000000000000001"]).is_err());
 }
 
 #[tokio::test]

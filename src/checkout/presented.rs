@@ -38,6 +38,10 @@ pub(super) struct Shown {
     pub(super) authorization: Authorization,
     /// Of an MPP payment.
     pub(super) answers: Option<Answers>,
+    /// What its payer calls the purchase; of an x402 payment.
+    pub(super) identifier: Option<String>,
+    /// Whether it is not the payment that was sent but the one that its identifier stands for.
+    pub(super) follows: bool,
 }
 
 /// The challenge that a payment answers.
@@ -48,10 +52,12 @@ pub(super) struct Answers {
 }
 
 impl Shown {
-    pub(super) const fn x402(authorization: Authorization) -> Self {
+    pub(super) const fn x402(authorization: Authorization, identifier: Option<String>) -> Self {
         Self {
             authorization,
             answers: None,
+            identifier,
+            follows: false,
         }
     }
 
@@ -62,6 +68,8 @@ impl Shown {
                 challenge: answered.challenge,
                 once: answered.once,
             }),
+            identifier: None,
+            follows: false,
         }
     }
 }

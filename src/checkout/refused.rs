@@ -6,10 +6,17 @@ use purser_actors::product::{Line, Requirement};
 
 use crate::http::error::ApiError;
 use crate::payment::PaymentError;
+use crate::payment::identifier::{self, IdentifierError};
 
 /// 400: which payment is meant cannot be known.
 pub(super) fn ambiguous(error: &PaymentError) -> ApiError {
     ApiError::new(http::StatusCode::BAD_REQUEST, error.code(), error.to_string()).hint("Send exactly one payment.")
+}
+
+/// 400: who gives a purchase a name wants it to be charged once, and this name cannot hold that.
+pub(super) fn identifier_invalid(error: &IdentifierError) -> ApiError {
+    ApiError::parameter("payment_identifier_invalid", identifier::NAME, error.to_string())
+        .hint("16 to 128 letters, digits, hyphens and underscores in `info.id`, or no identifier. Nothing was charged.")
 }
 
 /// 503: nothing is sold in that currency now.
@@ -46,12 +53,20 @@ pub(super) fn refused(error: PayError, line: Line) -> ApiError {
             "Another payment has answered this challenge.",
         )
         .hint("Call the route again without a payment for a fresh challenge."),
+        PayError::IdentifierUsed => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "payment_identifier_reused",
+            "This payment identifier was used for another request.",
+        )
+        .param(identifier::NAME)
+        .hint("Use a new identifier for a new purchase. Nothing was charged."),
         PayError::Overloaded(full) => ApiError::unavailable(
             "overloaded",
             "Too many paid calls are in flight. Nothing was charged.",
             full.retry_after_s,
         ),
-        PayError::Unavailable => ApiError::unavailable(
+        // Whoever was told so has joined that payment, and one payment stands for no other.
+        PayError::Unavailable | PayError::Identified(_) => ApiError::unavailable(
             "unavailable",
             "The service cannot say now what the payment comes to.",
             2,

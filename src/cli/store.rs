@@ -1,7 +1,7 @@
 //! `purser verify`, `purser backup`, `purser restore`: the data directory while no service runs on it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purser_actors::banking::application::Application;
@@ -196,7 +196,6 @@ fn all_there(missing: &[DocumentId], data: &DataDir) -> Result<(), CliError> {
 /// named, and all else is restored.
 pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    // A restore that found its backup damaged leaves the folder empty.
     let kept = std::fs::read_dir(config.data_dir.join("store"));
     if kept.is_ok_and(|mut kept| kept.next().is_some()) {
         let full = config.data_dir.display();
@@ -208,13 +207,32 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     if papers.exists() {
         archive::check(&papers).map_err(failed)?;
     }
-    let data = DataDir::create(&config.data_dir).map_err(failed)?;
-    let mark = JournalStore::restore(&args.file, &data.store(), SystemClock.now().0)
-        .map_err(|error| failed(format!("{}: {error}", args.file.display())))?;
+    let store = DataDir::at(&config.data_dir).store();
+    let made = absent(&[store.clone(), DataDir::at(&config.data_dir).sandbox()]);
+    let mark = DataDir::create(&config.data_dir).map_err(failed).and_then(|_| {
+        JournalStore::restore(&args.file, &store, SystemClock.now().0)
+            .map_err(|error| failed(format!("{}: {error}", args.file.display())))
+    });
+    let mark = mark.inspect_err(|_| {
+        // What was refused leaves no trace: a folder that is not empty is not removed.
+        for folder in &made {
+            let _ = std::fs::remove_dir(folder);
+        }
+    })?;
+    let data = DataDir::at(&config.data_dir);
     terminal::result(&format!("restored up to sequence {}", mark.seq))?;
     let (store, _) = open(&config)?;
     let named = documents_of(&*store).await.map_err(failed)?;
     store.close();
     let missing = archive::load(&papers, &data.documents(), &named).map_err(failed)?;
     all_there(&missing, &data)
+}
+
+/// The folders on the way to these that are not there, the innermost first.
+fn absent(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let way = folders.iter().flat_map(|folder| folder.ancestors());
+    let absent = way.filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+    let mut absent: Vec<PathBuf> = absent.map(Path::to_owned).collect();
+    absent.sort_by_key(|folder| std::cmp::Reverse(folder.components().count()));
+    absent
 }

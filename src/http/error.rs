@@ -21,6 +21,9 @@ pub(super) use body::Form;
 
 type Text = Cow<'static, str>;
 
+pub(super) const JSON: &str = "application/json";
+pub(super) const PROBLEM: &str = "application/problem+json";
+
 /// Codes of client errors that are no fault of the request: the same one succeeds once its wallet has signed in, a day has
 /// passed, stock has come, or what is missing has been handed in. Refusals that are remembered under an idempotency key stay
 /// terminal, because the same request is answered with them again.
@@ -52,7 +55,7 @@ pub struct Refusal {
     pub retry_after_seconds: Option<u64>,
     /// Contract: present when the account is frozen.
     pub frozen_message: Option<String>,
-    /// What the request lacks beyond itself, by name.
+    /// What the request lacks, in itself or beyond it, by name.
     pub missing: Vec<Text>,
     /// Whether the same request can never succeed.
     pub terminal: bool,
@@ -200,7 +203,7 @@ impl ApiError {
         Self::new(status, code, error)
     }
 
-    /// Names what the request could have been granted with.
+    /// Names what the request would be granted with.
     #[must_use]
     pub fn missing(mut self, names: impl IntoIterator<Item = impl Into<Text>>) -> Self {
         self.0.missing = names.into_iter().map(Into::into).collect();
@@ -249,8 +252,8 @@ impl ApiError {
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         let kind = match form {
-            Form::Problem => "application/problem+json",
-            Form::Plain | Form::Callable => "application/json",
+            Form::Problem => PROBLEM,
+            Form::Plain | Form::Callable => JSON,
         };
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

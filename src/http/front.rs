@@ -13,7 +13,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::FutureExt;
-use http::header::{ACCEPT, ALLOW, CONTENT_LENGTH, HOST};
+use http::header::{ACCEPT, ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use purser_actors::kernel::origin;
@@ -23,7 +23,7 @@ use tracing::Instrument;
 
 use super::caller::{Asked, Authenticator, Bearer, RequestId, client_ip};
 use super::deprecation::Retiring;
-use super::error::{ApiError, Complete, Form, Parked};
+use super::error::{ApiError, Complete, Form, JSON, PROBLEM, Parked};
 use super::headers::{FixedHeaders, write_preflight};
 use super::meter::RequestMeter;
 use super::rate::{Budget, Counted, RateLimiter};
@@ -165,10 +165,10 @@ impl Front {
     }
 
     fn form(&self, parts: &Parts) -> Form {
-        if self.callables.contains(&parts.uri.path()) {
-            Form::Callable
-        } else if wants_problem(&parts.headers) {
+        if wants_problem(&parts.headers) {
             Form::Problem
+        } else if self.callables.contains(&parts.uri.path()) {
+            Form::Callable
         } else {
             Form::Plain
         }
@@ -323,15 +323,29 @@ fn finish(mut response: Response, id: RequestId, form: Form) -> Response {
         return rendered;
     }
     if response.extensions().get::<Complete>().is_some() {
+        // A 402 says what it has to in members of its own, which a problem may have; a page stays a page.
+        let is_json = response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind == JSON);
+        if form == Form::Problem && is_json {
+            response
+                .headers_mut()
+                .insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM));
+        }
         return response;
     }
     ApiError::of_status(status, response.headers()).render(id, form)
 }
 
+/// Whether RFC 9457 is asked for by name, and not with a quality of nought: `*/*` asks for nothing in particular.
 fn wants_problem(headers: &HeaderMap) -> bool {
-    headers
-        .get(ACCEPT)
-        .is_some_and(|v| v.as_bytes().windows(24).any(|w| w == b"application/problem+json"))
+    let asked = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    asked.flat_map(|value| value.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let unwanted = |part: &str| {
+            let quality = part.split_once('=').filter(|(name, _)| name.eq_ignore_ascii_case("q"));
+            quality.is_some_and(|(_, weight)| weight.bytes().all(|b| matches!(b, b'0' | b'.')))
+        };
+        parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(PROBLEM)) && !parts.any(unwanted)
+    })
 }
 
 /// Request ids: unique in the process and across restarts, not secret, and no system call each.

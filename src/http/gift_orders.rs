@@ -72,7 +72,11 @@ async fn order_gift_card(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["product_id", "amount", "country"])?;
+    let query = Query::parse(query.as_deref(), &["product_id", "amount", "country"])?.needing(&[
+        "product_id",
+        "amount",
+        "country",
+    ]);
     let id = query.required("product_id")?;
     query.text("product_id", 64)?;
     let amount = query.plain_amount()?;

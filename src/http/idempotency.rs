@@ -36,10 +36,12 @@ use purser_actors::kernel::{Entity, Memo, View, origin};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tracing::Instrument as _;
+use zeroize::Zeroizing;
 
 use super::caller::Claims;
 use super::error::ApiError;
 use super::json;
+use crate::vault::Vault;
 
 const HEADER: &str = "idempotency-key";
 static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -257,6 +259,16 @@ fn fingerprint(route: &str, wanted: &impl Serialize) -> Result<[u8; 32], ApiErro
     Ok(hash.finalize().into())
 }
 
+/// What a key stands for where the request holds what nobody may find out from the store by trying, such as the digits of an
+/// account number that are not shown: a digest under a key of the vault's.
+///
+/// # Errors
+/// 500, for no request that can be written down.
+pub fn secret_print(vault: &Vault, wanted: &impl Serialize) -> Result<String, ApiError> {
+    let body = serde_json::to_vec(wanted).map(Zeroizing::new);
+    Ok(hex::encode(vault.digest(&body.map_err(|_| ApiError::internal())?)))
+}
+
 fn again(status: u16, body: String) -> Result<Reply, ApiError> {
     let status = StatusCode::from_u16(status).map_err(|_| ApiError::internal())?;
     if status.is_success() {
@@ -266,7 +278,11 @@ fn again(status: u16, body: String) -> Result<Reply, ApiError> {
 }
 
 fn replayed(answer: Result<Reply, ApiError>) -> Response {
-    let mut response = answer.map_or_else(ApiError::into_response, Reply::into_response);
+    marked_replayed(answer.map_or_else(ApiError::into_response, Reply::into_response))
+}
+
+/// With `Idempotency-Replayed`: what was asked for had been done before.
+pub fn marked_replayed(mut response: Response) -> Response {
     response
         .headers_mut()
         .insert(&REPLAYED, HeaderValue::from_static("true"));

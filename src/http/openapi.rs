@@ -97,7 +97,10 @@ pub fn document(
     }
     document["components"]["securitySchemes"]["x402"] = json!({
         "type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE",
-        "description": "An x402 v2 payment; X-PAYMENT is read too, and v1 in either.",
+        "description": "An x402 v2 payment; X-PAYMENT is read too, and v1 in either. With an id of its own in \
+            `extensions[\"payment-identifier\"].info.id` (16 to 128 letters, digits, - and _) the purchase is made once for 24 \
+            hours, whichever payment comes: 400 `payment_identifier_invalid`, and 409 `payment_identifier_reused` for another \
+            request.",
     });
     document["components"]["securitySchemes"]["api_key"] = json!({
         "type": "http", "scheme": "bearer",
@@ -123,11 +126,6 @@ fn describe_payment(operation: &mut Value) {
         "WWW-Authenticate": header("What is wanted, for MPP. Not with `success: false`."),
         "PAYMENT-RESPONSE": header("With `success: false`: what became of the payment."),
     });
-    // Refusals of an MPP credential are problem documents.
-    let body = needed["content"].get("application/json").cloned();
-    if let Some(body) = body {
-        needed["content"]["application/problem+json"] = body;
-    }
     if let Some(paid) = responses.get_mut("200") {
         paid["headers"] = json!({
             "PAYMENT-RESPONSE": header("What became of the payment, for x402; X-PAYMENT-RESPONSE is the same."),
@@ -158,12 +156,19 @@ fn describe_refusals(document: &mut Value) {
                 .or_insert_with(|| json!({"description": description}));
         }
         for (status, response) in responses {
-            if matches!(status.as_bytes().first(), Some(b'4' | b'5')) && response.get("content").is_none() {
+            if !matches!(status.as_bytes().first(), Some(b'4' | b'5')) {
+                continue;
+            }
+            if response.get("content").is_none() {
                 response["content"] = content.clone();
                 // A form that a browser sent is refused with a page.
                 if is_page {
                     response["content"]["text/html"] = json!({"schema": {"type": "string"}});
                 }
+            }
+            // A 402 has members of its own; asked for by name, or to an MPP credential, it is a problem document all the same.
+            if let Some(body) = response["content"].get("application/json").cloned() {
+                response["content"]["application/problem+json"] = body;
             }
         }
     }
@@ -194,8 +199,11 @@ fn describe_callables(document: &mut Value) {
                 let told = response["content"]["application/json"]["schema"].take();
                 response["content"] = of("result", &told);
             } else {
-                let refusal = json!({"$ref": "#/components/schemas/CallableRefusal"});
-                response["content"] = json!({"application/json": {"schema": refusal}});
+                let refusal = |name: &str| json!({"schema": {"$ref": format!("#/components/schemas/{name}")}});
+                response["content"] = json!({
+                    "application/json": refusal("CallableRefusal"),
+                    "application/problem+json": refusal("Refusal"),
+                });
             }
         }
     }

@@ -112,7 +112,7 @@ async fn get_push_to_card(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["amount", "currency"])?;
+    let query = Query::parse(query.as_deref(), &["amount", "currency"])?.needing(&["amount", "currency"]);
     let amount = query.amount(&payouts.push_to_card)?;
     let given = query.required("currency")?;
     let sold = &payouts.push_to_card.currencies;
@@ -156,7 +156,7 @@ async fn send_bank_payment(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["amount", "destination_id"])?;
+    let query = Query::parse(query.as_deref(), &["amount", "destination_id"])?.needing(&["amount", "destination_id"]);
     let amount = query.amount(&payouts.bank_payment)?;
     let destination: DestinationId = query.required("destination_id")?.parse().map_err(|_| {
         let error = "`destination_id` is not the id of a bank destination.";
@@ -201,7 +201,7 @@ async fn send_payment(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let known = [
+    const PARAMETERS: &[&str] = &[
         "amount",
         "platform",
         "recipient_id",
@@ -209,7 +209,7 @@ async fn send_payment(
         "recipient_last_name",
         "recipient_email",
     ];
-    let query = Query::parse(query.as_deref(), &known)?;
+    let query = Query::parse(query.as_deref(), PARAMETERS)?.needing(PARAMETERS);
     let amount = query.amount(&payouts.app_payment)?;
     let platform = payouts.platform(&query)?;
     let payee = AppPayee {

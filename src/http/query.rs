@@ -10,7 +10,10 @@ use crate::nearest::nearest;
 
 /// A query whose names are all known and unrepeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Query(Vec<(&'static str, String)>);
+pub struct Query {
+    pairs: Vec<(&'static str, String)>,
+    needed: &'static [&'static str],
+}
 
 impl Query {
     /// Reads a raw query string (without `?`).
@@ -31,26 +34,38 @@ impl Query {
             }
             pairs.push((name, decode(value)?));
         }
-        Ok(Self(pairs))
+        Ok(Self { pairs, needed: &[] })
+    }
+
+    /// Says which parameters the route cannot do without: whoever leaves one out is told of all that are lacking at once.
+    #[must_use]
+    pub const fn needing(mut self, needed: &'static [&'static str]) -> Self {
+        self.needed = needed;
+        self
     }
 
     /// The value, if the parameter was given.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(n, _)| *n == name).map(|(_, value)| value.as_str())
+        self.pairs
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The value, which must be there and not empty.
     ///
     /// # Errors
-    /// 400 `parameter_missing`.
+    /// 400 `parameter_missing`, which names every other one that is needed and lacking too ([`Query::needing`]).
     pub fn required(&self, name: &'static str) -> Result<&str, ApiError> {
-        self.get(name).filter(|v| !v.is_empty()).ok_or_else(|| {
-            ApiError::parameter(
-                "parameter_missing",
-                name,
-                format!("The parameter `{name}` is required."),
-            )
+        self.given(name).ok_or_else(|| {
+            let others = self.needed.iter().copied();
+            let others = others.filter(|other| *other != name && self.given(other).is_none());
+            lacking(&std::iter::once(name).chain(others).collect::<Vec<_>>())
         })
+    }
+
+    fn given(&self, name: &str) -> Option<&str> {
+        self.get(name).filter(|value| !value.is_empty())
     }
 
     /// `amount` within the product's range.
@@ -148,6 +163,19 @@ impl Query {
             let error = format!("`{name}` must be a whole number from {least} to {most}.");
             ApiError::parameter("parameter_invalid", name, error)
         })
+    }
+}
+
+/// 400 about the first of these, which names them all.
+fn lacking(names: &[&'static str]) -> ApiError {
+    let error = match names {
+        [_, _, ..] => format!("The parameters `{}` are required.", names.join("`, `")),
+        _ => format!("The parameter `{}` is required.", names.concat()),
+    };
+    let error = ApiError::parameter("parameter_missing", names.first().copied().unwrap_or_default(), error);
+    match names {
+        [_, _, ..] => error.missing(names.iter().copied()),
+        _ => error,
     }
 }
 
@@ -283,6 +311,25 @@ mod tests {
             Query::parse(Some("amount=%ff"), &KNOWN).unwrap_err().code,
             "parameter_malformed"
         );
+    }
+
+    // Aim: one refusal names every parameter that is needed and lacking, first the one that was looked for; empty is lacking.
+    #[test]
+    fn all_that_is_lacking_is_named_at_once() {
+        let query = |raw| {
+            Query::parse(Some(raw), &["amount", "format", "country"])
+                .unwrap()
+                .needing(&["amount", "country"])
+        };
+        let told = |error: ApiError| (error.param.clone().unwrap(), error.error.clone(), error.missing.clone());
+        let both = told(query("country=").required("country").unwrap_err());
+        assert_eq!(both.0, "country");
+        assert_eq!(both.1, "The parameters `country`, `amount` are required.");
+        assert_eq!(both.2, ["country", "amount"]);
+        let one = told(query("amount=5").required("country").unwrap_err());
+        assert_eq!(one.1, "The parameter `country` is required.");
+        assert!(one.2.is_empty(), "one is in `param`");
+        assert_eq!(query("country=US").required("country").unwrap(), "US");
     }
 
     // Aim: words and numbers are taken literally or not at all.

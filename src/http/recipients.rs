@@ -254,7 +254,7 @@ async fn delete_payment_recipients(
     key: Key,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(query.as_deref(), &["platform", "recipient_id"])?;
+    let query = Query::parse(query.as_deref(), &["platform", "recipient_id"])?.needing(&["platform", "recipient_id"]);
     let asked = Gone {
         platform: query.required("platform")?.to_owned(),
         recipient_id: query.required("recipient_id")?.to_owned(),

@@ -127,6 +127,10 @@ impl Keyring {
         (self.active.0, &self.active.1)
     }
 
+    pub(super) fn oldest(&self) -> &DataKey {
+        self.older.first().map_or(&self.active.1, |(_, key)| key)
+    }
+
     pub(super) fn get(&self, id: KeyId) -> Option<&DataKey> {
         std::iter::once(&self.active)
             .chain(&self.older)

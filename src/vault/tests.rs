@@ -179,3 +179,19 @@ fn case_70_nothing_secret_is_printed() {
         assert!(!format!("{error} {error:?}").contains("4000"));
     }
 }
+
+// A digest is the same for the same digits, over a restart and a new key, and another's for every other digit and vault.
+#[test]
+fn a_digest_is_the_vaults_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("keys");
+    let vault = Vault::from_file(&path, true, entropy(1)).unwrap();
+    let first = vault.digest(PAN.as_bytes());
+    vault.rotate().unwrap();
+    assert_eq!(vault.digest(PAN.as_bytes()), first);
+    let reopened = Vault::from_file(&path, false, entropy(9)).unwrap();
+    assert_eq!(reopened.digest(PAN.as_bytes()), first);
+    assert_ne!(vault.digest(b"4000001234567898"), first);
+    let other = Vault::from_file(&dir.path().join("others"), true, entropy(5)).unwrap();
+    assert_ne!(other.digest(PAN.as_bytes()), first);
+}

@@ -6,6 +6,7 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Entropy, EvmAuthorization, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::WalletError;
@@ -13,6 +14,7 @@ use super::evm::EvmPayloadJson;
 use super::keys::{TestWallet, random_32};
 use super::solana::Transfer;
 use crate::payment::evm::{domain_separator, parse_address};
+use crate::payment::identifier;
 use crate::payment::solana::address::{Pubkey, parse as parse_pubkey};
 use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC};
 
@@ -123,6 +125,22 @@ impl PaymentRequired {
     /// The extensions, as JSON text.
     pub fn extensions(&self) -> Option<&str> {
         self.extensions.as_deref().map(RawValue::get)
+    }
+
+    /// Gives the purchase a name, where the server takes one: under it another payment for the same request is answered
+    /// and not charged. Whether it does.
+    pub fn identify(&mut self, identifier: &str) -> bool {
+        let read = |raw: &RawValue| serde_json::from_str::<Value>(raw.get()).ok();
+        let Some(mut extensions) = self.extensions.as_deref().and_then(read) else {
+            return false;
+        };
+        let info = extensions.pointer_mut(&format!("/{}/info", identifier::NAME));
+        let Some(info) = info.and_then(Value::as_object_mut) else {
+            return false;
+        };
+        info.insert("id".to_owned(), identifier.into());
+        self.extensions = RawValue::from_string(extensions.to_string()).ok();
+        true
     }
 
     /// Every entry that is USDC on a network we know, in the server's order.

@@ -64,6 +64,25 @@ async fn refusals_have_one_shape() {
     assert_eq!((&body["status"], &body["title"]), (&404.into(), &"Not Found".into()));
     assert_eq!((&body["code"], &body["detail"]), (&"not_found".into(), &body["error"]));
 
+    for (accept, asked) in [
+        ("application/json, Application/Problem+JSON;q=0.5", true),
+        ("text/html\r\naccept: application/problem+json", true),
+        ("application/problem+json; q=0.0, application/json", false),
+        ("application/problem+jsonp", false),
+        ("*/*", false),
+    ] {
+        let answer = world.ask("GET", "/nowhere", &[&format!("accept: {accept}")], "").await;
+        assert_eq!(
+            answer.header("content-type") == "application/problem+json",
+            asked,
+            "{accept}"
+        );
+    }
+    let own = world
+        .ask("GET", "/challenge", &["accept: application/problem+json"], "")
+        .await;
+    assert_eq!(own.body, "mine", "what a handler wrote stays as it is");
+
     for path in ["/panic", "/bare"] {
         let answer = world.get(path).await;
         assert!(!answer.body.contains("secret"), "{answer:?}");

@@ -1,5 +1,10 @@
 // Stock clients around a fetch of ours. Nothing in them is changed; only what they are given is chosen here.
 import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/kit'
+import {
+  appendPaymentIdentifierToExtensions,
+  PAYMENT_IDENTIFIER,
+  validatePaymentIdentifier,
+} from '@x402/extensions/payment-identifier'
 import { createSIWxClientExtension, wrapFetchWithSIWx } from '@x402/extensions/sign-in-with-x'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
@@ -17,9 +22,23 @@ export async function wallet(chain, key) {
     : createKeyPairSignerFromPrivateKeyBytes(Buffer.from(key, 'hex'))
 }
 
+/** Names each purchase so, with the published helper, which does nothing where the server has not declared it. */
+function naming(name) {
+  return {
+    key: PAYMENT_IDENTIFIER,
+    enrichPaymentPayload: async (payload) => {
+      const extensions = appendPaymentIdentifierToExtensions(structuredClone(payload.extensions ?? {}), name)
+      const verdict = validatePaymentIdentifier(extensions[PAYMENT_IDENTIFIER])
+      if (!verdict.valid) throw new Error(verdict.errors.join(', '))
+      return { ...payload, extensions }
+    },
+  }
+}
+
 /** `@x402/fetch`. Without `cap` its own spending limit stays as shipped. */
-export async function x402Buyer(send, { chain, key, rpc, cap }) {
+export async function x402Buyer(send, { chain, key, rpc, cap, name }) {
   const client = new x402Client()
+  if (name) client.registerExtension(naming(name))
   if (cap) client.setSpendControls({ maxAmountPerPayment: cap })
   const signer = await wallet(chain, key)
   if (chain === 'base') client.register(BASE, new ExactEvmScheme(signer))

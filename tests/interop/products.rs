@@ -130,3 +130,33 @@ async fn mppx_buys_every_product() {
     // Aim: the same by MPP.
     every_product_is_bought("mppx", "base").await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stock_client_buys_once_under_one_payment_identifier() {
+    // Aim: the published extension puts a name into each payment; a second one under it is answered with the first one's card
+    // and never lands, and for another request it is a conflict that the client does not pay its way around.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    for (chain, _) in crate::NETWORKS {
+        let mut options = buyer(&purser, chain);
+        options["name"] = json!("pay_7d5d747be160e280504c099d984bcfe0");
+        let before = purser.transfers(chain).await.len();
+        let calls = [(); 2].map(|()| node.call(&purser.url("/get-card?amount=5"), &options));
+        let [first, again] = &calls;
+        assert_eq!(
+            (statuses(first), statuses(again)),
+            (vec![402, 200], vec![402, 200]),
+            "{calls:#?}"
+        );
+        let sent = |call: &Value| call["exchanges"][1]["sent"]["payment-signature"].clone();
+        assert_ne!(sent(first), sent(again), "each call signs for itself");
+        assert_eq!(first["body"]["card_id"], again["body"]["card_id"]);
+        assert!(!first["body"]["auth"].is_null() && again["body"]["auth"].is_null());
+        assert_eq!(receipt(&first["headers"]), receipt(&again["headers"]));
+        assert_eq!(again["headers"]["idempotency-replayed"], "true");
+        let other = node.call(&purser.url("/get-card?amount=6"), &options);
+        assert_eq!(statuses(&other), [402, 409], "{other:#}");
+        assert_eq!(other["body"]["code"], "payment_identifier_reused");
+        assert_eq!(purser.transfers(chain).await.len(), before + 1);
+    }
+}

@@ -14,7 +14,7 @@ use super::desk::{CVV, Desk, PAN};
 use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
-const ADMIN: [(&str, &str); 31] = [
+pub(crate) const ADMIN: [(&str, &str); 31] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/events"),

@@ -11,6 +11,8 @@ use super::request::{Request, seen};
 use super::wire::{Site, send, until};
 
 const WHY: &str = "Please write to us.";
+/// What a payer calls a purchase.
+const NAME: &str = "pay_0123456789abcdef";
 
 /// An agent with a card, and what it got with it.
 struct Holder {
@@ -67,7 +69,9 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
     ]);
     let site = Site::of(&service);
     let agent = Agent::new(Network::Base);
-    let used = agent.payment(&site, "/get-card?amount=6").await;
+    let mut six = Agent::challenge(&site, "/get-card?amount=6").await;
+    assert!(six.identify(NAME));
+    let used = agent.sign(&six);
     assert_eq!(Agent::pay(&site, "/get-card?amount=6", &used).await.status, 200);
     let other = Agent::new(Network::Solana).token(&site).await;
     site.freeze(&agent.address(), Some(WHY)).await;
@@ -97,11 +101,22 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.meets(&seen(&challenge));
     ask.header("x-payment", "bm8=");
     ladder.meets(&ask.send(&site).await);
+    let mut nameless = Agent::challenge(&site, "/get-card?amount=6").await;
+    assert!(nameless.identify("short"));
+    ask.header("x-payment", &agent.sign(&nameless));
+    ladder.meets(&ask.send(&site).await);
+    ask.header("x-payment", &agent.payment(&site, "/get-card?amount=6").await);
+    ladder.meets(&ask.send(&site).await);
 
     ask.header("x-payment", &used);
     ladder.meets(&past(&site, &ask, &[403]).await);
     ladder.meets(&past(&site, &ask, &[429]).await);
     ask.header("authorization", "");
+    let mut named = required(&challenge);
+    assert!(named.identify(NAME));
+    ask.header("x-payment", &agent.sign(&named));
+    ladder.meets(&past(&site, &ask, &[429]).await);
+    ask.header("x-payment", &used);
     ladder.meets(&past(&site, &ask, &[429]).await);
     ask.header("x-payment", &agent.sign(&required(&challenge)));
     // Until the slow call has the only place, the next rule refuses: nothing is claimed.

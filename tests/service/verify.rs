@@ -384,6 +384,7 @@ async fn case_66_a_backup_comes_back_and_a_damaged_one_does_not() {
         "restored a damaged backup: {}",
         text(&refused)
     );
+    assert!(!store.exists(), "an empty folder is left");
 
     let restored = host.run(&["restore", &path]);
     assert!(restored.status.success(), "{}", text(&restored));

@@ -261,6 +261,7 @@ impl Clients {
             request: request(request_no),
             session,
             once: challenge(payment),
+            identifier: None,
         };
         self.go(async move {
             let patience = patience_ms.map_or(Duration::MAX, Duration::from_millis);

@@ -3,6 +3,8 @@
 //! Who is running is known in memory only. That is enough: a command whose process died has either left its record with
 //! its batch, or has not happened.
 
+pub(super) mod identified;
+
 use dashmap::DashMap;
 use purser_storage::{StoreError, codec};
 use sha2::{Digest, Sha256};
@@ -88,11 +90,16 @@ impl Engine {
     }
 
     async fn is_remembered(&self, place: &Place) -> Result<bool, StoreError> {
-        let Some(row) = self.0.store.read(&table::memo(&place.wallet, place.key)).await? else {
-            return Ok(false);
-        };
-        let known: Remembered = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
-        Ok(place.replaces != Some(known.expires_s))
+        let known = self.remembered(place).await?;
+        Ok(known.is_some_and(|known| place.replaces != Some(known.expires_s)))
+    }
+
+    /// What stands in a key's place, also where its time is over.
+    async fn remembered(&self, place: &Place) -> Result<Option<Remembered>, StoreError> {
+        let row = self.0.store.read(&table::memo(&place.wallet, place.key)).await?;
+        row.map(|row| codec::decode(&row.value))
+            .transpose()
+            .map_err(|e| StoreError::Damaged(e.to_string()))
     }
 
     /// Takes an account's idempotency key for a command with this fingerprint, a digest of its route and body.
@@ -101,10 +108,7 @@ impl Engine {
     /// When storage fails.
     pub async fn once(&self, wallet: Wallet, key: &str, fingerprint: [u8; 32]) -> Result<Once, StoreError> {
         use dashmap::mapref::entry::Entry;
-        let digest = Sha256::digest(key);
-        let key = digest
-            .first_chunk()
-            .map_or(0, |half: &[u8; 16]| u128::from_be_bytes(*half));
+        let key = digest(key);
         let mut turn = match self.0.running.entry((wallet.digest(), key)) {
             Entry::Occupied(running) if *running.get() == fingerprint => return Ok(Once::Running),
             Entry::Occupied(_) => return Ok(Once::Reused),
@@ -121,10 +125,9 @@ impl Engine {
                 }
             }
         };
-        let Some(row) = self.0.store.read(&table::memo(&wallet, key)).await? else {
+        let Some(known) = self.remembered(&turn.place).await? else {
             return Ok(Once::New(turn));
         };
-        let known: Remembered = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
         if known.expires_s <= self.0.clock.now().seconds() {
             turn.place.replaces = Some(known.expires_s);
             return Ok(Once::New(turn));
@@ -135,4 +138,12 @@ impl Engine {
             Once::Reused
         })
     }
+}
+
+/// A key's text as it is looked up.
+fn digest(key: &str) -> u128 {
+    let digest = Sha256::digest(key);
+    digest
+        .first_chunk()
+        .map_or(0, |half: &[u8; 16]| u128::from_be_bytes(*half))
 }

@@ -5,10 +5,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
 
 use super::figures::Lack;
+use super::once::identified::{self, Standing};
 use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
 use crate::id::{PaymentId, Wallet};
+use crate::kernel::memo::Place;
 use crate::kernel::{Refusal, origin, table};
 use crate::money::Cents;
 use crate::payment::{self, NewSession, Outcome, Payment, Rejection, Status};
@@ -33,6 +35,8 @@ pub struct PayRequest {
     pub session: NewSession,
     /// A challenge that this payment answers and no other may, and the second from which none could anyway.
     pub once: Option<([u8; 16], u64)>,
+    /// The payer's own name for this purchase: another payment under it is not claimed, see [`PayError::Identified`].
+    pub identifier: Option<String>,
 }
 
 /// Room for one paid call, taken before the claim and kept until the payment has come to something.
@@ -107,6 +111,10 @@ pub enum PayError {
     AlreadyUsed,
     /// Another payment has answered the same challenge, or the same one signed otherwise.
     ChallengeUsed,
+    /// The identifier stands for this payment of the same payer's for the same request: join that one instead.
+    Identified(Box<Authorization>),
+    /// The identifier stands for another request.
+    IdentifierUsed,
     /// There is no room now.
     Overloaded(Overloaded),
     /// The engine cannot answer now; nothing was claimed.
@@ -174,7 +182,13 @@ impl Engine {
 
     async fn claim_or_join(&self, payment: PaymentId, request: PayRequest) -> Result<Paid, PayError> {
         let payer = request.authorization.payer();
+        // Kept until the claim is durable and no longer: who comes next finds what it left.
+        let turn = match &request.identifier {
+            Some(identifier) => Some(Turn::take(&self.0.turns, identified::line(&payer, identifier)).await),
+            None => None,
+        };
         for _ in 0..RACES {
+            let place = self.place(payment, &request).await?;
             let known = self
                 .0
                 .families
@@ -183,7 +197,7 @@ impl Engine {
                 .await
                 .map_err(|_| PayError::Unavailable)?;
             let (won, permit, above) = match known {
-                None => match self.claim(payment, payer, &request).await? {
+                None => match self.claim(payment, payer, &request, place).await? {
                     None => continue,
                     Some(permit) => (true, Some(permit), 0),
                 },
@@ -192,17 +206,33 @@ impl Engine {
                 }
                 Some((known, _)) => {
                     let permit = self.room_to_settle_again(&known, &request).await?;
-                    match self.join(payment, payer, &request, permit.is_some()).await? {
+                    match self.join(payment, (payer, place), &request, permit.is_some()).await? {
                         None => continue,
                         Some(above) => (false, permit, above),
                     }
                 }
             };
+            drop(turn);
             let outcome = self.outcome(payment, above).await?;
             drop(permit);
             return Ok(Paid { payment, won, outcome });
         }
         Err(PayError::Unavailable)
+    }
+
+    /// Where the claim is to leave the request's identifier, if it has one that is free.
+    async fn place(&self, payment: PaymentId, request: &PayRequest) -> Result<Option<Place>, PayError> {
+        let Some(identifier) = &request.identifier else {
+            return Ok(None);
+        };
+        let payer = request.authorization.payer();
+        let standing = self.standing(&payer, identifier, request.request).await;
+        match standing.map_err(|_| PayError::Unavailable)? {
+            Standing::Free(place) => Ok(Some(place)),
+            Standing::Payment(known) if self.payment_id(&known) == payment => Ok(None),
+            Standing::Payment(known) => Err(PayError::Identified(known)),
+            Standing::OtherRequest => Err(PayError::IdentifierUsed),
+        }
     }
 
     /// What the payment comes to. Its actor may die meanwhile and be started again: then the settlement is still under
@@ -237,8 +267,14 @@ impl Engine {
     }
 
     /// One claim, with the room it takes; `None` if somebody else was first.
-    async fn claim(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<Permit>, PayError> {
-        let turn = Turn::take(&self.0.turns, id).await;
+    async fn claim(
+        &self,
+        id: PaymentId,
+        payer: Wallet,
+        request: &PayRequest,
+        place: Option<Place>,
+    ) -> Result<Option<Permit>, PayError> {
+        let turn = Turn::take(&self.0.turns, id.0).await;
         if turn.waited && !planted::is(Bug::ClaimUnconditional) {
             let known = self
                 .0
@@ -282,13 +318,9 @@ impl Engine {
             session,
             once,
         };
-        match self
-            .0
-            .families
-            .accounts
-            .ask(payer, account::Command::Claim(Box::new(admission)))
-            .await
-        {
+        let claim = account::Command::Claim(Box::new(admission));
+        let memo = place.map(|place| identified::memo(place, id));
+        match self.0.families.accounts.ask_recorded(payer, claim, memo).await {
             Ok(()) => Ok(Some(permit)),
             Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => {
@@ -304,23 +336,16 @@ impl Engine {
     async fn join(
         &self,
         id: PaymentId,
-        payer: Wallet,
+        (payer, place): (Wallet, Option<Place>),
         request: &PayRequest,
         again: bool,
     ) -> Result<Option<u64>, PayError> {
-        match self
-            .0
-            .families
-            .payments
-            .ask(
-                id,
-                payment::Command::Present {
-                    request: request.request,
-                    again,
-                },
-            )
-            .await
-        {
+        let present = payment::Command::Present {
+            request: request.request,
+            again,
+        };
+        let memo = place.map(|place| identified::memo(place, id));
+        match self.0.families.payments.ask_recorded(id, present, memo).await {
             Ok(payment::Answer::Wait | payment::Answer::Done) => Ok(Some(0)),
             // Released since it was read: it takes room like any other.
             Ok(payment::Answer::Readmit) if !again => Ok(None),

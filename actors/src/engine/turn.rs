@@ -1,34 +1,33 @@
-//! One claim of a payment at a time within this process.
+//! One claim of a payment, or under an identifier, at a time within this process.
 //!
 //! The store decides who claims a payment; a second claim sent at the same moment only loses, and takes with it whatever
-//! its account had decided behind it. So the same payment waits here for the first claim's answer and then joins.
+//! its account had decided behind it. So the same payment waits here for the first claim's answer and then joins; so does
+//! another payment under the same identifier, which takes that turn first.
 
 use std::sync::Arc;
 
 use dashmap::DashMap;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-use crate::id::PaymentId;
+/// What is being claimed now, by the number of a payment or the digest of an identifier.
+pub(super) type Turns = Arc<DashMap<u128, Arc<Mutex<()>>>>;
 
-/// The payments that are being claimed now.
-pub(super) type Turns = Arc<DashMap<PaymentId, Arc<Mutex<()>>>>;
-
-/// The right to claim a payment; the next in line has it when this is dropped.
+/// The right to claim; the next in line has it when this is dropped.
 pub(super) struct Turn {
     turns: Turns,
-    payment: PaymentId,
+    of: u128,
     guard: Option<OwnedMutexGuard<()>>,
     /// Whether somebody else had it before: then the payment may be known by now.
     pub(super) waited: bool,
 }
 
 impl Turn {
-    pub(super) async fn take(turns: &Turns, payment: PaymentId) -> Self {
-        let line = turns.entry(payment).or_default().clone();
+    pub(super) async fn take(turns: &Turns, of: u128) -> Self {
+        let line = turns.entry(of).or_default().clone();
         // From here on the entry is removed by the drop, even if the caller goes away while it waits.
         let mut turn = Self {
             turns: turns.clone(),
-            payment,
+            of,
             guard: None,
             waited: false,
         };
@@ -47,7 +46,6 @@ impl Drop for Turn {
     fn drop(&mut self) {
         self.guard = None;
         // Whoever waits holds the line too; the last one out removes it.
-        self.turns
-            .remove_if(&self.payment, |_, line| Arc::strong_count(line) == 1);
+        self.turns.remove_if(&self.of, |_, line| Arc::strong_count(line) == 1);
     }
 }

@@ -14,6 +14,7 @@ mod deliveries;
 mod durability;
 mod figures;
 mod gift_cards;
+mod identified;
 mod identity;
 mod intl_orders;
 mod late_returns;

@@ -307,6 +307,7 @@ pub(crate) fn card_for(payer: Wallet, nonce: u8) -> PayRequest {
         request: [5; 32],
         session: session(),
         once: None,
+        identifier: None,
     }
 }
 

@@ -19,7 +19,7 @@ use super::super::account::Holder;
 use super::super::callable::may_spend;
 use super::super::caller::Claims;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply};
+use super::super::idempotency::{Key, Reply, secret_print};
 use super::super::shapes;
 use super::spending::{Spender, free};
 use super::transfer::amount;
@@ -59,7 +59,7 @@ pub(super) struct Wanted {
 }
 
 /// What was understood of it: what an idempotency key stands for.
-#[derive(Clone, Serialize)]
+#[derive(Serialize)]
 struct Understood {
     target: Target,
     method: String,
@@ -98,13 +98,15 @@ pub(super) async fn agent_x402_pay(
     room.callables.admit(&claims, &call).await?;
     may_spend(&claims)?;
     let (spender, again) = (room.spender(claims.wallet), room.spender(claims.wallet));
-    let (running, asked, caller) = (room.clone(), understood.clone(), claims.clone());
+    // What is said to others is sealed wherever it is kept.
+    let print = secret_print(&room.vault, &understood)?;
+    let (running, caller) = (room.clone(), claims.clone());
     key.once_following(
         &room.callables.engine,
         &claims,
         "/agentX402Pay",
-        &understood,
-        move |place| async move { running.pay(&caller, asked, pins, spender, place).await },
+        &print,
+        move |place| async move { running.pay(&caller, understood, pins, spender, place).await },
         move |key| async move { again.follow(key).await },
     )
     .await

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::super::account::Holder;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::idempotency::{Key, Reply, memo, secret_print, undecided};
 use super::super::shapes;
 use super::members::{date, line, phone, tax_number};
 use super::profile::Nothing;
@@ -56,12 +56,11 @@ pub(super) struct Details {
     tax_id: Option<String>,
 }
 
-/// What was understood of them: what an idempotency key stands for. Of the tax number no more than its last four, so that
-/// nothing of it can be found out from the key's record.
+/// What was understood of them, the whole tax number included: kept as no more than a digest under the vault's key.
 #[derive(Serialize)]
-struct Wanted {
-    answers: Vec<(&'static str, String)>,
-    tax_last4: Option<String>,
+struct Wanted<'a> {
+    answers: Vec<(&'static str, &'a str)>,
+    tax: Option<&'a str>,
 }
 
 /// The application to bank
@@ -109,9 +108,10 @@ pub(super) async fn update_banking_application_details(
     let tax = call.data.tax_id.as_deref().map(tax_number).transpose()?;
     banking.callables.admit(&claims, &call).await?;
     let wanted = Wanted {
-        answers: answers.iter().map(|(q, answer)| (q.name(), answer.clone())).collect(),
-        tax_last4: tax.as_ref().map(|(last4, _)| last4.clone()),
+        answers: answers.iter().map(|(q, answer)| (q.name(), answer.as_str())).collect(),
+        tax: tax.as_ref().map(|(_, number)| number.expose_secret().as_str()),
     };
+    let wanted = secret_print(&banking.vault, &wanted)?;
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/updateBankingApplicationDetails";
     key.once(

@@ -16,13 +16,14 @@ use utoipa::ToSchema;
 use super::super::account::Holder;
 use super::super::callable;
 use super::super::error::ApiError;
-use super::super::idempotency::{Key, Reply, memo, undecided};
+use super::super::idempotency::{Key, Reply, memo, secret_print, undecided};
 use super::super::recipients::by_recipient;
 use super::super::shapes;
 use super::destination::{Account, NewDestination, account};
 use super::members::{limit, line};
 use super::{Banking, Shared};
 use crate::provider::payouts::seal_account;
+use crate::vault::Vault;
 
 /// Destinations of one recipient, at most.
 const DESTINATIONS_MAX: usize = 20;
@@ -40,32 +41,33 @@ pub(super) struct NewRecipient {
     destination: NewDestination,
 }
 
-/// What was understood of a destination: what an idempotency key stands for. Of the number no more than is shown.
+/// What was understood of a destination, its whole number included: kept as no more than a digest under the vault's key.
 #[derive(Serialize)]
-struct Wanted {
-    recipient: String,
-    address: String,
+struct Wanted<'a> {
+    recipient: &'a str,
+    address: &'a str,
     scheme: &'static str,
-    name: String,
-    bank_name: String,
-    holder: String,
-    routing: String,
-    last4: String,
+    name: &'a str,
+    bank_name: &'a str,
+    holder: &'a str,
+    routing: &'a str,
+    number: &'a str,
 }
 
-impl Wanted {
-    fn of(recipient: &str, address: &str, (scheme, details, _): &Account) -> Self {
-        Self {
-            recipient: recipient.to_owned(),
-            address: address.to_owned(),
-            scheme: scheme.name(),
-            name: details.name.clone(),
-            bank_name: details.bank_name.clone(),
-            holder: details.account_holder_name.clone(),
-            routing: details.routing_number.clone(),
-            last4: details.last4.clone(),
-        }
-    }
+/// What an idempotency key stands for.
+fn print(vault: &Vault, recipient: &str, address: &str, account: &Account) -> Result<String, ApiError> {
+    let (scheme, details, number) = account;
+    let wanted = Wanted {
+        recipient,
+        address,
+        scheme: scheme.name(),
+        name: &details.name,
+        bank_name: &details.bank_name,
+        holder: &details.account_holder_name,
+        routing: &details.routing_number,
+        number: number.expose_secret(),
+    };
+    secret_print(vault, &wanted)
 }
 
 /// Save somebody who can be paid by bank, with a first account
@@ -97,7 +99,7 @@ pub(super) async fn create_banking_recipient(
     let account = account(&call.data.destination, &recipient)?;
     banking.callables.admit(&claims, &call).await?;
     // Its id is drawn anew for each call.
-    let wanted = Wanted::of(&recipient.name, &recipient.address, &account);
+    let wanted = print(&banking.vault, &recipient.name, &recipient.address, &account)?;
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/createBankingRecipient";
     key.once(
@@ -143,7 +145,7 @@ pub(super) async fn add_banking_destination(
     };
     let read = account(&call.data.destination, &unnamed)?;
     banking.callables.admit(&claims, &call).await?;
-    let wanted = Wanted::of(&call.data.recipient_id, "", &read);
+    let wanted = print(&banking.vault, &call.data.recipient_id, "", &read)?;
     let (room, owner) = (banking.clone(), claims.wallet);
     let route = "/addBankingDestination";
     key.once(

@@ -155,7 +155,9 @@ pub(super) fn skill(openapi: &Value, url: &str) -> String {
         1. Ask the route with its parameters. 400, 403, 404, 409: read `code` and `hint`; nothing was charged.\n\
         2. 402: check the price against what you may spend, sign exactly one of the offers, send the same request with it.\n\
         3. 200: keep `payment_id`, `auth.id_token` and `auth.refresh_token`. 402 with `success: false`: the transfer did not \
-        settle, read `errorReason`. 503 or no answer: send the same signed payment again, never a new one.\n\
+        settle, read `errorReason`. 503 or no answer: send the same signed payment again, never a new one. If you could lose it, put an id of your own \
+        (16 to 128 letters, digits, - and _) into `extensions[\"payment-identifier\"].info.id` of the payment from the start: \
+        for 24 hours a new payment with that id is answered with the first one's purchase and not charged.\n\
         4. Until the product is ready, `GET {url}/stream` pushes, `GET {url}/events?after=` pages; or ask the product's own \
         route every few seconds.\n\
         5. 429: wait `retry_after_seconds`, then once more.\n\n\

@@ -11,7 +11,7 @@ use crate::http::caller::RequestId;
 pub(in crate::http) enum Form {
     /// The members of [`Fields`].
     Plain,
-    /// The same with those of RFC 9457.
+    /// The same with those of RFC 9457, whatever was called: it was asked for by name.
     Problem,
     /// That of a callable function.
     Callable,

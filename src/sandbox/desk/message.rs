@@ -79,7 +79,8 @@ pub struct ChainFaultRequest {
     /// What goes wrong.
     #[schema(inline)]
     pub fault: ChainFaultName,
-    /// How often; 1 if absent, 0 until cleared.
+    /// How often, counted by each chain for itself: without `network` and `wallet` once means once on both. 1 if absent, 0
+    /// until cleared.
     pub times: Option<u32>,
     /// For `decline`: the `errorReason`; `invalid_transaction_state` if absent.
     pub reason: Option<String>,

@@ -1,0 +1,89 @@
+//! The verdict on what a call shows, and whose payment it then is about.
+
+use purser_actors::engine::{Paid, PayError, PayRequest};
+use purser_actors::port::Authorization;
+use tokio::time::error::Elapsed;
+
+use super::presented::{Shown, Told};
+use super::{Call, Checkout, digest, refused};
+use crate::http::error::ApiError;
+use crate::payment::mpp::{self, Bound};
+use crate::payment::{Payee, Terms, decode, identifier, verify, verify_for_replay};
+
+/// Why a payment is not claimed.
+pub(super) enum Unfit {
+    /// It is not good: a fresh challenge.
+    Told(Told),
+    /// What came with it is not: another payment would not mend that.
+    Refused(ApiError),
+}
+
+impl Checkout {
+    /// The payment, if it fits a quote, or if it is good in itself and its money is under way or here already: who
+    /// paid gets what was bought, however long ago the quote or the authorization ended. So does who paid under the same
+    /// identifier, by the payment that was claimed then.
+    pub(super) async fn authorized(&self, header: &[u8], call: &Call<'_>, terms: &[Terms]) -> Result<Shown, Unfit> {
+        let told = |refusal| Unfit::Told(Told::x402(refusal));
+        let payment = decode(header).map_err(told)?;
+        let identifier = identifier::read(payment.extensions.as_ref());
+        let identifier = identifier.map_err(|error| Unfit::Refused(refused::identifier_invalid(&error)))?;
+        let refusal = match verify(&payment, terms, &[], self.clock.now(), self.recovery) {
+            Ok(verified) => return Ok(Shown::x402(verified.authorization, identifier)),
+            Err(refusal) => refusal,
+        };
+        let payees = [Payee::Base(self.base.clone()), Payee::Solana(self.solana.clone())];
+        let Some(authorization) = verify_for_replay(&payment, &payees, self.recovery) else {
+            return Err(told(refusal));
+        };
+        if self.under_way(&authorization).await.is_some() {
+            return Ok(Shown::x402(authorization, None));
+        }
+        match self.named(&authorization.payer(), identifier.as_deref()).await {
+            Some(known) if known.claim.request == digest(call.route, &call.purchase) => {
+                let known = Shown::x402(known.claim.authorization, None);
+                Ok(Shown { follows: true, ..known })
+            }
+            _ => Err(told(refusal)),
+        }
+    }
+
+    /// As [`Checkout::authorized`], for an MPP credential.
+    pub(super) async fn answered(&self, credential: &[u8], call: &Call<'_>, terms: &[Terms]) -> Result<Shown, Unfit> {
+        let told = |rejection| Unfit::Told(Told::mpp(rejection));
+        let credential = mpp::credential::decode(credential).map_err(told)?;
+        let request = digest(call.route, &call.purchase);
+        let bound = Bound {
+            route: call.route,
+            request: &request,
+        };
+        let now = self.clock.now();
+        let rejection = match self.mpp.verify(credential.clone(), terms, &bound, now, self.recovery) {
+            Ok(answered) => return Ok(Shown::mpp(answered)),
+            Err(rejection) => rejection,
+        };
+        match mpp::verify_for_replay(credential, &self.base, self.recovery) {
+            Some(answered) if self.under_way(&answered.authorization).await.is_some() => Ok(Shown::mpp(answered)),
+            _ => Err(told(rejection)),
+        }
+    }
+
+    /// What the payment comes to, and whose it is: one whose identifier stands for another joins that one, and is itself
+    /// never sent.
+    pub(super) async fn paid_or_joined(
+        &self,
+        request: PayRequest,
+    ) -> (Authorization, Result<Result<Paid, PayError>, Elapsed>) {
+        let asked = |request: PayRequest| tokio::time::timeout(self.answer_timeout, self.engine.pay(request));
+        match asked(request.clone()).await {
+            Ok(Err(PayError::Identified(known))) => {
+                let joins = PayRequest {
+                    authorization: (*known).clone(),
+                    identifier: None,
+                    ..request
+                };
+                (*known, asked(joins).await)
+            }
+            told => (request.authorization, told),
+        }
+    }
+}
