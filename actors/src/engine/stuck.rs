@@ -16,7 +16,7 @@ use crate::money::Cents;
 use crate::operator::Act;
 use crate::payment::Status;
 use crate::port::payout::RailState;
-use crate::port::{Deposited, Lookup, PortError, Reserved, Timestamp};
+use crate::port::{Deposited, EntryName, Lookup, PortError, Reserved, Timestamp};
 use crate::product::Currency;
 use crate::reconcile::{Money, Source, Standing};
 use crate::top_up::LegName;
@@ -178,6 +178,7 @@ impl Engine {
             Work::ConfirmRefund(id) | Work::ExpireRefund { refund: id, .. } => {
                 of(&all.refunds, id, |refund| Some(Money::Usdc(refund.asked.amount))).await
             }
+            Work::Pursue(id) => of(&all.differences, id, |_| None).await,
         }
     }
 
@@ -232,7 +233,7 @@ impl Engine {
     /// What a provider's own list says of an order, if there is a list.
     async fn listed(&self, source: Source, key: EffectId) -> Option<Result<Standing, PortError>> {
         let list = self.0.lists.providers.get(&source)?;
-        let entry = within(self.patience(), list.entry(key), "entry").await;
+        let entry = within(self.patience(), list.entry(&EntryName::of(key)), "entry").await;
         Some(entry.map(|entry| entry.map_or(Standing::NotAsked, |entry| entry.standing)))
     }
 
