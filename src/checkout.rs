@@ -50,8 +50,10 @@ pub trait Blockhashes: Send + Sync {
 pub struct Checkout {
     /// Claims and settles.
     pub engine: Engine,
-    /// Time of the verification.
+    /// The service's time.
     pub clock: Arc<dyn Clock>,
+    /// The time by which wallets sign: another than the service's where that was moved.
+    pub wallets: Arc<dyn Clock>,
     /// Who is paid on Base.
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana.
@@ -133,7 +135,7 @@ impl Checkout {
     /// paid gets what was bought, however long ago the quote or the authorization ended.
     async fn authorized(&self, header: &[u8], terms: &[Terms]) -> Result<Shown, Told> {
         let payment = decode(header).map_err(Told::x402)?;
-        let refusal = match verify(&payment, terms, &[], self.clock.now(), self.recovery) {
+        let refusal = match verify(&payment, terms, &[], self.wallets.now(), self.recovery) {
             Ok(verified) => return Ok(Shown::x402(verified.authorization)),
             Err(refusal) => refusal,
         };
@@ -152,7 +154,7 @@ impl Checkout {
             route: call.route,
             request: &request,
         };
-        let now = self.clock.now();
+        let now = self.wallets.now();
         let rejection = match self.mpp.verify(credential.clone(), terms, &bound, now, self.recovery) {
             Ok(answered) => return Ok(Shown::mpp(answered)),
             Err(rejection) => rejection,
@@ -247,8 +249,13 @@ impl Checkout {
             request: digest(call.route, &call.purchase),
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
-            once: answers.map(|answers| answers.once),
+            // Remembered until it ends by the wallets' time, which the engine does not know.
+            once: answers.map(|answers| (answers.once.0, answers.once.1.saturating_add(self.ahead_s()))),
         }
+    }
+
+    fn ahead_s(&self) -> u64 {
+        self.clock.now().seconds().saturating_sub(self.wallets.now().seconds())
     }
 
     /// When the payment came to what it is: a replay is told the same time.
@@ -316,7 +323,7 @@ impl Checkout {
             route: call.route,
             request: &request,
         };
-        let issued = self.mpp.issue(current, &bound, &described, self.clock.now());
+        let issued = self.mpp.issue(current, &bound, &described, self.wallets.now());
         let mut members = told
             .problem
             .members(&told.detail, issued.as_ref().map(|issued| issued.id.as_str()));

@@ -7,6 +7,7 @@ use super::{Denied, Engine, RACES};
 use crate::id::{CardId, EffectId, LateReturnId, PaymentId};
 use crate::intl_order::{self, EnteredCard, IntlOrder};
 use crate::kernel::effect::Work;
+use crate::kernel::family::StartEffects as _;
 use crate::kernel::{Effect, Memo, Refusal, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;

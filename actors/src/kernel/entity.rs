@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::Hash;
+use std::str::FromStr;
 
 use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
@@ -103,14 +104,21 @@ impl Kind {
 }
 
 /// An entity's name within its kind.
-pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
+pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + FromStr + Send + Sync + 'static {
     /// As part of a row's key.
     fn key(&self) -> Vec<u8>;
+
+    /// Reverses [`EntityId::key`].
+    fn from_key(key: &[u8]) -> Option<Self>;
 }
 
 impl EntityId for Wallet {
     fn key(&self) -> Vec<u8> {
         Self::key(self)
+    }
+
+    fn from_key(key: &[u8]) -> Option<Self> {
+        Self::from_key(key)
     }
 }
 
@@ -125,6 +133,10 @@ macro_rules! entity_id {
         impl EntityId for $id {
             fn key(&self) -> Vec<u8> {
                 self.0.to_be_bytes().to_vec()
+            }
+
+            fn from_key(key: &[u8]) -> Option<Self> {
+                key.try_into().ok().map(|bytes| Self(u128::from_be_bytes(bytes)))
             }
         }
     )*};

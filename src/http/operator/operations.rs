@@ -1,0 +1,237 @@
+//! Every route of the operator's address, as its document describes it.
+
+use purser_actors::operator::Task;
+
+use super::document::{Operation, any, of};
+use super::{card_withdrawals, departures, desk, intl, shapes, tokens};
+
+/// In the order of the router.
+pub(super) fn operations() -> Vec<Operation> {
+    [accounts(), work(), orders(), withdrawals(), trust()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn accounts() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/admin/customers",
+            Task::Look,
+            "Find a customer by a wallet, any id of ours, the last four digits of a card, or the Request-Id of a call that \
+             opened something",
+            of::<shapes::Customers>,
+        )
+        .needs("q", "string", "What they quote.")
+        .with("after", "string", "With four digits: `next_after` of the call before."),
+        Operation::post(
+            "/admin/freeze",
+            Task::Freeze,
+            "Stop an account: it buys and reads nothing, and its holder is told why",
+            of::<desk::Freeze>,
+            of::<shapes::Frozen>,
+        )
+        .refuses(404, "There is no such account."),
+        Operation::post(
+            "/admin/unfreeze",
+            Task::Operate,
+            "Let an account go",
+            of::<desk::Unfreeze>,
+            of::<shapes::Frozen>,
+        )
+        .refuses(404, "There is no such account."),
+    ]
+}
+
+fn work() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/admin/stuck",
+            Task::Look,
+            "Work that waits for a person, and payments whose outcome is not known",
+            of::<shapes::Stuck>,
+        ),
+        Operation::post(
+            "/admin/retry",
+            Task::Operate,
+            "Try stuck work once more, now",
+            of::<desk::Retry>,
+            of::<shapes::Retried>,
+        )
+        .refuses(404, "There is no such work, or it is done.")
+        .refuses(409, "It is under way and tried again by itself."),
+        Operation::get(
+            "/admin/late-returns",
+            Task::Look,
+            "Money that came back after its payout was final, the oldest first",
+            of::<shapes::LateReturns>,
+        )
+        .paged(),
+        Operation::post(
+            "/admin/departures/book",
+            Task::Operate,
+            "Say whose a transfer was that left before a restore",
+            of::<departures::Book>,
+            of::<shapes::Booked>,
+        )
+        .refuses(404, "No such transfer waits to be explained.")
+        .refuses(409, "It does not fit what it is booked to, or not yet."),
+        Operation::get(
+            "/admin/reconciliation",
+            Task::Look,
+            "What our books and others' lists do not agree about, the oldest first",
+            of::<shapes::Reconciled>,
+        )
+        .paged(),
+        Operation::get(
+            "/admin/events",
+            Task::Look,
+            "What the house itself was told, the oldest first",
+            of::<shapes::HouseEvents>,
+        )
+        .with("after", "integer", "`next_after` of the page before.")
+        .with("limit", "integer", "1 to 1,000, 100 by default."),
+        Operation::get(
+            "/admin/system",
+            Task::Look,
+            "The supervision tree, its actors and their mailboxes, work, storage and streams, as they are now",
+            of::<shapes::System>,
+        ),
+    ]
+}
+
+fn orders() -> Vec<Operation> {
+    let no_order = "There is no such order.";
+    vec![
+        Operation::get(
+            "/admin/intl-orders",
+            Task::Look,
+            "Orders of international cards that are open, overdue ones first, then the oldest",
+            of::<shapes::IntlQueue>,
+        )
+        .queued()
+        .refuses(404, no_order),
+        Operation::post(
+            "/admin/intl-orders/claim",
+            Task::Operate,
+            "Take an order for as long as the lease runs",
+            of::<intl::Claim>,
+            of::<shapes::IntlClaimed>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "It is decided, or somebody else holds it."),
+        Operation::post(
+            "/admin/intl-orders/release",
+            Task::Operate,
+            "Put an order back",
+            of::<intl::Release>,
+            of::<shapes::IntlDone>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "It is not claimed under this lease."),
+        Operation::post(
+            "/admin/intl-orders/fulfil",
+            Task::Operate,
+            "Enter the card",
+            of::<intl::Fulfil>,
+            of::<shapes::IntlFulfilled>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "This lease does not run."),
+        Operation::post(
+            "/admin/intl-orders/reject",
+            Task::Operate,
+            "Refuse an order; the whole charge is credited",
+            of::<intl::Reject>,
+            of::<shapes::IntlDone>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "It is decided, or somebody else holds it."),
+    ]
+}
+
+fn withdrawals() -> Vec<Operation> {
+    let none = "There is no such withdrawal.";
+    vec![
+        Operation::get(
+            "/admin/card-withdrawals",
+            Task::Look,
+            "Withdrawals from card balances that are open, the oldest first",
+            of::<shapes::CardQueue>,
+        )
+        .queued()
+        .refuses(404, none),
+        Operation::post(
+            "/admin/card-withdrawals/claim",
+            Task::Operate,
+            "Take a withdrawal for as long as the lease runs",
+            of::<card_withdrawals::Claim>,
+            of::<shapes::CardClaimed>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is decided, or somebody else holds it."),
+        Operation::post(
+            "/admin/card-withdrawals/release",
+            Task::Operate,
+            "Put a withdrawal back: it is not paid",
+            of::<card_withdrawals::Release>,
+            of::<shapes::CardDone>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is not claimed under this lease."),
+        Operation::post(
+            "/admin/card-withdrawals/fulfil",
+            Task::Operate,
+            "Say that it is paid",
+            of::<card_withdrawals::Fulfil>,
+            of::<shapes::CardDone>,
+        )
+        .refuses(404, none)
+        .refuses(409, "This lease does not run, or the transaction paid another."),
+        Operation::post(
+            "/admin/card-withdrawals/reject",
+            Task::Operate,
+            "Refuse a withdrawal; the issuer puts it back on the balance",
+            of::<card_withdrawals::Reject>,
+            of::<shapes::CardDone>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is decided, or somebody else holds it."),
+    ]
+}
+
+fn trust() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/admin/audit",
+            Task::Look,
+            "What was done, the oldest first",
+            of::<shapes::Acts>,
+        )
+        .paged(),
+        Operation::get(
+            "/admin/tokens",
+            Task::Trust,
+            "Whose tokens there are",
+            of::<shapes::Tokens>,
+        ),
+        Operation::post(
+            "/admin/tokens",
+            Task::Trust,
+            "Make a token; it is shown once",
+            of::<tokens::Create>,
+            of::<shapes::NewToken>,
+        )
+        .refuses(409, "Another token has this name."),
+        Operation::post(
+            "/admin/tokens/revoke",
+            Task::Trust,
+            "End a token",
+            of::<tokens::Revoke>,
+            of::<shapes::Revoked>,
+        )
+        .refuses(404, "No token has this name.")
+        .refuses(409, "It stands in the settings."),
+        Operation::get("/admin/openapi.json", Task::Look, "This document", any),
+    ]
+}
