@@ -118,7 +118,10 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
     let directory = data.sandbox();
     let moved = MovedClock::open(&directory).map_err(|e| ServiceError::Part("the sandbox's time", e.to_string()))?;
     let moved = config.is_sandbox().then(|| Arc::new(moved));
-    let clock: Arc<dyn Clock> = moved.clone().map_or_else(|| machine.clone(), |moved| moved);
+    let clock: Arc<dyn Clock> = match &moved {
+        Some(moved) => moved.clone(),
+        None => machine.clone(),
+    };
     let part = |(what, why)| ServiceError::Part(what, why);
     let settlement = SandboxSettlement::open(&directory, config.sandbox.faucet_usdc, machine.clone(), &*entropy)
         .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
