@@ -52,6 +52,7 @@ pub(super) struct Operation {
     takes: Option<Shape>,
     parameters: Vec<Parameter>,
     gives: Shape,
+    success: &'static str,
     refuses: Vec<(u16, &'static str)>,
 }
 
@@ -66,6 +67,7 @@ impl Operation {
             takes: None,
             parameters: Vec::new(),
             gives,
+            success: "200",
             refuses: vec![(400, "A parameter is unknown or wrong.")],
         }
     }
@@ -80,6 +82,7 @@ impl Operation {
             takes: Some(takes),
             parameters: Vec::new(),
             gives,
+            success: "200",
             refuses: vec![
                 (400, "The body is malformed, or a member is missing, unknown or wrong."),
                 (
@@ -129,6 +132,12 @@ impl Operation {
             .with("limit", "integer", "1 to 1,000, 100 by default.")
     }
 
+    /// It answers 202: what is asked for is under way.
+    pub(super) fn accepted(mut self) -> Self {
+        self.success = "202";
+        self
+    }
+
     /// A refusal of its own.
     pub(super) fn refuses(mut self, status: u16, says: &'static str) -> Self {
         self.refuses.push((status, says));
@@ -144,7 +153,10 @@ impl Operation {
         let schema = |shape: Shape, named: &mut Named| json!({"application/json": {"schema": shape(named)}});
         let mut responses = Map::new();
         let content = schema(self.gives, named);
-        responses.insert("200".to_owned(), json!({"description": "Done.", "content": content}));
+        responses.insert(
+            self.success.to_owned(),
+            json!({"description": "Done.", "content": content}),
+        );
         let everywhere = [
             (401, "No operator's token."),
             (403, "The token's role is not trusted with this."),

@@ -4,10 +4,12 @@ use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{card_withdrawals, departures, desk, intl, shapes, tokens};
+use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
+use crate::http::webhooks::Redelivery;
 
 /// In the order of the router.
 pub(super) fn operations() -> Vec<Operation> {
-    [accounts(), work(), orders(), withdrawals(), trust()]
+    [accounts(), work(), orders(), withdrawals(), webhooks(), trust()]
         .into_iter()
         .flatten()
         .collect()
@@ -197,6 +199,42 @@ fn withdrawals() -> Vec<Operation> {
         )
         .refuses(404, none)
         .refuses(409, "It is decided, or somebody else holds it."),
+    ]
+}
+
+fn webhooks() -> Vec<Operation> {
+    let none = "There is no such endpoint or delivery.";
+    vec![
+        Operation::get(
+            "/admin/webhooks",
+            Task::Look,
+            "Endpoints that events are posted to",
+            of::<shapes::Webhooks>,
+        )
+        .with("wallet", "string", "Of this account alone.")
+        .queued()
+        .refuses(404, none),
+        Operation::get(
+            "/admin/webhooks/deliveries",
+            Task::Look,
+            "What was posted to an endpoint or for an account, the newest first",
+            of::<WebhookDeliveryPage>,
+        )
+        .with("wallet", "string", "For this account; or else `webhook_id`.")
+        .with("webhook_id", "string", "To this endpoint.")
+        .with("state", "string", "Only those that stand so.")
+        .queued()
+        .refuses(404, none),
+        Operation::post(
+            "/admin/webhooks/redeliver",
+            Task::Operate,
+            "Post one delivery again, or everything since a moment that an endpoint has not received",
+            of::<Redelivery>,
+            of::<WebhookRedelivery>,
+        )
+        .accepted()
+        .refuses(404, none)
+        .refuses(409, "The endpoint takes nothing now."),
     ]
 }
 

@@ -1,10 +1,10 @@
-//! What operators claim, and their tokens.
+//! What operators claim, endpoints, and operators' tokens.
 
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::http::shapes::Exact;
+use crate::http::shapes::{Exact, Webhook};
 
 /// Open orders.
 #[derive(Deserialize, ToSchema)]
@@ -138,6 +138,24 @@ pub struct CardDone {
     pub withdrawal_id: String,
     /// `queued`, `complete` or `rejected`.
     pub state: String,
+}
+
+/// Endpoints of every account.
+#[derive(Deserialize, ToSchema)]
+pub struct Webhooks {
+    /// In the order of their accounts.
+    pub webhooks: Vec<OwnedWebhook>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// An endpoint, and whose.
+#[derive(Deserialize, ToSchema)]
+pub struct OwnedWebhook {
+    /// Whose.
+    pub user_id: String,
+    /// The endpoint.
+    pub webhook: Webhook,
 }
 
 /// Operators' tokens.
