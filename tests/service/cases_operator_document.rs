@@ -70,11 +70,14 @@ async fn the_operators_document_is_complete() {
     assert!(references > 50, "only {references} references");
 }
 
+/// Methods and paths.
+type Asked = BTreeSet<(String, String)>;
+
 /// A server that answers `{}` to everything and writes down what it was asked.
-fn recorder() -> (String, Arc<Mutex<BTreeSet<(String, String)>>>) {
+fn recorder() -> (String, Arc<Mutex<Asked>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let asked: Arc<Mutex<BTreeSet<(String, String)>>> = Arc::default();
+    let asked: Arc<Mutex<Asked>> = Arc::default();
     let written = asked.clone();
     std::thread::spawn(move || {
         for stream in listener.incoming() {

@@ -12,7 +12,7 @@ use crate::card::Card;
 use crate::id::{CardId, EffectId, PaymentId, RequestId, Wallet};
 use crate::intl_order::IntlOrder;
 use crate::kernel::effect::Work;
-use crate::kernel::entity::EntityId as _;
+use crate::kernel::entity::Quotable as _;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Kind, View, table};
 use crate::reloadable::Reloadable;

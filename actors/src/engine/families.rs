@@ -19,7 +19,7 @@ use crate::difference::Difference;
 use crate::gift_card::GiftCard;
 use crate::identity::Identity;
 use crate::intl_order::IntlOrder;
-use crate::kernel::entity::EntityId;
+use crate::kernel::entity::Quotable;
 use crate::kernel::family::{Ground, LoadError};
 use crate::kernel::{Entity, Family, Kind, record};
 use crate::late_return::LateReturn;
@@ -83,7 +83,7 @@ macro_rules! families {
             /// What the row of this kind and this part of a key holds.
             pub(super) async fn behind(&self, kind: u8, key: &[u8]) -> Result<Option<Thing>, LoadError> {
                 $(if kind == <$entity as Entity>::KIND as u8
-                    && let Some(id) = <<$entity as Entity>::Id as EntityId>::from_key(key)
+                    && let Some(id) = <<$entity as Entity>::Id as Quotable>::from_key(key)
                 {
                     let read = self.$field.read(&id).await?;
                     return Ok(read.map(|(one, _)| Thing::of(&id, &one)));

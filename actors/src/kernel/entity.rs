@@ -104,10 +104,13 @@ impl Kind {
 }
 
 /// An entity's name within its kind.
-pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + FromStr + Send + Sync + 'static {
+pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync + 'static {
     /// As part of a row's key.
     fn key(&self) -> Vec<u8>;
+}
 
+/// A name that is found again, in what somebody quotes and in a row's key.
+pub trait Quotable: EntityId + FromStr {
     /// Reverses [`EntityId::key`].
     fn from_key(key: &[u8]) -> Option<Self>;
 }
@@ -116,7 +119,9 @@ impl EntityId for Wallet {
     fn key(&self) -> Vec<u8> {
         Self::key(self)
     }
+}
 
+impl Quotable for Wallet {
     fn from_key(key: &[u8]) -> Option<Self> {
         Self::from_key(key)
     }
@@ -134,7 +139,9 @@ macro_rules! entity_id {
             fn key(&self) -> Vec<u8> {
                 self.0.to_be_bytes().to_vec()
             }
+        }
 
+        impl Quotable for $id {
             fn from_key(key: &[u8]) -> Option<Self> {
                 key.try_into().ok().map(|bytes| Self(u128::from_be_bytes(bytes)))
             }
