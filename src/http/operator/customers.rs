@@ -5,10 +5,9 @@ use axum::response::Response;
 use http::HeaderMap;
 use purser_actors::engine::customers::{Belongings, CardPlace, Customer, Thing};
 use purser_actors::id::{RequestId as Asked, Wallet};
-use purser_actors::kernel::View;
+use purser_actors::kernel::{Effect, View};
 use purser_actors::operator::Task;
 
-use super::desk::effect;
 use super::{Admin, Shared};
 use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
@@ -100,10 +99,7 @@ fn thing(thing: &Thing) -> View {
 
 fn shown(customer: &Customer, now: u64) -> View {
     let account = &customer.account;
-    let work = customer
-        .open_work
-        .iter()
-        .map(|work| effect(work, now).flag("stuck", work.stuck));
+    let work = customer.open_work.iter().map(|effect| open_work(effect, now));
     View::new()
         .text("wallet", account.wallet)
         .text("user_id", account.wallet.user_id())
@@ -124,4 +120,17 @@ fn belongings(belongings: &Belongings) -> View {
         .text("kind", belongings.kind)
         .integer("count", belongings.count as u64)
         .list("newest", belongings.newest.iter().map(thing))
+}
+
+fn open_work(effect: &Effect, now: u64) -> View {
+    View::new()
+        .text("effect_id", effect.id)
+        .text("work", effect.work.name())
+        .text("subject", effect.work.subject())
+        .text("request_id", effect.origin)
+        .integer("age_seconds", now.saturating_sub(effect.created_at.0) / 1_000)
+        .integer("attempts", u64::from(effect.attempts))
+        .maybe("last_error", effect.last_error.as_deref())
+        .time("created_at", effect.created_at)
+        .flag("stuck", effect.stuck)
 }

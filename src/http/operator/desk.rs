@@ -103,7 +103,7 @@ pub(super) async fn get_stuck(
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-pub(super) fn effect(effect: &Effect, now: u64) -> View {
+fn effect(effect: &Effect, now: u64) -> View {
     View::new()
         .text("effect_id", effect.id)
         .text("work", effect.work.name())

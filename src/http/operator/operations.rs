@@ -9,10 +9,18 @@ use crate::http::webhooks::Redelivery;
 
 /// In the order of the router.
 pub(super) fn operations() -> Vec<Operation> {
-    [accounts(), work(), orders(), withdrawals(), webhooks(), trust()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        accounts(),
+        work(),
+        house(),
+        orders(),
+        withdrawals(),
+        webhooks(),
+        trust(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn accounts() -> Vec<Operation> {
@@ -62,13 +70,6 @@ fn work() -> Vec<Operation> {
         )
         .refuses(404, "There is no such work, or it is done.")
         .refuses(409, "It is under way and tried again by itself."),
-        Operation::get(
-            "/admin/late-returns",
-            Task::Look,
-            "Money that came back after its payout was final, the oldest first",
-            of::<shapes::LateReturns>,
-        )
-        .paged(),
         Operation::post(
             "/admin/departures/book",
             Task::Operate,
@@ -78,6 +79,18 @@ fn work() -> Vec<Operation> {
         )
         .refuses(404, "No such transfer waits to be explained.")
         .refuses(409, "It does not fit what it is booked to, or not yet."),
+    ]
+}
+
+fn house() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/admin/late-returns",
+            Task::Look,
+            "Money that came back after its payout was final, the oldest first",
+            of::<shapes::LateReturns>,
+        )
+        .paged(),
         Operation::get(
             "/admin/reconciliation",
             Task::Look,

@@ -104,8 +104,30 @@ pub struct OpenWork {
     pub last_error: Option<String>,
     /// RFC 3339.
     pub created_at: String,
-    /// Of a customer's: whether it waits for a person.
-    pub stuck: Option<bool>,
+    /// Whether it waits for a person.
+    pub stuck: bool,
+}
+
+/// Work that waits for a person.
+#[derive(Deserialize, ToSchema)]
+pub struct StuckWork {
+    /// For `POST /admin/retry`.
+    pub effect_id: String,
+    /// What is to be done.
+    pub work: String,
+    /// To which.
+    pub subject: String,
+    /// The request that it goes back to.
+    pub request_id: String,
+    /// Since when, in seconds.
+    pub age_seconds: u64,
+    /// Failed tries.
+    pub attempts: u64,
+    /// What the last one said.
+    #[schema(required)]
+    pub last_error: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
 }
 
 /// Whether an account is frozen.
@@ -124,7 +146,7 @@ pub struct Frozen {
 #[derive(Deserialize, ToSchema)]
 pub struct Stuck {
     /// Tried often enough, the oldest first.
-    pub effects: Vec<OpenWork>,
+    pub effects: Vec<StuckWork>,
     /// Payments whose outcome is not known.
     pub unknown_payments: Vec<UnknownPayment>,
     /// Transfers that left before a restore and are in no book.
