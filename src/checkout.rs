@@ -54,8 +54,10 @@ pub trait Blockhashes: Send + Sync {
 pub struct Checkout {
     /// Claims and settles.
     pub engine: Engine,
-    /// Time of the verification.
+    /// The service's time.
     pub clock: Arc<dyn Clock>,
+    /// The time by which wallets sign: another than the service's where that was moved.
+    pub wallets: Arc<dyn Clock>,
     /// Who is paid on Base.
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana.
@@ -236,9 +238,14 @@ impl Checkout {
             request: digest(call.route, &call.purchase),
             session: self.credentials.new_session(),
             authorization: authorization.clone(),
-            once: answers.map(|answers| answers.once),
+            // Remembered until it ends by the wallets' time, which the engine does not know.
+            once: answers.map(|answers| (answers.once.0, answers.once.1.saturating_add(self.ahead_s()))),
             identifier: None,
         }
+    }
+
+    fn ahead_s(&self) -> u64 {
+        self.clock.now().seconds().saturating_sub(self.wallets.now().seconds())
     }
 
     /// When the payment came to what it is: a replay is told the same time.
@@ -306,7 +313,7 @@ impl Checkout {
             route: call.route,
             request: &request,
         };
-        let issued = self.mpp.issue(current, &bound, &described, self.clock.now());
+        let issued = self.mpp.issue(current, &bound, &described, self.wallets.now());
         let mut members = told
             .problem
             .members(&told.detail, issued.as_ref().map(|issued| issued.id.as_str()));

@@ -6,4 +6,5 @@
 pub(crate) mod archive;
 pub mod desk;
 pub mod keys;
+pub mod moved_clock;
 pub mod record_log;

@@ -162,7 +162,8 @@ impl Service {
         checks.call_back_to(callback_url(address), identity_callback());
         let mark = store.restore_mark();
         let deposits = restore::due(&*as_store, mark, &world).await?;
-        let forgotten = (deposits, restore::restored(&config, mark));
+        let ahead_ms = world.moved.as_ref().map_or(0, |moved| moved.ahead_ms());
+        let forgotten = (deposits, restore::restored(&config, mark, ahead_ms));
         let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, forgotten)).await?;
         restore::done(&*as_store, mark).await?;
         if config.is_sandbox() && watched.is_some() {

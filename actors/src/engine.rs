@@ -6,6 +6,7 @@ mod api_keys;
 mod balance;
 mod banking;
 mod card_withdrawals;
+pub mod customers;
 mod departures;
 mod families;
 pub mod figures;
@@ -103,7 +104,7 @@ struct Inner {
     running: once::Running,
     refused: figures::Refused,
     tries: Arc<Tries>,
-    deliveries: Arc<dyn StartEffects>,
+    deliveries: Arc<Deliveries>,
     /// Rung when the rails are said to have something to tell.
     rails_told: Arc<tokio::sync::Notify>,
     issuer_told: Arc<tokio::sync::Notify>,

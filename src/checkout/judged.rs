@@ -27,7 +27,7 @@ impl Checkout {
         let payment = decode(header).map_err(told)?;
         let identifier = identifier::read(payment.extensions.as_ref());
         let identifier = identifier.map_err(|error| Unfit::Refused(refused::identifier_invalid(&error)))?;
-        let refusal = match verify(&payment, terms, &[], self.clock.now(), self.recovery) {
+        let refusal = match verify(&payment, terms, &[], self.wallets.now(), self.recovery) {
             Ok(verified) => return Ok(Shown::x402(verified.authorization, identifier)),
             Err(refusal) => refusal,
         };
@@ -56,7 +56,7 @@ impl Checkout {
             route: call.route,
             request: &request,
         };
-        let now = self.clock.now();
+        let now = self.wallets.now();
         let rejection = match self.mpp.verify(credential.clone(), terms, &bound, now, self.recovery) {
             Ok(answered) => return Ok(Shown::mpp(answered)),
             Err(rejection) => rejection,

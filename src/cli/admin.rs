@@ -1,29 +1,33 @@
 //! `purser admin`: what an operator does, over the API at the operator's own address.
 
 mod card_withdrawals;
+mod intl;
 mod refunds;
+mod sandbox;
 mod stuck;
 mod webhooks;
 
-use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
 use reqwest::Url;
 use serde_json::{Value, json};
-use zeroize::{Zeroize as _, Zeroizing};
+use zeroize::Zeroizing;
 
 pub use card_withdrawals::CardWithdrawals;
+pub use intl::Intl;
 pub use refunds::Refunds;
+pub use sandbox::{Fault, Sandbox};
 pub use stuck::{CreditBack, Resolve};
 pub use webhooks::Webhooks;
 
 use super::remote::{Answer, Remote, at, parse_url};
 use super::{CliError, serve, terminal};
+use crate::config::Config;
 use crate::http::operator::{hash_of, new_token};
 use crate::service::DataDir;
 use crate::system::SystemEntropy;
 
-/// Act for the operator: freeze accounts, fulfil international orders, pay out card balances, look at stuck work
+/// Act for the operator: find customers, freeze accounts, fulfil orders, look at stuck work and at the system, steer the sandbox
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The operator's address. Default: http:// and operator.listen of the settings
@@ -46,6 +50,27 @@ pub struct Args {
 /// What an operator does.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Act {
+    /// Find a customer: by wallet, any id of ours, last four digits of a card, or the Request-Id of a call
+    Customers {
+        /// What they quote
+        quoted: String,
+        /// With four digits: `next_after` of the call before
+        #[arg(long)]
+        after: Option<String>,
+    },
+    /// The supervision tree, mailboxes, work, storage and streams, as they are now
+    System,
+    /// The operator's own OpenAPI
+    Openapi,
+    /// Steer the pretended world; in the sandbox only
+    Sandbox {
+        /// The service itself, whose sandbox it is. Default: http:// and server.listen of the settings
+        #[arg(long, value_name = "URL", global = true)]
+        service: Option<String>,
+        /// What is to happen
+        #[command(subcommand)]
+        act: Sandbox,
+    },
     /// Stop an account: it buys and reads nothing
     Freeze {
         /// The exact address
@@ -135,48 +160,6 @@ pub enum Act {
     Token(Token),
 }
 
-/// What is done with international orders.
-#[derive(Clone, Debug, clap::Subcommand)]
-pub enum Intl {
-    /// Orders that are still open, overdue ones first, then the oldest
-    List,
-    /// Take an order
-    Claim {
-        /// The order
-        card_id: String,
-    },
-    /// Put an order back
-    Release {
-        /// The order
-        card_id: String,
-        /// The number that `claim` gave
-        #[arg(long)]
-        lease: u64,
-    },
-    /// Enter the card: number, expiry (MM/YYYY) and CVV are read from standard input, a line each
-    Fulfil {
-        /// The order
-        card_id: String,
-        /// The number that `claim` gave
-        #[arg(long)]
-        lease: u64,
-        /// Where the card's bills go, if its maker says so; the country as two letters
-        #[arg(long, num_args = 5, value_names = ["LINE1", "CITY", "STATE", "POSTAL_CODE", "COUNTRY"])]
-        billing_address: Option<Vec<String>>,
-    },
-    /// Refuse an order; the whole charge is credited
-    Reject {
-        /// The order
-        card_id: String,
-        /// What its holder is told
-        #[arg(long)]
-        reason: String,
-        /// The number that `claim` gave, if the order is claimed
-        #[arg(long)]
-        lease: Option<u64>,
-    },
-}
-
 /// What is done with tokens.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Token {
@@ -213,14 +196,21 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     if let Act::Token(Token::Generate { name, role }) = &args.act {
         return generate(name, role);
     }
+    if let Act::Sandbox { service, act } = &args.act {
+        return said(&sandbox::ask(&args.settings()?, service.as_deref(), act).await?);
+    }
     let desk = Desk::of(&args)?;
     let answer = match args.act {
+        Act::Customers { quoted, after } => desk.found(&quoted, after.as_deref()).await?,
+        Act::System => desk.get("/admin/system").await?,
+        // Answered above.
+        Act::Openapi | Act::Sandbox { .. } => desk.get("/admin/openapi.json").await?,
         Act::Freeze { wallet, message } => {
             let body = json!({"wallet": wallet, "message": message});
             desk.post("/admin/freeze", body).await?
         }
         Act::Unfreeze { wallet } => desk.post("/admin/unfreeze", json!({"wallet": wallet})).await?,
-        Act::Intl(act) => desk.intl(act).await?,
+        Act::Intl(act) => intl::ask(&desk, act).await?,
         Act::CardWithdrawals(act) => card_withdrawals::ask(&desk, act).await?,
         Act::Webhooks(act) => webhooks::ask(&desk, act).await?,
         Act::Stuck { effect_id } => stuck::list(&desk, effect_id).await?,
@@ -252,10 +242,25 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Token(Token::Revoke { name }) => desk.post("/admin/tokens/revoke", json!({"name": name})).await?,
         Act::Token(Token::List | Token::Generate { .. }) => desk.get("/admin/tokens").await?,
     };
+    said(&answer)
+}
+
+fn said(answer: &Answer) -> Result<(), CliError> {
     if !answer.is_success() {
         return Err(answer.refusal());
     }
     terminal::json(&answer.body, true)
+}
+
+impl Args {
+    fn settings(&self) -> Result<Config, CliError> {
+        let settings = serve::Args {
+            config: self.config.clone(),
+            listen: None,
+            data: self.data.clone(),
+        };
+        settings.settings()
+    }
 }
 
 fn generate(name: &str, role: &str) -> Result<(), CliError> {
@@ -283,12 +288,7 @@ struct Desk {
 
 impl Desk {
     fn of(args: &Args) -> Result<Self, CliError> {
-        let settings = serve::Args {
-            config: args.config.clone(),
-            listen: None,
-            data: args.data.clone(),
-        };
-        let config = settings.settings()?;
+        let config = args.settings()?;
         let url = match (&args.at, config.operator.listen) {
             (Some(url), _) => parse_url(url)?,
             (None, Some(listen)) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
@@ -313,6 +313,16 @@ impl Desk {
             .await
     }
 
+    async fn found(&self, quoted: &str, after: Option<&str>) -> Result<Answer, CliError> {
+        let mut url = at(&self.url, "/admin/customers")?;
+        url.query_pairs_mut().append_pair("q", quoted);
+        if let Some(after) = after {
+            url.query_pairs_mut().append_pair("after", after);
+        }
+        let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
+        self.remote.get(&url, &[("authorization", &bearer)]).await
+    }
+
     async fn page(&self, path: &str, after: Option<String>) -> Result<Answer, CliError> {
         let query = after.map(|after| format!("?after={after}"));
         self.get(&format!("{path}{}", query.unwrap_or_default())).await
@@ -320,32 +330,6 @@ impl Desk {
 
     async fn post(&self, path: &str, body: Value) -> Result<Answer, CliError> {
         self.remote.post_as(&self.token, &at(&self.url, path)?, &body).await
-    }
-
-    async fn intl(&self, act: Intl) -> Result<Answer, CliError> {
-        let (path, body) = match act {
-            Intl::List => return self.get("/admin/intl-orders").await,
-            Intl::Claim { card_id } => ("claim", json!({"card_id": card_id})),
-            Intl::Release { card_id, lease } => ("release", json!({"card_id": card_id, "lease": lease})),
-            Intl::Fulfil {
-                card_id,
-                lease,
-                billing_address,
-            } => {
-                let mut body = card(&card_id, lease)?;
-                if let Some([line1, city, state, postal_code, country]) = billing_address.as_deref() {
-                    body["billing_address"] = json!({
-                        "line1": line1, "city": city, "state": state, "postal_code": postal_code, "country": country,
-                    });
-                }
-                ("fulfil", body)
-            }
-            Intl::Reject { card_id, reason, lease } => {
-                let body = json!({"card_id": card_id, "reason": reason, "lease": lease});
-                ("reject", body)
-            }
-        };
-        self.post(&format!("/admin/intl-orders/{path}"), body).await
     }
 }
 
@@ -355,31 +339,4 @@ fn read(path: &std::path::Path) -> Result<Zeroizing<String>, CliError> {
         source,
     })?;
     Ok(Zeroizing::new(text))
-}
-
-/// Never from the command line, which every process of the machine can read.
-fn card(card_id: &str, lease: u64) -> Result<Value, CliError> {
-    let asked = std::io::stdin().is_terminal();
-    let line = |what: &str| -> Result<Zeroizing<String>, CliError> {
-        if asked {
-            terminal::progress(&format!("{what}:"));
-        }
-        let mut text = String::new();
-        let read = std::io::stdin().lock().read_line(&mut text);
-        read.map_err(|source| CliError::Io {
-            what: "standard input".to_owned(),
-            source,
-        })?;
-        let kept = text.chars().filter(|c| !c.is_whitespace()).collect();
-        text.zeroize();
-        Ok(Zeroizing::new(kept))
-    };
-    let (number, expiry, cvv) = (line("card number")?, line("expiry, MM/YYYY")?, line("CVV")?);
-    let wrong = || CliError::Usage("the expiry is MM/YYYY".to_owned());
-    let (month, year) = expiry.split_once('/').ok_or_else(wrong)?;
-    let month: u8 = month.parse().map_err(|_| wrong())?;
-    let year: u16 = year.parse().map_err(|_| wrong())?;
-    Ok(json!({
-        "card_id": card_id, "lease": lease, "card_number": *number, "exp_month": month, "exp_year": year, "cvv": *cvv,
-    }))
 }

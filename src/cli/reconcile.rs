@@ -6,14 +6,12 @@ use std::sync::Arc;
 use purser_actors::difference::Found;
 use purser_actors::engine::{Reconciler, Walk};
 use purser_actors::id::DifferenceId;
-use purser_actors::port::Clock;
 use purser_storage::Store;
 use serde_json::{Value, json};
 
 use super::store::{failed, open};
 use super::{CliError, serve, terminal};
 use crate::service::parts;
-use crate::system::SystemClock;
 
 /// Hold the books against the chains' and the providers' own lists, once. Exit status 1 if anything differs, or if a list
 /// could not be read
@@ -36,10 +34,11 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let (store, data) = open(&config)?;
     let as_store: Arc<dyn Store> = store.clone();
     let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let reconciling = parts::reconciling(&config, &world);
     let walk = Walk::read(&*as_store).await.map_err(failed)?;
-    let reconciler = Reconciler::new(as_store, clock, reconciling).await.map_err(failed)?;
+    let reconciler = Reconciler::new(as_store, world.clock.clone(), reconciling)
+        .await
+        .map_err(failed)?;
     let (walk, found) = whole(reconciler, walk.again()).await;
     store.close();
     if args.json {

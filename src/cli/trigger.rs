@@ -110,6 +110,7 @@ async fn buy(args: &Args, server: &Url, path: &str) -> Result<(), CliError> {
         url: at(server, path)?.to_string(),
         network: Some(args.network),
         mpp: false,
+        id: None,
         file: args.file.clone(),
         max: MAX_USD.to_owned(),
         json: false,

@@ -135,7 +135,7 @@ fn describe_payment(operation: &mut Value) {
 }
 
 /// Every operation's refusals have the one body, and some can come from anywhere.
-fn describe_refusals(document: &mut Value) {
+pub(super) fn describe_refusals(document: &mut Value) {
     let schema = json!({"$ref": "#/components/schemas/Refusal"});
     let content = json!({"application/json": {"schema": schema}, "application/problem+json": {"schema": schema}});
     let paths = document["paths"]

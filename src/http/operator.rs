@@ -3,14 +3,19 @@
 
 mod audit;
 mod card_withdrawals;
+mod customers;
 mod departures;
 mod desk;
+mod document;
 mod doors;
 mod intl;
 mod leases;
+mod operations;
 mod reconciliation;
 mod refunds;
+pub mod shapes;
 mod stuck;
+pub mod system;
 mod tokens;
 mod webhooks;
 
@@ -44,6 +49,10 @@ pub struct Admin {
     pub doors: Doors,
     /// Acts and reads.
     pub engine: Engine,
+    /// What is counted and how it stands.
+    pub metrics: Arc<Metrics>,
+    /// Size of a full segment of the journal.
+    pub segment_bytes: u64,
     /// Events of the house.
     pub store: Arc<dyn Store>,
     /// Seals card numbers.
@@ -73,8 +82,12 @@ impl Admin {
 type Shared = State<Arc<Admin>>;
 
 /// The routes.
-pub fn router(metrics: Arc<Metrics>, admin: Arc<Admin>) -> Router {
+pub fn router(admin: Arc<Admin>) -> Router {
+    let metrics = admin.metrics.clone();
     let desk = Router::new()
+        .route("/admin/customers", get(customers::get_customers))
+        .route("/admin/system", get(system::get_system))
+        .route("/admin/openapi.json", get(document::get_openapi))
         .route("/admin/freeze", post(desk::post_freeze))
         .route("/admin/unfreeze", post(desk::post_unfreeze))
         .route("/admin/stuck", get(stuck::get_stuck))

@@ -7,6 +7,8 @@ pub mod crossing;
 pub mod payouts;
 pub mod people;
 pub mod program;
+pub mod time;
+pub mod verdict;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -179,9 +179,12 @@ impl SandboxIssuer {
     }
 
     async fn take_order(&self, order: &IssueCard) -> Result<PlainIssuance, PortError> {
-        let fault = self.faults.take();
+        let fault = self.faults.take(|_| true);
         self.before(fault.as_ref()).await?;
-        let magic = magic_of(order.amount);
+        let magic = match fault {
+            Some(IssuerFault::Decline) => Some(Magic::Declined),
+            _ => magic_of(order.amount),
+        };
         let (taken, now, durable) = {
             let mut book = self.book.lock();
             book.now = book.now.max(self.clock.now());
@@ -272,13 +275,14 @@ impl SandboxIssuer {
                 tokio::time::sleep(Duration::from_millis(*ms)).await;
                 Ok(())
             }
-            Some(IssuerFault::Timeout) | None => Ok(()),
+            Some(IssuerFault::Timeout | IssuerFault::Decline) | None => Ok(()),
         }
     }
 
     /// A ready card by the issuer's name of it.
     async fn find(&self, operation: &'static str, issuer_ref: &str) -> Result<Ordered, PortError> {
-        self.before(self.faults.take().as_ref()).await?;
+        let fault = self.faults.take(|fault| fault != IssuerFault::Decline);
+        self.before(fault.as_ref()).await?;
         let (found, durable) = {
             let mut book = self.book.lock();
             book.now = book.now.max(self.clock.now());

@@ -191,6 +191,7 @@ impl SandboxDesk {
             IssuerFaultName::Slow => Some(IssuerFault::Slow { ms }),
             IssuerFaultName::Garbage => Some(IssuerFault::Garbage),
             IssuerFaultName::Timeout => Some(IssuerFault::Timeout),
+            IssuerFaultName::Decline => Some(IssuerFault::Decline),
             IssuerFaultName::Clear => None,
         };
         if request.ms.is_some() && request.fault != IssuerFaultName::Slow {

@@ -86,12 +86,13 @@ pub(super) async fn open(
     Ok(Arc::new(Checkout {
         engine: house.engine.clone(),
         clock: house.world.clock.clone(),
+        wallets: house.world.machine.clone(),
         base: payees.base,
         solana: payees.solana,
         mpp,
         blockhashes: Arc::new(SlotBlockhash::new(
             house.world.settlement.clone(),
-            house.world.clock.clone(),
+            house.world.machine.clone(),
         )),
         prices,
         limiter,

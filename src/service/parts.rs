@@ -27,6 +27,7 @@ use crate::provider::redemption::VaultedCatalog;
 use crate::provider::sandbox::balances::watching::Watched;
 use crate::provider::sandbox::everybody::SandboxProviders;
 use crate::provider::{Providers, VaultedIssuer, elsewhere};
+use crate::sandbox::moved_clock::MovedClock;
 use crate::settlement::sandbox::SandboxSettlement;
 use crate::settlement::sandbox::afar::Chains;
 use crate::system::{SystemClock, SystemEntropy};
@@ -96,8 +97,12 @@ pub struct World {
     pub calling: Arc<Calling>,
     /// Posts events to endpoints.
     pub poster: Arc<Poster>,
-    /// Now.
+    /// Now, for the service and its providers.
     pub clock: Arc<dyn Clock>,
+    /// Now, for wallets, what they sign and the chains: nobody moves it.
+    pub machine: Arc<dyn Clock>,
+    /// The first of the two where it can be moved: in the sandbox.
+    pub moved: Option<Arc<MovedClock>>,
     /// Randomness.
     pub entropy: Arc<dyn Entropy>,
 }
@@ -108,11 +113,17 @@ pub struct World {
 /// When a file cannot be read or is damaged, when an issuer elsewhere does not answer, or when the vault's key does not
 /// open what the store holds.
 pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> Result<World, ServiceError> {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let machine: Arc<dyn Clock> = Arc::new(SystemClock);
     let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy);
     let directory = data.sandbox();
+    let moved = MovedClock::open(&directory).map_err(|e| ServiceError::Part("the sandbox's time", e.to_string()))?;
+    let moved = config.is_sandbox().then(|| Arc::new(moved));
+    let clock: Arc<dyn Clock> = match &moved {
+        Some(moved) => moved.clone(),
+        None => machine.clone(),
+    };
     let part = |(what, why)| ServiceError::Part(what, why);
-    let settlement = SandboxSettlement::open(&directory, config.sandbox.faucet_usdc, clock.clone(), &*entropy)
+    let settlement = SandboxSettlement::open(&directory, config.sandbox.faucet_usdc, machine.clone(), &*entropy)
         .map_err(|e| ServiceError::Part("the sandbox's chains", e.to_string()))?
         .taking(Duration::from_millis(config.sandbox.settle_ms));
     let settlement = Arc::new(settlement);
@@ -122,7 +133,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;
     let vault = Arc::new(open_vault(config, data, store, entropy.clone()).await?);
-    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), clock.clone(), entropy.clone());
+    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), machine.clone(), entropy.clone());
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
     let posting = OutboundCaller::new(
@@ -130,7 +141,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         config.webhooks.limits(config.outbound.limits()),
     )
     .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
-    let poster = Poster::new(posting, vault.clone(), clock.clone());
+    let poster = Poster::new(posting, vault.clone(), machine.clone());
     let calling = Calling::new(outbound, vault.clone(), config.outbound.max_body_bytes);
     let documents = Documents::open(data.documents(), vault.clone(), entropy.clone())
         .map_err(|e| ServiceError::Part("the documents", e.to_string()))?;
@@ -146,6 +157,8 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         calling: Arc::new(calling),
         poster: Arc::new(poster),
         clock,
+        machine,
+        moved,
         entropy,
     })
 }

@@ -40,11 +40,12 @@ pub async fn due(store: &dyn Store, mark: Option<RestoreMark>, world: &World) ->
 
 /// What the engine must know of a restore. Clocks differ a little, and what the lost history had signed can land for a
 /// while: the span is that much wider at both ends.
-pub fn restored(config: &Config, mark: Option<RestoreMark>) -> Option<Restored> {
+pub fn restored(config: &Config, mark: Option<RestoreMark>, ahead_ms: u64) -> Option<Restored> {
     let quiet_ms = config.engine.restored_quiet_seconds.saturating_mul(1_000);
     mark.map(|mark| Restored {
         since: Timestamp(mark.backed_up_at_ms.saturating_sub(quiet_ms)),
-        until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms),
+        // By the service's time, which may be ahead of the chains'.
+        until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms).plus_ms(ahead_ms),
     })
 }
 

@@ -3,6 +3,7 @@
 mod operators;
 mod people;
 mod posting;
+mod pretended;
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use crate::http::health::Readiness;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
-    pricing, sandbox, sign_in, signup, version, webhooks, withdrawals,
+    pricing, sign_in, signup, version, webhooks, withdrawals,
 };
 use crate::identity::api_key::{ApiKeys, Signups};
 use crate::identity::arrivals::Arrivals;
@@ -44,9 +45,6 @@ use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::prices::PriceBook;
-use crate::sandbox::desk::SandboxDesk;
-use crate::sandbox::desk::catalogs::CatalogDesk;
-use crate::sandbox::desk::payouts::PayoutDesk;
 use crate::stream::{Hub, StreamState};
 
 /// Routes beside the shop's that HEAD must not reach: they make or hand out something.
@@ -139,8 +137,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
         .merge(posting::routes(&house))
         .merge(event_routes(&house, &entrance.doorkeeper));
     if config.is_sandbox() {
-        routes = routes.merge(sandbox_routes(&house)).merge(catalog_desk(&house));
-        routes = routes.merge(payout_desk(&house));
+        routes = routes.merge(pretended::router(&house));
     }
     let inside = Inside {
         routes,
@@ -171,11 +168,7 @@ fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<u
     rooms.extend([signup::Api::openapi(), api_keys::Api::openapi()]);
     rooms.extend([kyc::Api::openapi(), callbacks::Api::openapi(), owner::Api::openapi()]);
     if config.is_sandbox() {
-        rooms.extend([sandbox::Api::openapi(), sandbox::catalogs::Api::openapi()]);
-        rooms.extend([sandbox::people::Api::openapi(), sandbox::payouts::Api::openapi()]);
-        rooms.extend([sandbox::bank::Api::openapi()]);
-        rooms.extend([sandbox::crossing::Api::openapi(), sandbox::charging::Api::openapi()]);
-        rooms.push(sandbox::program::Api::openapi());
+        rooms.extend(pretended::described());
     }
     rooms
 }
@@ -305,78 +298,4 @@ fn challenge_terms(config: &Config, payees: &Payees) -> ChallengeTerms {
         },
         max_timeout_seconds: u32::try_from(config.payment.max_timeout_seconds).unwrap_or(u32::MAX),
     }
-}
-
-fn sandbox_routes(house: &House) -> Router {
-    let world = &house.world;
-    let people = sandbox::people::People {
-        identity: world.sandbox.identity_check.clone(),
-        accounts: world.sandbox.accounts.clone(),
-        engine: house.engine.clone(),
-        body_timeout: house.config.server.body_timeout(),
-    };
-    let crossing = sandbox::crossing::router(Arc::new(sandbox::crossing::Crossings {
-        bridge: world.sandbox.bridge.clone(),
-        balances: world.sandbox.balances.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
-    }));
-    let steered = sandbox::router(Arc::new(sandbox::SandboxRoutes {
-        desk: SandboxDesk::new(world.settlement.clone(), world.sandbox.issuer.clone()),
-        settlement: world.settlement.clone(),
-        engine: house.engine.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
-    }));
-    let charging = sandbox::charging::router(Arc::new(sandbox::charging::Charging {
-        engine: house.engine.clone(),
-        issuer: world.sandbox.issuer.clone(),
-        program: world.sandbox.program.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
-    }));
-    let program = sandbox::program::router(Arc::new(sandbox::program::ProgramDesk {
-        program: world.sandbox.program.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
-    }));
-    let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankDesk {
-        bank: world.sandbox.bank.clone(),
-        entropy: world.entropy.clone(),
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
-    }));
-    steered
-        .merge(bank)
-        .merge(crossing)
-        .merge(program)
-        .merge(charging)
-        .merge(sandbox::people::router(Arc::new(people)))
-}
-
-fn payout_desk(house: &House) -> Router {
-    let world = &house.world;
-    sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutRoutes {
-        desk: PayoutDesk {
-            rails: world.sandbox.rails.clone(),
-            engine: house.engine.clone(),
-            vault: world.vault.clone(),
-            entropy: world.entropy.clone(),
-        },
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
-    }))
-}
-
-fn catalog_desk(house: &House) -> Router {
-    let world = &house.world;
-    sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogRoutes {
-        desk: CatalogDesk {
-            merchants: world.sandbox.merchants.clone(),
-            gift_cards: world.sandbox.gift_cards.clone(),
-            rates: world.sandbox.rates.clone(),
-        },
-        max_body_bytes: house.config.server.max_body_bytes,
-        body_timeout: house.config.server.body_timeout(),
-    }))
 }

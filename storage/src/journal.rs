@@ -322,6 +322,12 @@ impl JournalStore {
             durable_seq: self.durable_seq(),
             applied_seq: self.applied_seq(),
             segments: self.engine.segments.read().len(),
+            // Held while an export is made: whoever looks does not wait for it.
+            exported_seq: self
+                .engine
+                .export
+                .try_lock()
+                .and_then(|export| export.map(|info| info.seq)),
         }
     }
 

@@ -134,6 +134,18 @@ impl Distribution {
         self.counts.iter().sum()
     }
 
+    /// The upper end of the range that holds this share of the values, in hundredths; `None` without a value, and for one
+    /// above the last bound.
+    pub fn at_most(&self, hundredths: u64) -> Option<u64> {
+        let wanted = self.count().checked_mul(hundredths)?.div_ceil(100).max(1);
+        let mut below = 0;
+        let mut ranges = self.counts.iter().zip(self.bounds);
+        ranges.find_map(|(count, bound)| {
+            below += count;
+            (below >= wanted).then_some(*bound)
+        })
+    }
+
     /// Adds another one over the same ranges.
     pub fn add(&mut self, other: &Self) {
         debug_assert_eq!(self.bounds, other.bounds, "only like is added to like");
@@ -182,6 +194,8 @@ pub struct Stats {
     pub applied_seq: u64,
     /// Segments on disk.
     pub segments: usize,
+    /// Up to where the newest verified export reaches; `None` without one, and while one is being made.
+    pub exported_seq: Option<u64>,
 }
 
 #[cfg(test)]
@@ -197,6 +211,11 @@ mod tests {
         }
         let mut read = histogram.read();
         assert_eq!((read.counts.clone(), read.sum, read.count()), (vec![2, 2, 2], 1_062, 6));
+        assert_eq!(
+            [1, 33, 34, 66, 67].map(|n| read.at_most(n)),
+            [Some(10), Some(10), Some(20), Some(20), None]
+        );
+        assert_eq!(Histogram::new(&[10]).read().at_most(50), None);
         read.add(&histogram.read());
         assert_eq!((read.counts, read.sum), (vec![4, 4, 4], 2_124));
     }

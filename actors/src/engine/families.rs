@@ -3,7 +3,8 @@
 
 use ractor::{ActorCell, SpawnErr};
 
-use super::figures::KindFigures;
+use super::customers::Thing;
+use super::figures::{KindFigures, Standing};
 use crate::account::Account;
 use crate::agent_wallet::AgentWallet;
 use crate::api_key::ApiKey;
@@ -18,7 +19,8 @@ use crate::difference::Difference;
 use crate::gift_card::GiftCard;
 use crate::identity::Identity;
 use crate::intl_order::IntlOrder;
-use crate::kernel::family::Ground;
+use crate::kernel::entity::Quotable;
+use crate::kernel::family::{Ground, LoadError};
 use crate::kernel::{Entity, Family, Kind, record};
 use crate::late_return::LateReturn;
 use crate::link::Link;
@@ -68,9 +70,36 @@ macro_rules! families {
                 $(self.$field.sweep();)*
             }
 
+            /// Everything of this name, of whatever kind: a wallet names an account and what its owner has one of.
+            pub(super) async fn named(&self, text: &str) -> Result<Vec<Thing>, LoadError> {
+                let mut found = Vec::new();
+                $(if let Ok(id) = text.parse::<<$entity as Entity>::Id>()
+                    && let Some((one, _)) = self.$field.read(&id).await?
+                {
+                    found.push(Thing::of(&id, &one));
+                })*
+                Ok(found)
+            }
+
+            /// What the row of this kind and this part of a key holds.
+            pub(super) async fn behind(&self, kind: u8, key: &[u8]) -> Result<Option<Thing>, LoadError> {
+                $(if kind == <$entity as Entity>::KIND as u8
+                    && let Some(id) = <<$entity as Entity>::Id as Quotable>::from_key(key)
+                {
+                    let read = self.$field.read(&id).await?;
+                    return Ok(read.map(|(one, _)| Thing::of(&id, &one)));
+                })*
+                Ok(None)
+            }
+
             /// How each stands, in the order of [`Families::KINDS`].
             pub(super) fn figures(&self) -> Vec<KindFigures> {
                 vec![$(KindFigures::of(&self.$field)),*]
+            }
+
+            /// Their supervisors and actors, in the same order.
+            pub(super) fn standing(&self) -> Vec<Standing> {
+                vec![$(Standing::of(&self.$field)),*]
             }
         }
     };

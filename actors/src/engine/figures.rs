@@ -1,6 +1,8 @@
 //! How the engine stands, in numbers. What must be counted as it happens is counted where it happens; everything else is
 //! looked up when somebody asks.
 
+mod tree;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::{StoreError, codec};
@@ -10,6 +12,8 @@ use crate::kernel::delivery::Tried;
 use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Entity, Family, table};
 use crate::payment::Status;
+
+pub use self::tree::{Standing, Supervisor, Timers, Tree, Watches};
 
 /// Why a paid call found no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use super::work::within;
 use super::{Denied, Engine};
 use crate::id::{EffectId, PaymentId, TopUpId, Wallet};
 use crate::kernel::effect::Work;
+use crate::kernel::family::StartEffects as _;
 use crate::kernel::{Effect, Entity, Family, table};
 use crate::money::Cents;
 use crate::operator::Act;
@@ -189,8 +190,8 @@ impl Engine {
     pub async fn says(&self, effect: &Effect) -> Result<Says, StoreError> {
         let all = &self.0.families;
         let told = match &effect.work {
-            Work::IssueCard(_) => self.listed(Source::Cards, effect.id).await,
-            Work::OrderGiftCard(_) => self.listed(Source::GiftCards, effect.id).await,
+            Work::IssueCard(_) => self.order_at(Source::Cards, effect.id).await,
+            Work::OrderGiftCard(_) => self.order_at(Source::GiftCards, effect.id).await,
             Work::SendPayout(_) => Some(self.sent(effect.id).await),
             Work::RecallPayout(id) => match all.payouts.read(id).await.map_err(damaged)? {
                 Some((payout, _)) => Some(self.sent(payout.key).await.map(recalled)),
@@ -231,7 +232,7 @@ impl Engine {
     }
 
     /// What a provider's own list says of an order, if there is a list.
-    async fn listed(&self, source: Source, key: EffectId) -> Option<Result<Standing, PortError>> {
+    async fn order_at(&self, source: Source, key: EffectId) -> Option<Result<Standing, PortError>> {
         let list = self.0.lists.providers.get(&source)?;
         let entry = within(self.patience(), list.entry(&EntryName::of(key)), "entry").await;
         Some(entry.map(|entry| entry.map_or(Standing::NotAsked, |entry| entry.standing)))

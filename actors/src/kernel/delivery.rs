@@ -88,6 +88,14 @@ impl Deliveries {
     }
 }
 
+impl Deliveries {
+    /// Who supervises the deliveries of each kind; nobody before [`Deliveries::open`].
+    pub(crate) fn supervisors(&self) -> Vec<(Kind, ActorId)> {
+        let opened = self.supervisors.get().into_iter().flatten();
+        opened.map(|(kind, supervisor)| (*kind, supervisor.get_id())).collect()
+    }
+}
+
 impl StartEffects for Deliveries {
     fn start(&self, effect: Effect) {
         // Before `open`, nothing is lost either: the rows are durable and are read at the start.

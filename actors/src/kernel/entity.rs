@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::Hash;
+use std::str::FromStr;
 
 use purser_storage::RowKey;
 use purser_storage::codec::{self, Stored};
@@ -111,9 +112,21 @@ pub trait EntityId: Copy + Ord + Hash + fmt::Debug + fmt::Display + Send + Sync 
     fn key(&self) -> Vec<u8>;
 }
 
+/// A name that is found again, in what somebody quotes and in a row's key.
+pub trait Quotable: EntityId + FromStr {
+    /// Reverses [`EntityId::key`].
+    fn from_key(key: &[u8]) -> Option<Self>;
+}
+
 impl EntityId for Wallet {
     fn key(&self) -> Vec<u8> {
         Self::key(self)
+    }
+}
+
+impl Quotable for Wallet {
+    fn from_key(key: &[u8]) -> Option<Self> {
+        Self::from_key(key)
     }
 }
 
@@ -128,6 +141,12 @@ macro_rules! entity_id {
         impl EntityId for $id {
             fn key(&self) -> Vec<u8> {
                 self.0.to_be_bytes().to_vec()
+            }
+        }
+
+        impl Quotable for $id {
+            fn from_key(key: &[u8]) -> Option<Self> {
+                key.try_into().ok().map(|bytes| Self(u128::from_be_bytes(bytes)))
             }
         }
     )*};

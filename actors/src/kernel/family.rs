@@ -6,6 +6,7 @@
 
 mod ground;
 mod guardian;
+mod places;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use tokio::sync::oneshot;
 
 pub use self::ground::{Ground, Limits, StartEffects};
 use self::guardian::{Guardian, Ward};
+pub use self::places::Places;
 use crate::kernel::entity::{Entity, EntityId, Refusal};
 use crate::kernel::memo::{Aside, Memo};
 use crate::kernel::shell::{Loaded, Message, Shell, Waiter};

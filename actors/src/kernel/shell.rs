@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use crate::id::RequestId;
 use crate::kernel::Decision;
-use crate::kernel::entity::{Entity, EntityId, Refusal, step};
+use crate::kernel::entity::{Entity, EntityId, Kind, Opening, Refusal, step};
 use crate::kernel::family::FamilyCore;
 use crate::kernel::memo::Aside;
 use crate::kernel::{Context, Effect, OutOfOrder, table};
@@ -263,6 +263,7 @@ impl<E: Entity> Shell<E> {
         batch.conditions.extend(decision.conditions);
         batch.writes.extend(decision.writes);
         batch.writes.extend(decision.effects.iter().map(Effect::put));
+        batch.writes.extend(traced::<E>(origin, decision.openings.first()));
         for opening in decision.openings {
             if !planted::is(Bug::ClaimUnconditional) {
                 batch.conditions.push(Condition::Absent(opening.key.clone()));
@@ -372,6 +373,17 @@ impl<E: Entity> Shell<E> {
         resident.state = state;
         Ok(batch)
     }
+}
+
+/// Leads from a request to what it opened, for whoever is asked about it by its id. What a payment opens comes later, under
+/// the same request, and is found from the payment.
+fn traced<E: Entity>(origin: RequestId, first: Option<&Opening>) -> Option<Write> {
+    let opened = first.filter(|_| origin != RequestId::NONE && E::KIND != Kind::Payment)?;
+    Some(Write::Put {
+        key: table::request(origin),
+        revision: 0,
+        value: opened.key.to_vec(),
+    })
 }
 
 fn distinct(writes: &[Write]) -> bool {

@@ -3,8 +3,8 @@
 use purser_storage::RowKey;
 
 use crate::id::{
-    CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, RefundId, SessionId,
-    SpendId, Wallet, WithdrawalId,
+    CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, RefundId, RequestId,
+    SessionId, SpendId, Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
@@ -83,6 +83,8 @@ tables! {
     API_KEY = b'K',
     /// Endpoints that events are posted to, by owner and URL.
     WEBHOOK = b'W',
+    /// What a request opened: the value is the key of that row.
+    REQUEST = b'Q',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -288,6 +290,11 @@ pub fn webhooks(owner: &Wallet) -> RowKey {
 pub fn webhook(owner: &Wallet, url: &str) -> RowKey {
     use sha2::{Digest as _, Sha256};
     key(&[&webhooks(owner), &Sha256::digest(url)[..16]])
+}
+
+/// What a request opened.
+pub fn request(id: RequestId) -> RowKey {
+    key(&[&[REQUEST], &id.0.to_be_bytes()])
 }
 
 /// A fact about the store.

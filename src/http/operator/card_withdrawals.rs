@@ -12,6 +12,7 @@ use purser_actors::lease::Leased as _;
 use purser_actors::operator::Task;
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::leases::{Thing, answer, claimed, conflict, listed, page, queue, reason};
 use super::{Admin, Shared, not_now};
@@ -51,9 +52,9 @@ fn shown(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> View {
     listed(view, asked.leases(), asked.created_at, now)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Claim {
+pub(super) struct Claim {
     withdrawal_id: String,
 }
 
@@ -71,9 +72,9 @@ pub(super) async fn post_claim(
     Ok(claimed(done(id, "claimed"), lease))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Release {
+pub(super) struct Release {
     withdrawal_id: String,
     lease: u64,
 }
@@ -92,9 +93,9 @@ pub(super) async fn post_release(
     Ok(answer(done(id, "queued")))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Fulfil {
+pub(super) struct Fulfil {
     withdrawal_id: String,
     lease: u64,
     tx_hash: String,
@@ -128,9 +129,9 @@ fn transaction(text: &str) -> Option<String> {
     (signature.len() == 64).then(|| text.to_owned())
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Reject {
+pub(super) struct Reject {
     withdrawal_id: String,
     lease: Option<u64>,
     reason: String,

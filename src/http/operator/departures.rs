@@ -8,6 +8,7 @@ use purser_actors::engine::{Booking, NotBooked, Unexplained};
 use purser_actors::kernel::View;
 use purser_actors::operator::Task;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::{Shared, not_now};
 use crate::http::caller::RequestId;
@@ -17,9 +18,9 @@ use crate::http::json;
 /// Characters of the evidence, at most.
 const EVIDENCE_MAX: usize = 500;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Book {
+pub(super) struct Book {
     transaction: String,
     account: Option<String>,
     withdrawal_id: Option<String>,

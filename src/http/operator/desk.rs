@@ -11,6 +11,7 @@ use purser_actors::late_return::LateReturn;
 use purser_actors::operator::{Act, Task};
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::{Admin, Shared, not_now};
 use crate::http::caller::RequestId;
@@ -21,9 +22,9 @@ use crate::http::query::Query;
 /// Characters of a message, at most.
 const MESSAGE_MAX: usize = 500;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Freeze {
+pub(super) struct Freeze {
     wallet: String,
     message: String,
 }
@@ -43,9 +44,9 @@ pub(super) async fn post_freeze(
     set_frozen(&admin, &wanted.wallet, Some(wanted.message), act).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Unfreeze {
+pub(super) struct Unfreeze {
     wallet: String,
 }
 

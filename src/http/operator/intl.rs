@@ -12,6 +12,7 @@ use purser_actors::lease::{Leased as _, NotYours};
 use purser_actors::operator::Task;
 use purser_actors::port::{Timestamp, month_end};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::leases::{Thing, answer, claimed, listed, page, queue, reason};
 use super::{Admin, Shared, not_now};
@@ -53,9 +54,9 @@ fn shown(queued: &Queued, now: Timestamp) -> View {
     listed(view, order.leases(), order.created_at, now)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Claim {
+pub(super) struct Claim {
     card_id: String,
 }
 
@@ -76,9 +77,9 @@ pub(super) async fn post_claim(
     ))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Release {
+pub(super) struct Release {
     card_id: String,
     lease: u64,
 }
@@ -97,9 +98,9 @@ pub(super) async fn post_release(
     Ok(answer(View::new().text("card_id", id).text("status", "queued")))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Reject {
+pub(super) struct Reject {
     card_id: String,
     lease: Option<u64>,
     reason: String,
@@ -121,9 +122,9 @@ pub(super) async fn post_reject(
 }
 
 /// No `Debug`: it holds the number in plain until it is sealed.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Fulfil {
+pub(super) struct Fulfil {
     card_id: String,
     lease: u64,
     card_number: String,
@@ -134,7 +135,7 @@ struct Fulfil {
 }
 
 /// See [`BillingAddress`].
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Billing {
     line1: String,

@@ -12,12 +12,14 @@ use purser_actors::operator::Task;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::{Shared, desk, not_now};
 use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
+use crate::http::shapes::Exact;
 use crate::http::withdrawals::in_range;
 
 /// Characters of a reason, at most.
@@ -46,10 +48,11 @@ pub(super) async fn get_refunds(
     }))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Ask {
+pub(super) struct Ask {
     payment_id: String,
+    #[schema(value_type = Exact)]
     amount: Box<RawValue>,
     reason: String,
 }
@@ -74,10 +77,11 @@ pub(super) async fn post_refund(
     Ok(answer(id, &refund))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Approve {
+pub(super) struct Approve {
     refund_id: String,
+    #[schema(value_type = Exact)]
     amount: Box<RawValue>,
 }
 
@@ -95,9 +99,9 @@ pub(super) async fn post_approve(
     Ok(answer(id, &refund))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Reject {
+pub(super) struct Reject {
     refund_id: String,
     reason: String,
 }

@@ -12,6 +12,7 @@ use purser_actors::operator::Task;
 use purser_actors::port::Timestamp;
 use purser_actors::reconcile::{Money, Standing};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::{Admin, Shared, departures, not_now};
 use crate::http::caller::RequestId;
@@ -165,9 +166,9 @@ fn actions(effect: &Effect) -> Vec<&'static str> {
     all.into_iter().filter_map(|(may, name)| may.then_some(name)).collect()
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Retry {
+pub(super) struct Retry {
     effect_id: String,
 }
 
@@ -191,9 +192,9 @@ pub(super) async fn post_retry(
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Resolve {
+pub(super) struct Resolve {
     effect_id: String,
     outcome: String,
     reference: String,
@@ -236,9 +237,9 @@ pub(super) async fn post_resolve(
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Credit {
+pub(super) struct Credit {
     effect_id: String,
     evidence: String,
     #[serde(default)]

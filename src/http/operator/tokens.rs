@@ -15,6 +15,7 @@ use purser_actors::kernel::View;
 use purser_actors::operator::{AccessToken, Act, Role, Task};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::doors::{hash_of, new_token};
 use super::{Shared, not_now};
@@ -50,9 +51,9 @@ pub(super) async fn get_tokens(
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Create {
+pub(super) struct Create {
     name: String,
     role: String,
 }
@@ -99,9 +100,9 @@ pub(super) async fn post_token(
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Revoke {
+pub(super) struct Revoke {
     name: String,
 }
 

@@ -19,6 +19,8 @@ pub enum IssuerFault {
     Garbage,
     /// The order is taken and its answer never comes.
     Timeout,
+    /// The order is refused for good.
+    Decline,
 }
 
 impl IssuerFault {
@@ -29,6 +31,7 @@ impl IssuerFault {
             Self::Slow { .. } => "slow",
             Self::Garbage => "garbage",
             Self::Timeout => "timeout",
+            Self::Decline => "decline",
         }
     }
 }
@@ -108,15 +111,16 @@ impl IssuerFaults {
         self.injected.load(Ordering::Relaxed)
     }
 
-    /// The fault that this call meets, used up once.
-    pub(super) fn take(&self) -> Option<IssuerFault> {
+    /// The fault that this call meets, used up once: the first that can happen to it.
+    pub(super) fn take(&self, can: impl Fn(IssuerFault) -> bool) -> Option<IssuerFault> {
         let mut rules = self.rules.lock();
-        let rule = rules.first_mut()?;
+        let at = rules.iter().position(|rule| can(rule.fault))?;
+        let rule = rules.get_mut(at)?;
         let fault = rule.fault;
         if let Some(remaining) = &mut rule.remaining {
             *remaining = remaining.saturating_sub(1);
             if *remaining == 0 {
-                rules.remove(0);
+                rules.remove(at);
             }
         }
         self.injected.fetch_add(1, Ordering::Relaxed);

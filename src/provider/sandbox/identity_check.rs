@@ -15,6 +15,7 @@ use purser_actors::port::{
     BegunCheck, BoxFuture, CheckStatus, Clock, ErrorKind, IdentityCheck, PortError, StartCheck, Timestamp, Verdict,
 };
 
+use self::answers::Judged;
 pub use self::answers::{MAGIC_NAMES, MagicName, Telling, Unreadable};
 use self::book::{Check, CheckBook, Entry, reference, token};
 use super::rules::{Rule, Rules};
@@ -183,17 +184,40 @@ impl SandboxIdentityCheck {
     /// # Errors
     /// What is wrong with the form; nothing is decided then.
     pub async fn answer(self: &Arc<Self>, token: &str, form: &BTreeMap<String, String>) -> Result<Page, Unreadable> {
+        let none = Unreadable("There is no such check.");
+        let found = |book: &CheckBook| book.by_token(token).ok_or(none);
+        let decided = self.decide(found, |now| answers::judge(form, now, self.decides_after_ms));
+        decided.await.map(|(page, _)| page)
+    }
+
+    /// The provider decides without the person's answers, as the desk wants it; whether it did: what is decided stays so.
+    ///
+    /// # Errors
+    /// When there is no such check.
+    pub async fn decree(self: &Arc<Self>, wanted: &str, verdict: Verdict) -> Result<bool, Unreadable> {
+        let none = Unreadable("There is no such check.");
+        let found = |book: &CheckBook| book.by_reference(wanted).ok_or(none);
+        let judged = |_| Ok(Judged::at_once(verdict));
+        self.decide(found, judged).await.map(|(_, decided)| decided)
+    }
+
+    /// The page after it, and whether this decided.
+    async fn decide(
+        self: &Arc<Self>,
+        found: impl Fn(&CheckBook) -> Result<Check, Unreadable>,
+        judge: impl FnOnce(Timestamp) -> Result<Judged, Unreadable>,
+    ) -> Result<(Page, bool), Unreadable> {
         let (told, durable) = {
             let mut book = self.book.lock();
             let now = book.now.max(self.clock.now());
-            let check = book.by_token(token).ok_or(Unreadable("There is no such check."))?;
+            let check = found(&book)?;
             if check.answered.is_some() {
-                return Ok(Page::Answered);
+                return Ok((Page::Answered, false));
             }
             if given_up(&check, now) {
-                return Ok(Page::GivenUp);
+                return Ok((Page::GivenUp, false));
             }
-            let judged = answers::judge(form, now, self.decides_after_ms)?;
+            let judged = judge(now)?;
             let entry = Entry::Answered {
                 key: check.key,
                 at: now,
@@ -214,7 +238,7 @@ impl SandboxIdentityCheck {
                 provider.tell(&check, &judged.verdict, judged.telling).await;
             }
         });
-        Ok(Page::Answered)
+        Ok((Page::Answered, true))
     }
 
     fn keep(&self, book: &mut CheckBook, entry: &Entry) -> Durable {

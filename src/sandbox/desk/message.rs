@@ -141,6 +141,8 @@ pub enum IssuerFaultName {
     Garbage,
     /// Take the order and never answer.
     Timeout,
+    /// Refuse the order for good.
+    Decline,
     /// Forget every fault.
     Clear,
 }

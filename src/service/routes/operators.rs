@@ -12,9 +12,10 @@ use crate::metrics::Metrics;
 
 /// The same front around other routes, with a budget of its own: a busy public side keeps no operator out.
 pub(super) fn front(house: &House, public: &Inside, metrics: Metrics) -> Front {
+    let metrics = Arc::new(metrics);
     let inside = Inside {
         meter: metrics.requests.clone(),
-        routes: operator::router(Arc::new(metrics), Arc::new(admin(house))),
+        routes: operator::router(Arc::new(admin(house, metrics))),
         no_head: Vec::new(),
         callables: Vec::new(),
         large: Vec::new(),
@@ -29,11 +30,13 @@ pub(super) fn front(house: &House, public: &Inside, metrics: Metrics) -> Front {
     Front::new(&house.config, inside)
 }
 
-fn admin(house: &House) -> operator::Admin {
+fn admin(house: &House, metrics: Arc<Metrics>) -> operator::Admin {
     let config = &house.config;
     operator::Admin {
         doors: operator::Doors::new(house.engine.clone(), config.operator.tokens.clone()),
         engine: house.engine.clone(),
+        metrics,
+        segment_bytes: config.storage.segment_bytes,
         store: house.store.clone(),
         vault: house.world.vault.clone(),
         cvvs: house.world.cvvs.clone(),

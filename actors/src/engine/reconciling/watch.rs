@@ -1,12 +1,12 @@
 //! Who reconciles, for as long as the engine lives: one actor that walks, and its supervisor, whose act is the restart.
 //! What differs is durable before the walk's place is: whoever is killed in between finds it again.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use purser_storage::{Store, StoreError, codec};
-use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
 
 use super::walk::ROW;
 use super::{Reconciler, Reconciling, Walk};
@@ -31,6 +31,14 @@ const AGAIN: usize = 100;
 pub(in crate::engine) struct Watching {
     compared: AtomicU64,
     restarts: AtomicU64,
+    overseer: OnceLock<ActorId>,
+}
+
+impl Watching {
+    /// The supervisor, once it has begun.
+    pub(in crate::engine) fn overseer(&self) -> Option<ActorId> {
+        self.overseer.get().copied()
+    }
 }
 
 /// What a walker needs.
@@ -56,7 +64,9 @@ pub(in crate::engine) async fn watch(engine: &Engine, reconciling: Reconciling) 
         reconciling,
         counted: inner.watching.clone(),
     };
-    Actor::spawn_linked(None, Overseer(ground), (), inner.root.clone()).await?;
+    let (overseer, _) = Actor::spawn_linked(None, Overseer(ground), (), inner.root.clone()).await?;
+    // Set once: an engine begins it once.
+    let _ = inner.watching.overseer.set(overseer.get_id());
     Ok(())
 }
 

@@ -87,6 +87,17 @@ pub(super) struct Judged {
     pub(super) telling: Telling,
 }
 
+impl Judged {
+    /// Without a delay, told once.
+    pub(super) const fn at_once(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            after_ms: 0,
+            telling: Telling::Once,
+        }
+    }
+}
+
 /// A field of the form that is not filled as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -1,0 +1,279 @@
+//! Who a customer is: found by a wallet, by any id of ours, by the last four digits of a card, or by the id of the request
+//! that began something; and all that an operator may know of one. Reads only, from the latest durable state.
+
+use std::collections::VecDeque;
+
+use purser_storage::{RowKey, codec};
+
+use super::Engine;
+use super::families::Families;
+use crate::account::Account;
+use crate::card::Card;
+use crate::id::{CardId, EffectId, PaymentId, RequestId, Wallet};
+use crate::intl_order::IntlOrder;
+use crate::kernel::effect::Work;
+use crate::kernel::entity::Quotable as _;
+use crate::kernel::family::LoadError;
+use crate::kernel::{Effect, Entity, Kind, View, table};
+use crate::reloadable::Reloadable;
+
+/// Cards that one call looks at for their last digits.
+const LOOKED_AT: usize = 20_000;
+/// The kinds of card that have digits.
+const CARDS: [Kind; 3] = [Kind::Card, Kind::IntlOrder, Kind::Reloadable];
+
+/// Something of a customer, as its owner sees it. No secrets.
+#[derive(Clone, Debug)]
+pub struct Thing {
+    /// Its kind's name.
+    pub kind: &'static str,
+    /// Its id as text.
+    pub id: String,
+    /// Where it stands.
+    pub state: &'static str,
+    /// Whose.
+    pub owner: Wallet,
+    /// The rest.
+    pub view: View,
+}
+
+impl Thing {
+    pub(super) fn of<E: Entity>(id: &E::Id, entity: &E) -> Self {
+        Self {
+            kind: E::KIND.name(),
+            id: id.to_string(),
+            state: entity.status(),
+            owner: entity.owner(),
+            view: entity.view(id),
+        }
+    }
+}
+
+/// What a wallet has of one kind.
+#[derive(Clone, Debug)]
+pub struct Belongings {
+    /// The kind's name.
+    pub kind: &'static str,
+    /// How many there are.
+    pub count: usize,
+    /// The newest of them.
+    pub newest: Vec<Thing>,
+}
+
+/// Everything about one customer.
+#[derive(Clone, Debug)]
+pub struct Customer {
+    /// Balance, and whether it is frozen.
+    pub account: Account,
+    /// By kind, without the account itself.
+    pub owns: Vec<Belongings>,
+    /// What is still to be done for it, stuck or not, the oldest first.
+    pub open_work: Vec<Effect>,
+}
+
+/// A place among all cards: a row's key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardPlace(Vec<u8>);
+
+impl std::fmt::Display for CardPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&hex::encode(&self.0))
+    }
+}
+
+impl CardPlace {
+    /// From its text; `None` for what is no card's place.
+    pub fn parse(text: &str) -> Option<Self> {
+        let key = hex::decode(text).ok()?;
+        let of = |kind: &Kind| key.starts_with(&[table::ENTITY, *kind as u8]);
+        (key.len() == 18 && CARDS.iter().any(of)).then_some(Self(key))
+    }
+}
+
+impl Engine {
+    /// Everything that has this id: a wallet names its account and what a holder has one of, an effect names what it is
+    /// about, a card's id may be of any kind of card. Empty for text that is nobody's.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn named(&self, text: &str) -> Result<Vec<Thing>, LoadError> {
+        let Ok(effect) = text.parse::<EffectId>() else {
+            return self.0.families.named(text).await;
+        };
+        let Some(row) = self.0.store.read(&table::effect(effect)).await? else {
+            return Ok(Vec::new());
+        };
+        let effect: Effect = codec::decode(&row.value).map_err(|e| LoadError::Damaged(text.to_owned(), e))?;
+        self.0.families.named(&effect.work.subject()).await
+    }
+
+    /// What a request opened. `None` for one that opened nothing, as reads and refusals, and for one of a store older than
+    /// this table.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn opened_by(&self, request: RequestId) -> Result<Option<Thing>, LoadError> {
+        let row = self.0.store.read(&table::request(request)).await?;
+        let Some((kind, id)) = row.as_ref().and_then(|row| kind_and_id(&row.value)) else {
+            return Ok(None);
+        };
+        self.0.families.behind(kind, id).await
+    }
+
+    /// Cards whose number ends in these digits, from a place on. It looks at so many thousand cards, kind by kind, and says
+    /// where to go on if there are more; so no call reads them all.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn ending_in(
+        &self,
+        last4: &str,
+        after: Option<CardPlace>,
+    ) -> Result<(Vec<Thing>, Option<CardPlace>), LoadError> {
+        const PAGE: usize = 1_000;
+        let (mut found, mut looked) = (Vec::new(), 0);
+        let mut after = after.map(|place| RowKey::from(place.0));
+        let begins = |kind: &Kind| after.as_ref().is_none_or(|key| key.get(1) == Some(&(*kind as u8)));
+        let first = CARDS.iter().position(begins).unwrap_or(0);
+        for kind in &CARDS[first..] {
+            loop {
+                let prefix = [table::ENTITY, *kind as u8];
+                let page = self.0.store.scan(&prefix, after.as_deref(), PAGE).await?;
+                for (key, row) in &page {
+                    found.extend(ends_in(*kind, key, &row.value, last4)?);
+                }
+                looked += page.len();
+                after = page.last().map(|(key, _)| key.clone());
+                match &after {
+                    Some(key) if looked >= LOOKED_AT => return Ok((found, Some(CardPlace(key.to_vec())))),
+                    Some(_) => {}
+                    None => break,
+                }
+            }
+        }
+        Ok((found, None))
+    }
+
+    /// A customer, with at most so many things of each kind. Reads the names of all that it owns, and every open effect.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn customer(&self, wallet: &Wallet, of_each: usize) -> Result<Option<Customer>, LoadError> {
+        let Some(account) = self.account(wallet).await? else {
+            return Ok(None);
+        };
+        let mut owns: Vec<Belongings> = Vec::new();
+        for thing in self.named(&wallet.address()).await? {
+            if thing.kind != Kind::Account.name() {
+                owns.push(Belongings {
+                    kind: thing.kind,
+                    count: 1,
+                    newest: vec![thing],
+                });
+            }
+        }
+        for kind in Families::KINDS {
+            let belongings = self.belongings(wallet, *kind, of_each).await?;
+            owns.extend((belongings.count > 0).then_some(belongings));
+        }
+        let open_work = self.open_work_of(wallet).await?;
+        Ok(Some(Customer {
+            account,
+            owns,
+            open_work,
+        }))
+    }
+
+    async fn belongings(&self, wallet: &Wallet, kind: Kind, most: usize) -> Result<Belongings, LoadError> {
+        const PAGE: usize = 1_000;
+        let (prefix, mut after, mut count) = (table::owned(wallet, kind), None, 0);
+        let mut kept: VecDeque<RowKey> = VecDeque::new();
+        loop {
+            let page = self.0.store.scan(&prefix, after.as_deref(), PAGE).await?;
+            let more = page.len() == PAGE;
+            for (key, _) in page {
+                count += 1;
+                after = Some(key.clone());
+                kept.push_back(key);
+                // Top-ups alone are listed with the newest first.
+                if kept.len() > most && kind == Kind::TopUp {
+                    kept.pop_back();
+                } else if kept.len() > most {
+                    kept.pop_front();
+                }
+            }
+            if !more {
+                break;
+            }
+        }
+        let mut newest = Vec::with_capacity(kept.len());
+        for key in kept {
+            let id = key.last_chunk::<16>().map_or(&[][..], |id| id);
+            newest.extend(self.listed(kind, id).await?);
+        }
+        if kind != Kind::TopUp {
+            newest.reverse();
+        }
+        let kind = kind.name();
+        Ok(Belongings { kind, count, newest })
+    }
+
+    /// Withdrawals from a card balance stand on the list of the others.
+    async fn listed(&self, kind: Kind, id: &[u8]) -> Result<Option<Thing>, LoadError> {
+        let families = &self.0.families;
+        match families.behind(kind as u8, id).await? {
+            None if kind == Kind::Withdrawal => families.behind(Kind::CardWithdrawal as u8, id).await,
+            found => Ok(found),
+        }
+    }
+
+    /// Open effects for a wallet: those about it, about a payment of it, or about something that it owns.
+    async fn open_work_of(&self, wallet: &Wallet) -> Result<Vec<Effect>, LoadError> {
+        let mut found = Vec::new();
+        for effect in self.open_effects(usize::MAX).await? {
+            if self.is_for(&effect.work, wallet).await? {
+                found.push(effect);
+            }
+        }
+        found.sort_by_key(|effect| (effect.created_at, effect.id));
+        Ok(found)
+    }
+
+    async fn is_for(&self, work: &Work, wallet: &Wallet) -> Result<bool, LoadError> {
+        let subject = work.subject();
+        if let Ok(payment) = subject.parse::<PaymentId>() {
+            let read = self.payment(&payment).await?;
+            return Ok(read.is_some_and(|payment| payment.payer() == *wallet));
+        }
+        let named = self.0.families.named(&subject).await?;
+        Ok(named.iter().any(|thing| thing.owner == *wallet))
+    }
+}
+
+/// Of the key of an entity's row.
+fn kind_and_id(key: &[u8]) -> Option<(u8, &[u8])> {
+    let (kind, id) = key.strip_prefix(&[table::ENTITY])?.split_first()?;
+    Some((*kind, id))
+}
+
+/// The card of a row, if it ends in these digits.
+fn ends_in(kind: Kind, key: &[u8], row: &[u8], last4: &str) -> Result<Option<Thing>, LoadError> {
+    let Some(id) = kind_and_id(key).and_then(|(_, id)| CardId::from_key(id)) else {
+        return Ok(None);
+    };
+    match kind {
+        Kind::Card => ending(id, row, last4, |card: &Card| card.details().map(|d| &*d.last4)),
+        Kind::IntlOrder => ending(id, row, last4, |order: &IntlOrder| order.details().map(|d| &*d.last4)),
+        _ => ending(id, row, last4, |card: &Reloadable| card.details().map(|d| &*d.last4)),
+    }
+}
+
+fn ending<E: Entity<Id = CardId>>(
+    id: CardId,
+    row: &[u8],
+    last4: &str,
+    digits: impl Fn(&E) -> Option<&str>,
+) -> Result<Option<Thing>, LoadError> {
+    let card: E = codec::decode(row).map_err(|e| LoadError::Damaged(id.to_string(), e))?;
+    Ok((digits(&card) == Some(last4)).then(|| Thing::of(&id, &card)))
+}

@@ -1,0 +1,106 @@
+//! `purser admin intl`: the queue of international orders.
+
+use std::io::{BufRead as _, IsTerminal as _};
+
+use serde_json::{Value, json};
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::Desk;
+use crate::cli::remote::Answer;
+use crate::cli::{CliError, terminal};
+
+/// What is done with international orders.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Intl {
+    /// Orders that are still open, overdue ones first, then the oldest
+    List,
+    /// Take an order
+    Claim {
+        /// The order
+        card_id: String,
+    },
+    /// Put an order back
+    Release {
+        /// The order
+        card_id: String,
+        /// The number that `claim` gave
+        #[arg(long)]
+        lease: u64,
+    },
+    /// Enter the card: number, expiry (MM/YYYY) and CVV are read from standard input, a line each
+    Fulfil {
+        /// The order
+        card_id: String,
+        /// The number that `claim` gave
+        #[arg(long)]
+        lease: u64,
+        /// Where the card's bills go, if its maker says so; the country as two letters
+        #[arg(long, num_args = 5, value_names = ["LINE1", "CITY", "STATE", "POSTAL_CODE", "COUNTRY"])]
+        billing_address: Option<Vec<String>>,
+    },
+    /// Refuse an order; the whole charge is credited
+    Reject {
+        /// The order
+        card_id: String,
+        /// What its holder is told
+        #[arg(long)]
+        reason: String,
+        /// The number that `claim` gave, if the order is claimed
+        #[arg(long)]
+        lease: Option<u64>,
+    },
+}
+
+/// Asks the service.
+pub(super) async fn ask(desk: &Desk, act: Intl) -> Result<Answer, CliError> {
+    let (path, body) = match act {
+        Intl::List => return desk.get("/admin/intl-orders").await,
+        Intl::Claim { card_id } => ("claim", json!({"card_id": card_id})),
+        Intl::Release { card_id, lease } => ("release", json!({"card_id": card_id, "lease": lease})),
+        Intl::Fulfil {
+            card_id,
+            lease,
+            billing_address,
+        } => {
+            let mut body = card(&card_id, lease)?;
+            if let Some([line1, city, state, postal_code, country]) = billing_address.as_deref() {
+                body["billing_address"] = json!({
+                    "line1": line1, "city": city, "state": state, "postal_code": postal_code, "country": country,
+                });
+            }
+            ("fulfil", body)
+        }
+        Intl::Reject { card_id, reason, lease } => {
+            let body = json!({"card_id": card_id, "reason": reason, "lease": lease});
+            ("reject", body)
+        }
+    };
+    desk.post(&format!("/admin/intl-orders/{path}"), body).await
+}
+
+/// Never from the command line, which every process of the machine can read.
+fn card(card_id: &str, lease: u64) -> Result<Value, CliError> {
+    let asked = std::io::stdin().is_terminal();
+    let line = |what: &str| -> Result<Zeroizing<String>, CliError> {
+        if asked {
+            terminal::progress(&format!("{what}:"));
+        }
+        let mut text = String::new();
+        let read = std::io::stdin().lock().read_line(&mut text);
+        read.map_err(|source| CliError::Io {
+            what: "standard input".to_owned(),
+            source,
+        })?;
+        let kept = text.chars().filter(|c| !c.is_whitespace()).collect();
+        text.zeroize();
+        Ok(Zeroizing::new(kept))
+    };
+    let (number, expiry, cvv) = (line("card number")?, line("expiry, MM/YYYY")?, line("CVV")?);
+    let wrong = || CliError::Usage("the expiry is MM/YYYY".to_owned());
+    let (month, year) = expiry.split_once('/').ok_or_else(wrong)?;
+    let month: u8 = month.parse().map_err(|_| wrong())?;
+    let year: u16 = year.parse().map_err(|_| wrong())?;
+    Ok(json!({
+        "card_id": card_id, "lease": lease, "card_number": *number, "exp_month": month, "exp_year": year, "cvv": *cvv,
+    }))
+}

@@ -1,0 +1,299 @@
+//! `purser admin sandbox`: the pretended world, steered at the service's own address. A service that is no sandbox has none of
+//! these routes.
+
+use serde_json::{Value, json};
+
+use crate::cli::CliError;
+use crate::cli::remote::{Answer, Remote, at, parse_url};
+use crate::config::Config;
+
+/// What is to happen in the pretended world.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Sandbox {
+    /// What it looks like
+    #[command(flatten)]
+    Look(Look),
+    /// Move the time forward, as in `30d` or `2h 30m`; it never goes back, and a restart keeps it
+    Advance {
+        /// By how much
+        by: humantime::Duration,
+    },
+    /// Make somebody misbehave: unreachable, slow, decline, timeout, …, and clear
+    Fault(Fault),
+    /// Have the payout rails say something of a payout: in_process, complete, failed, cancelled or returned
+    Say {
+        /// Of which
+        payout_id: String,
+        /// What
+        word: String,
+        /// Its place among the words about it; the next if absent
+        #[arg(long)]
+        sequence: Option<u64>,
+    },
+    /// Have a transfer to a bank account come back
+    Return {
+        /// The off-ramp
+        account_id: String,
+        /// The complete transfer
+        transfer_id: String,
+        /// How much comes back, in dollars
+        amount: String,
+    },
+    /// Have somebody outside pay into an on-ramp
+    Deposit {
+        /// The on-ramp
+        account_id: String,
+        /// How much, in dollars
+        amount: String,
+        /// Who pays
+        #[arg(long)]
+        sender: Option<String>,
+    },
+    /// Decide an identity check that is under way
+    Identity {
+        /// Whose: an exact address
+        wallet: String,
+        /// What comes of it
+        #[arg(value_parser = ["passed", "failed"])]
+        result: String,
+        /// If it failed: the provider's word
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Link a wallet to the card issuer, or unlink it
+    Link {
+        /// The exact address
+        wallet: String,
+        /// Unlink it
+        #[arg(long)]
+        off: bool,
+    },
+    /// Charge a card as a merchant would
+    Charge {
+        /// The card
+        card_id: String,
+        /// In the merchant's own words
+        merchant: String,
+        /// In dollars
+        amount: String,
+    },
+    /// Have the issuer hold back credits of top-ups, or let them come
+    HoldCredits {
+        /// Let them come
+        #[arg(long)]
+        off: bool,
+    },
+    /// Change a rate: dollars for one unit of a currency
+    Rate {
+        /// Three letters
+        currency: String,
+        /// Decimal text
+        usd_per_unit: String,
+    },
+    /// Give a wallet test USDC
+    Faucet {
+        /// The exact address
+        wallet: String,
+        /// In dollars
+        amount: String,
+    },
+}
+
+/// What is looked at.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Look {
+    /// How the chains, the issuer, the payout rails or the catalogs stand
+    State {
+        /// chains, payouts or catalogs
+        #[arg(default_value = "chains", value_parser = ["chains", "payouts", "catalogs"])]
+        of: String,
+    },
+    /// The amounts that force an outcome
+    Magic,
+    /// What time it is there
+    Time,
+    /// What a wallet has on its chain
+    Balance {
+        /// The exact address
+        wallet: String,
+    },
+    /// What is on a chain, the oldest first
+    Transfers {
+        /// base or solana
+        #[arg(default_value = "base")]
+        network: String,
+        /// The position behind which the page begins
+        #[arg(long, default_value_t = 0)]
+        after: u64,
+    },
+}
+
+/// Who misbehaves, and how.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Fault {
+    /// Who
+    #[arg(value_parser = [
+        "chain", "issuer", "card-program", "payouts", "bank", "bridge", "identity", "accounts", "gift-cards", "merchants",
+    ])]
+    pub who: String,
+    /// How; `clear` makes them well again
+    pub fault: String,
+    /// How often; 0 until cleared. Once if absent
+    #[arg(long)]
+    pub times: Option<u32>,
+    /// For delays, in milliseconds
+    #[arg(long)]
+    pub ms: Option<u64>,
+    /// Of a chain: which
+    #[arg(long)]
+    pub network: Option<String>,
+    /// Of a chain: only for payments of this address
+    #[arg(long)]
+    pub wallet: Option<String>,
+    /// Of a chain that declines: its word
+    #[arg(long)]
+    pub reason: Option<String>,
+    /// Of the bank: review, open, transfer, incoming or balance
+    #[arg(long)]
+    pub call: Option<String>,
+    /// Of the bridge: burn, attestation or mint
+    #[arg(long)]
+    pub leg: Option<String>,
+    /// Of gift cards: which
+    #[arg(long, value_name = "ID")]
+    pub product_id: Option<String>,
+    /// Of gift cards, with `stock`: how many there are
+    #[arg(long)]
+    pub stock: Option<u32>,
+}
+
+/// Asks the service.
+pub(super) async fn ask(config: &Config, service: Option<&str>, act: &Sandbox) -> Result<Answer, CliError> {
+    let url = match (service, config.server.listen) {
+        (Some(url), _) => parse_url(url)?,
+        (None, listen) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
+        (None, _) => {
+            return Err(CliError::Usage(
+                "say where the service is, with --service URL".to_owned(),
+            ));
+        }
+    };
+    let remote = Remote::new()?;
+    match act {
+        Sandbox::Look(look) => {
+            let (path, pairs) = look.asked();
+            let mut url = at(&url, path)?;
+            for (name, value) in pairs {
+                url.query_pairs_mut().append_pair(name, &value);
+            }
+            remote.get(&url, &[]).await
+        }
+        steered => {
+            let (path, body) = asked(steered);
+            remote.post(&at(&url, path)?, &given(body)).await
+        }
+    }
+}
+
+impl Look {
+    /// The route, and its parameters.
+    fn asked(&self) -> (&'static str, Vec<(&'static str, String)>) {
+        let pairs = match self {
+            Self::State { .. } | Self::Magic | Self::Time => Vec::new(),
+            Self::Balance { wallet } => vec![("wallet", wallet.clone())],
+            Self::Transfers { network, after } => vec![("network", network.clone()), ("after", after.to_string())],
+        };
+        let path = match self {
+            Self::State { of } if of == "payouts" => "/sandbox/payouts",
+            Self::State { of } if of == "catalogs" => "/sandbox/catalogs",
+            Self::State { .. } => "/sandbox",
+            Self::Magic => "/sandbox/magic",
+            Self::Time => "/sandbox/time",
+            Self::Balance { .. } => "/sandbox/balances",
+            Self::Transfers { .. } => "/sandbox/transfers",
+        };
+        (path, pairs)
+    }
+}
+
+/// The route, and its body.
+fn asked(act: &Sandbox) -> (&'static str, Value) {
+    match act {
+        // Shown, not steered.
+        Sandbox::Look(look) => (look.asked().0, Value::Null),
+        Sandbox::Advance { by } => ("/sandbox/time", json!({"advance_seconds": by.as_secs()})),
+        Sandbox::Fault(fault) => fault.asked(),
+        Sandbox::Say {
+            payout_id,
+            word,
+            sequence,
+        } => {
+            let body = json!({"payout_id": payout_id, "say": word, "sequence": sequence});
+            ("/sandbox/payouts", body)
+        }
+        Sandbox::Return {
+            account_id,
+            transfer_id,
+            amount,
+        } => {
+            let body = json!({"account_id": account_id, "amount": amount, "returns": transfer_id});
+            ("/sandbox/bank-deposits", body)
+        }
+        Sandbox::Deposit {
+            account_id,
+            amount,
+            sender,
+        } => {
+            let body = json!({"account_id": account_id, "amount": amount, "sender": sender});
+            ("/sandbox/bank-deposits", body)
+        }
+        Sandbox::Identity { wallet, result, reason } => {
+            let body = json!({"wallet": wallet, "passed": result == "passed", "reason": reason});
+            ("/sandbox/identity-result", body)
+        }
+        Sandbox::Link { wallet, off } => ("/sandbox/link", json!({"wallet": wallet, "linked": !off})),
+        Sandbox::Charge {
+            card_id,
+            merchant,
+            amount,
+        } => {
+            let body = json!({"card_id": card_id, "merchant": merchant, "amount": amount});
+            ("/sandbox/charge", body)
+        }
+        Sandbox::HoldCredits { off } => ("/sandbox/card-balances", json!({"hold_credits": !off})),
+        Sandbox::Rate { currency, usd_per_unit } => {
+            let body = json!({"change": "set", "currency": currency, "usd_per_unit": usd_per_unit});
+            ("/sandbox/rates", body)
+        }
+        Sandbox::Faucet { wallet, amount } => ("/sandbox/faucet", json!({"wallet": wallet, "amount": amount})),
+    }
+}
+
+impl Fault {
+    fn asked(&self) -> (&'static str, Value) {
+        let path = match self.who.as_str() {
+            "issuer" => "/sandbox/issuer",
+            "card-program" => "/sandbox/card-program",
+            "payouts" => "/sandbox/payouts",
+            "bank" => "/sandbox/bank",
+            "bridge" => "/sandbox/bridge",
+            "identity" => "/sandbox/identity",
+            "accounts" => "/sandbox/accounts",
+            "gift-cards" => "/sandbox/gift-cards",
+            "merchants" => "/sandbox/merchants",
+            _ => "/sandbox/chain",
+        };
+        let body = json!({
+            "fault": self.fault, "times": self.times, "ms": self.ms, "network": self.network, "wallet": self.wallet,
+            "reason": self.reason, "call": self.call, "leg": self.leg, "product_id": self.product_id,
+            "stock": self.stock,
+        });
+        (path, body)
+    }
+}
+
+/// Without the members that were not given: a route knows its own, and refuses others.
+fn given(body: Value) -> Value {
+    let Value::Object(members) = body else { return body };
+    Value::Object(members.into_iter().filter(|(_, value)| !value.is_null()).collect())
+}

@@ -1,0 +1,136 @@
+//! Who a customer is: found by whatever they quote, shown as they see it themselves.
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::HeaderMap;
+use purser_actors::engine::customers::{Belongings, CardPlace, Customer, Thing};
+use purser_actors::id::{RequestId as Asked, Wallet};
+use purser_actors::kernel::{Effect, View};
+use purser_actors::operator::Task;
+
+use super::{Admin, Shared};
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+/// Characters of what is looked for, at most: longer than any address or id.
+const QUOTED_MAX: usize = 64;
+/// Things of one kind that are shown.
+const OF_EACH: usize = 20;
+
+pub(super) async fn get_customers(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    let query = Query::parse(query.as_deref(), &["q", "after"])?;
+    let quoted = query.required("q")?.trim();
+    if quoted.is_empty() || quoted.len() > QUOTED_MAX {
+        let error = format!("`q` is a wallet, an id, a Request-Id or four digits: 1 to {QUOTED_MAX} characters.");
+        return Err(ApiError::parameter("parameter_invalid", "q", error));
+    }
+    let after = query
+        .get("after")
+        .map(|text| CardPlace::parse(text).ok_or_else(wrong_place));
+    let (found, next) = find(&admin, quoted, after.transpose()?).await?;
+    let customer = match only_owner(quoted, &found) {
+        Some(wallet) => admin
+            .engine
+            .customer(&wallet, OF_EACH)
+            .await
+            .map_err(|_| ApiError::internal())?,
+        None => None,
+    };
+    let now = admin.clock.now().0;
+    let view = View::new().list("found", found.iter().map(thing));
+    let view = match customer {
+        Some(customer) => view.object("customer", &shown(&customer, now)),
+        None => view.maybe("customer", None::<&str>),
+    };
+    let view = view.maybe("next_after", next);
+    Ok(json::private(json::bytes_as_json(view.to_json())))
+}
+
+fn wrong_place() -> ApiError {
+    ApiError::parameter("parameter_invalid", "after", "`after` is not from a call before.")
+}
+
+async fn find(
+    admin: &Admin,
+    quoted: &str,
+    after: Option<CardPlace>,
+) -> Result<(Vec<Thing>, Option<CardPlace>), ApiError> {
+    let engine = &admin.engine;
+    let failed = |_| ApiError::internal();
+    if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
+        return engine.ending_in(quoted, after).await.map_err(failed);
+    }
+    if after.is_some() {
+        return Err(wrong_place());
+    }
+    let found = match quoted.parse::<Asked>() {
+        Ok(request) => engine.opened_by(request).await.map_err(failed)?.into_iter().collect(),
+        Err(_) => engine.named(quoted).await.map_err(failed)?,
+    };
+    Ok((found, None))
+}
+
+/// Whose everything is that was found, if it is one customer's.
+fn only_owner(quoted: &str, found: &[Thing]) -> Option<Wallet> {
+    // Everything of this name is of this wallet, but for a recipient or a transfer that happens to be called so.
+    if let Ok(wallet) = quoted.parse() {
+        return Some(wallet);
+    }
+    let first = found.first()?.owner;
+    found.iter().all(|thing| thing.owner == first).then_some(first)
+}
+
+fn thing(thing: &Thing) -> View {
+    View::new()
+        .text("kind", thing.kind)
+        .text("id", &thing.id)
+        .text("state", thing.state)
+        .text("wallet", thing.owner)
+        .object("shown", &thing.view)
+}
+
+fn shown(customer: &Customer, now: u64) -> View {
+    let account = &customer.account;
+    let work = customer.open_work.iter().map(|effect| open_work(effect, now));
+    View::new()
+        .text("wallet", account.wallet)
+        .text("user_id", account.wallet.user_id())
+        .text("network", account.wallet.network().name())
+        .time("created_at", account.created_at)
+        .number("balance", account.balance.decimal())
+        .number("available", account.available().decimal())
+        .number("held", account.held.decimal())
+        .number("total_deposits", account.total_deposits.decimal())
+        .flag("frozen", account.frozen.is_some())
+        .maybe("frozen_message", account.frozen.as_deref())
+        .list("owns", customer.owns.iter().map(belongings))
+        .list("open_work", work)
+}
+
+fn belongings(belongings: &Belongings) -> View {
+    View::new()
+        .text("kind", belongings.kind)
+        .integer("count", belongings.count as u64)
+        .list("newest", belongings.newest.iter().map(thing))
+}
+
+fn open_work(effect: &Effect, now: u64) -> View {
+    View::new()
+        .text("effect_id", effect.id)
+        .text("work", effect.work.name())
+        .text("subject", effect.work.subject())
+        .text("request_id", effect.origin)
+        .integer("age_seconds", now.saturating_sub(effect.created_at.0) / 1_000)
+        .integer("attempts", u64::from(effect.attempts))
+        .maybe("last_error", effect.last_error.as_deref())
+        .time("created_at", effect.created_at)
+        .flag("stuck", effect.stuck)
+}

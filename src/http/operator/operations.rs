@@ -1,0 +1,357 @@
+//! Every route of the operator's address, as its document describes it.
+
+use purser_actors::operator::Task;
+
+use super::document::{Operation, any, of};
+use super::{card_withdrawals, departures, desk, intl, refunds as refunding, shapes, stuck, tokens};
+use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
+use crate::http::webhooks::Redelivery;
+
+/// In the order of the router.
+pub(super) fn operations() -> Vec<Operation> {
+    [
+        accounts(),
+        work(),
+        refunds(),
+        house(),
+        orders(),
+        withdrawals(),
+        webhooks(),
+        trust(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn accounts() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/admin/customers",
+            Task::Look,
+            "Find a customer by a wallet, any id of ours, the last four digits of a card, or the Request-Id of a call that \
+             opened something",
+            of::<shapes::Customers>,
+        )
+        .needs("q", "string", "What they quote.")
+        .with("after", "string", "With four digits: `next_after` of the call before."),
+        Operation::post(
+            "/admin/freeze",
+            Task::Freeze,
+            "Stop an account: it buys and reads nothing, and its holder is told why",
+            of::<desk::Freeze>,
+            of::<shapes::Frozen>,
+        )
+        .refuses(404, "There is no such account."),
+        Operation::post(
+            "/admin/unfreeze",
+            Task::Operate,
+            "Let an account go",
+            of::<desk::Unfreeze>,
+            of::<shapes::Frozen>,
+        )
+        .refuses(404, "There is no such account."),
+    ]
+}
+
+fn work() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/admin/stuck",
+            Task::Look,
+            "Work that waits for a person, and payments whose outcome is not known",
+            of::<shapes::Stuck>,
+        )
+        .with("effect_id", "string", "Only this.")
+        .refuses(404, "Nothing of this id waits."),
+        Operation::post(
+            "/admin/retry",
+            Task::Operate,
+            "Try stuck work once more, now",
+            of::<stuck::Retry>,
+            of::<shapes::Retried>,
+        )
+        .refuses(404, "There is no such work, or it is done.")
+        .refuses(409, "It is under way and tried again by itself."),
+        Operation::post(
+            "/admin/stuck/resolve",
+            Task::Operate,
+            "Say what came of stuck work, with what that rests on: it moves as if the other side had said so",
+            of::<stuck::Resolve>,
+            of::<shapes::Resolved>,
+        )
+        .refuses(404, "There is no such work, or it is done.")
+        .refuses(
+            409,
+            "The other side says otherwise, or nobody's word stands for it, or it is under way or early.",
+        ),
+        Operation::post(
+            "/admin/stuck/credit",
+            Task::Operate,
+            "Give the holder back what stuck work was paid with",
+            of::<stuck::Credit>,
+            of::<shapes::CreditedBack>,
+        )
+        .refuses(404, "There is no such work, or it is done.")
+        .refuses(
+            409,
+            "Nothing proves that the money has not left, or the other side says that it has.",
+        ),
+        Operation::post(
+            "/admin/departures/book",
+            Task::Operate,
+            "Say whose a transfer was that left before a restore",
+            of::<departures::Book>,
+            of::<shapes::Booked>,
+        )
+        .refuses(404, "No such transfer waits to be explained.")
+        .refuses(409, "It does not fit what it is booked to, or not yet."),
+    ]
+}
+
+fn refunds() -> Vec<Operation> {
+    let none = "There is no such refund.";
+    vec![
+        Operation::get(
+            "/admin/refunds",
+            Task::Look,
+            "Refunds that wait for a second operator, the oldest first; with `payment_id` the one of that payment",
+            of::<shapes::Refunds>,
+        )
+        .with("payment_id", "string", "Of this payment, however it stands.")
+        .paged()
+        .refuses(404, none),
+        Operation::post(
+            "/admin/refunds",
+            Task::Operate,
+            "Give a payer back up to what was charged, once a payment; above a limit somebody else has to approve",
+            of::<refunding::Ask>,
+            of::<shapes::Refund>,
+        )
+        .refuses(404, "There is no such payment.")
+        .refuses(409, "It is more than can be refunded, or there is one already."),
+        Operation::post(
+            "/admin/refunds/approve",
+            Task::Operate,
+            "Approve what somebody else has asked for",
+            of::<refunding::Approve>,
+            of::<shapes::Refund>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is about another amount, or waits no more."),
+        Operation::post(
+            "/admin/refunds/reject",
+            Task::Operate,
+            "Reject a refund, or take it back",
+            of::<refunding::Reject>,
+            of::<shapes::Refund>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It waits no more."),
+    ]
+}
+
+fn house() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/admin/late-returns",
+            Task::Look,
+            "Money that came back after its payout was final, the oldest first",
+            of::<shapes::LateReturns>,
+        )
+        .paged(),
+        Operation::get(
+            "/admin/reconciliation",
+            Task::Look,
+            "What our books and others' lists do not agree about, the oldest first",
+            of::<shapes::Reconciled>,
+        )
+        .paged(),
+        Operation::get(
+            "/admin/events",
+            Task::Look,
+            "What the house itself was told, the oldest first",
+            of::<shapes::HouseEvents>,
+        )
+        .with("after", "integer", "`next_after` of the page before.")
+        .with("limit", "integer", "1 to 1,000, 100 by default."),
+        Operation::get(
+            "/admin/system",
+            Task::Look,
+            "The supervision tree, its actors and their mailboxes, work, storage and streams, as they are now",
+            of::<shapes::System>,
+        ),
+    ]
+}
+
+fn orders() -> Vec<Operation> {
+    let no_order = "There is no such order.";
+    vec![
+        Operation::get(
+            "/admin/intl-orders",
+            Task::Look,
+            "Orders of international cards that are open, overdue ones first, then the oldest",
+            of::<shapes::IntlQueue>,
+        )
+        .queued()
+        .refuses(404, no_order),
+        Operation::post(
+            "/admin/intl-orders/claim",
+            Task::Operate,
+            "Take an order for as long as the lease runs",
+            of::<intl::Claim>,
+            of::<shapes::IntlClaimed>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "It is decided, or somebody else holds it."),
+        Operation::post(
+            "/admin/intl-orders/release",
+            Task::Operate,
+            "Put an order back",
+            of::<intl::Release>,
+            of::<shapes::IntlDone>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "It is not claimed under this lease."),
+        Operation::post(
+            "/admin/intl-orders/fulfil",
+            Task::Operate,
+            "Enter the card",
+            of::<intl::Fulfil>,
+            of::<shapes::IntlFulfilled>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "This lease does not run."),
+        Operation::post(
+            "/admin/intl-orders/reject",
+            Task::Operate,
+            "Refuse an order; the whole charge is credited",
+            of::<intl::Reject>,
+            of::<shapes::IntlDone>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "It is decided, or somebody else holds it."),
+    ]
+}
+
+fn withdrawals() -> Vec<Operation> {
+    let none = "There is no such withdrawal.";
+    vec![
+        Operation::get(
+            "/admin/card-withdrawals",
+            Task::Look,
+            "Withdrawals from card balances that are open, the oldest first",
+            of::<shapes::CardQueue>,
+        )
+        .queued()
+        .refuses(404, none),
+        Operation::post(
+            "/admin/card-withdrawals/claim",
+            Task::Operate,
+            "Take a withdrawal for as long as the lease runs",
+            of::<card_withdrawals::Claim>,
+            of::<shapes::CardClaimed>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is decided, or somebody else holds it."),
+        Operation::post(
+            "/admin/card-withdrawals/release",
+            Task::Operate,
+            "Put a withdrawal back: it is not paid",
+            of::<card_withdrawals::Release>,
+            of::<shapes::CardDone>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is not claimed under this lease."),
+        Operation::post(
+            "/admin/card-withdrawals/fulfil",
+            Task::Operate,
+            "Say that it is paid",
+            of::<card_withdrawals::Fulfil>,
+            of::<shapes::CardDone>,
+        )
+        .refuses(404, none)
+        .refuses(409, "This lease does not run, or the transaction paid another."),
+        Operation::post(
+            "/admin/card-withdrawals/reject",
+            Task::Operate,
+            "Refuse a withdrawal; the issuer puts it back on the balance",
+            of::<card_withdrawals::Reject>,
+            of::<shapes::CardDone>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is decided, or somebody else holds it."),
+    ]
+}
+
+fn webhooks() -> Vec<Operation> {
+    let none = "There is no such endpoint or delivery.";
+    vec![
+        Operation::get(
+            "/admin/webhooks",
+            Task::Look,
+            "Endpoints that events are posted to",
+            of::<shapes::Webhooks>,
+        )
+        .with("wallet", "string", "Of this account alone.")
+        .queued()
+        .refuses(404, none),
+        Operation::get(
+            "/admin/webhooks/deliveries",
+            Task::Look,
+            "What was posted to an endpoint or for an account, the newest first",
+            of::<WebhookDeliveryPage>,
+        )
+        .with("wallet", "string", "For this account; or else `webhook_id`.")
+        .with("webhook_id", "string", "To this endpoint.")
+        .with("state", "string", "Only those that stand so.")
+        .queued()
+        .refuses(404, none),
+        Operation::post(
+            "/admin/webhooks/redeliver",
+            Task::Operate,
+            "Post one delivery again, or everything since a moment that an endpoint has not received",
+            of::<Redelivery>,
+            of::<WebhookRedelivery>,
+        )
+        .accepted()
+        .refuses(404, none)
+        .refuses(409, "The endpoint takes nothing now."),
+    ]
+}
+
+fn trust() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/admin/audit",
+            Task::Look,
+            "What was done, the oldest first",
+            of::<shapes::Acts>,
+        )
+        .paged(),
+        Operation::get(
+            "/admin/tokens",
+            Task::Trust,
+            "Whose tokens there are",
+            of::<shapes::Tokens>,
+        ),
+        Operation::post(
+            "/admin/tokens",
+            Task::Trust,
+            "Make a token; it is shown once",
+            of::<tokens::Create>,
+            of::<shapes::NewToken>,
+        )
+        .refuses(409, "Another token has this name."),
+        Operation::post(
+            "/admin/tokens/revoke",
+            Task::Trust,
+            "End a token",
+            of::<tokens::Revoke>,
+            of::<shapes::Revoked>,
+        )
+        .refuses(404, "No token has this name.")
+        .refuses(409, "It stands in the settings."),
+        Operation::get("/admin/openapi.json", Task::Look, "This document", any),
+    ]
+}

@@ -1,0 +1,281 @@
+//! The bodies of answers at the operator's address, for its document alone.
+
+mod queues;
+mod work;
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+pub use self::queues::*;
+pub use self::work::*;
+pub use super::system::System;
+use crate::http::shapes::{Event, Exact};
+
+/// What was found.
+#[derive(Deserialize, ToSchema)]
+pub struct Customers {
+    /// What has the id, was opened by the request, or is a card with these digits.
+    pub found: Vec<Thing>,
+    /// If all of it is one customer's.
+    #[schema(required)]
+    pub customer: Option<Customer>,
+    /// With four digits: there are more cards to look at.
+    #[schema(required)]
+    pub next_after: Option<String>,
+}
+
+/// Something of a customer.
+#[derive(Deserialize, ToSchema)]
+pub struct Thing {
+    /// `account`, `card`, `payment`, ….
+    pub kind: String,
+    /// Its id.
+    pub id: String,
+    /// Where it stands.
+    pub state: String,
+    /// Whose: the exact address.
+    pub wallet: String,
+    /// As its owner sees it.
+    #[schema(value_type = Object)]
+    pub shown: Value,
+}
+
+/// A customer.
+#[derive(Deserialize, ToSchema)]
+pub struct Customer {
+    /// The exact address.
+    pub wallet: String,
+    /// The address, lowercased.
+    pub user_id: String,
+    /// `base` or `solana`.
+    pub network: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// USDC that we owe, held amounts included.
+    #[schema(value_type = Exact)]
+    pub balance: Value,
+    /// Of that, what can be used.
+    #[schema(value_type = Exact)]
+    pub available: Value,
+    /// Of that, what is reserved.
+    #[schema(value_type = Exact)]
+    pub held: Value,
+    /// All that was ever credited.
+    #[schema(value_type = Exact)]
+    pub total_deposits: Value,
+    /// Whether it is frozen.
+    pub frozen: bool,
+    /// What its holder is told then.
+    #[schema(required)]
+    pub frozen_message: Option<String>,
+    /// By kind.
+    pub owns: Vec<Belongings>,
+    /// What is still to be done for it, the oldest first.
+    pub open_work: Vec<OpenWork>,
+}
+
+/// What a customer has of one kind.
+#[derive(Deserialize, ToSchema)]
+pub struct Belongings {
+    /// The kind.
+    pub kind: String,
+    /// How many.
+    pub count: u64,
+    /// The newest 20.
+    pub newest: Vec<Thing>,
+}
+
+/// Work that is not done.
+#[derive(Deserialize, ToSchema)]
+pub struct OpenWork {
+    /// For `POST /admin/retry`.
+    pub effect_id: String,
+    /// What is to be done.
+    pub work: String,
+    /// To which.
+    pub subject: String,
+    /// The request that it goes back to.
+    pub request_id: String,
+    /// Since when, in seconds.
+    pub age_seconds: u64,
+    /// Failed tries.
+    pub attempts: u64,
+    /// What the last one said.
+    #[schema(required)]
+    pub last_error: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+    /// Whether it waits for a person.
+    pub stuck: bool,
+}
+
+/// Whether an account is frozen.
+#[derive(Deserialize, ToSchema)]
+pub struct Frozen {
+    /// The exact address.
+    pub wallet: String,
+    /// Whether it is now.
+    pub frozen: bool,
+    /// What its holder is told.
+    #[schema(required)]
+    pub message: Option<String>,
+}
+
+/// A try begins.
+#[derive(Deserialize, ToSchema)]
+pub struct Retried {
+    /// Which.
+    pub effect_id: String,
+    /// True.
+    pub retrying: bool,
+}
+
+/// Late returns.
+#[derive(Deserialize, ToSchema)]
+pub struct LateReturns {
+    /// The oldest first.
+    pub late_returns: Vec<OneLateReturn>,
+    /// For the next page; null on an empty one.
+    #[schema(required)]
+    pub next_after: Option<String>,
+}
+
+/// Money that came back too late.
+#[derive(Deserialize, ToSchema)]
+pub struct OneLateReturn {
+    /// Its id.
+    pub late_return_id: String,
+    /// Of which payout.
+    pub payout_id: String,
+    /// Where it stands.
+    pub status: String,
+    /// What came back.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// What the rail kept.
+    #[schema(value_type = Exact)]
+    pub return_fee: Value,
+    /// What the payer got.
+    #[schema(value_type = Exact)]
+    pub credited_amount: Value,
+    /// The rail's.
+    pub reason: String,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+    /// Whose.
+    pub wallet: String,
+}
+
+/// A transfer that was explained.
+#[derive(Deserialize, ToSchema)]
+pub struct Booked {
+    /// The chain's name of it.
+    pub transaction: String,
+    /// An account, a withdrawal, a top-up, or `loss`.
+    pub booked_to: String,
+    /// Whether others are still to be explained.
+    pub withdrawals_held: bool,
+}
+
+/// Our books against others' lists.
+#[derive(Deserialize, ToSchema)]
+pub struct Reconciled {
+    /// How the last walk went.
+    pub walk: Walk,
+    /// How many are open, by kind.
+    #[schema(value_type = Object)]
+    pub open: Value,
+    /// The oldest first.
+    pub differences: Vec<OneDifference>,
+    /// For the next page; null on an empty one.
+    #[schema(required)]
+    pub next_after: Option<String>,
+}
+
+/// A walk through everybody's lists.
+#[derive(Deserialize, ToSchema)]
+pub struct Walk {
+    /// Entries so far.
+    pub compared: u64,
+    /// Whether it is over, with no list left out.
+    pub complete: bool,
+    /// RFC 3339.
+    #[schema(required)]
+    pub last_complete_at: Option<String>,
+}
+
+/// What our books and a list do not agree about.
+#[derive(Deserialize, ToSchema)]
+pub struct OneDifference {
+    /// Its id.
+    pub difference_id: String,
+    /// What kind it is.
+    pub kind: String,
+    /// Whose list.
+    pub source: String,
+    /// The list's name of it.
+    pub key: String,
+    /// Ours.
+    #[schema(required)]
+    pub subject: Option<String>,
+    /// What our books say.
+    #[schema(required)]
+    pub ours: Option<String>,
+    /// What the list says.
+    #[schema(required)]
+    pub theirs: Option<String>,
+    /// `open`.
+    pub status: String,
+    /// RFC 3339.
+    pub opened_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+}
+
+/// Events of the house.
+#[derive(Deserialize, ToSchema)]
+pub struct HouseEvents {
+    /// The oldest first.
+    pub events: Vec<Event>,
+    /// For the next page.
+    pub next_after: u64,
+}
+
+/// The audit log.
+#[derive(Deserialize, ToSchema)]
+pub struct Acts {
+    /// The oldest first.
+    pub acts: Vec<Act>,
+    /// For the next page; null on an empty one.
+    #[schema(required)]
+    pub next_after: Option<String>,
+}
+
+/// What somebody did.
+#[derive(Deserialize, ToSchema)]
+pub struct Act {
+    /// Its place, from 1.
+    pub number: u64,
+    /// RFC 3339.
+    pub at: String,
+    /// The token's name.
+    pub by: String,
+    /// The token's role.
+    pub role: String,
+    /// For example `intl_order.claim`.
+    pub what: String,
+    /// To which.
+    pub subject: String,
+    /// In their own words.
+    #[schema(required)]
+    pub words: Option<String>,
+    /// The request that did it.
+    pub request_id: String,
+    /// The hash of the act before, in hex.
+    pub before: String,
+    /// Its own, which the next one has.
+    pub hash: String,
+}

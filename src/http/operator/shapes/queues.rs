@@ -1,0 +1,201 @@
+//! What operators claim, endpoints, and operators' tokens.
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::http::shapes::{Exact, Webhook};
+
+/// Open orders.
+#[derive(Deserialize, ToSchema)]
+pub struct IntlQueue {
+    /// Overdue ones first, then the oldest.
+    pub orders: Vec<IntlOpen>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// An open order of an international card.
+#[derive(Deserialize, ToSchema)]
+pub struct IntlOpen {
+    /// Its id.
+    pub card_id: String,
+    /// `queued` or `claimed`.
+    pub status: String,
+    /// Whose.
+    pub user_id: String,
+    /// Dollars to be on the card.
+    #[schema(value_type = Exact)]
+    pub usd_amount: Value,
+    /// The holder's own name for it.
+    #[schema(required)]
+    pub label: Option<String>,
+    /// Whether it is older than a day.
+    pub overdue: bool,
+    /// In seconds.
+    pub age_seconds: u64,
+    /// Number of the last lease; 0 before the first.
+    pub lease: u64,
+    /// Whose lease runs.
+    #[schema(required)]
+    pub held_by: Option<String>,
+    /// RFC 3339.
+    #[schema(required)]
+    pub held_until: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+}
+
+/// A claimed order.
+#[derive(Deserialize, ToSchema)]
+pub struct IntlClaimed {
+    /// Which.
+    pub card_id: String,
+    /// `claimed`.
+    pub status: String,
+    /// For release, fulfil and reject.
+    pub lease: u64,
+    /// RFC 3339.
+    pub held_until: String,
+}
+
+/// An order that was released or rejected.
+#[derive(Deserialize, ToSchema)]
+pub struct IntlDone {
+    /// Which.
+    pub card_id: String,
+    /// `queued` or `rejected`.
+    pub status: String,
+}
+
+/// A fulfilled order.
+#[derive(Deserialize, ToSchema)]
+pub struct IntlFulfilled {
+    /// Which.
+    pub card_id: String,
+    /// `ready`.
+    pub status: String,
+    /// The last digits of its number.
+    pub last4: String,
+}
+
+/// Open withdrawals from card balances.
+#[derive(Deserialize, ToSchema)]
+pub struct CardQueue {
+    /// The oldest first.
+    pub withdrawals: Vec<CardOpen>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// An open withdrawal from a card balance.
+#[derive(Deserialize, ToSchema)]
+pub struct CardOpen {
+    /// Its id.
+    pub withdrawal_id: String,
+    /// `queued` or `claimed`.
+    pub state: String,
+    /// Whose.
+    pub user_id: String,
+    /// Dollars.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// `base` or `solana`.
+    pub network: String,
+    /// Where it is to be paid.
+    pub address: String,
+    /// In seconds.
+    pub age_seconds: u64,
+    /// Number of the last lease; 0 before the first.
+    pub lease: u64,
+    /// Whose lease runs.
+    #[schema(required)]
+    pub held_by: Option<String>,
+    /// RFC 3339.
+    #[schema(required)]
+    pub held_until: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+}
+
+/// A claimed withdrawal.
+#[derive(Deserialize, ToSchema)]
+pub struct CardClaimed {
+    /// Which.
+    pub withdrawal_id: String,
+    /// `claimed`.
+    pub state: String,
+    /// For release, fulfil and reject.
+    pub lease: u64,
+    /// RFC 3339.
+    pub held_until: String,
+}
+
+/// A withdrawal that was released, fulfilled or rejected.
+#[derive(Deserialize, ToSchema)]
+pub struct CardDone {
+    /// Which.
+    pub withdrawal_id: String,
+    /// `queued`, `complete` or `rejected`.
+    pub state: String,
+}
+
+/// Endpoints of every account.
+#[derive(Deserialize, ToSchema)]
+pub struct Webhooks {
+    /// In the order of their accounts.
+    pub webhooks: Vec<OwnedWebhook>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// An endpoint, and whose.
+#[derive(Deserialize, ToSchema)]
+pub struct OwnedWebhook {
+    /// Whose.
+    pub user_id: String,
+    /// The endpoint.
+    pub webhook: Webhook,
+}
+
+/// Operators' tokens.
+#[derive(Deserialize, ToSchema)]
+pub struct Tokens {
+    /// Those of the settings, then those that were made.
+    pub tokens: Vec<OneToken>,
+}
+
+/// A token, without its text, which nobody keeps.
+#[derive(Deserialize, ToSchema)]
+pub struct OneToken {
+    /// Whose.
+    pub name: String,
+    /// What it is trusted with.
+    pub role: String,
+    /// Whether it opens nothing any more.
+    pub revoked: bool,
+    /// `settings` or `store`.
+    pub from: String,
+    /// RFC 3339; of those that were made.
+    pub created_at: Option<String>,
+}
+
+/// A new token.
+#[derive(Deserialize, ToSchema)]
+pub struct NewToken {
+    /// Whose.
+    pub name: String,
+    /// What it is trusted with.
+    pub role: String,
+    /// Its text, shown once.
+    pub token: String,
+}
+
+/// A token that was ended.
+#[derive(Deserialize, ToSchema)]
+pub struct Revoked {
+    /// Whose.
+    pub name: String,
+    /// True.
+    pub revoked: bool,
+}

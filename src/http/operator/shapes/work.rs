@@ -1,0 +1,194 @@
+//! What waits for a person, and what a person does about it.
+
+use serde::Deserialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::http::shapes::Exact;
+
+/// What waits for a person.
+#[derive(Deserialize, ToSchema)]
+pub struct Stuck {
+    /// Tried often enough, the oldest first.
+    pub effects: Vec<StuckWork>,
+    /// Payments whose outcome is not known.
+    pub unknown_payments: Vec<UnknownPayment>,
+    /// Transfers that left before a restore and are in no book.
+    pub unexplained_departures: Vec<Departure>,
+    /// Whether nothing leaves until those are explained.
+    pub withdrawals_held: bool,
+    /// RFC 3339; null where nothing is held.
+    #[schema(required)]
+    pub withdrawals_held_until_at_least: Option<String>,
+}
+
+/// Work that waits for a person.
+#[derive(Deserialize, ToSchema)]
+pub struct StuckWork {
+    /// For `POST /admin/retry`.
+    pub effect_id: String,
+    /// What is to be done.
+    pub work: String,
+    /// To which.
+    pub subject: String,
+    /// The request that it goes back to.
+    pub request_id: String,
+    /// Since when, in seconds.
+    pub age_seconds: u64,
+    /// Failed tries.
+    pub attempts: u64,
+    /// What the last one said.
+    #[schema(required)]
+    pub last_error: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+    /// Whose it is: the exact address.
+    pub wallet: Option<String>,
+    /// Where that stands, by our books.
+    pub status: Option<String>,
+    /// What is at stake.
+    #[schema(value_type = Option<Exact>)]
+    pub amount: Option<Value>,
+    /// `USDC`, or a currency of ISO 4217.
+    pub currency: Option<String>,
+    /// What whoever has to do it says now, if it can be asked.
+    pub other_side_says: Option<String>,
+    /// Why it says nothing.
+    pub other_side_does_not_answer: Option<String>,
+    /// What the other side knows it by.
+    pub idempotency_key: String,
+    /// `retry`, `resolve_done`, `resolve_not_done`, `credit`: what can be done about it.
+    pub actions: Vec<String>,
+}
+
+/// A payment in doubt.
+#[derive(Deserialize, ToSchema)]
+pub struct UnknownPayment {
+    /// Which.
+    pub payment_id: String,
+    /// The effect that reads the chain for it.
+    pub effect_id: String,
+    /// Its name.
+    pub work: String,
+    /// For how long it is not known, in seconds.
+    pub age_seconds: u64,
+    /// Failed tries.
+    pub attempts: u64,
+    /// What the last one said.
+    #[schema(required)]
+    pub last_error: Option<String>,
+    /// RFC 3339.
+    pub since: String,
+    /// Whose it is: the exact address.
+    pub wallet: Option<String>,
+    /// Where that stands, by our books.
+    pub status: Option<String>,
+    /// What is at stake.
+    #[schema(value_type = Option<Exact>)]
+    pub amount: Option<Value>,
+    /// `USDC`, or a currency of ISO 4217.
+    pub currency: Option<String>,
+    /// What whoever has to do it says now, if it can be asked.
+    pub other_side_says: Option<String>,
+    /// Why it says nothing.
+    pub other_side_does_not_answer: Option<String>,
+    /// What the other side knows it by.
+    pub idempotency_key: String,
+    /// `retry`, `resolve_done`, `resolve_not_done`, `credit`: what can be done about it.
+    pub actions: Vec<String>,
+}
+
+/// A transfer that no book has.
+#[derive(Deserialize, ToSchema)]
+pub struct Departure {
+    /// The chain's name of it.
+    pub transaction: String,
+    /// `base` or `solana`.
+    pub network: String,
+    /// Who received it.
+    pub receiver: String,
+    /// USDC.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// RFC 3339.
+    pub at: String,
+    /// The receiver, if it has an account here.
+    #[schema(required)]
+    pub account: Option<String>,
+    /// Withdrawals and top-ups that wait for such a one.
+    pub may_be: Vec<MayBe>,
+}
+
+/// What a transfer may have been.
+#[derive(Deserialize, ToSchema)]
+pub struct MayBe {
+    /// A withdrawal's or a top-up's.
+    pub id: String,
+}
+
+/// An operator's word was taken.
+#[derive(Deserialize, ToSchema)]
+pub struct Resolved {
+    /// About this.
+    pub effect_id: String,
+    /// `done` or `not_done`.
+    pub outcome: String,
+}
+
+/// Stuck work was credited back.
+#[derive(Deserialize, ToSchema)]
+pub struct CreditedBack {
+    /// Which.
+    pub effect_id: String,
+    /// That it was.
+    pub credited: bool,
+}
+
+/// A refund, with what only operators read.
+#[derive(Deserialize, ToSchema)]
+pub struct Refund {
+    /// Its id; a payment has one at most.
+    pub refund_id: String,
+    /// What it is about.
+    pub payment_id: String,
+    /// `requested`, `approved`, `credited`, `rejected`, `expired`.
+    pub status: String,
+    /// USDC.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// RFC 3339.
+    pub created_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+    /// Whose balance is credited: the exact address.
+    pub wallet: String,
+    /// Why, in the operator's words.
+    pub reason: String,
+    /// The name of the operator's token.
+    pub requested_by: String,
+    /// The name of the other operator's.
+    #[schema(required)]
+    pub decided_by: Option<String>,
+    /// RFC 3339: until when it can be approved.
+    pub open_until: String,
+}
+
+/// A page of refunds that wait, or the one that was asked for.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum Refunds {
+    /// Without `payment_id`.
+    Page(RefundPage),
+    /// With it.
+    One(Box<Refund>),
+}
+
+/// Refunds that wait for a second operator.
+#[derive(Deserialize, ToSchema)]
+pub struct RefundPage {
+    /// The oldest first.
+    pub refunds: Vec<Refund>,
+    /// For the next page; null on an empty one.
+    #[schema(required)]
+    pub next_after: Option<String>,
+}

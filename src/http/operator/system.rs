@@ -1,0 +1,322 @@
+//! How the house stands now: read from the living actors, the counters and the store, when somebody asks.
+
+use std::sync::Arc;
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use purser_actors::engine::figures::{Figures, KindFigures, Lack, Standing, Timers, Tree, WorkFigures};
+use purser_actors::kernel::delivery::FAILURES;
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::record::rfc3339;
+use purser_actors::operator::Task;
+use purser_storage::{Store as _, StoreError};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Shared;
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+use crate::metrics::Metrics;
+
+/// Timers that one look counts: each card has one for its end, years ahead.
+const TIMERS_COUNTED: usize = 10_000;
+
+/// Everything at a glance.
+#[derive(Serialize, ToSchema)]
+pub struct System {
+    supervision: Supervision,
+    entities: Vec<EntitiesSeen>,
+    work: Vec<WorkSeen>,
+    timers: TimersSeen,
+    admission: Admission,
+    storage: Storage,
+    streams: Streams,
+}
+
+/// The root and its supervisors.
+#[derive(Serialize, ToSchema)]
+pub struct Supervision {
+    /// The runtime's name of the root.
+    root: String,
+    /// The runtime's word: `running`, `stopped`, ….
+    status: String,
+    /// Whether no supervisor has died since the start.
+    sound: bool,
+    /// In the order they were started.
+    supervisors: Vec<SupervisorSeen>,
+}
+
+/// A supervisor.
+#[derive(Serialize, ToSchema)]
+pub struct SupervisorSeen {
+    /// The runtime's name of it.
+    actor: String,
+    /// As the root's.
+    status: String,
+    /// `entities`, `deliveries`, `reconciliation` or `other`.
+    watches: &'static str,
+    /// Of which kind.
+    #[schema(required)]
+    kind: Option<&'static str>,
+    /// Actors linked to it now. Of deliveries, those that rest are among them.
+    children: usize,
+}
+
+/// One kind of entity.
+#[derive(Serialize, ToSchema)]
+pub struct EntitiesSeen {
+    /// Its name.
+    kind: &'static str,
+    /// With an actor now.
+    active: usize,
+    /// Being loaded, or put to rest.
+    waiting: usize,
+    /// Given up until a restart.
+    quarantined: u64,
+    /// Commands in mailboxes, being decided, or waiting for the disk.
+    mailboxes: u64,
+    /// Messages that wait for an actor.
+    queued: usize,
+    /// Actors that died and were replaced, and loads that failed, since the start.
+    restarts: u64,
+}
+
+/// One kind of work.
+#[derive(Serialize, ToSchema)]
+pub struct WorkSeen {
+    /// Its name.
+    work: &'static str,
+    /// Being tried now.
+    in_flight: u64,
+    /// Due, or due again soon.
+    waiting: u64,
+    /// Waiting for a person.
+    stuck: u64,
+    /// Age of the oldest that is not stuck, in milliseconds.
+    oldest_ms: u64,
+    /// Age of the oldest that is.
+    oldest_stuck_ms: u64,
+    /// Tries since the start.
+    tries: u64,
+    /// Those that failed and were restarted, by what the failure means.
+    failures: Vec<Counted>,
+}
+
+/// So many of something.
+#[derive(Serialize, ToSchema)]
+pub struct Counted {
+    /// Of what.
+    of: &'static str,
+    /// How many.
+    count: u64,
+}
+
+/// Work that waits for its time.
+#[derive(Serialize, ToSchema)]
+pub struct TimersSeen {
+    /// The earliest, at most 10,000, by what is to be done then.
+    by_work: Vec<Counted>,
+    /// Whether there are more.
+    more: bool,
+    /// When the next is due; RFC 3339.
+    #[schema(required)]
+    first_due_at: Option<String>,
+}
+
+/// Who gets in.
+#[derive(Serialize, ToSchema)]
+pub struct Admission {
+    /// Paid calls inside the engine.
+    permits_used: usize,
+    /// Paid calls that may be.
+    permits_max: usize,
+    /// Payers with one in flight.
+    payers: usize,
+    /// Paid calls that found no room since the start, by reason.
+    refused: Vec<Counted>,
+    /// Payments whose outcome is not known.
+    unknown_payments: u64,
+    /// How long the oldest of them has been so, in milliseconds.
+    oldest_unknown_ms: u64,
+}
+
+/// The store.
+#[derive(Serialize, ToSchema)]
+pub struct Storage {
+    /// Journal segments on disk.
+    segments: usize,
+    /// Size of a full one.
+    segment_bytes: u64,
+    /// Written to the journal since the start.
+    written_bytes: u64,
+    /// The newest durable sequence.
+    durable_seq: u64,
+    /// The newest sequence in the snapshots: from here on a restart reads the journal.
+    applied_seq: u64,
+    /// Up to where the newest verified export reaches; null without one, and while one is made.
+    #[schema(required)]
+    exported_seq: Option<u64>,
+    /// Journalled and not yet in the snapshots.
+    lag_bytes: u64,
+    /// The lag above which new work is refused.
+    lag_limit_bytes: u64,
+    /// Batches waiting for a commit.
+    queued: usize,
+    /// Batches refused since the start.
+    refused: u64,
+    /// Commits since the start: a write and a sync each.
+    commits: u64,
+    /// Batches in all of them.
+    batches: u64,
+    /// The range that half of the commits stay within, from write to answer, in microseconds; null above the last range.
+    #[schema(required)]
+    commit_median_us: Option<u64>,
+    /// The same of 99 in 100.
+    #[schema(required)]
+    commit_p99_us: Option<u64>,
+}
+
+/// The streams.
+#[derive(Serialize, ToSchema)]
+pub struct Streams {
+    /// Open WebSockets.
+    connections: usize,
+    /// Those that showed a credential.
+    subscribers: usize,
+    /// Queues of slow subscribers that were thrown away and read again, since the start.
+    overflows: u64,
+    /// Clients that were closed for sending too much, since the start.
+    talkative: u64,
+}
+
+pub(super) async fn get_system(
+    State(admin): Shared,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    admin.doors.admit(&headers, request, Task::Look).await?;
+    Query::parse(query.as_deref(), &[])?;
+    let seen = look(&admin.metrics, admin.segment_bytes).await.map_err(|error| {
+        tracing::error!(%error, "the system could not be looked at");
+        ApiError::internal()
+    })?;
+    Ok(json::private(json::with_status(StatusCode::OK, &seen)))
+}
+
+async fn look(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<System, StoreError> {
+    let engine = &metrics.engine;
+    let figures = engine.figures().await?;
+    let timers = engine.timers(TIMERS_COUNTED).await?;
+    let entities = figures.kinds.iter().zip(engine.residents());
+    Ok(System {
+        supervision: supervision(engine.tree()),
+        entities: entities
+            .map(|(figures, standing)| entities_seen(figures, &standing))
+            .collect(),
+        work: Work::NAMES.into_iter().zip(&figures.works).map(work_seen).collect(),
+        timers: timers_seen(&timers),
+        admission: admission(&figures),
+        storage: storage(metrics, segment_bytes),
+        streams: Streams {
+            connections: metrics.hub.connections(),
+            subscribers: metrics.hub.subscriptions(),
+            overflows: metrics.hub.overflows(),
+            talkative: metrics.hub.talkative(),
+        },
+    })
+}
+
+fn supervision(tree: Tree) -> Supervision {
+    let supervisors = tree.supervisors.into_iter().map(|supervisor| {
+        let (watches, kind) = supervisor.watches.names();
+        SupervisorSeen {
+            actor: supervisor.actor,
+            status: supervisor.status,
+            watches,
+            kind,
+            children: supervisor.children,
+        }
+    });
+    Supervision {
+        root: tree.root,
+        status: tree.status,
+        sound: tree.sound,
+        supervisors: supervisors.collect(),
+    }
+}
+
+fn entities_seen(figures: &KindFigures, standing: &Standing) -> EntitiesSeen {
+    EntitiesSeen {
+        kind: figures.kind,
+        active: standing.places.active,
+        waiting: standing.places.waiting,
+        quarantined: figures.quarantined,
+        mailboxes: figures.commands_open,
+        queued: standing.places.queued,
+        restarts: figures.restarts,
+    }
+}
+
+fn work_seen((work, figures): (&'static str, &WorkFigures)) -> WorkSeen {
+    WorkSeen {
+        work,
+        in_flight: figures.tried.running,
+        waiting: figures.waiting,
+        stuck: figures.stuck,
+        oldest_ms: figures.oldest_ms,
+        oldest_stuck_ms: figures.oldest_stuck_ms,
+        tries: figures.tried.tries,
+        failures: counted(FAILURES, figures.tried.failures),
+    }
+}
+
+fn counted(names: impl IntoIterator<Item = &'static str>, counts: impl IntoIterator<Item = u64>) -> Vec<Counted> {
+    let pairs = names.into_iter().zip(counts);
+    pairs
+        .map(|(of, count)| Counted { of, count })
+        .filter(|counted| counted.count > 0)
+        .collect()
+}
+
+fn timers_seen(timers: &Timers) -> TimersSeen {
+    TimersSeen {
+        by_work: counted(Work::NAMES, timers.by_work),
+        more: timers.more,
+        first_due_at: timers.first_due.map(rfc3339),
+    }
+}
+
+fn admission(figures: &Figures) -> Admission {
+    Admission {
+        permits_used: figures.permits_used,
+        permits_max: figures.permits_max,
+        payers: figures.payers,
+        refused: counted(Lack::ALL.map(Lack::name), figures.refused),
+        unknown_payments: figures.unknown_payments,
+        oldest_unknown_ms: figures.oldest_unknown_ms,
+    }
+}
+
+fn storage(metrics: &Metrics, segment_bytes: u64) -> Storage {
+    let (stats, headroom) = (metrics.store.stats(), metrics.store.headroom());
+    Storage {
+        segments: stats.segments,
+        segment_bytes,
+        written_bytes: stats.bytes,
+        durable_seq: stats.durable_seq,
+        applied_seq: stats.applied_seq,
+        exported_seq: stats.exported_seq,
+        lag_bytes: headroom.lag_bytes,
+        lag_limit_bytes: headroom.lag_limit_bytes,
+        queued: headroom.queued,
+        refused: stats.refused,
+        commits: stats.group_us.count(),
+        batches: stats.batches.sum,
+        commit_median_us: stats.group_us.at_most(50),
+        commit_p99_us: stats.group_us.at_most(99),
+    }
+}

@@ -1,0 +1,131 @@
+//! The sandbox's desk: every route under `/sandbox`.
+
+use std::sync::Arc;
+
+use axum::Router;
+use utoipa::OpenApi;
+
+use super::House;
+use crate::http::sandbox;
+use crate::sandbox::desk::SandboxDesk;
+use crate::sandbox::desk::catalogs::CatalogDesk;
+use crate::sandbox::desk::payouts::PayoutDesk;
+
+/// All of them.
+pub(super) fn router(house: &House) -> Router {
+    sandbox_routes(house)
+        .merge(catalog_desk(house))
+        .merge(payout_desk(house))
+}
+
+/// Every room's part of the document.
+pub(super) fn described() -> Vec<utoipa::openapi::OpenApi> {
+    vec![
+        sandbox::Api::openapi(),
+        sandbox::catalogs::Api::openapi(),
+        sandbox::people::Api::openapi(),
+        sandbox::payouts::Api::openapi(),
+        sandbox::bank::Api::openapi(),
+        sandbox::crossing::Api::openapi(),
+        sandbox::charging::Api::openapi(),
+        sandbox::program::Api::openapi(),
+        sandbox::time::Api::openapi(),
+        sandbox::verdict::Api::openapi(),
+    ]
+}
+
+/// Time, and what a check comes to.
+fn moved(house: &House) -> Router {
+    let server = &house.config.server;
+    let verdicts = sandbox::verdict::router(Arc::new(sandbox::verdict::VerdictDesk {
+        identity: house.world.sandbox.identity_check.clone(),
+        engine: house.engine.clone(),
+        max_body_bytes: server.max_body_bytes,
+        body_timeout: server.body_timeout(),
+    }));
+    let Some(clock) = house.world.moved.clone() else {
+        return verdicts;
+    };
+    let outside = house.config.providers.all();
+    verdicts.merge(sandbox::time::router(Arc::new(sandbox::time::TimeDesk {
+        clock,
+        elsewhere: outside.iter().any(|(_, outside)| !outside.url.is_empty()),
+        max_body_bytes: server.max_body_bytes,
+        body_timeout: server.body_timeout(),
+    })))
+}
+
+fn sandbox_routes(house: &House) -> Router {
+    let world = &house.world;
+    let people = sandbox::people::People {
+        identity: world.sandbox.identity_check.clone(),
+        accounts: world.sandbox.accounts.clone(),
+        engine: house.engine.clone(),
+        body_timeout: house.config.server.body_timeout(),
+    };
+    let crossing = sandbox::crossing::router(Arc::new(sandbox::crossing::Crossings {
+        bridge: world.sandbox.bridge.clone(),
+        balances: world.sandbox.balances.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let steered = sandbox::router(Arc::new(sandbox::SandboxRoutes {
+        desk: SandboxDesk::new(world.settlement.clone(), world.sandbox.issuer.clone()),
+        settlement: world.settlement.clone(),
+        engine: house.engine.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let charging = sandbox::charging::router(Arc::new(sandbox::charging::Charging {
+        engine: house.engine.clone(),
+        issuer: world.sandbox.issuer.clone(),
+        program: world.sandbox.program.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let program = sandbox::program::router(Arc::new(sandbox::program::ProgramDesk {
+        program: world.sandbox.program.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    let bank = sandbox::bank::router(Arc::new(sandbox::bank::BankDesk {
+        bank: world.sandbox.bank.clone(),
+        entropy: world.entropy.clone(),
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }));
+    steered
+        .merge(bank)
+        .merge(crossing)
+        .merge(moved(house))
+        .merge(program)
+        .merge(charging)
+        .merge(sandbox::people::router(Arc::new(people)))
+}
+
+fn payout_desk(house: &House) -> Router {
+    let world = &house.world;
+    sandbox::payouts::router(Arc::new(sandbox::payouts::PayoutRoutes {
+        desk: PayoutDesk {
+            rails: world.sandbox.rails.clone(),
+            engine: house.engine.clone(),
+            vault: world.vault.clone(),
+            entropy: world.entropy.clone(),
+        },
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
+}
+
+fn catalog_desk(house: &House) -> Router {
+    let world = &house.world;
+    sandbox::catalogs::router(Arc::new(sandbox::catalogs::CatalogRoutes {
+        desk: CatalogDesk {
+            merchants: world.sandbox.merchants.clone(),
+            gift_cards: world.sandbox.gift_cards.clone(),
+            rates: world.sandbox.rates.clone(),
+        },
+        max_body_bytes: house.config.server.max_body_bytes,
+        body_timeout: house.config.server.body_timeout(),
+    }))
+}

@@ -1,0 +1,214 @@
+//! Operators look: at a customer, by whatever is quoted to them, and at the house itself.
+
+use std::collections::BTreeSet;
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_admin::admin;
+use super::desk::Desk;
+use super::host::Host;
+use super::wire::{Site, until};
+
+/// The card of a token's owner, once it is made.
+async fn ready(site: &Site<'_>, token: &str, card: &str) -> Value {
+    until("the card", async || {
+        let seen = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
+        (seen.str("status") == Some("ready")).then_some(seen.body)
+    })
+    .await
+}
+
+async fn find(desk: &Desk<'_>, quoted: &str) -> Value {
+    let answer = desk.get(&format!("/admin/customers?q={quoted}")).await;
+    assert_eq!(answer.status, 200, "{quoted}: {}", answer.text);
+    answer.body
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_customer_is_found_by_whatever_they_quote() {
+    // Aim: wallet, card, payment, session, last four digits and the Request-Id of the paid call all lead support to the one
+    // customer, after a kill too; it shows the balance, what is owned with its state and what is still to be done, another's
+    // things never, and no number, code or token.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let bought = agent.buy(&site, "/get-card?amount=37").await;
+    // Without digits of a card: another's could be the same.
+    let other = Agent::new(Network::Base)
+        .buy(&site, "/order-intl-card?amount=100")
+        .await;
+    let other = other.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
+    let token = bought.body["auth"]["id_token"].as_str().unwrap().to_owned();
+    let card = bought.card().to_owned();
+    let seen = ready(&site, &token, &card).await;
+    let number = seen["card_details"]["card_number"].as_str().unwrap().replace(' ', "");
+    let last4 = number[number.len() - 4..].to_owned();
+    let request = bought.header("request-id").unwrap().to_owned();
+    let payment = bought.str("payment_id").unwrap().to_owned();
+    drop(site);
+    service.kill();
+
+    let service = host.start();
+    let site = Site::of(&service);
+    let boss = Desk::first(&host, &service);
+    let desk = boss.hire("sam", "support").await;
+    for (quoted, kind) in [
+        (agent.address(), "account"),
+        (card.clone(), "card"),
+        (payment, "payment"),
+        (last4.clone(), "card"),
+        (request, "payment"),
+    ] {
+        let found = find(&desk, &quoted).await;
+        let kinds: Vec<&Value> = found["found"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|thing| &thing["kind"])
+            .collect();
+        assert!(kinds.contains(&&json!(kind)), "{quoted}: {found}");
+        let customer = &found["customer"];
+        assert_eq!(customer["wallet"], json!(agent.address()), "{quoted}: {found}");
+        assert_eq!((&customer["balance"], &customer["frozen"]), (&json!(0), &json!(false)));
+        let owns = customer["owns"].as_array().unwrap();
+        let cards = owns.iter().find(|owned| owned["kind"] == "card").unwrap();
+        assert_eq!((&cards["count"], &cards["newest"][0]["id"]), (&json!(1), &json!(card)));
+        assert_eq!(cards["newest"][0]["state"], "ready");
+        let text = found.to_string();
+        for secret in [number.as_str(), "cvv", &token, &other] {
+            assert!(!text.contains(secret), "{quoted} shows {secret}");
+        }
+    }
+    let read = site.get_as(&token, "/get-account-balance").await;
+    let digits = format!("{:04}", (last4.parse::<u32>().unwrap() + 1) % 10_000);
+    nothing_is_found(&desk, &[read.header("request-id").unwrap(), &digits]).await;
+}
+
+/// What is nobody's leads nowhere, and what cannot be anybody's is refused.
+async fn nothing_is_found(desk: &Desk<'_>, more: &[&str]) {
+    let stranger = Agent::new(Network::Base).address();
+    let others = ["card_00000000000000000000000000000001", &stranger, "somebody"];
+    for nothing in more.iter().chain(&others) {
+        let found = find(desk, nothing).await;
+        let said = (&found["found"], &found["customer"]);
+        assert_eq!(said, (&json!([]), &Value::Null), "{nothing}: {found}");
+    }
+    for wrong in ["", "?q=", "?q=1234&after=zz", "?q=somebody&after=6503", "?w=1"] {
+        let refused = desk.get(&format!("/admin/customers{wrong}")).await;
+        assert_eq!(refused.status, 400, "{wrong}: {}", refused.text);
+    }
+    let long = "1".repeat(65);
+    assert_eq!(
+        desk.get(&format!("/admin/customers?q={long}")).await.code(),
+        "parameter_invalid"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_wrong_with_a_customer_is_shown() {
+    // Aim: a frozen account with its message, work that is stuck for it, by the effect's own id too; the same from the
+    // command line.
+    let host = Host::new()
+        .with("PURSER_ENGINE__MAX_ATTEMPTS", "1")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/get-card?amount=5").await;
+    let wallet = agent.address();
+    let work = until("the order is stuck", async || {
+        let customer = find(&desk, &wallet).await["customer"].clone();
+        let work = customer["open_work"].as_array().unwrap().clone();
+        work.into_iter().find(|work| work["stuck"] == true)
+    })
+    .await;
+    assert_eq!(
+        (&work["work"], &work["subject"]),
+        (&json!("issue_card"), &json!(bought.card()))
+    );
+    assert_eq!(work["request_id"], json!(bought.header("request-id").unwrap()));
+    let by_effect = find(&desk, work["effect_id"].as_str().unwrap()).await;
+    assert_eq!(by_effect["customer"]["wallet"], json!(wallet));
+    desk.done("/admin/freeze", json!({"wallet": wallet, "message": "Call us."}))
+        .await;
+    let shown = admin(&host, &service, &["customers", bought.card()], "").unwrap();
+    let customer = &shown["customer"];
+    assert_eq!(
+        (&customer["frozen"], &customer["frozen_message"]),
+        (&json!(true), &json!("Call us."))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_system_is_shown_as_it_lives() {
+    // Aim: the root is sound, each kind of entity has a supervisor for its actors and one for its deliveries, which have the
+    // children that the purchase gave them; work waits under its name; the store and the commits are counted.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let desk = Desk::first(&host, &service);
+    let before = desk.get("/admin/system").await.body;
+    site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
+    Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
+    let order = |system: &Value| {
+        let work = system["work"].as_array().unwrap().iter();
+        work.clone().find(|work| work["work"] == "issue_card").unwrap().clone()
+    };
+    let system = until("the order's tries", async || {
+        let system = desk.get("/admin/system").await.body;
+        let tried = order(&system)["failures"][0]["of"] == "temporary";
+        tried.then_some(system)
+    })
+    .await;
+    let supervision = &system["supervision"];
+    assert_eq!(
+        (&supervision["sound"], &supervision["status"]),
+        (&json!(true), &json!("running"))
+    );
+    let supervisors = supervision["supervisors"].as_array().unwrap();
+    let kinds = |watches: &str| -> BTreeSet<&str> {
+        let of = supervisors.iter().filter(|one| one["watches"] == watches);
+        of.map(|one| one["kind"].as_str().unwrap()).collect()
+    };
+    let entities = system["entities"].as_array().unwrap();
+    let every: BTreeSet<&str> = entities.iter().map(|entity| entity["kind"].as_str().unwrap()).collect();
+    assert!(every.len() > 20 && kinds("entities") == every && kinds("deliveries") == every);
+    assert!(
+        supervisors
+            .iter()
+            .any(|one| one["watches"] == "reconciliation" && one["status"] == "running")
+    );
+    for (watches, kind) in [("entities", "account"), ("entities", "payment"), ("entities", "card")] {
+        let children = |system: &Value| {
+            let all = system["supervision"]["supervisors"].as_array().unwrap().iter();
+            let mut of = all.filter(|one| one["watches"] == watches && one["kind"] == kind);
+            of.next().unwrap()["children"].as_u64().unwrap()
+        };
+        let active = entities.iter().find(|entity| entity["kind"] == kind).unwrap()["active"].as_u64();
+        assert_eq!(
+            (children(&before), children(&system), active),
+            (0, 1, Some(1)),
+            "{kind}"
+        );
+    }
+    let order = order(&system);
+    let open = order["in_flight"].as_u64().unwrap() + order["waiting"].as_u64().unwrap();
+    assert_eq!((open, &order["stuck"]), (1, &json!(0)), "{order}");
+    let storage = &system["storage"];
+    assert!(
+        storage["durable_seq"].as_u64() > before["storage"]["durable_seq"].as_u64(),
+        "{storage}"
+    );
+    assert!(
+        storage["commits"].as_u64().unwrap() > 0 && storage["commit_median_us"].is_u64(),
+        "{storage}"
+    );
+    assert!(storage["segments"].as_u64().unwrap() > 0 && storage["applied_seq"].is_u64());
+    let printed = admin(&host, &service, &["system"], "").unwrap();
+    assert_eq!(printed["supervision"]["root"], supervision["root"]);
+}

@@ -1,0 +1,163 @@
+//! What an operator makes happen in the pretended world, from the command line.
+
+use std::time::Duration;
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_admin::admin;
+use super::host::{Host, Service};
+use super::mpp;
+use super::owner::{Owner, kyc_comes_to};
+use super::wire::{Site, send, until};
+
+const CARD: &str = "/get-card?amount=5";
+
+fn steer(host: &Host, service: &Service, line: &str) -> Value {
+    let words: Vec<&str> = ["sandbox", "--service", &service.url]
+        .into_iter()
+        .chain(line.split(' '))
+        .collect();
+    admin(host, service, &words, "").unwrap_or_else(|error| panic!("{line}: {error}"))
+}
+
+async fn comes_to(site: &Site<'_>, token: &str, card: &str, status: &str) {
+    until(status, async || {
+        let seen = site.get_as(token, &format!("/get-card-data?card_id={card}")).await;
+        (seen.str("status") == Some(status)).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_goes_forward_and_what_is_due_becomes_due() {
+    // Aim: seven years later the card has expired and the old token with it; wallets, whose clocks nobody moved, buy by
+    // x402 on both chains and by MPP, a challenge is good for one payment still, and sign in; a kill keeps the time, which
+    // never goes back; and the books are right.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, CARD).await;
+    let old = bought.body["auth"]["id_token"].as_str().unwrap();
+    comes_to(&site, old, bought.card(), "ready").await;
+    assert_eq!(steer(&host, &service, "time")["ahead_seconds"], 0);
+    let years = 7 * 366 * 86_400;
+    let moved = steer(&host, &service, "advance 2562d");
+    assert_eq!(moved["ahead_seconds"], json!(years), "{moved}");
+    assert_eq!(site.get_as(old, "/get-account-balance").await.code(), "token_expired");
+    let token = agent.token(&site).await;
+    comes_to(&site, &token, bought.card(), "expired").await;
+    for network in Network::ALL {
+        let bought = Agent::new(network).buy(&site, CARD).await;
+        let token = bought.body["auth"]["id_token"].as_str().unwrap();
+        comes_to(&site, token, bought.card(), "ready").await;
+    }
+    let challenged = site.get(CARD, &[]).await;
+    let (first, second) = (Agent::new(Network::Base), Agent::new(Network::Base));
+    let paid = mpp::pay(&site, CARD, &first.credential(&challenged)).await;
+    assert_eq!(paid.status, 200, "{}", paid.text);
+    // Long enough for what has ended to be forgotten: the challenge must not be among it.
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    let again = mpp::pay(&site, CARD, &second.credential(&challenged)).await;
+    assert_eq!(again.status, 402, "{}", again.text);
+    for (body, code) in [
+        (json!({"advance_seconds": 0}), "parameter_invalid"),
+        (json!({"advance_seconds": 20 * 366 * 86_400_u64}), "parameter_invalid"),
+        (json!({"advance_seconds": -5}), "parameter_invalid"),
+        (json!({}), "parameter_missing"),
+    ] {
+        let refused = site.post("/sandbox/time", &body).await;
+        assert_eq!((refused.status, refused.code()), (400, code), "{body}");
+    }
+    drop(site);
+    service.kill();
+    let service = host.start();
+    assert_eq!(steer(&host, &service, "time")["ahead_seconds"], json!(years));
+    let site = Site::of(&service);
+    assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 200);
+    drop(site);
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn time_is_not_moved_for_a_provider_elsewhere() {
+    // Aim: with a provider in another process, which has a clock of its own, the desk refuses and nothing moves.
+    let host = Host::new();
+    let secret = host.beside("merchants.token");
+    std::fs::write(&secret, "a-secret-of-at-least-32-characters-000").unwrap();
+    let settings = host.beside("more.toml");
+    let path = secret.to_str().unwrap();
+    let merchants = format!("[providers.merchants]\nurl = \"http://127.0.0.1:9\"\ntoken_file = \"{path}\"\n");
+    std::fs::write(&settings, merchants).unwrap();
+    let service = host.start_with(&["--config", settings.to_str().unwrap()]);
+    let site = Site::of(&service);
+    let refused = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
+    assert_eq!((refused.status, refused.code()), (409, "time_not_ours"));
+    assert_eq!(site.get("/sandbox/time", &[]).await.body["ahead_seconds"], 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_declines_a_card_and_decides_a_check() {
+    // Aim: the next card is declined and its payer credited, the one after is made; a check is decided without the person,
+    // learnt by the provider's signed word, once, and one that does not wait is refused.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Solana);
+    let token = agent.token(&site).await;
+    steer(&host, &service, "fault issuer decline");
+    let declined = agent.buy(&site, CARD).await;
+    comes_to(&site, &token, declined.card(), "failed").await;
+    until("the credit", async || {
+        let balance = site.get_as(&token, "/get-account-balance").await;
+        (balance.body["balance"].as_f64() > Some(4.9)).then_some(())
+    })
+    .await;
+    let made = agent.buy(&site, CARD).await;
+    comes_to(&site, &token, made.card(), "ready").await;
+
+    let wallet = agent.address();
+    let line = ["sandbox", "--service", &service.url, "identity", &wallet, "passed"];
+    let none = admin(&host, &service, &line, "").unwrap_err();
+    assert!(none.contains("check_not_open"), "{none}");
+    let owner = Owner::by_token(&site, &token).await;
+    for (result, status) in [("failed", "rejected"), ("passed", "verified")] {
+        let begun = owner.send(&site, "/account/identity", "").await;
+        assert_eq!(begun.status, 303, "{}", begun.text);
+        until("the check's page", async || {
+            owner
+                .page(&site)
+                .await
+                .text
+                .contains("/sandbox/identity-check")
+                .then_some(())
+        })
+        .await;
+        let decided = steer(&host, &service, &format!("identity {wallet} {result}"));
+        assert_eq!(
+            (&decided["wallet"], &decided["decided"]),
+            (&json!(wallet), &json!(true))
+        );
+        kyc_comes_to(&site, &token, status).await;
+        assert!(
+            admin(&host, &service, &line, "")
+                .unwrap_err()
+                .contains("check_not_open")
+        );
+    }
+    let wrong = json!({"wallet": wallet, "passed": true, "reason": "under_age"});
+    assert_eq!(
+        site.post("/sandbox/identity-result", &wrong).await.code(),
+        "parameter_invalid"
+    );
+    let strange = send(
+        site.client
+            .post(format!("{}/sandbox/identity-result", service.url))
+            .body("[]"),
+    )
+    .await;
+    assert_eq!(strange.unwrap().code(), "body_malformed");
+}
