@@ -8,6 +8,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::node::folder as folder_of_settings;
 use super::python::Python;
 use super::running::{Purser, print_line};
 
@@ -31,7 +32,9 @@ async fn schemathesis_finds_nothing_that_is_not_documented() {
     let purser = Purser::start_with(&[
         ("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000000"),
         // A fault of the desk that never answers is over soon.
-        ("PURSER_SERVER__REQUEST_TIMEOUT_MS", "2000"),
+        ("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "1000"),
+        ("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "1500"),
+        ("PURSER_SERVER__REQUEST_TIMEOUT_MS", "4000"),
     ]);
     let folder = tempfile::tempdir().unwrap();
     let token = customer(&purser, folder.path()).await;
@@ -42,13 +45,15 @@ async fn schemathesis_finds_nothing_that_is_not_documented() {
         let mut command = python.program("schemathesis");
         command
             .current_dir(folder.path())
+            .arg("--config-file")
+            .arg(folder_of_settings().join("schemathesis.toml"))
             .args(["run", &purser.url("/openapi.json"), "--header"])
             .arg(format!("Authorization: Bearer {token}"))
             .args([
                 "--phases",
                 "examples,coverage,fuzzing",
                 "--workers",
-                "2",
+                "1",
                 "--checks",
                 CHECKS,
             ])

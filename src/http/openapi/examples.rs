@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::super::caller::RequestId;
 use super::super::error::{ApiError, Form};
 use super::answers::{Style, is_refusal, operations};
-use super::sample;
+use super::sample::Sample;
 
 const ERRORS: &str = include_str!("../../../docs/errors.md");
 const PRECEDENCE: &str = include_str!("../../../docs/precedence.md");
@@ -103,7 +103,7 @@ pub(super) fn add(document: &mut Value) {
         let style = Style::of(path, operation);
         let name = format!("{} {path}", method.to_uppercase());
         let given = tables.get(&name).map(Vec::as_slice).unwrap_or_default();
-        ask(operation, &schemas);
+        ask(path, operation, &schemas);
         for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
             answer(response, status, given, style, &schemas);
         }
@@ -124,21 +124,67 @@ pub(super) fn add(document: &mut Value) {
     document["components"]["examples"] = json!(examples);
 }
 
+/// Bodies, or the inside of `data`, whose members do not all go together and of which more than the required are needed.
+const ASKED: [(&str, &str); 6] = [
+    (
+        "/addBankingDestination",
+        r#"{"recipientId": "rcp_4b7f0c1d2e3a495867768594a3b2c1d0", "destination":
+        {"type": "fiat_us", "bankName": "First Bank", "routingNumber": "021000021", "accountNumber": "000123456789"}}"#,
+    ),
+    (
+        "/agentWalletTransfer",
+        r#"{"amountUsdc": 5, "toAddress": "0x1F98431c8aD98523631AE4a59f267346ea31F984"}"#,
+    ),
+    (
+        "/agentX402Pay",
+        r#"{"route": "/get-card", "params": {"amount": 5}, "maxAmountUsdc": 5}"#,
+    ),
+    (
+        "/createBankingRecipient",
+        r#"{"name": "Ada Lovelace", "destination":
+        {"type": "fiat_us", "bankName": "First Bank", "routingNumber": "021000021", "accountNumber": "000123456789"}}"#,
+    ),
+    (
+        "/sandbox/payouts",
+        r#"{"payout_id": "po_4b7f0c1d2e3a495867768594a3b2c1d0", "say": "complete"}"#,
+    ),
+    (
+        "/updateBankingApplicationDetails",
+        r#"{"dateOfBirth": "1990-01-31", "city": "Springfield"}"#,
+    ),
+];
+
 /// Parameters and bodies that are taken.
-fn ask(operation: &mut Value, schemas: &Value) {
-    for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+fn ask(path: &str, operation: &mut Value, schemas: &Value) {
+    let sample = Sample { schemas, bare: true };
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
         if parameter.get("example").is_none() && parameter["required"] == true {
             let name = parameter["name"].as_str().unwrap_or_default();
-            parameter["example"] = sample::of(&parameter["schema"], name, schemas);
+            parameter["example"] = sample.of(&parameter["schema"], name);
         }
     }
-    if let Some(json) = operation.pointer_mut("/requestBody/content/application~1json") {
-        json["example"] = sample::of(&json["schema"], "", schemas);
+    let Some(json) = operation.pointer_mut("/requestBody/content/application~1json") else {
+        return;
+    };
+    let mut example = sample.of(&json["schema"], "");
+    if let Some((_, own)) = ASKED.iter().find(|(of, _)| *of == path) {
+        let own = serde_json::from_str(own).unwrap_or_default();
+        match example.get_mut("data") {
+            Some(data) => *data = own,
+            None => example = own,
+        }
     }
+    json["example"] = example;
 }
 
 fn answer(response: &mut Value, status: &str, given: &[Refusal<'_>], style: Style, schemas: &Value) {
-    for (kind, body) in response["content"].as_object_mut().into_iter().flatten() {
+    let content = response.get_mut("content").and_then(Value::as_object_mut);
+    for (kind, body) in content.into_iter().flatten() {
+        // The same, with the members of RFC 9457.
+        if kind == "application/problem+json" {
+            continue;
+        }
         let schema = &body["schema"];
         let is_our_refusal = schema["$ref"].as_str().is_some_and(|name| name.ends_with("Refusal"));
         if is_refusal(status) && is_our_refusal {
@@ -158,7 +204,9 @@ fn answer(response: &mut Value, status: &str, given: &[Refusal<'_>], style: Styl
         body["example"] = match kind.as_str() {
             "text/html" => "<!doctype html>".into(),
             "text/plain" | "text/markdown" => "# Purser".into(),
-            _ => sample::of(schema, "", schemas),
+            // What only some challenges have would not go together.
+            _ if status == "402" => Sample { schemas, bare: true }.of(schema, ""),
+            _ => Sample { schemas, bare: false }.of(schema, ""),
         };
     }
 }

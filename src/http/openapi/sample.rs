@@ -7,14 +7,18 @@ use serde_json::{Map, Value, json};
 const KNOWN: &[(&str, &str)] = &[
     ("account_holder_name", "Ada Lovelace"),
     ("account_number_last4", "6789"),
+    ("amount", "5000000"),
     ("api_version", super::super::headers::API_VERSION),
+    ("as_of", "2026-11-20T21:40:00.000Z"),
     ("asset", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+    ("account_number", "000123456789"),
     ("bank_name", "First Bank"),
     ("base", WALLET),
     ("card_number", "4242424242424242"),
     ("category", "Books"),
     ("city", "Springfield"),
-    ("code", "b1946ac92492d2347c6235b4d2611184"),
+    ("code", "payment_required"),
+    ("content", "JVBERi0xLjQK"),
     ("country", "US"),
     ("currency", "USD"),
     ("cvv", "123"),
@@ -23,7 +27,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("display_name", "Ada"),
     ("docs_version", "0f1e2d3c4b5a"),
     ("email", "ada@example.com"),
-    ("error", "What was wrong, in one sentence."),
+    ("error", "Payment required"),
     ("error_message", "The payer has less than that."),
     ("error_reason", "insufficient_funds"),
     ("exp_month", "12"),
@@ -34,6 +38,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("last4", "4242"),
     ("last_name", "Lovelace"),
     ("max_amount_required", "5000000"),
+    ("message", "Done."),
     ("mime_type", "application/json"),
     ("name", "Ada Lovelace"),
     ("network", "eip155:8453"),
@@ -42,17 +47,21 @@ const KNOWN: &[(&str, &str)] = &[
     ("payer", WALLET),
     ("product", "usa_prepaid_card"),
     ("refresh_token", "rt_9c4e7a0b1d2f4c6e8a0b1d2f4c6e8a0b"),
+    ("resource", "https://pay.example/get-card?amount=5"),
     ("route", "/get-card"),
+    ("routing_number", "021000021"),
     ("scheme", "exact"),
     ("solana", "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"),
     ("state", "ready"),
     ("status", "ready"),
     ("types", "card.ready"),
+    ("url", "https://pay.example/get-card?amount=5"),
     ("user_id", "0x1f98431c8ad98523631ae4a59f267346ea31f984"),
 ];
 
 /// Numbers that are no amounts.
 const NUMBERS: &[(&str, u64)] = &[
+    ("amount", 10),
     ("exp_month", 12),
     ("exp_year", 2027),
     ("expires_in", 900),
@@ -68,61 +77,78 @@ const DIGITS: &str = "4b7f0c1d2e3a495867768594a3b2c1d0";
 /// Schemas within schemas, at most: none of ours goes round in circles.
 const DEPTH: u8 = 16;
 
-/// A value that fits `schema`, which is called `name` where it stands; references lead into `schemas`.
-pub(super) fn of(schema: &Value, name: &str, schemas: &Value) -> Value {
-    within(schema, name, schemas, DEPTH)
+/// Values that fit schemas whose references lead into `schemas`.
+#[derive(Clone, Copy)]
+pub(super) struct Sample<'a> {
+    pub(super) schemas: &'a Value,
+    /// Without the members that may be left out: not all of them go together.
+    pub(super) bare: bool,
 }
 
-fn within(schema: &Value, name: &str, schemas: &Value, depth: u8) -> Value {
-    let Some(depth) = depth.checked_sub(1) else {
-        return Value::Null;
-    };
-    if let Some(example) = schema.get("example") {
-        return example.clone();
+impl Sample<'_> {
+    /// A value that fits `schema`, which is called `name` where it stands.
+    pub(super) fn of(self, schema: &Value, name: &str) -> Value {
+        self.within(schema, name, DEPTH)
     }
-    if let Some(target) = schema["$ref"].as_str() {
-        let target = target.rsplit('/').next().unwrap_or_default();
-        return within(&schemas[target], name, schemas, depth);
-    }
-    if let Some(first) = schema["enum"].get(0).or(schema.get("const")) {
-        return first.clone();
-    }
-    let mut choices = schema["oneOf"].as_array().into_iter().flatten();
-    if let Some(choice) = choices.find(|choice| choice["type"] != "null") {
-        return within(choice, name, schemas, depth);
-    }
-    if let Some(parts) = schema["allOf"].as_array() {
-        let parts = parts.iter().map(|part| within(part, name, schemas, depth));
-        return parts
-            .filter_map(|part| part.as_object().cloned())
-            .flatten()
-            .collect::<Map<_, _>>()
-            .into();
-    }
-    let kinds = schema["type"].as_array();
-    let kind = match kinds {
-        Some(kinds) => kinds.iter().find(|kind| *kind != "null"),
-        None => schema.get("type"),
-    };
-    match kind.and_then(Value::as_str) {
-        Some("array") => json!([within(&schema["items"], name, schemas, depth)]),
-        Some("boolean") => json!(!name.starts_with("has")),
-        Some("integer") => json!(number(&snake(name)).unwrap_or(1)),
-        Some("number") => json!(number(&snake(name)).unwrap_or(5)),
-        Some("string") => text(schema, &snake(name)).into(),
-        _ => {
-            let members = schema["properties"].as_object().into_iter().flatten();
-            let shown = members.map(|(name, member)| (name.clone(), within(member, name, schemas, depth)));
-            shown.collect::<Map<_, _>>().into()
+
+    fn within(self, schema: &Value, name: &str, depth: u8) -> Value {
+        let Some(depth) = depth.checked_sub(1) else {
+            return Value::Null;
+        };
+        if let Some(example) = schema.get("example") {
+            return example.clone();
+        }
+        if let Some(target) = schema["$ref"].as_str() {
+            let target = target.rsplit('/').next().unwrap_or_default();
+            return self.within(&self.schemas[target], name, depth);
+        }
+        if let Some(first) = schema["enum"].get(0).or(schema.get("const")) {
+            return first.clone();
+        }
+        let mut choices = schema["oneOf"].as_array().into_iter().flatten();
+        if let Some(choice) = choices.find(|choice| choice["type"] != "null") {
+            return self.within(choice, name, depth);
+        }
+        if let Some(parts) = schema["allOf"].as_array() {
+            let parts = parts.iter().map(|part| self.within(part, name, depth));
+            let members = parts.filter_map(|part| part.as_object().cloned()).flatten();
+            return members.collect::<Map<_, _>>().into();
+        }
+        let kind = match schema["type"].as_array() {
+            Some(kinds) => kinds.iter().find(|kind| *kind != "null"),
+            None => schema.get("type"),
+        };
+        match kind.and_then(Value::as_str) {
+            Some("array") => json!([self.within(&schema["items"], name, depth)]),
+            Some("boolean") => json!(!name.starts_with("has")),
+            Some("integer") => json!(number(schema, &snake(name)).unwrap_or(1)),
+            Some("number") => json!(number(schema, &snake(name)).unwrap_or(5)),
+            Some("string") => text(schema, &snake(name)).into(),
+            _ => self.members(schema, depth),
         }
     }
+
+    fn members(self, schema: &Value, depth: u8) -> Value {
+        let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let members = schema["properties"].as_object().into_iter().flatten();
+        let shown = members.filter(|(name, _)| !self.bare || required.iter().any(|required| required == *name));
+        let shown = shown.map(|(name, member)| (name.clone(), self.within(member, name, depth)));
+        shown.collect::<Map<_, _>>().into()
+    }
 }
 
-fn number(name: &str) -> Option<u64> {
-    NUMBERS
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, value)| *value)
+fn number(schema: &Value, name: &str) -> Option<u64> {
+    // `402.`: the descriptions of numbers that are always the same.
+    let said = schema["description"]
+        .as_str()
+        .and_then(|text| text.strip_suffix('.')?.parse().ok());
+    let known = || {
+        NUMBERS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
+    };
+    said.or_else(known)
 }
 
 fn text(schema: &Value, name: &str) -> String {
@@ -137,7 +163,7 @@ fn text(schema: &Value, name: &str) -> String {
     let last = name.rsplit('_').next().unwrap_or_default();
     match last {
         "at" | "time" | "expires" | "until" => "2026-11-20T21:40:00.000Z".to_owned(),
-        "url" | "resource" => format!("https://pay.example/{}", name.replace('_', "-")),
+        "url" => format!("https://pay.example/{}", name.replace('_', "-")),
         "address" | "wallet" | "to" | "from" => WALLET.to_owned(),
         "id" => {
             let of = name.strip_suffix("_id").unwrap_or("evt");
@@ -182,17 +208,21 @@ mod tests {
             "card_id": {"type": "string"}, "status": {"type": "string", "description": "`pending`."},
             "createdAt": {"type": ["string", "null"]}, "has_more": {"type": "boolean"}}}});
         let card = json!({"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Card"}]});
-        let shown = of(&json!({"type": "array", "items": card}), "cards", &schemas);
+        let sample = Sample {
+            schemas: &schemas,
+            bare: false,
+        };
+        let shown = sample.of(&json!({"type": "array", "items": card}), "cards");
         let expected = json!([{"card_id": format!("card_{DIGITS}"), "status": "pending",
             "createdAt": "2026-11-20T21:40:00.000Z", "has_more": false}]);
         assert_eq!(shown, expected);
+        let word = json!({"type": "string", "enum": ["slow", "drop"]});
+        assert_eq!(sample.of(&word, "status"), "slow");
         assert_eq!(
-            of(&json!({"type": "string", "enum": ["slow", "drop"]}), "status", &schemas),
-            "slow"
-        );
-        assert_eq!(
-            of(&json!({"type": "string", "example": "7.50"}), "amount", &schemas),
+            sample.of(&json!({"type": "string", "example": "7.50"}), "amount"),
             "7.50"
         );
+        let bare = Sample { bare: true, ..sample };
+        assert_eq!(bare.of(&card, "card"), json!({}));
     }
 }
