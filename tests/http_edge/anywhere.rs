@@ -34,6 +34,7 @@ async fn every_operation_answers(routes: Router, settings: &[(&str, &str)], stat
         no_head: Vec::new(),
         callables: NAMES.to_vec(),
         large: Vec::new(),
+        patient: Vec::new(),
         authenticator: Arc::new(Names(clock.clone())),
         limiter: Arc::new(RateLimiter::new(&config.limits)),
         meter: Arc::default(),

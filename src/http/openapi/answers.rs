@@ -56,7 +56,7 @@ const HEADERS: [(&str, &str, &str); 7] = [
 ];
 
 /// What some answers carry.
-const SOME_HEADERS: [(&str, &str, &str); 9] = [
+const SOME_HEADERS: [(&str, &str, &str); 10] = [
     ("Retry-After", "integer", "Seconds to wait before the next try."),
     (
         "Idempotency-Replayed",
@@ -88,6 +88,11 @@ const SOME_HEADERS: [(&str, &str, &str); 9] = [
         "Deprecation",
         "string",
         "`true`: the route is being retired; `Link` names its successor.",
+    ),
+    (
+        "Link",
+        "string",
+        "What takes the place of the route, as `rel=\"successor-version\"`.",
     ),
     ("Sunset", "string", "When the route goes, once that is set (RFC 8594)."),
 ];
@@ -267,7 +272,7 @@ fn write_headers(retired: bool, operation: &mut Value) {
             more.push("Idempotency-Replayed");
         }
         if retired {
-            more.extend(["Deprecation", "Sunset"]);
+            more.extend(["Deprecation", "Link", "Sunset"]);
         }
         if response.get("$ref").is_none() {
             response["headers"] = headers_of(status, &more);
@@ -276,7 +281,7 @@ fn write_headers(retired: bool, operation: &mut Value) {
 }
 
 fn headers_of(status: &str, more: &[&str]) -> Value {
-    let waits = matches!(status, "202" | "429" | "503").then_some("Retry-After");
+    let waits = matches!(status, "202" | "204" | "429" | "503").then_some("Retry-After");
     let names = HEADERS
         .iter()
         .map(|(name, ..)| *name)
