@@ -9,7 +9,7 @@ use purser::http::meter::ROUTES;
 
 use crate::tree::{ROOT, files, none};
 
-/// Lines that say `gap: …` in place of a test. A gap that is closed is taken from here; a new one has to be argued for.
+/// Places that say `GAP` instead of a test. A gap that is closed is taken from here; a new one has to be argued for.
 const GAPS: usize = 0;
 
 pub(crate) fn read(name: &str) -> String {
@@ -40,6 +40,16 @@ fn table(document: &str, heading: &str) -> Vec<Vec<String>> {
             .collect()
     };
     rows.map(cells).collect()
+}
+
+/// Answers of operations that no test brings about, as `GET /get-card 503`.
+pub(crate) fn gaps() -> BTreeSet<String> {
+    let rows = table(&read("docs/contract.md"), "Operations");
+    let gaps = rows.iter().flat_map(|row| {
+        let parts = row[1].split(", ").filter_map(|part| part.strip_suffix(": GAP"));
+        parts.map(|status| format!("{} {status}", row[0].trim_matches('`')))
+    });
+    gaps.collect()
 }
 
 /// What stands between the quotes.
@@ -202,8 +212,8 @@ fn the_tests_that_the_contract_names_exist() {
     for row in rows {
         let (row, last) = (row.join(" | "), row.last().unwrap().as_str());
         let names: Vec<&str> = quoted(last).collect();
-        gaps += usize::from(last.contains("gap: "));
-        if names.is_empty() && !last.contains("gap: ") {
+        gaps += last.matches("GAP").count();
+        if names.is_empty() && !last.contains("GAP") {
             found.push(format!("no test: {row}"));
         }
         for name in names {
