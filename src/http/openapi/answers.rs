@@ -251,10 +251,8 @@ fn wrap(operation: &mut Value) {
 }
 
 fn write_headers(retired: bool, operation: &mut Value) {
-    let parameters = operation["parameters"].as_array().into_iter().flatten();
-    let keyed = parameters
-        .into_iter()
-        .any(|parameter| parameter["name"] == "Idempotency-Key");
+    let mut parameters = operation["parameters"].as_array().into_iter().flatten();
+    let keyed = parameters.any(|parameter| parameter["name"] == "Idempotency-Key");
     let paid = operation.get("x-payment-info").is_some();
     let Some(responses) = operation["responses"].as_object_mut() else {
         return;

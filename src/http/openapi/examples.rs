@@ -125,7 +125,7 @@ pub(super) fn add(document: &mut Value) {
 }
 
 /// Bodies, or the inside of `data`, whose members do not all go together and of which more than the required are needed.
-const ASKED: [(&str, &str); 6] = [
+const ASKED: [(&str, &str); 8] = [
     (
         "/addBankingDestination",
         r#"{"recipientId": "rcp_4b7f0c1d2e3a495867768594a3b2c1d0", "destination":
@@ -143,6 +143,14 @@ const ASKED: [(&str, &str); 6] = [
         "/createBankingRecipient",
         r#"{"name": "Ada Lovelace", "destination":
         {"type": "fiat_us", "bankName": "First Bank", "routingNumber": "021000021", "accountNumber": "000123456789"}}"#,
+    ),
+    (
+        "/payment-recipients",
+        r#"{"platform": "paypal", "recipient_id": "rcp_4b7f0c1d2e3a495867768594a3b2c1d0", "display_name": "Ada"}"#,
+    ),
+    (
+        "/redeliver-webhook",
+        r#"{"delivery_id": "whd_4b7f0c1d2e3a495867768594a3b2c1d0"}"#,
     ),
     (
         "/sandbox/payouts",

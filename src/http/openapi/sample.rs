@@ -45,6 +45,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("nonce", "7f6d1c2b3a495867"),
     ("pay_to", WALLET),
     ("payer", WALLET),
+    ("platform", "paypal"),
     ("product", "usa_prepaid_card"),
     ("refresh_token", "rt_9c4e7a0b1d2f4c6e8a0b1d2f4c6e8a0b"),
     ("resource", "https://pay.example/get-card?amount=5"),
@@ -179,6 +180,7 @@ fn text(schema: &Value, name: &str) -> String {
 const PREFIXES: &[(&str, &str)] = &[
     ("payment", "pay"),
     ("payout", "po"),
+    ("delivery", "whd"),
     ("destination", "dst"),
     ("recipient", "rcp"),
     ("request", "req"),
