@@ -125,10 +125,6 @@ pub async fn collect(body: Body, max_bytes: usize, within: Duration) -> Result<b
 /// # Errors
 /// 400 `body_malformed`, or `parameter_…` with the field at fault.
 pub fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Serde takes a list for an object too, its members in the order of ours: nobody is to depend on that.
-    if bytes.trim_ascii_start().first() == Some(&b'[') {
-        return Err(malformed("The body is not what this route takes."));
-    }
     let mut text = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut text).map_err(|error| {
         let (path, error) = (error.path().to_string(), error.into_inner());
@@ -139,6 +135,10 @@ pub fn typed<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
         }
     })?;
     text.end().map_err(|_| malformed("The body is not valid JSON."))?;
+    // Serde takes a list for an object too, its members in the order of ours: nobody is to depend on that.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(malformed("The body is not what this route takes."));
+    }
     Ok(read)
 }
 

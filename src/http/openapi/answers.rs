@@ -292,11 +292,13 @@ fn headers_of(status: &str, more: &[&str]) -> Value {
         .into()
 }
 
-/// Says what utoipa cannot: a number without a sign has 64 bits, not 63; and a described reference to a word is that word,
+/// Says what utoipa cannot: a number without a sign has 32 or 64 bits, not one less; and a described reference to a word is that word,
 /// not a word that is also an object.
 pub(super) fn correct(value: &mut Value) {
-    if value["format"] == "int64" && value["minimum"] == 0 {
-        value["format"] = "uint64".into();
+    for (signed, unsigned) in [("int32", "uint32"), ("int64", "uint64")] {
+        if value["format"] == signed && value["minimum"] == 0 {
+            value["format"] = unsigned.into();
+        }
     }
     if let Some([inside, said]) = value["allOf"].as_array().map(Vec::as_slice)
         && said["type"] == "object"
