@@ -2,6 +2,8 @@
 //! routes of the test stand in for it.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, unreachable_pub)]
 
+#[path = "http_edge/anywhere.rs"]
+mod anywhere;
 #[path = "contract/conformance.rs"]
 mod conformance;
 #[path = "http_edge/free_routes.rs"]

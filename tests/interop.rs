@@ -23,8 +23,12 @@ mod foreign;
 mod node;
 #[path = "interop/products.rs"]
 mod products;
+#[path = "interop/python.rs"]
+mod python;
 #[path = "interop/running.rs"]
 mod running;
+#[path = "interop/schemathesis.rs"]
+mod schemathesis;
 #[path = "payment_rules/seller.rs"]
 mod seller;
 #[path = "interop/webhooks.rs"]

@@ -2,6 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
+#[path = "tidy/answered.rs"]
+mod answered;
+#[path = "tidy/contract.rs"]
+mod contract;
 #[path = "tidy/documents.rs"]
 mod documents;
 #[path = "tidy/ladders.rs"]

@@ -1,5 +1,10 @@
 //! `GET /openapi.json`: generated from the handlers. What depends on settings (prices of paid operations, the
-//! service's address) is added here, from the same tables the handlers use.
+//! service's address) is added here, from the same tables the handlers use; [`answers`] completes what every operation may
+//! answer, [`examples`] shows each of them.
+
+mod answers;
+mod examples;
+mod sample;
 
 use axum::Router;
 use axum::extract::State;
@@ -14,9 +19,6 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use super::json as answer;
 use crate::config::Config;
 use purser_actors::id::Network;
-
-const CHALLENGE: &str = "Without a payment: the challenges (body and PAYMENT-REQUIRED of x402, WWW-Authenticate of MPP); \
-    nothing is charged. With `success: false`: the payment could not settle; nothing is charged so far, and what lands late is credited.";
 
 /// Operations of this crate's own routes; those of other rooms are merged in by [`document`].
 #[derive(OpenApi)]
@@ -39,21 +41,6 @@ const CHALLENGE: &str = "Without a payment: the challenges (body and PAYMENT-REQ
 )]
 struct Front;
 
-/// Refusals that the front gives on any operation, before or around its handler.
-const ANYWHERE: [(&str, &str); 8] = [
-    ("400", "The request is malformed."),
-    ("408", "The body did not arrive in time."),
-    ("413", "The body is too large."),
-    ("414", "The URL is too long."),
-    ("429", "Too many requests."),
-    ("431", "The headers are too large."),
-    ("500", "Something failed on our side."),
-    (
-        "503",
-        "Not now. This call charged nothing unless the code is `timeout`; what an earlier one did with the same payment stands.",
-    ),
-];
-
 /// The whole document. `rooms` are the documents of the other areas.
 ///
 /// # Errors
@@ -73,8 +60,7 @@ pub fn document(
         .get_or_insert_default()
         .add_security_scheme("bearer", bearer);
     let mut document = serde_json::to_value(&api)?;
-    describe_refusals(&mut document);
-    describe_callables(&mut document);
+    answers::correct(&mut document);
     for retirement in &config.versions.retiring {
         let methods = document["paths"].get_mut(&retirement.route);
         for operation in methods
@@ -93,7 +79,7 @@ pub fn document(
             continue;
         };
         operation["x-payment-info"] = payment_info(config, name, product);
-        describe_payment(operation);
+        operation["security"] = json!([{}, {"x402": []}, {"mpp": []}]);
     }
     document["components"]["securitySchemes"]["x402"] = json!({
         "type": "apiKey", "in": "header", "name": "PAYMENT-SIGNATURE",
@@ -110,103 +96,10 @@ pub fn document(
         "type": "http", "scheme": "Payment",
         "description": "A credential of the Machine Payments Protocol: method evm, intent charge, on Base.",
     });
+    let retired: Vec<&str> = config.versions.retiring.iter().map(|r| r.route.as_str()).collect();
+    answers::complete(&mut document, &retired);
+    examples::add(&mut document);
     Ok(document)
-}
-
-/// What every paid operation has: two ways to pay, and the headers of both.
-fn describe_payment(operation: &mut Value) {
-    let header = |description: &str| json!({"description": description, "schema": {"type": "string"}});
-    operation["security"] = json!([{}, {"x402": []}, {"mpp": []}]);
-    let Some(responses) = operation["responses"].as_object_mut() else {
-        return;
-    };
-    let needed = responses.entry("402").or_insert(json!({ "description": CHALLENGE }));
-    needed["headers"] = json!({
-        "PAYMENT-REQUIRED": header("What is wanted, for x402. Not with `success: false`."),
-        "WWW-Authenticate": header("What is wanted, for MPP. Not with `success: false`."),
-        "PAYMENT-RESPONSE": header("With `success: false`: what became of the payment."),
-    });
-    if let Some(paid) = responses.get_mut("200") {
-        paid["headers"] = json!({
-            "PAYMENT-RESPONSE": header("What became of the payment, for x402; X-PAYMENT-RESPONSE is the same."),
-            "Payment-Receipt": header("What became of the payment, for MPP, if it was paid so."),
-        });
-    }
-}
-
-/// Every operation's refusals have the one body, and some can come from anywhere.
-pub(super) fn describe_refusals(document: &mut Value) {
-    let schema = json!({"$ref": "#/components/schemas/Refusal"});
-    let content = json!({"application/json": {"schema": schema}, "application/problem+json": {"schema": schema}});
-    let paths = document["paths"]
-        .as_object_mut()
-        .into_iter()
-        .flat_map(|paths| paths.values_mut());
-    let operations = paths
-        .filter_map(Value::as_object_mut)
-        .flat_map(|path| path.values_mut());
-    for operation in operations {
-        let is_page = operation["tags"][0] == "Page";
-        let Some(responses) = operation["responses"].as_object_mut() else {
-            continue;
-        };
-        for (status, description) in ANYWHERE {
-            responses
-                .entry(status)
-                .or_insert_with(|| json!({"description": description}));
-        }
-        for (status, response) in responses {
-            if !matches!(status.as_bytes().first(), Some(b'4' | b'5')) {
-                continue;
-            }
-            if response.get("content").is_none() {
-                response["content"] = content.clone();
-                // A form that a browser sent is refused with a page.
-                if is_page {
-                    response["content"]["text/html"] = json!({"schema": {"type": "string"}});
-                }
-            }
-            // A 402 has members of its own; asked for by name, or to an MPP credential, it is a problem document all the same.
-            if let Some(body) = response["content"].get("application/json").cloned() {
-                response["content"]["application/problem+json"] = body;
-            }
-        }
-    }
-}
-
-/// Wraps what handlers of callable functions describe: the inside of `data`, where `userId` may be too, and of `result`.
-fn describe_callables(document: &mut Value) {
-    let of = |name: &str, inside: &Value| {
-        let properties: Value = [(name.to_owned(), inside.clone())].into_iter().collect();
-        json!({"application/json": {"schema": {"type": "object", "required": [name], "properties": properties}}})
-    };
-    for name in super::callable::NAMES {
-        let Some(operation) = document["paths"].get_mut(*name).and_then(|path| path.get_mut("post")) else {
-            continue;
-        };
-        let asked = &mut operation["requestBody"];
-        let mut data = asked["content"]["application/json"]["schema"].take();
-        if data.is_null() {
-            data = json!({"type": "object"});
-        }
-        data["properties"]["userId"] = json!({"type": "string", "description": "The caller's own, if given."});
-        *asked = json!({"required": true, "content": of("data", &data)});
-        let Some(responses) = operation["responses"].as_object_mut() else {
-            continue;
-        };
-        for (status, response) in responses {
-            if status == "200" {
-                let told = response["content"]["application/json"]["schema"].take();
-                response["content"] = of("result", &told);
-            } else {
-                let refusal = |name: &str| json!({"schema": {"$ref": format!("#/components/schemas/{name}")}});
-                response["content"] = json!({
-                    "application/json": refusal("CallableRefusal"),
-                    "application/problem+json": refusal("Refusal"),
-                });
-            }
-        }
-    }
 }
 
 fn payment_info(config: &Config, name: &str, product: &crate::config::Product) -> Value {
@@ -269,7 +162,8 @@ mod tests {
     use super::*;
     use crate::config::Sources;
 
-    #[utoipa::path(get, path = "/get-card", responses((status = 200, description = "A card.")))]
+    #[utoipa::path(get, path = "/get-card", responses((status = 200, description = "A card."),
+        (status = 402, description = "Its price.", body = serde_json::Value)))]
     async fn get_card() {}
 
     #[derive(OpenApi)]

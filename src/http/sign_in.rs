@@ -131,9 +131,11 @@ fn challenge(state: &SignIn, first: Network, refusal: Option<Refusal>) -> Respon
 /// What `POST /auth` takes.
 #[derive(Deserialize, ToSchema)]
 struct Exchange {
-    /// Must be `refresh_token`.
+    /// `refresh_token`.
+    #[schema(value_type = String)]
     grant_type: Option<serde_json::Value>,
     /// The newest refresh token.
+    #[schema(value_type = String)]
     refresh_token: Option<serde_json::Value>,
 }
 

@@ -1,8 +1,9 @@
 //! Holds answers against `/openapi.json`: the status is documented, the content type is one of its own, and the body fits
 //! its schema and has no member that the schema does not name.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::io::Write as _;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 const OUTSIDE: [u16; 8] = [400, 404, 405, 408, 413, 414, 429, 431];
 
 pub(crate) struct Conformance {
-    document: Value,
+    pub(crate) document: Value,
     compiled: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
@@ -60,11 +61,17 @@ impl Conformance {
         if answered.method == "HEAD" && answered.status == 405 {
             return;
         }
-        let response = &operation["responses"][answered.status.to_string()];
+        let mut response = &operation["responses"][answered.status.to_string()];
+        if let Some(shared) = response["$ref"].as_str() {
+            response = self
+                .document
+                .pointer(shared.trim_start_matches('#'))
+                .unwrap_or(&Value::Null);
+        }
         assert!(!response.is_null(), "an undocumented status: {answered:?}");
         let Some(content) = response["content"].as_object() else {
             assert!(answered.body.is_empty(), "an undocumented body: {answered:?}");
-            return;
+            return note(&answer(method, path, answered.status, ""));
         };
         let kind = answered.content_type.unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default();
@@ -72,6 +79,7 @@ impl Conformance {
             .get(kind)
             .unwrap_or_else(|| panic!("an undocumented content type: {answered:?}"));
         self.fits(&media["schema"], answered);
+        note(&answer(method, path, answered.status, answered.body));
     }
 
     fn fits(&self, schema: &Value, answered: &Answered<'_>) {
@@ -80,16 +88,21 @@ impl Conformance {
             return;
         }
         let body: Value = serde_json::from_str(answered.body).unwrap_or_else(|e| panic!("{e}: {answered:?}"));
-        let validator = self.validator(schema);
-        let wrong: Vec<String> = validator
-            .iter_errors(&body)
-            .map(|error| format!("{} at `{}`", error, error.instance_path()))
-            .collect();
+        let wrong = self.wrong(schema, &body);
         assert!(
             wrong.is_empty(),
             "{answered:?} does not fit {schema}:\n{}",
             wrong.join("\n")
         );
+    }
+
+    /// What of a value does not fit a closed schema of the document.
+    pub(crate) fn wrong(&self, schema: &Value, value: &Value) -> Vec<String> {
+        let validator = self.validator(schema);
+        let errors = validator.iter_errors(value);
+        errors
+            .map(|error| format!("{} at `{}`", error, error.instance_path()))
+            .collect()
     }
 
     fn validator(&self, schema: &Value) -> Arc<Validator> {
@@ -104,6 +117,35 @@ impl Conformance {
         };
         compiled.entry(schema.to_string()).or_insert_with(build).clone()
     }
+}
+
+/// Writes down what a test has met, with its name, into the file that `PURSER_ANSWERED` names: answers that fitted and
+/// events. `tests/tidy/answered.rs` reads it when all tests have run.
+pub(crate) fn note(met: &str) {
+    static NOTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+    let Some(file) = std::env::var_os("PURSER_ANSWERED") else {
+        return;
+    };
+    let thread = std::thread::current();
+    // What a test has spawned runs on threads without its name.
+    let test = thread.name().filter(|name| name.contains("::")).unwrap_or("-");
+    let line = format!("{met} {test}\n");
+    if NOTED
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .insert(line.clone())
+    {
+        let mut file = std::fs::File::options().create(true).append(true).open(file).unwrap();
+        // In one write, so that lines of other programs do not come between.
+        file.write_all(line.as_bytes()).unwrap();
+    }
+}
+
+/// An answer as [`note`] writes it, with the code of a refusal.
+pub(crate) fn answer(method: &str, path: &str, status: u16, body: &str) -> String {
+    let body: Value = serde_json::from_str(body).unwrap_or_default();
+    let code = body["code"].as_str().or(body["error"]["code"].as_str());
+    format!("answer {method} {path} {status} {}", code.unwrap_or("-"))
 }
 
 /// The document tells clients to tolerate new members; here there must be none that it does not name.

@@ -56,7 +56,7 @@ impl Clock for FixedClock {
     }
 }
 
-struct Counter(AtomicU64);
+pub struct Counter(pub AtomicU64);
 
 impl Entropy for Counter {
     fn random(&self) -> u128 {
@@ -65,7 +65,7 @@ impl Entropy for Counter {
 }
 
 /// Tokens are names; the real judge is tested where it lives.
-pub struct Names(Arc<FixedClock>);
+pub struct Names(pub Arc<FixedClock>);
 
 impl Names {
     fn claims(&self, wallet: Wallet, session: u128, ms: u64) -> Claims {

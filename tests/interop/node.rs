@@ -43,7 +43,8 @@ pub fn present<T>(found: Result<T, String>) -> Option<T> {
     }
 }
 
-fn folder() -> PathBuf {
+/// Where the scripts and the lists of packages are.
+pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/interop")
 }
 
@@ -66,7 +67,8 @@ fn install() -> Result<(), String> {
     std::fs::write(stamp, lock).map_err(text)
 }
 
-fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<(), String> {
+/// Runs a command to its end; what it said if it failed.
+pub fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<(), String> {
     let what = format!("{program} {}", arguments.join(" "));
     let run = Command::new(program)
         .args(arguments)

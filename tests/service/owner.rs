@@ -83,8 +83,8 @@ impl Owner {
         .await;
     }
 
-    /// Begins a check and answers it with this family name.
-    pub(crate) async fn answer_as(&self, site: &Site<'_>, family_name: &str) {
+    /// Begins a check: its page.
+    pub(crate) async fn check(&self, site: &Site<'_>) -> String {
         let answer = self.send(site, "/account/identity", "").await;
         assert_eq!(answer.status, 303, "{}", answer.text);
         let link = until("the identity check's page", async || {
@@ -95,10 +95,15 @@ impl Owner {
         })
         .await;
         // A check that runs elsewhere shows its own page.
-        let url = match link.starts_with("http") {
+        match link.starts_with("http") {
             true => link,
             false => format!("{}{link}", site.service.url),
-        };
+        }
+    }
+
+    /// Begins a check and answers it with this family name.
+    pub(crate) async fn answer_as(&self, site: &Site<'_>, family_name: &str) {
+        let url = self.check(site).await;
         let asked = send(site.client.get(&url)).await.unwrap();
         assert!(asked.text.contains("name=\"date_of_birth\""), "{}", asked.text);
         let form = format!("given_name=Ada&family_name={family_name}&date_of_birth=1990-12-10&country=GB");

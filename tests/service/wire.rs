@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::conformance::{Answered, Conformance};
+use super::conformance::{self, Answered, Conformance, note};
 use super::host::{PATIENCE, Service};
 
 /// A client with keep-alive connections that follows nothing.
@@ -87,12 +87,22 @@ pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<An
             body: &answer.text,
         });
     }
+    for event in answer.body["events"].as_array().into_iter().flatten() {
+        let (of, before) = (&event["type"], &event["previous"]);
+        let before = before["status"].as_str().or(before["state"].as_str()).unwrap_or("-");
+        note(&format!("event {} {before}", of.as_str().unwrap_or_default()));
+    }
     Ok(answer)
 }
 
 /// As [`send`], to an address whose answers our document does not describe: the operator's, a provider's.
 pub(crate) async fn send_to_operator(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
-    Answer::of(request.send().await?).await
+    let (client, request) = request.build_split();
+    let request = request?;
+    let (method, path) = (request.method().to_string(), request.url().path().to_owned());
+    let answer = Answer::of(client.execute(request).await?).await?;
+    note(&conformance::answer(&method, &path, answer.status, &answer.text));
+    Ok(answer)
 }
 
 /// The document, which is the same for every service under test.

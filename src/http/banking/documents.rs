@@ -37,6 +37,7 @@ pub(super) struct Upload {
 
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = DocumentTypeName)]
 enum TypeName {
     ProofOfAddress,
     FormationDocument,

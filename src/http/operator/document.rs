@@ -218,7 +218,7 @@ pub(super) fn document() -> Value {
             }},
         },
     });
-    openapi::describe_refusals(&mut document);
+    openapi::complete(&mut document, &[]);
     document
 }
 

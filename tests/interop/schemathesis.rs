@@ -1,0 +1,118 @@
+//! `schemathesis`, the published tester of OpenAPI documents, against `/openapi.json` and the running sandbox: it makes up
+//! requests from the schemas, right ones and wrong ones, and holds the answers against what is documented.
+//!
+//! Each run takes 60 seconds, `PURSER_SCHEMATHESIS_SECONDS` if that is set. What it finds it prints with a `curl` to repeat it.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::node::folder as folder_of_settings;
+use super::python::Python;
+use super::running::{Purser, print_line};
+
+/// Of every answer: no failure of ours, a status, a body, a content type and headers that are documented; a request that
+/// the document forbids is refused, and so is one without the token that it asks for.
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,\
+    response_schema_conformance,negative_data_rejection,unsupported_method,allow_header_conformance,\
+    missing_required_header,ignored_auth";
+
+/// What is tested, and with which arguments. The desk comes last: it makes the pretended world fail, as it is asked to.
+const RUNS: [(&str, &[&str]); 2] = [
+    ("the service", &["--exclude-path-regex", "^/sandbox"]),
+    ("the desk", &["--include-path-regex", "^/sandbox"]),
+];
+
+#[tokio::test]
+async fn schemathesis_finds_nothing_that_is_not_documented() {
+    // Aim: signed in with a wallet that has bought, is linked and has a managed wallet: no 500, no undocumented status, no
+    // answer that breaks its schema, nothing taken that the document forbids; and every operation was tried.
+    let Some(python) = Python::ready() else { return };
+    let purser = Purser::start_with(&[
+        ("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000000"),
+        // A poll that nobody answers is over soon.
+        ("PURSER_SIGNUP__POLL_SECONDS", "1"),
+        // A fault of the desk that never answers is over soon.
+        ("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "1000"),
+        ("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "1500"),
+        ("PURSER_SERVER__REQUEST_TIMEOUT_MS", "4000"),
+    ]);
+    let folder = tempfile::tempdir().unwrap();
+    let token = customer(&purser, folder.path()).await;
+    let (_, _, document) = purser.get("/openapi.json", &[]).await;
+    let mut tried = 0;
+    for (what, selection) in RUNS {
+        let report = folder.path().join("report.json");
+        let mut command = python.program("schemathesis");
+        command
+            .current_dir(folder.path())
+            .arg("--config-file")
+            .arg(folder_of_settings().join("schemathesis.toml"))
+            .args(["run", &purser.url("/openapi.json"), "--header"])
+            .arg(format!("Authorization: Bearer {token}"))
+            .args([
+                "--phases",
+                "examples,coverage,fuzzing",
+                "--workers",
+                "1",
+                "--checks",
+                CHECKS,
+            ])
+            .args([
+                "--max-time",
+                &seconds(),
+                "--continue-on-failure",
+                "--suppress-health-check",
+                "all",
+            ])
+            .args(["--no-color", "--report-json-path"])
+            .arg(&report)
+            .args(selection);
+        let run = command.output().unwrap();
+        let report: Value = serde_json::from_slice(&std::fs::read(&report).unwrap_or_default()).unwrap_or_default();
+        let said = String::from_utf8_lossy(&run.stdout);
+        let told = || format!("{what}: {said}\n{}", String::from_utf8_lossy(&run.stderr));
+        assert!(run.status.success(), "{}", told());
+        assert_eq!(
+            (&report["failures"], &report["errors"]),
+            (&json!([]), &json!([])),
+            "{}",
+            told()
+        );
+        let operations = &report["operations"];
+        assert_eq!(operations["tested"], operations["selected"], "{}", told());
+        tried += operations["tested"].as_u64().unwrap();
+        print_line(&format!(
+            "schemathesis tried {what}: {} requests",
+            report["test_cases"]["generated"]
+        ));
+    }
+    let paths = document["paths"].as_object().unwrap();
+    let known: usize = paths.values().map(|methods| methods.as_object().unwrap().len()).sum();
+    assert_eq!(tried, known as u64);
+}
+
+fn seconds() -> String {
+    std::env::var("PURSER_SCHEMATHESIS_SECONDS").unwrap_or_else(|_| "60".to_owned())
+}
+
+/// A wallet that signs in, has an account at the card issuer and a managed wallet: its token.
+async fn customer(purser: &Purser, folder: &Path) -> String {
+    let run = Command::new(env!("CARGO_BIN_EXE_purser"))
+        .args(["token", &purser.url("")])
+        .env("PURSER_WALLET", folder.join("wallet.json"))
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let token = String::from_utf8(run.stdout).unwrap().trim().to_owned();
+    let (_, account) = purser.bearer("/get-account-balance", &token).await;
+    let (status, linked) = purser
+        .post("/sandbox/link", &json!({"wallet": account["user_id"], "linked": true}))
+        .await;
+    assert_eq!(status, 200, "{linked}");
+    let made = purser.http.post(purser.url("/createAgentWallet")).bearer_auth(&token);
+    let made = made.json(&json!({"data": {}})).send().await.unwrap();
+    assert_eq!(made.status(), 200);
+    token
+}
