@@ -123,23 +123,7 @@ impl Worker for Desk {
                 Work::MoveBankMoney(id) => self.move_bank_money(effect, *id).await,
                 Work::ForgetNumber(id) => self.forget_number(effect, *id).await,
                 Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => self.about_webhooks(effect).await,
-                Work::ConfirmRefund(id) => {
-                    tell(
-                        &self.families.refunds,
-                        *id,
-                        refund::Command::Credited { effect: effect.id },
-                    )
-                    .await
-                }
-                Work::ExpireRefund { refund, round } => {
-                    let (effect, round) = (effect.id, *round);
-                    tell(
-                        &self.families.refunds,
-                        *refund,
-                        refund::Command::Expire { effect, round },
-                    )
-                    .await
-                }
+                Work::ConfirmRefund(_) | Work::ExpireRefund { .. } => self.about_refund(effect).await,
                 Work::Pursue(id) => self.pursue(effect, *id).await,
             }
         })
@@ -163,6 +147,18 @@ impl Desk {
     async fn confirm_credit(&self, effect: &Effect, id: PaymentId) -> Done {
         let command = payment::Command::Credited { effect: effect.id };
         tell(&self.families.payments, id, command).await
+    }
+
+    async fn about_refund(&self, effect: &Effect) -> Done {
+        let (id, command) = match effect.work {
+            Work::ConfirmRefund(id) => (id, refund::Command::Credited { effect: effect.id }),
+            Work::ExpireRefund { refund, round } => {
+                let effect = effect.id;
+                (refund, refund::Command::Expire { effect, round })
+            }
+            _ => return Err(Failure::temporary("no work with refunds")),
+        };
+        tell(&self.families.refunds, id, command).await
     }
 
     async fn end_lease(&self, effect: &Effect, order: CardId, lease: u64) -> Done {
