@@ -16,6 +16,8 @@ use sha2::{Digest, Sha256};
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 
+pub(super) use answers::complete;
+
 use super::json as answer;
 use crate::config::Config;
 use purser_actors::id::Network;

@@ -136,7 +136,9 @@ impl Style {
     fn content(self) -> Value {
         let of = |schema: &str| json!({"schema": {"$ref": format!("#/components/schemas/{schema}")}});
         match self {
-            Self::Callable => json!({"application/json": of("CallableRefusal"), "application/problem+json": of("Refusal")}),
+            Self::Callable => {
+                json!({"application/json": of("CallableRefusal"), "application/problem+json": of("Refusal")})
+            }
             Self::Plain => json!({"application/json": of("Refusal"), "application/problem+json": of("Refusal")}),
             Self::Page => {
                 let page = json!({"schema": {"type": "string"}});
