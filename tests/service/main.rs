@@ -35,6 +35,7 @@ mod cases_life;
 mod cases_maker_faults;
 mod cases_metrics;
 mod cases_mpp;
+mod cases_paid;
 mod cases_payment;
 mod cases_payouts;
 mod cases_people;
