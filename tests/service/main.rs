@@ -41,6 +41,7 @@ mod cases_maker_faults;
 mod cases_metrics;
 mod cases_mpp;
 mod cases_operator_document;
+mod cases_paid;
 mod cases_payment;
 mod cases_payouts;
 mod cases_people;
