@@ -284,6 +284,14 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     assert_eq!(refused.status, 403, "{}", refused.text);
     assert!(refused.text.contains("taken back by its chain"), "{}", refused.text);
     assert_eq!(agent.buy(&site, CARD).await.status, 403);
+    let audit = desk.get("/admin/audit").await;
+    let frozen = audit.body["acts"].as_array().unwrap().iter();
+    let frozen: Vec<_> = frozen.filter(|entry| entry["by"] == "reconciliation").collect();
+    assert!(
+        matches!(frozen[..], [entry] if entry.to_string().contains(&payment)),
+        "{}",
+        audit.text
+    );
     let read = site.get_as(&of_other, &format!("/get-card-data?card_id={kept}")).await;
     assert_eq!(read.status, 200, "{}", read.text);
     finds(&desk, vec![]).await;

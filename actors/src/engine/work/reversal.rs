@@ -3,13 +3,14 @@
 use super::{Desk, Done, tell, unreadable};
 use crate::account;
 use crate::difference::{Command, Status};
-use crate::id::{DifferenceId, Wallet};
+use crate::id::{DifferenceId, PaymentId, Wallet};
 use crate::kernel::{Effect, Failure};
+use crate::operator::{Act, Role};
 use crate::payment;
 use crate::port::Lookup;
 
-/// What its holder reads; an operator unfreezes it.
-const FROZEN: &str = "A payment of this account was taken back by its chain. Please contact support.";
+/// Who has frozen it, in the operators' audit log.
+const BY: &str = "reconciliation";
 
 impl Desk {
     /// Reads the chain until it shows the payment again, or that it never can: only then the account is frozen and the
@@ -41,22 +42,26 @@ impl Desk {
             // It is booked as a deposit, of another history: an operator's to judge.
             return tell(differences, id, over).await;
         }
-        self.freeze_for_reversal(payment.payer()).await?;
+        self.freeze_for_reversal(effect, payment.payer(), payment_id).await?;
         tracing::error!(payment = %payment_id, "a chain has taken a payment back for good: its loss is booked");
         let command = payment::Command::Reversed { effect: effect.id };
         tell(&self.families.payments, payment_id, command).await
     }
 
-    /// What an operator has said to the holder stays.
-    async fn freeze_for_reversal(&self, wallet: Wallet) -> Done {
+    /// An operator unfreezes it, and finds it in the audit log. What one has said to the holder before stays.
+    async fn freeze_for_reversal(&self, effect: &Effect, wallet: Wallet, payment: PaymentId) -> Done {
         let accounts = &self.families.accounts;
         let read = accounts.read(&wallet).await.map_err(unreadable)?;
         if read.is_some_and(|(account, _)| account.frozen.is_some()) {
             return Ok(());
         }
         let freeze = account::Command::Freeze {
-            message: FROZEN.to_owned(),
-            act: None,
+            message: format!("{payment} was taken back by its chain. Please contact support."),
+            act: Some(Act {
+                by: BY.to_owned(),
+                role: Role::Support,
+                request: effect.origin,
+            }),
         };
         tell(accounts, wallet, freeze).await
     }
