@@ -47,6 +47,7 @@ mod cases_secrets;
 mod cases_secrets_desk;
 mod cases_signup;
 mod cases_steps;
+mod cases_stream;
 mod cases_top_up;
 mod cases_trace;
 mod cases_two_users;
@@ -65,6 +66,7 @@ mod exposition;
 mod host;
 #[path = "../contract/ladder.rs"]
 mod ladder;
+mod listener;
 mod mpp;
 mod names;
 mod owner;
