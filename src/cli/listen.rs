@@ -347,6 +347,7 @@ mod tests {
             after: None,
             types: Vec::new(),
             as_json: true,
+            is_new: false,
         };
         for (ping, after) in [
             (r#"{"type":"ping","cursor":4}"#, 4),
