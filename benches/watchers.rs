@@ -99,7 +99,7 @@ impl Bench {
             address: self.service.address,
             generation,
             idle: self.idle.clone(),
-            active: self.shop.tokens(),
+            active: self.shop.tokens().map(str::to_owned).collect(),
         })
     }
 

@@ -127,11 +127,6 @@ impl Shop {
         connection.call(&self.balance_request(customer)).await
     }
 
-    /// Their tokens.
-    pub(crate) fn tokens(&self) -> Vec<String> {
-        self.customers.iter().map(|customer| customer.token.clone()).collect()
-    }
-
     /// How much the subscribers have been told by now.
     pub(crate) fn told(&self) -> Told {
         Told {
