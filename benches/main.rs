@@ -1,6 +1,6 @@
 //! What Purser costs, each figure beside a ceiling that was measured in the same run.
 //!
-//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web webhooks idle instructions` picks rooms, `--short`
+//! `cargo bench` prints everything; `cargo bench --bench ratios -- commits web watchers webhooks idle instructions` picks rooms, `--short`
 //! makes the rounds short (for development: its figures are noise). Nothing here asserts a time: a bench that fails,
 //! fails because an answer was wrong. README.md beside this file says what each row means and keeps the last results.
 
@@ -15,6 +15,7 @@ mod instructions;
 mod place;
 mod profile;
 mod soak;
+mod watchers;
 mod web;
 mod webhooks;
 
@@ -36,6 +37,10 @@ pub(crate) struct Plan {
     pub(crate) paid_calls: usize,
     /// Accounts that lie idle on disk.
     pub(crate) idle_accounts: u64,
+    /// WebSocket subscribers.
+    pub(crate) watchers: usize,
+    /// How long events are timed on their way to them.
+    pub(crate) told_seconds: usize,
 }
 
 const FULL: Plan = Plan {
@@ -43,6 +48,8 @@ const FULL: Plan = Plan {
     round_ms: 1_500,
     paid_calls: 6_000,
     idle_accounts: 1_000_000,
+    watchers: 10_000,
+    told_seconds: 20,
 };
 
 const SHORT: Plan = Plan {
@@ -50,6 +57,8 @@ const SHORT: Plan = Plan {
     round_ms: 300,
     paid_calls: 600,
     idle_accounts: 20_000,
+    watchers: 2_000,
+    told_seconds: 4,
 };
 
 fn main() -> Result<(), Fault> {
@@ -63,6 +72,7 @@ fn main() -> Result<(), Fault> {
     match named.as_slice() {
         // This program again, as a part of a measurement in a process of its own.
         ["part", "stub"] => return web::stub::serve(),
+        ["part", "watchers"] => return watchers::crowd::serve(),
         ["part", "commands", count, dir] => return instructions::commands(count.parse()?, dir),
         ["profile", kind] => return profile::run(kind),
         ["soak"] => {
@@ -87,6 +97,9 @@ fn main() -> Result<(), Fault> {
     }
     if wanted("web") {
         web::run(plan)?;
+    }
+    if wanted("watchers") {
+        watchers::run(plan)?;
     }
     if wanted("webhooks") {
         webhooks::run(plan)?;

@@ -64,6 +64,11 @@ pub(crate) fn cpu_us(pid: u32) -> u64 {
 
 /// Resident memory of a process, in MiB.
 pub(crate) fn resident_mib(pid: u32) -> u64 {
+    resident_kib(pid) / 1024
+}
+
+/// Resident memory of a process, in KiB.
+pub(crate) fn resident_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let kib = status.lines().find_map(|line| {
         line.strip_prefix("VmRSS:")?
@@ -72,5 +77,5 @@ pub(crate) fn resident_mib(pid: u32) -> u64 {
             .parse::<u64>()
             .ok()
     });
-    kib.unwrap_or(0) / 1024
+    kib.unwrap_or(0)
 }

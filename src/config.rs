@@ -8,6 +8,7 @@
 mod check;
 mod layers;
 mod products;
+mod proxies;
 mod reconciliation;
 mod sections;
 mod signup;
@@ -20,6 +21,7 @@ mod webhooks;
 
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
+pub use proxies::{AddressRange, ForwardedBy, NotARange};
 pub use reconciliation::Reconciliation;
 pub use sections::{
     Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,

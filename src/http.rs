@@ -17,6 +17,7 @@ mod deprecation;
 pub mod documents;
 pub mod error;
 pub mod events;
+mod forwarded;
 pub mod front;
 pub mod gift_cards;
 pub mod gift_orders;

@@ -20,5 +20,7 @@ mod memory;
 mod precedence;
 #[path = "http_edge/stream.rs"]
 mod stream;
+#[path = "http_edge/watching.rs"]
+mod watching;
 #[path = "http_edge/world.rs"]
 mod world;

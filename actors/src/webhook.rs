@@ -239,11 +239,31 @@ impl Endpoint {
     }
 }
 
-/// Whether a list of types has this one: by its name, or its resource with `.*`; an empty list has all.
+/// Whether a list of types has this one, by its name or by a pattern, in which `*` stands for any characters; an empty list
+/// has all.
 pub fn wants(types: &[String], kind: &str) -> bool {
-    types.is_empty()
-        || types.iter().any(|wanted| match wanted.strip_suffix(".*") {
-            Some(resource) => kind.split('.').next() == Some(resource),
-            None => wanted == kind,
-        })
+    types.is_empty() || types.iter().any(|wanted| fits(wanted.as_bytes(), kind.as_bytes()))
+}
+
+/// Whether a name has the form of a pattern, in which `*` stands for any characters. Each star takes as little as it can
+/// and more only when the rest does not fit, so the time is that of the two lengths multiplied, at most.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut p, mut n) = (0, 0);
+    // Behind the last star, and the first character that it has not taken yet.
+    let mut star = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                p += 1;
+                star = Some((p, n));
+            }
+            Some(c) if *c == name[n] => (p, n) = (p + 1, n + 1),
+            _ => {
+                let Some((behind, taken)) = star else { return false };
+                star = Some((behind, taken + 1));
+                (p, n) = (behind, taken + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|c| *c == b'*')
 }

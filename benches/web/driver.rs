@@ -16,6 +16,8 @@ pub(crate) enum Work {
     Same(Vec<u8>, Duration),
     /// Each once.
     Each(Vec<Vec<u8>>),
+    /// Each once, and one every so often; a late one at once.
+    Paced(Vec<Vec<u8>>, Duration),
 }
 
 /// Requests dealt out to connections.
@@ -153,6 +155,14 @@ async fn one(mut connection: Connection, work: Work, status: u16) -> Result<Vec<
         }
         Work::Each(requests) => {
             for request in requests {
+                call(&request, &mut now).await?;
+            }
+        }
+        Work::Paced(requests, every) => {
+            let begun = tokio::time::Instant::now();
+            for (n, request) in requests.into_iter().enumerate() {
+                tokio::time::sleep_until(begun + every * u32::try_from(n)?).await;
+                now = Instant::now();
                 call(&request, &mut now).await?;
             }
         }

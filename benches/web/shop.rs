@@ -180,6 +180,22 @@ pub(crate) fn sign_on(
     Ok(request(address, TARGET, &format!("PAYMENT-SIGNATURE: {payment}\r\n")))
 }
 
+/// A token of a wallet's account.
+pub(crate) async fn sign_in(
+    connection: &mut Connection,
+    address: SocketAddr,
+    wallet: &TestWallet,
+) -> Result<String, Fault> {
+    const ROUTE: &str = "/auth?network=base";
+    let challenge = connection.call(&request(address, ROUTE, "")).await?;
+    let proof = wallet.sign_in(&required(&challenge)?.sign_in()?, Network::Base)?;
+    let proven = request(address, ROUTE, &format!("SIGN-IN-WITH-X: {proof}\r\n"));
+    let answer = connection.call(&proven).await?;
+    let body: serde_json::Value = serde_json::from_slice(&answer.body)?;
+    let token = body["auth"]["id_token"].as_str();
+    Ok(token.ok_or_else(|| format!("no token in {body}"))?.to_owned())
+}
+
 /// One purchase of each wallet, whole requests.
 pub(crate) async fn first_purchases(address: SocketAddr, wallets: &[TestWallet]) -> Result<Vec<Vec<u8>>, Fault> {
     let mut connection = Connection::open(address).await?;

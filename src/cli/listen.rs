@@ -27,7 +27,7 @@ pub struct Args {
     /// Begin after this event. Default: with the next one
     #[arg(long, value_name = "SEQ")]
     pub after: Option<u64>,
-    /// Only these types, separated by commas, for example card.ready,balance.credited
+    /// Only these types, separated by commas, for example card.ready,payout.*
     #[arg(long, value_delimiter = ',')]
     pub types: Vec<String>,
     /// Whose events: the wallet's account on this network
@@ -126,6 +126,11 @@ async fn follow(
                 pause = wait(pause, &message).await;
                 continue;
             }
+            // A server that begins or ends, or has no time now.
+            Err(CliError::Refused { status, what }) if status == 429 || status >= 500 => {
+                pause = wait(pause, &format!("the server answered {status}: {what}")).await;
+                continue;
+            }
             Err(error) => return Err(error),
         };
         match connect(server, &token, &mut cursor, forwarder).await? {
@@ -181,7 +186,6 @@ async fn connect(
             return Ok(End::Failed(format!("the connection broke off: {error}")));
         }
     }
-    terminal::progress(&format!("listening to {address}"));
     let mut worked = false;
     loop {
         let Ok(message) = tokio::time::timeout(SILENCE, socket.next()).await else {
@@ -195,6 +199,12 @@ async fn connect(
                 }
                 if let Some(forwarder) = forwarder.filter(|_| cursor.is_new) {
                     forwarder.forward(&text, &SystemClock).await;
+                }
+                if !worked {
+                    let place = cursor
+                        .after
+                        .map_or(String::new(), |after| format!(" after event {after}"));
+                    terminal::progress(&format!("listening to {address}{place}"));
                 }
                 worked = true;
             }
@@ -261,17 +271,19 @@ impl Cursor {
                 self.is_new = true;
                 Ok(None)
             }
+            // Up to there nothing is missing: the place to resume, even if nothing has happened or passed the filter.
+            Some("ping") => {
+                self.after = self.after.max(message["cursor"].as_u64());
+                Ok(None)
+            }
+            // To ask again for the same would be in vain.
             Some("error") => {
-                let code = message["code"].as_str().unwrap_or_default();
-                let end = if matches!(code, "unauthorized" | "token_expired" | "token_invalid") {
-                    End::Unauthorized
-                } else {
-                    End::Failed(format!(
-                        "the stream refused: {code} {}",
-                        message["error"].as_str().unwrap_or_default()
-                    ))
-                };
-                Ok(Some(end))
+                let text = |field: &str| message[field].as_str().unwrap_or_default();
+                Err(CliError::Usage(format!(
+                    "the stream refused: {} {}",
+                    text("code"),
+                    text("error")
+                )))
             }
             _ => Ok(None),
         }
@@ -323,12 +335,29 @@ mod tests {
         }
         assert_eq!(cursor.take(r#"{"type":"ping"}"#).unwrap(), None);
         assert_eq!(cursor.take(r#"{"type":"later"}"#).unwrap(), None);
-        assert_eq!(
-            cursor.take(r#"{"type":"error","code":"token_expired"}"#).unwrap(),
-            Some(End::Unauthorized)
-        );
+        assert!(cursor.take(r#"{"type":"error","code":"types_invalid"}"#).is_err());
         assert!(matches!(cursor.take("x").unwrap(), Some(End::Failed(_))));
         assert_eq!(cursor.after, Some(9));
+    }
+
+    #[test]
+    fn a_ping_tells_where_to_resume() {
+        // Aim: whoever has heard no event yet resumes where it began, not where it comes back; a ping never leads back.
+        let mut cursor = Cursor {
+            after: None,
+            types: Vec::new(),
+            as_json: true,
+            is_new: false,
+        };
+        for (ping, after) in [
+            (r#"{"type":"ping","cursor":4}"#, 4),
+            (r#"{"type":"ping","cursor":9}"#, 9),
+            (r#"{"type":"ping","cursor":5}"#, 9),
+            (r#"{"type":"ping"}"#, 9),
+        ] {
+            assert_eq!(cursor.take(ping).unwrap(), None);
+            assert_eq!(cursor.after, Some(after));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::{CliError, terminal};
 use crate::config::{Config, Sources};
 use crate::service::Service;
+use crate::system::take_open_files;
 
 /// Start the service (default command)
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -66,6 +67,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     log();
     quiet_panics();
     let config = args.settings()?;
+    enough_files(&config);
     // Listened to before anybody can know that we run: a signal during the start is not lost and kills nothing.
     let stop = StopSignals::new()?;
     let sandbox = config.is_sandbox();
@@ -82,6 +84,22 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         tracing::warn!("stopped with calls in flight; they are taken up at the next start");
     }
     Ok(())
+}
+
+/// Files that are open beside the connections: the store's, the sandbox's, calls to others.
+const OTHER_FILES: u64 = 512;
+
+/// Says so when fewer connections can be open than the settings allow.
+fn enough_files(config: &Config) {
+    let streams = u64::try_from(config.stream.max_connections).unwrap_or(u64::MAX);
+    let wanted = streams.saturating_add(u64::from(config.server.max_connections) + OTHER_FILES);
+    if let Some(open_files) = take_open_files().filter(|allowed| *allowed < wanted) {
+        tracing::warn!(
+            open_files,
+            wanted,
+            "the system allows fewer connections than server and stream settings do"
+        );
+    }
 }
 
 /// Log lines go to standard error; `RUST_LOG` chooses what.

@@ -65,6 +65,11 @@ fn spending(config: &Config) -> Checked {
         "agent_wallet.per_call_usd",
         "must lie between 1 and 50000",
     )?;
+    require(
+        config.agent_wallet.calls_per_minute > 0,
+        "agent_wallet.calls_per_minute",
+        "must be at least 1",
+    )?;
     let outbound = &config.outbound;
     require(
         (1..=1_000_000).contains(&outbound.max_body_bytes),

@@ -6,7 +6,7 @@
 )]
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,6 +20,7 @@ use purser_actors::product::{Cap, Line};
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
+use super::proxies::{AddressRange, ForwardedBy};
 use super::text;
 use crate::provider::rates::RateTable;
 
@@ -36,7 +37,8 @@ pub struct Server {
     pub body_timeout_ms: u64,
     pub request_timeout_ms: u64,
     pub graceful_stop_seconds: u64,
-    pub trusted_proxies: Vec<IpAddr>,
+    pub trusted_proxies: Vec<AddressRange>,
+    pub forwarded_header: ForwardedBy,
 }
 
 impl Server {

@@ -22,9 +22,20 @@ pub struct AgentWallets {
     pub per_call_usd: Cents,
     #[serde(deserialize_with = "text::cents")]
     pub per_day_usd: Cents,
+    pub calls_per_minute: u32,
 }
 
 impl AgentWallets {
+    /// How often an account may have its agents pay and transfer.
+    pub fn ceiling(&self, of_service: &super::Limits) -> super::Limits {
+        super::Limits {
+            requests_per_window: self.calls_per_minute,
+            window_seconds: 60,
+            payments_per_window: 0,
+            tracked_callers: of_service.tracked_callers,
+        }
+    }
+
     /// What a new wallet may spend until a person says otherwise.
     pub fn limits(&self) -> Limits {
         Limits {

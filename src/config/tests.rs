@@ -82,7 +82,7 @@ fn the_environment_is_typed_by_the_defaults() {
     let proxies = Config::load(&env("PURSER_SERVER__TRUSTED_PROXIES", "[\"10.0.0.1\"]")).unwrap();
     assert_eq!(
         proxies.server.trusted_proxies,
-        ["10.0.0.1".parse::<std::net::IpAddr>().unwrap()]
+        ["10.0.0.1".parse::<super::AddressRange>().unwrap()]
     );
     let sold = Config::load(&env("PURSER_PRODUCTS__GIFT_CARD__AVAILABLE", "true")).unwrap();
     assert!(sold.products.gift_card.available);

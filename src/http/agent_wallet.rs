@@ -21,6 +21,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::callable::Callables;
 use super::error::ApiError;
+use super::rate::{Counted, RateLimiter};
 use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::custody::VaultedWallets;
 use crate::vault::Vault;
@@ -41,6 +42,8 @@ pub struct AgentWallets {
     pub entropy: Arc<dyn Entropy>,
     /// Of a new wallet.
     pub limits: Limits,
+    /// How often an account may spend.
+    pub ceiling: RateLimiter,
     /// Our own addresses, which nothing is transferred to.
     pub treasuries: Vec<Wallet>,
     /// Our own origin: what begins with it is a route.
@@ -92,6 +95,20 @@ impl AgentWallets {
     async fn own(&self, owner: &Wallet) -> Result<AgentWallet, ApiError> {
         let read = self.callables.engine.agent_wallet(owner).await;
         read.map_err(|_| ApiError::internal())?.ok_or_else(unknown)
+    }
+}
+
+impl AgentWallets {
+    /// Counts a call that spends, once it is known to be a new one.
+    ///
+    /// # Errors
+    /// 429 `rate_limited`.
+    fn count(&self, owner: Wallet) -> Result<(), ApiError> {
+        let budget = self.ceiling.count(Counted::Wallet(owner), self.clock.now());
+        match budget.allowed {
+            true => Ok(()),
+            false => Err(ApiError::rate_limited(u64::from(budget.reset_seconds))),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who is calling: the bearer token, judged once a request, and the address behind trusted proxies.
+//! Who is calling: the bearer token, judged once a request, and the address ([`super::forwarded`]).
 
 use std::fmt;
 use std::net::IpAddr;
@@ -241,53 +241,5 @@ impl<S: Sync> FromRequestParts<S> for MaybeBearer {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         Asked::of(parts).map(|asked| Self(asked.bearer.clone()))
-    }
-}
-
-/// The client's address: the peer's, or behind trusted proxies the last untrusted one of `X-Forwarded-For`.
-pub(super) fn client_ip(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> IpAddr {
-    let peer = peer.to_canonical();
-    if trusted.is_empty() || !trusted.contains(&peer) {
-        return peer;
-    }
-    let values: Vec<&str> = headers
-        .get_all("x-forwarded-for")
-        .iter()
-        .filter_map(|v| v.to_str().ok())
-        .collect();
-    let hops = values.iter().rev().flat_map(|v| v.rsplit(','));
-    for hop in hops {
-        let Ok(ip) = hop.trim().parse::<IpAddr>() else {
-            return peer;
-        };
-        let ip = ip.to_canonical();
-        if !trusted.contains(&ip) {
-            return ip;
-        }
-    }
-    peer
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    // Aim (cases 21 and 51): a forwarded address counts only from a proxy we trust, and only its last foreign hop.
-    #[test]
-    fn case_51_forwarded_addresses_are_not_believed() {
-        let proxy: IpAddr = "10.0.0.1".parse().unwrap();
-        let stranger: IpAddr = "9.9.9.9".parse().unwrap();
-        let mut headers = HeaderMap::new();
-        headers.append("x-forwarded-for", "1.1.1.1, 2.2.2.2".parse().unwrap());
-        headers.append("x-forwarded-for", "3.3.3.3, 10.0.0.1".parse().unwrap());
-        assert_eq!(client_ip(stranger, &headers, &[]), stranger);
-        assert_eq!(client_ip(stranger, &headers, &[proxy]), stranger);
-        assert_eq!(
-            client_ip(proxy, &headers, &[proxy]),
-            "3.3.3.3".parse::<IpAddr>().unwrap()
-        );
-        headers.append("x-forwarded-for", "nonsense".parse().unwrap());
-        assert_eq!(client_ip(proxy, &headers, &[proxy]), proxy);
     }
 }

@@ -145,21 +145,25 @@ fn of_store(error: &StoreError) -> ApiError {
 ///
 /// A WebSocket. Authenticates by `Authorization: Bearer`, by the session cookie, or by a first message
 /// `{"type":"auth","token":…}` within 5 seconds. Then `{"type":"subscribe","after":seq,"types":[…]}`; the service
-/// sends `{"type":"event","event":{…}}` and `{"type":"ping"}`. Without `after` the stream begins with what happens
-/// next. Close codes: 4001 token missing, expired or revoked; 4008 the client does not read, its cursor in the
-/// reason; 4010 the cursor is older than what is kept.
+/// sends `{"type":"event","event":{…}}` and `{"type":"ping","cursor":seq}`, the first ping at once. Without `after` the
+/// stream begins with what happens next. Resume after the last `seq` or `cursor`, whichever came last: no event is missed
+/// and none comes twice. What is not understood is answered with `{"type":"error","code":…,"param":…,"error":…}`. Close
+/// codes: 4001 token missing, expired or revoked; 4008 the client does not read, its cursor in the reason; 4010 the cursor
+/// is older than what is kept, the oldest in the reason; 4029 too many streams of the account, or too many messages.
 #[utoipa::path(get, path = "/stream", tag = "Events", security((), ("bearer" = [])),
     responses((status = 101, description = "The stream."), (status = 401, description = "The token is not good."),
         (status = 403, description = "Frozen, or a cookie from another page than ours."),
-        (status = 426, description = "Not a WebSocket upgrade.")))]
+        (status = 426, description = "Not a WebSocket upgrade."),
+        (status = 429, description = "Too many requests, or `too_many_streams` of this account."),
+        (status = 503, description = "`streams_full`: too many streams in all.")))]
 async fn get_stream(
     State(state): State<EventRoutes>,
     MaybeBearer(bearer): MaybeBearer,
     headers: HeaderMap,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, ApiError> {
-    let access = admit(&state, &bearer, &headers).await?;
-    if let Access::Granted(claims) = &access {
+    let claims = admit(&state, &bearer, &headers).await?;
+    if let Some(claims) = &claims {
         not_frozen(&*state.stream.gate, claims).await?;
     }
     let socket = socket.map_err(|_| {
@@ -169,28 +173,45 @@ async fn get_stream(
             "This route only speaks WebSocket.",
         )
     })?;
-    let seat =
-        state.stream.hub.seat().map_err(|_| {
-            ApiError::unavailable("streams_full", "The service has as many streams as it can serve.", 5)
-        })?;
+    let hub = &state.stream.hub;
+    let access = match claims {
+        Some(claims) => {
+            let subscription = hub.subscribe(claims.wallet, claims.families());
+            Access::Granted(claims, subscription.map_err(|_| too_many(&state.stream))?)
+        }
+        None => Access::FirstMessage,
+    };
+    let seat = hub
+        .seat()
+        .map_err(|_| ApiError::unavailable("streams_full", "The service has as many streams as it can serve.", 5))?;
     Ok(upgrade(socket, state.stream, access, seat))
+}
+
+/// 429: the account has its streams.
+fn too_many(stream: &StreamState) -> ApiError {
+    let error = format!("The account has its {} streams.", stream.config.max_per_account);
+    ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", error)
+        .hint("Close one of them first.")
+        .retry_after(5)
 }
 
 /// A cookie counts only together with our own Origin: a page of somebody else's can make a browser send the cookie,
 /// and cannot make it lie about where the page came from.
-async fn admit(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Access, ApiError> {
+///
+/// `None`: the first message must hold a token.
+async fn admit(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Option<Claims>, ApiError> {
     match bearer {
-        Bearer::Known(claims) => return Ok(Access::Granted(claims.clone())),
+        Bearer::Known(claims) => return Ok(Some(claims.clone())),
         Bearer::Refused(error) => return Err((*error).into()),
         Bearer::Absent => {}
     }
     let Some(cookie) = headers.get(COOKIE).and_then(|v| v.to_str().ok()) else {
-        return Ok(Access::FirstMessage);
+        return Ok(None);
     };
     let claims = match state.stream.authenticator.authenticate_session(cookie).await {
         Ok(claims) => claims,
         // Somebody else's cookies.
-        Err(TokenError::Invalid) => return Ok(Access::FirstMessage),
+        Err(TokenError::Invalid) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     let mut origins = headers.get_all(ORIGIN).iter();
@@ -201,5 +222,5 @@ async fn admit(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Res
             "A stream opened by cookie must come from our own page.",
         ));
     }
-    Ok(Access::Granted(claims))
+    Ok(Some(claims))
 }

@@ -21,9 +21,10 @@ use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
 
-use super::caller::{Asked, Authenticator, Bearer, RequestId, client_ip};
+use super::caller::{Asked, Authenticator, Bearer, RequestId};
 use super::deprecation::Retiring;
 use super::error::{ApiError, Complete, Form, JSON, PROBLEM, Parked};
+use super::forwarded::Proxies;
 use super::headers::{FixedHeaders, write_preflight};
 use super::meter::RequestMeter;
 use super::rate::{Budget, Counted, RateLimiter};
@@ -77,7 +78,7 @@ pub struct Front {
     fixed: FixedHeaders,
     retiring: Retiring,
     open_to_pages: bool,
-    trusted_proxies: Vec<IpAddr>,
+    proxies: Proxies,
     max_url_bytes: usize,
     max_header_bytes: usize,
     max_body_bytes: usize,
@@ -106,7 +107,7 @@ impl Front {
             retiring: Retiring::new(&config.versions.retiring),
             open_to_pages: parts.open_to_pages,
             fixed: FixedHeaders::new(docs, limits, sandbox, parts.open_to_pages),
-            trusted_proxies: config.server.trusted_proxies.clone(),
+            proxies: Proxies::new(config.server.trusted_proxies.clone(), config.server.forwarded_header),
             max_url_bytes: config.server.max_url_bytes,
             max_header_bytes: config.server.max_header_bytes,
             max_body_bytes: config.server.max_body_bytes,
@@ -126,7 +127,7 @@ impl Front {
     async fn answer(&self, request: Request<Body>, peer: SocketAddr) -> Response {
         let id = self.ids.next();
         let (mut parts, body) = request.into_parts();
-        let ip = client_ip(peer.ip(), &parts.headers, &self.trusted_proxies);
+        let ip = self.proxies.client(peer.ip(), &parts.headers);
         let bearer = Bearer::judge(&parts.headers, &*self.authenticator);
         let caller = match &bearer {
             Bearer::Known(claims) => Counted::Wallet(claims.wallet),

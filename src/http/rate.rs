@@ -59,8 +59,10 @@ struct Shard {
     window: u64,
     /// By the caller's keyed hash: two callers of one hash would share a budget, which 64 bits make a non-event.
     counts: HashMap<u64, u32, BuildHasherDefault<Ready>>,
-    /// Shared by all callers that came after the shard was full.
-    overflow: u32,
+    /// How many of them are addresses.
+    addresses: usize,
+    /// Shared by all callers that came after the shard was full: by addresses, and by wallets.
+    overflow: [u32; 2],
 }
 
 /// The keys are hashes already.
@@ -89,6 +91,8 @@ pub struct RateLimiter {
     /// Keyed with secrets of the process, so nobody can aim at one shard.
     hasher: RandomState,
     per_shard: usize,
+    /// Of these, addresses, at most: they cost their user nothing, and however many come, wallets keep their place.
+    addresses_per_shard: usize,
     window_seconds: u64,
     requests: u32,
     payments: u32,
@@ -99,10 +103,12 @@ pub struct RateLimiter {
 impl RateLimiter {
     /// With the limits of the settings.
     pub fn new(limits: &Limits) -> Self {
+        let per_shard = limits.tracked_callers.div_ceil(SHARDS);
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
-            per_shard: limits.tracked_callers.div_ceil(SHARDS),
+            per_shard,
+            addresses_per_shard: per_shard - per_shard / 4,
             window_seconds: u64::from(limits.window_seconds.max(1)),
             requests: limits.requests_per_window,
             payments: limits.payments_per_window,
@@ -134,6 +140,7 @@ impl RateLimiter {
 
     fn spend(&self, caller: Counted, now: Timestamp, cost: u32) -> Budget {
         let of_payer = matches!(caller, Counted::Payer(_));
+        let is_address = matches!(caller, Counted::V4(_) | Counted::V6(_));
         let limit = if of_payer { self.payments } else { self.requests };
         let window = now.seconds() / self.window_seconds;
         let key = self.hasher.hash_one(caller);
@@ -145,15 +152,18 @@ impl RateLimiter {
             if window > shard.window {
                 shard.window = window;
                 shard.counts.clear();
-                shard.overflow = 0;
+                shard.addresses = 0;
+                shard.overflow = [0; 2];
             }
-            let full = shard.counts.len() >= self.per_shard;
+            let full =
+                shard.counts.len() >= self.per_shard || (is_address && shard.addresses >= self.addresses_per_shard);
             match shard.counts.get_mut(&key) {
                 Some(count) => add(count, cost),
+                None if full => add(&mut shard.overflow[usize::from(!is_address)], cost),
                 None if cost == 0 => 0,
-                None if full => add(&mut shard.overflow, cost),
                 None => {
                     shard.counts.insert(key, cost);
+                    shard.addresses += usize::from(is_address);
                     cost
                 }
             }
@@ -264,5 +274,23 @@ mod tests {
         };
         let known = (0..10_000).map(flood).find(|c| is_tracked(*c)).unwrap();
         assert_eq!(limiter.count(known, NOW).remaining, 8);
+    }
+
+    // Aim: a flood of addresses takes no place from wallets, and its shared budget is not theirs; a look tells what a call
+    // would meet.
+    #[test]
+    fn a_flood_of_addresses_leaves_room_for_wallets() {
+        let limiter = limiter(10, 64 * 40);
+        for i in 0..100_000_u32 {
+            limiter.count(Counted::V4(i.to_be_bytes()), NOW);
+        }
+        let tracked: usize = limiter.shards.iter().map(|s| s.lock().counts.len()).sum();
+        assert_eq!(tracked, 64 * 30);
+        assert_eq!(limiter.peek(Counted::V4([9; 4]), NOW).remaining, 0);
+        for n in 0..100 {
+            let wallet = Counted::Wallet(Wallet::Evm([n; 20]));
+            assert_eq!(limiter.count(wallet, NOW).remaining, 9, "{n}");
+        }
+        assert_eq!(limiter.count(Counted::V4([9; 4]), NOW.plus_ms(60_000)).remaining, 9);
     }
 }

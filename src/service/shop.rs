@@ -11,6 +11,7 @@ use utoipa::openapi::OpenApi as Document;
 use super::routes::House;
 use crate::checkout::Checkout;
 use crate::http::callable::Callables;
+use crate::http::rate::RateLimiter;
 use crate::http::{
     agent_wallet, banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients,
     redeem, reloadables, top_ups,
@@ -138,6 +139,7 @@ fn agent_wallets(house: &House) -> agent_wallet::AgentWallets {
         clock: world.clock.clone(),
         entropy: world.entropy.clone(),
         limits: config.agent_wallet.limits(),
+        ceiling: RateLimiter::new(&config.agent_wallet.ceiling(&config.limits)),
         treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
         public_url: house.public_url.clone(),
         patience: Duration::from_millis(patience),

@@ -85,7 +85,11 @@ impl Feed {
                 continue;
             }
             match self.subscription.take() {
-                Taken::Nothing => return Ok(None),
+                Taken::Nothing => {
+                    // Whoever waits, perhaps for hours, keeps no empty page.
+                    self.ready = VecDeque::new();
+                    return Ok(None);
+                }
                 Taken::Events(events) => self.ready = events.into(),
                 Taken::Lagged => self.behind = true,
             }

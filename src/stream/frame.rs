@@ -1,8 +1,11 @@
 //! The JSON of the stream, both ways.
 
+use std::borrow::Cow;
+
 use purser_actors::kernel::record::{Announcement, Record};
 use purser_storage::{Seq, StoredEvent};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What a client may say.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -25,7 +28,91 @@ pub enum ClientFrame {
     Pong {},
 }
 
-/// Which event types are wanted: exact names, or a resource with `.*`.
+impl ClientFrame {
+    /// What a client said.
+    ///
+    /// # Errors
+    /// What was wrong with it, in words for the client.
+    pub fn read(text: &str) -> Result<Self, Complaint> {
+        serde_json::from_str(text).map_err(|_| Complaint::about(text))
+    }
+}
+
+/// Tells a client that its message was not followed; what it asked for before goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename = "error")]
+pub struct Complaint {
+    code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    param: Option<&'static str>,
+    error: Cow<'static, str>,
+}
+
+impl Complaint {
+    fn new(code: &'static str, param: Option<&'static str>, error: impl Into<Cow<'static, str>>) -> Self {
+        let error = error.into();
+        Self { code, param, error }
+    }
+
+    /// What is wrong with a message that could not be read.
+    fn about(text: &str) -> Self {
+        let Ok(Value::Object(said)) = serde_json::from_str(text) else {
+            return Self::new("message_malformed", None, "A message is a JSON object, sent as text.");
+        };
+        let invalid = |param, error| Self::new("message_invalid", Some(param), error);
+        let is_text = |value: &Value| value.is_string();
+        match said.get("type").and_then(Value::as_str) {
+            Some("auth") if !said.get("token").is_some_and(is_text) => {
+                invalid("token", "`token` is an id_token, a text.")
+            }
+            Some("subscribe")
+                if said
+                    .get("after")
+                    .is_some_and(|after| !after.is_null() && !after.is_u64()) =>
+            {
+                invalid("after", "`after` is the last `seq` you have, a whole number.")
+            }
+            Some("subscribe")
+                if said
+                    .get("types")
+                    .is_some_and(|t| !t.as_array().is_some_and(|t| t.iter().all(is_text))) =>
+            {
+                invalid("types", "`types` is a list of names such as card.ready or card.*.")
+            }
+            Some("auth" | "subscribe" | "pong") => {
+                let error =
+                    "`auth` takes `token`, `subscribe` takes `after` and `types`, `pong` takes nothing; each once.";
+                Self::new("message_invalid", None, error)
+            }
+            _ => invalid("type", "`type` is one of: auth, subscribe, pong."),
+        }
+    }
+
+    /// The credential came already.
+    pub(super) fn already_authenticated() -> Self {
+        Self::new("already_authenticated", None, "This stream has its credential.")
+    }
+
+    /// The filter is none.
+    pub(super) fn of_types() -> Self {
+        let error = "At most 64 names such as card.ready, of at most 64 characters; * stands for any part of one.";
+        Self::new("types_invalid", Some("types"), error)
+    }
+
+    /// Nobody can have events that have not happened.
+    pub(super) fn ahead(newest: Seq) -> Self {
+        let error = format!("The newest event of the service is {newest}: that cursor is from elsewhere.");
+        Self::new("cursor_ahead", Some("after"), error)
+    }
+
+    /// As it is sent.
+    pub(super) fn to_json(&self) -> String {
+        // Texts always serialise.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+/// Which event types are wanted: names, in which `*` stands for any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter(Vec<String>);
 
@@ -33,7 +120,8 @@ pub struct Filter(Vec<String>);
 const MAX_TYPES: usize = 64;
 
 impl Filter {
-    /// From a list of names; `None` if there are too many or one is not a name.
+    /// From a list of names; `None` if there are more than 64, or one is longer than 64 characters or has others than
+    /// `a-z 0-9 _ . - *`.
     pub fn new(types: Vec<String>) -> Option<Self> {
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-' | b'*');
         let named = |t: &String| !t.is_empty() && t.len() <= 64 && t.bytes().all(plain);
@@ -90,12 +178,13 @@ pub(super) fn event_frame(event: &Announced) -> String {
     format!("{{\"type\":\"event\",\"event\":{}}}", event.to_json())
 }
 
-/// Tells the client to go on waiting.
-pub(super) const PING: &str = "{\"type\":\"ping\"}";
-
-/// About a message that was not understood; the stream goes on.
-pub(super) fn error_frame(code: &'static str, error: &'static str) -> String {
-    format!("{{\"type\":\"error\",\"code\":\"{code}\",\"error\":\"{error}\"}}")
+/// Tells the client to go on waiting, and, once it has subscribed, that there is nothing for it up to `cursor` that it has
+/// not got: where to resume even if nothing has happened to it yet, or nothing that its filter lets through.
+pub(super) fn ping_frame(cursor: Option<Seq>) -> String {
+    match cursor {
+        Some(cursor) => format!("{{\"type\":\"ping\",\"cursor\":{cursor}}}"),
+        None => "{\"type\":\"ping\"}".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -123,6 +212,10 @@ mod tests {
         assert!(wants("card.*", "card.ready"));
         assert!(!wants("card.*", "cardboard.ready"));
         assert!(!wants("card", "card.ready"));
+        assert!(wants("*", "card.ready") && wants("*.failed", "payout.failed"));
+        assert!(!wants("*.failed", "payout.failed_twice"));
+        assert!(wants("top_*.re*d", "top_up.returned") && !wants("top_*.re*d", "top_up.bridging"));
+        assert!(wants("a*a", "abaa") && !wants("a*a", "a"));
         assert_eq!(Filter::from_query("card.ready;drop"), None);
         assert_eq!(Filter::new(vec!["a".into(); 65]), None);
     }
@@ -143,5 +236,36 @@ mod tests {
         assert_eq!(read(r#"{"type":"subscribe","after":-1}"#), None);
         assert_eq!(read(r#"{"type":"subscribe","afer":1}"#), None);
         assert_eq!(read(r#"{"type":"shout"}"#), None);
+    }
+
+    // Aim: whoever sends something else is told which part of it was wrong.
+    #[test]
+    fn a_complaint_names_what_was_wrong() {
+        for (text, code, param) in [
+            ("", "message_malformed", None),
+            ("[1]", "message_malformed", None),
+            ("{}", "message_invalid", Some("type")),
+            (r#"{"type":7}"#, "message_invalid", Some("type")),
+            (r#"{"type":"auth","token":7}"#, "message_invalid", Some("token")),
+            (r#"{"type":"subscribe","after":-1}"#, "message_invalid", Some("after")),
+            (r#"{"type":"subscribe","after":"7"}"#, "message_invalid", Some("after")),
+            (
+                r#"{"type":"subscribe","types":"card.*"}"#,
+                "message_invalid",
+                Some("types"),
+            ),
+            (r#"{"type":"subscribe","types":[7]}"#, "message_invalid", Some("types")),
+            (r#"{"type":"subscribe","afer":1}"#, "message_invalid", None),
+            (r#"{"type":"subscribe","after":1,"after":2}"#, "message_invalid", None),
+            (r#"{"type":"pong","x":1}"#, "message_invalid", None),
+        ] {
+            let complaint = ClientFrame::read(text).unwrap_err();
+            assert_eq!((complaint.code, complaint.param), (code, param), "{text}");
+        }
+        let ahead = Complaint::ahead(7).to_json();
+        assert_eq!(
+            ahead,
+            r#"{"type":"error","code":"cursor_ahead","param":"after","error":"The newest event of the service is 7: that cursor is from elsewhere."}"#
+        );
     }
 }

@@ -1,8 +1,12 @@
 //! Where the committer hands over events, and where subscribers wait for them.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use dashmap::DashMap;
 use parking_lot::Mutex;
@@ -266,6 +270,14 @@ impl Subscription {
         }
     }
 
+    /// Where in a period this subscriber has its turn: clients that come all at once, after a restart, are spread over it.
+    pub(super) fn phase(&self, period: Duration) -> Duration {
+        // Multiples of the golden ratio, modulo one: any few that follow each other lie far apart.
+        let turn = self.subscriber.id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let millis = u64::try_from(period.as_millis()).unwrap_or(u64::MAX);
+        Duration::from_millis(1 + (millis.saturating_mul(turn) >> 32))
+    }
+
     /// Until something has come, the session was revoked or the service stops. May wake early.
     pub async fn woken(&self) {
         self.subscriber.wake.notified().await;
@@ -291,92 +303,5 @@ impl Drop for Subscription {
             }
         }
         self.hub.subscribed.fetch_sub(1, Ordering::AcqRel);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::config::{Config, Sources};
-
-    const A: Wallet = Wallet::Evm([1; 20]);
-    const B: Wallet = Wallet::Evm([2; 20]);
-
-    fn hub(buffer_bytes: usize, max_per_account: usize) -> Arc<Hub> {
-        let mut config = Config::load(&Sources::default()).unwrap().stream;
-        config.buffer_bytes = buffer_bytes;
-        config.max_per_account = max_per_account;
-        config.max_connections = 3;
-        Hub::new(&config)
-    }
-
-    fn session(id: u128) -> [Option<SessionId>; 2] {
-        [Some(SessionId(id)), None]
-    }
-
-    fn event(seq: u64, wallet: Wallet) -> StoredEvent {
-        StoredEvent {
-            seq,
-            subject: wallet.key().into(),
-            payload: vec![b'x'; 100].into(),
-        }
-    }
-
-    // Aim: a subscriber gets its account's events and nobody else's, in order.
-    #[test]
-    fn events_reach_their_account_only() {
-        let hub = hub(10_000, 2);
-        let a = hub.subscribe(A, session(1)).unwrap();
-        let b = hub.subscribe(B, session(2)).unwrap();
-        hub.publish(&[event(1, A), event(2, B), event(3, A)]);
-        assert_eq!(a.take(), Taken::Events(vec![event(1, A), event(3, A)]));
-        assert_eq!(b.take(), Taken::Events(vec![event(2, B)]));
-        assert_eq!(a.take(), Taken::Nothing);
-    }
-
-    // Aim (case 64): a queue never grows past its bytes; after an overflow the subscriber is told to read the store.
-    #[test]
-    fn case_64_an_overflowing_queue_is_thrown_away() {
-        let hub = hub(1000, 2);
-        let a = hub.subscribe(A, session(1)).unwrap();
-        for seq in 1..=10_000 {
-            hub.publish(&[event(seq, A)]);
-        }
-        assert_eq!((a.subscriber.live.lock().queue.len(), hub.overflows()), (0, 1));
-        assert_eq!(a.take(), Taken::Lagged);
-        hub.publish(&[event(10_001, A)]);
-        assert_eq!(a.take(), Taken::Events(vec![event(10_001, A)]));
-    }
-
-    // Aim: the limits of an account and of the service hold, and a closed stream gives its place back.
-    #[test]
-    fn streams_are_limited() {
-        let hub = hub(1000, 2);
-        let first = hub.subscribe(A, session(1)).unwrap();
-        let _second = hub.subscribe(A, session(1)).unwrap();
-        assert_eq!(hub.subscribe(A, session(1)).err(), Some(Full::Account));
-        let _other = hub.subscribe(B, session(2)).unwrap();
-        drop(first);
-        let _again = hub.subscribe(A, session(1)).unwrap();
-        assert_eq!((hub.subscriptions(), hub.by_subject.len()), (3, 2));
-
-        let mut seats: Vec<_> = (0..3).map(|_| hub.seat().ok().unwrap()).collect();
-        assert_eq!(hub.seat().err(), Some(Full::Service));
-        seats.pop();
-        assert!(hub.seat().is_ok());
-        assert_eq!(hub.connections(), 2);
-    }
-
-    // Aim: revoking a session reaches its streams and no others.
-    #[test]
-    fn a_revoked_session_loses_its_streams() {
-        let hub = hub(1000, 2);
-        let (one, other) = (
-            hub.subscribe(A, session(1)).unwrap(),
-            hub.subscribe(A, session(2)).unwrap(),
-        );
-        hub.revoke(&A, Some(SessionId(1)));
-        assert_eq!((one.is_revoked(), other.is_revoked()), (true, false));
     }
 }

@@ -14,15 +14,16 @@ use tokio::time::{Instant, timeout};
 
 use super::close;
 use super::feed::Feed;
-use super::frame::{ClientFrame, Filter, PING, error_frame, event_frame};
-use super::hub::{Hub, Seat};
+use super::frame::{ClientFrame, Complaint, Filter, event_frame, ping_frame};
+use super::hub::{Hub, Seat, Subscription};
 use crate::config;
 use crate::http::caller::{Authenticator, Claims, Gate};
 
-/// Read from a client's socket at a time; a longer message takes several reads.
-const READ_BUFFER_BYTES: usize = 2048;
-/// Frames are collected up to here before they are written; all are when no more are queued.
-const WRITE_BUFFER_BYTES: usize = 16 * 1024;
+/// Read from a client's socket at a time; a longer message takes several reads. Each subscriber keeps it.
+const READ_BUFFER_BYTES: usize = 256;
+/// Frames are collected up to here before they are written; all are when no more are queued. Whoever was sent so much at
+/// once keeps it.
+const WRITE_BUFFER_BYTES: usize = 4 * 1024;
 
 /// What every stream needs.
 pub struct StreamState {
@@ -41,10 +42,9 @@ pub struct StreamState {
 }
 
 /// How a client was let in.
-#[derive(Clone, Debug)]
 pub enum Access {
-    /// By header or cookie.
-    Granted(Claims),
+    /// By header or cookie; it is a subscriber before the upgrade, so that one too many is refused in words of HTTP.
+    Granted(Claims, Subscription),
     /// Not yet: its first message must hold a token.
     FirstMessage,
 }
@@ -144,15 +144,17 @@ impl Client {
 }
 
 async fn serve(client: &mut Client, state: &StreamState, access: Access) -> ControlFlow<End> {
-    let claims = match access {
-        Access::Granted(claims) => claims,
-        Access::FirstMessage => first_message(client, state).await?,
+    let (claims, subscription) = match access {
+        Access::Granted(claims, subscription) => (claims, subscription),
+        Access::FirstMessage => {
+            let claims = first_message(client, state).await?;
+            match state.hub.subscribe(claims.wallet, claims.families()) {
+                Ok(subscription) => (claims, subscription),
+                Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
+            }
+        }
     };
-    let subscription = match state.hub.subscribe(claims.wallet, claims.families()) {
-        Ok(subscription) => subscription,
-        Err(full) => return ControlFlow::Break(close_with(close::TOO_MANY, &full.to_string())),
-    };
-    // A revocation or a freeze before this line found no subscription to close; one after it does.
+    // A revocation or a freeze before the subscription found nothing to close; one after it does.
     if state.gate.is_revoked(&claims) || state.gate.frozen_message(claims.wallet).await.is_some() {
         return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
     }
@@ -177,8 +179,8 @@ async fn first_message(client: &mut Client, state: &StreamState) -> ControlFlow<
         Ok(None | Some(Err(_))) => return ControlFlow::Break(End::Gone),
         Ok(Some(Ok(message))) => message,
     };
-    let frame = message.to_text().ok().and_then(|text| serde_json::from_str(text).ok());
-    let Some(ClientFrame::Auth { token }) = frame else {
+    let frame = message.to_text().map(ClientFrame::read);
+    let Ok(Ok(ClientFrame::Auth { token })) = frame else {
         return refused("the first message must be auth");
     };
     match state.authenticator.authenticate(&token) {
@@ -203,7 +205,8 @@ impl Session {
         let left_ms = claims.expires_at.0.saturating_sub(state.clock.now().0);
         let mut expiry = std::pin::pin!(tokio::time::sleep(Duration::from_millis(left_ms)));
         let ping_every = Duration::from_millis(state.config.ping_interval_ms);
-        let mut ping = tokio::time::interval_at(Instant::now() + ping_every, ping_every);
+        let phase = self.feed.subscription().phase(ping_every);
+        let mut ping = tokio::time::interval_at(Instant::now() + phase, ping_every);
         loop {
             self.check_signals()?;
             if self.subscribed {
@@ -233,7 +236,10 @@ impl Session {
                 () = &mut expiry => {
                     return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
                 }
-                _ = ping.tick() => client.send(PING.to_owned()).await?,
+                _ = ping.tick() => {
+                    let cursor = self.subscribed.then(|| self.feed.cursor());
+                    client.send(ping_frame(cursor)).await?;
+                }
             }
         }
     }
@@ -271,33 +277,39 @@ impl Session {
         message: Option<Result<Message, axum::Error>>,
     ) -> ControlFlow<End> {
         self.count(state)?;
-        let text = match message {
+        let frame = match message {
             None | Some(Err(_) | Ok(Message::Close(_))) => return ControlFlow::Break(End::Gone),
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => return ControlFlow::Continue(()),
-            Some(Ok(Message::Binary(_))) => String::new(),
-            Some(Ok(Message::Text(text))) => text.as_str().to_owned(),
+            Some(Ok(Message::Binary(_))) => ClientFrame::read(""),
+            Some(Ok(Message::Text(text))) => ClientFrame::read(text.as_str()),
         };
-        match serde_json::from_str(&text) {
-            Ok(ClientFrame::Pong {}) => ControlFlow::Continue(()),
-            Ok(ClientFrame::Subscribe { after, types }) => {
-                let Some(filter) = Filter::new(types) else {
-                    let error = error_frame("types_invalid", "At most 64 names such as card.ready.");
-                    return client.send(error).await;
-                };
-                client.handed = after.unwrap_or(self.feed.cursor());
-                self.feed.restart(client.handed, filter);
-                self.subscribed = true;
-                ControlFlow::Continue(())
+        let followed = match frame {
+            Ok(ClientFrame::Pong {}) => return ControlFlow::Continue(()),
+            Ok(ClientFrame::Subscribe { after, types }) => self.subscribe(state, after, types),
+            Ok(ClientFrame::Auth { .. }) => Err(Complaint::already_authenticated()),
+            Err(complaint) => Err(complaint),
+        };
+        let answer = match followed {
+            Ok(cursor) => {
+                client.handed = cursor;
+                ping_frame(Some(cursor))
             }
-            Ok(ClientFrame::Auth { .. }) => {
-                let error = error_frame("already_authenticated", "This stream has its credential.");
-                client.send(error).await
-            }
-            Err(_) => {
-                let error = error_frame("message_invalid", "Not a message this stream understands.");
-                client.send(error).await
-            }
+            Err(complaint) => complaint.to_json(),
+        };
+        client.send(answer).await
+    }
+
+    /// Begins anew after a place; gives that place.
+    fn subscribe(&mut self, state: &StreamState, after: Option<Seq>, types: Vec<String>) -> Result<Seq, Complaint> {
+        let filter = Filter::new(types).ok_or_else(Complaint::of_types)?;
+        let after = after.unwrap_or(self.feed.cursor());
+        let newest = state.store.durable_seq();
+        if after > newest {
+            return Err(Complaint::ahead(newest));
         }
+        self.feed.restart(after, filter);
+        self.subscribed = true;
+        Ok(after)
     }
 }
 

@@ -111,6 +111,105 @@ async fn case_51_a_spoofed_forwarded_address_is_ignored() {
     );
 }
 
+/// A world where this machine is a proxy, with one request a window.
+async fn behind_a_proxy(more: &[(&str, &str)]) -> World {
+    let own = [
+        ("limits.requests_per_window", "1"),
+        ("server.trusted_proxies", "[\"127.0.0.0/8\", \"10.0.0.0/8\"]"),
+    ];
+    World::with(&[&own, more].concat()).await
+}
+
+async fn asked_with(world: &World, line: &str) -> u16 {
+    world.ask("GET", "/get-pricing", &[line], "").await.status
+}
+
+// Aim (case 51): through trusted networks the client's own address counts, an IPv6 client by its /64, whatever it claims to
+// have been called through; the header that the proxies do not write is not read.
+#[tokio::test]
+async fn case_51_a_client_counts_behind_its_proxies() {
+    let world = behind_a_proxy(&[]).await;
+    assert_eq!(asked_with(&world, "x-forwarded-for: 8.8.8.8, 10.1.2.3").await, 200);
+    assert_eq!(asked_with(&world, "x-forwarded-for: 1.1.1.1, 8.8.8.8").await, 429);
+    assert_eq!(asked_with(&world, "x-forwarded-for: 8.8.8.8:4711, 10.9.9.9").await, 429);
+    assert_eq!(asked_with(&world, "x-forwarded-for: 2001:db8:1:2::1").await, 200);
+    assert_eq!(asked_with(&world, "x-forwarded-for: 2001:db8:1:2:ffff::9").await, 429);
+    assert_eq!(asked_with(&world, "x-forwarded-for: 2001:db8:1:3::1").await, 200);
+    // Nobody says who it was: the proxy.
+    assert_eq!(asked_with(&world, "forwarded: for=9.9.9.1").await, 200);
+    assert_eq!(asked_with(&world, "forwarded: for=9.9.9.2").await, 429);
+
+    let world = behind_a_proxy(&[("server.forwarded_header", "forwarded")]).await;
+    assert_eq!(
+        asked_with(&world, "forwarded: for=8.8.8.8;proto=https, for=10.1.2.3").await,
+        200
+    );
+    assert_eq!(asked_with(&world, "forwarded: for=\"1.1.1.1, for=8.8.8.8").await, 429);
+    assert_eq!(
+        asked_with(&world, "forwarded: for=\"[2001:db8:1:2::1]:4711\"").await,
+        200
+    );
+    assert_eq!(asked_with(&world, "forwarded: for=\"[2001:db8:1:2::9]\"").await, 429);
+    assert_eq!(asked_with(&world, "x-forwarded-for: 9.9.9.1").await, 200);
+    assert_eq!(asked_with(&world, "x-forwarded-for: 9.9.9.2").await, 429);
+}
+
+// Aim (case 58): whatever a parsed request is answered, and what could not be parsed too, carries the budget in both
+// spellings.
+#[tokio::test]
+async fn case_58_every_status_tells_the_budget() {
+    let world = World::with(&[
+        ("server.max_body_bytes", "10"),
+        ("server.body_timeout_ms", "50"),
+        ("server.request_timeout_ms", "1000"),
+        ("engine.answer_timeout_ms", "50"),
+        ("engine.settle_timeout_ms", "40"),
+        ("limits.requests_per_window", "25"),
+    ])
+    .await;
+    world.store.oldest.store(5, Ordering::SeqCst);
+    let large = format!("x: {}", "p".repeat(1 << 15));
+    let long = format!("/get-pricing?{}", "a".repeat(1 << 13));
+    let slow = ["transfer-encoding: chunked"];
+    let mut met = Vec::new();
+    for (method, path, headers, body, status) in [
+        ("GET", "/get-pricing", &[][..], "", 200),
+        ("OPTIONS", "/paid", &[], "", 204),
+        ("GET", "/events?afer=1", &["authorization: Bearer alice"], "", 400),
+        ("GET", "/whoami", &[], "", 401),
+        ("GET", "/challenge", &[], "", 402),
+        ("GET", "/events", &["authorization: Bearer frozen"], "", 403),
+        ("GET", "/nowhere", &[], "", 404),
+        ("DELETE", "/paid", &[], "", 405),
+        ("POST", "/echo", &slow, "", 408),
+        ("GET", "/events?after=1", &["authorization: Bearer alice"], "", 410),
+        ("POST", "/echo", &[], "[1,2,3,4,5,6]", 413),
+        ("GET", &long, &[], "", 414),
+        ("GET", "/stream", &[], "", 426),
+        ("GET", "/get-pricing", &[&large], "", 431),
+        ("GET", "/panic", &[], "", 500),
+        ("GET", "/bare", &[], "", 502),
+        ("GET", "/hang", &[], "", 503),
+        ("GET", "/healthz", &[], "", 200),
+    ] {
+        let answer = world.ask(method, path, headers, body).await;
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        answer.assert_dressed();
+        met.push(answer);
+    }
+    met.push(world.raw(b"nonsense\r\n\r\n").await);
+    let mut over = world.get("/get-pricing").await;
+    while over.status == 200 {
+        over = world.get("/get-pricing").await;
+    }
+    assert_eq!(over.status, 429);
+    met.push(over);
+    for answer in met {
+        answer.assert_dressed();
+        assert_eq!(answer.header("ratelimit-policy"), "25;w=60", "{answer:?}");
+    }
+}
+
 // Aim (case 15): headers just within the limit pass; one byte more, or a megabyte, is our own 431.
 #[tokio::test]
 async fn case_15_headers_beyond_the_limit_are_431() {

@@ -184,7 +184,7 @@ async fn mishaps(site: &Site<'_>) -> Vec<String> {
     signed
 }
 
-/// The first frame of the stream, with the token in a message.
+/// The first event of the stream, with the token in a message.
 async fn listen(site: &Site<'_>, token: &str) -> String {
     let url = format!("ws://{}/stream", site.service.authority());
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.unwrap();
@@ -194,7 +194,12 @@ async fn listen(site: &Site<'_>, token: &str) -> String {
     ] {
         socket.send(Message::text(frame.to_string())).await.unwrap();
     }
-    socket.next().await.unwrap().unwrap().into_text().unwrap().to_string()
+    loop {
+        let frame = socket.next().await.unwrap().unwrap().into_text().unwrap();
+        if frame.contains("\"event\"") {
+            return frame.to_string();
+        }
+    }
 }
 
 /// Every file below a folder.

@@ -122,6 +122,12 @@ impl Host {
         self.start_at("127.0.0.1:0")
     }
 
+    /// Starts on an address that an earlier service had, for its clients to find it again.
+    pub(crate) fn start_again_at(&self, authority: &str) -> Service {
+        let started = self.start_at(authority);
+        started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
+    }
+
     /// Starts on an address while the settings name another as the public one, which the greeting then tells.
     pub(crate) fn start_behind(&self, public: &str) -> Service {
         let free = std::net::TcpListener::bind("127.0.0.1:0")

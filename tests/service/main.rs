@@ -59,6 +59,7 @@ mod cases_secrets_desk;
 mod cases_signup;
 mod cases_steps;
 mod cases_stuck;
+mod cases_stream;
 mod cases_top_up;
 mod cases_trace;
 mod cases_two_users;
@@ -77,6 +78,7 @@ mod exposition;
 mod host;
 #[path = "../contract/ladder.rs"]
 mod ladder;
+mod listener;
 mod mpp;
 mod names;
 mod owner;

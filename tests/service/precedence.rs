@@ -6,6 +6,7 @@ use serde_json::json;
 use super::agent::{Agent, required};
 use super::host::{Host, Service};
 use super::ladder::{Ladder, Seen};
+use super::listener::Stream;
 use super::mpp::altered;
 use super::request::{Request, seen};
 use super::wire::{Site, send, until};
@@ -299,7 +300,7 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: balance, link and events ask for the token first, then for the parameters, then whether the account is frozen.
-    let (_host, service) = start(&[]);
+    let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
     let site = Site::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
     until("the card", async || {
@@ -356,6 +357,16 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
     ask.bearer(&holder.token);
     ladder.meets(&ask.send(&site).await);
     holder.thawed(&site).await;
+    ladder.meets(&ask.send(&site).await);
+    let _only = Stream::open(&site, &holder.token).await;
+    for (name, value) in [
+        ("connection", "upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "AAAAAAAAAAAAAAAAAAAAAA=="),
+    ] {
+        ask.header(name, value);
+    }
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
 }

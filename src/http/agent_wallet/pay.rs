@@ -84,6 +84,7 @@ struct Understood {
         (status = 404, description = "No wallet."),
         (status = 409, description = "`unsettled`: the payment was signed and did not settle. More than is available."),
         (status = 422, description = "The key was used for something else."),
+        (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
         (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error."),
         (status = 503, description = "Not now.")))]
 pub(super) async fn agent_x402_pay(
@@ -160,6 +161,7 @@ impl AgentWallets {
         spender: Spender,
         place: Option<Place>,
     ) -> Result<Reply, ApiError> {
+        self.count(claims.wallet)?;
         let wallet = self.own(&claims.wallet).await?;
         let host = match &asked.target {
             Target::Route(_) => "route".to_owned(),

@@ -56,7 +56,9 @@ struct Understood {
         (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token born of a payment."),
         (status = 404, description = "No wallet, or no such address."),
         (status = 409, description = "More than is available, or it could not be spent."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 422, description = "The key was used for something else."),
+        (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
+        (status = 503, description = "Not now.")))]
 pub(super) async fn agent_wallet_transfer(
     State(room): Shared,
     Holder(claims): Holder,
@@ -88,6 +90,7 @@ pub(super) async fn agent_wallet_transfer(
         "/agentWalletTransfer",
         &understood,
         move |place| async move {
+            running.count(owner)?;
             let wallet = running.own(&owner).await?;
             let to = match asked {
                 Asked::Address(to) => to,

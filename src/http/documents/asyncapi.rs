@@ -19,13 +19,24 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
         json!({"event": {"$ref": "#/components/schemas/Event"}}),
         &["event"],
     );
-    parts["Ping"] = frame("ping", json!({}), &[]);
+    let cursor = json!({"type": "integer", "minimum": 0,
+        "description": "Nothing up to here is missing: a place to resume. Absent until the client has subscribed."});
+    parts["Ping"] = frame("ping", json!({"cursor": cursor}), &[]);
+    let code = json!({"type": "string", "enum": ["message_malformed", "message_invalid", "types_invalid", "cursor_ahead",
+        "already_authenticated"]});
+    let param = json!({"type": "string", "description": "The member that is wrong."});
+    let error = json!({"type": "string", "description": "In words."});
+    parts["Error"] = frame(
+        "error",
+        json!({"code": code, "param": param, "error": error}),
+        &["code", "error"],
+    );
     parts["Pong"] = frame("pong", json!({}), &[]);
     let token = json!({"type": "string", "description": "An `id_token`."});
     parts["Auth"] = frame("auth", json!({"token": token}), &["token"]);
     let after = json!({"type": "integer", "minimum": 0, "description": "The last `seq` the client has; without it, what happens next."});
     let wanted = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
-        "description": "Types such as `card.ready` or `card.*`; empty for all."});
+        "description": "Types such as `card.ready` or `card.*`, where `*` stands for any characters; empty for all."});
     parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": wanted}), &[]);
     json!({
         "asyncapi": "3.0.0",
@@ -38,10 +49,12 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
             "address": "/stream",
             "description": "Authenticates by `Authorization: Bearer`, by the session cookie, or by a first message `auth` \
                 within 5 seconds. Close codes: 4001 the token is missing, expired or revoked; 4008 the client does not read, \
-                its cursor in the reason; 4010 the cursor is older than what is kept.",
+                its cursor in the reason; 4010 the cursor is older than what is kept, the oldest in the reason; 4029 too many \
+                streams of the account, or too many messages; 1001 the service stops, the cursor in the reason.",
             "messages": {
                 "event": {"$ref": "#/components/messages/event"},
                 "ping": {"$ref": "#/components/messages/ping"},
+                "error": {"$ref": "#/components/messages/error"},
                 "auth": {"$ref": "#/components/messages/auth"},
                 "subscribe": {"$ref": "#/components/messages/subscribe"},
                 "pong": {"$ref": "#/components/messages/pong"},
@@ -54,7 +67,9 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
         }},
         "operations": {
             "post": operation("send", "webhook", "The service posts each event that the endpoint wants, and tries again.", &["posted"]),
-            "push": operation("send", "stream", "The service pushes events, in the order of `seq`, and pings.", &["event", "ping"]),
+            "push": operation("send", "stream",
+                "The service pushes events, in the order of `seq`, pings, and what was wrong with a message.",
+                &["event", "ping", "error"]),
             "ask": operation("receive", "stream", "The client says who it is and what it wants.", &["auth", "subscribe", "pong"]),
         },
         "components": {
@@ -62,7 +77,8 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
             "messages": {
                 "event": message("An event", "Frame"),
                 "posted": posted(),
-                "ping": message("Are you there", "Ping"),
+                "ping": message("Are you there; the first one follows each subscription", "Ping"),
+                "error": message("A message was not followed; what was asked for before goes on", "Error"),
                 "auth": message("A credential, as the first message", "Auth"),
                 "subscribe": message("What is wanted; again to want something else", "Subscribe"),
                 "pong": message("The answer to a ping; none is needed", "Pong"),

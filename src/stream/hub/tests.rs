@@ -1,0 +1,98 @@
+//! Who is told, who is not, and how many there may be.
+
+#![allow(clippy::unwrap_used)]
+use super::*;
+use crate::config::{Config, Sources};
+
+const A: Wallet = Wallet::Evm([1; 20]);
+const B: Wallet = Wallet::Evm([2; 20]);
+
+fn hub(buffer_bytes: usize, max_per_account: usize) -> Arc<Hub> {
+    let mut config = Config::load(&Sources::default()).unwrap().stream;
+    config.buffer_bytes = buffer_bytes;
+    config.max_per_account = max_per_account;
+    config.max_connections = 3;
+    Hub::new(&config)
+}
+
+fn session(id: u128) -> [Option<SessionId>; 2] {
+    [Some(SessionId(id)), None]
+}
+
+fn event(seq: u64, wallet: Wallet) -> StoredEvent {
+    StoredEvent {
+        seq,
+        subject: wallet.key().into(),
+        payload: vec![b'x'; 100].into(),
+    }
+}
+
+// Aim: a subscriber gets its account's events and nobody else's, in order.
+#[test]
+fn events_reach_their_account_only() {
+    let hub = hub(10_000, 2);
+    let a = hub.subscribe(A, session(1)).unwrap();
+    let b = hub.subscribe(B, session(2)).unwrap();
+    hub.publish(&[event(1, A), event(2, B), event(3, A)]);
+    assert_eq!(a.take(), Taken::Events(vec![event(1, A), event(3, A)]));
+    assert_eq!(b.take(), Taken::Events(vec![event(2, B)]));
+    assert_eq!(a.take(), Taken::Nothing);
+}
+
+// Aim (case 64): a queue never grows past its bytes; after an overflow the subscriber is told to read the store.
+#[test]
+fn case_64_an_overflowing_queue_is_thrown_away() {
+    let hub = hub(1000, 2);
+    let a = hub.subscribe(A, session(1)).unwrap();
+    for seq in 1..=10_000 {
+        hub.publish(&[event(seq, A)]);
+    }
+    assert_eq!((a.subscriber.live.lock().queue.len(), hub.overflows()), (0, 1));
+    assert_eq!(a.take(), Taken::Lagged);
+    hub.publish(&[event(10_001, A)]);
+    assert_eq!(a.take(), Taken::Events(vec![event(10_001, A)]));
+}
+
+// Aim: the limits of an account and of the service hold, and a closed stream gives its place back.
+#[test]
+fn streams_are_limited() {
+    let hub = hub(1000, 2);
+    let first = hub.subscribe(A, session(1)).unwrap();
+    let _second = hub.subscribe(A, session(1)).unwrap();
+    assert_eq!(hub.subscribe(A, session(1)).err(), Some(Full::Account));
+    let _other = hub.subscribe(B, session(2)).unwrap();
+    drop(first);
+    let _again = hub.subscribe(A, session(1)).unwrap();
+    assert_eq!((hub.subscriptions(), hub.by_subject.len()), (3, 2));
+
+    let mut seats: Vec<_> = (0..3).map(|_| hub.seat().ok().unwrap()).collect();
+    assert_eq!(hub.seat().err(), Some(Full::Service));
+    seats.pop();
+    assert!(hub.seat().is_ok());
+    assert_eq!(hub.connections(), 2);
+}
+
+// Aim: of subscribers that come at once, no tenth of the period has more than its share of turns, and none has two.
+#[test]
+fn turns_are_spread_over_the_period() {
+    let hub = hub(1000, 100);
+    let all: Vec<_> = (0..100).map(|_| hub.subscribe(A, session(1)).unwrap()).collect();
+    let mut tenths = [0; 10];
+    for subscription in &all {
+        let turn = subscription.phase(Duration::from_secs(30)).as_millis();
+        tenths[usize::try_from(turn / 3_001).unwrap()] += 1;
+    }
+    assert!(tenths.iter().all(|n| (8..=12).contains(n)), "{tenths:?}");
+}
+
+// Aim: revoking a session reaches its streams and no others.
+#[test]
+fn a_revoked_session_loses_its_streams() {
+    let hub = hub(1000, 2);
+    let (one, other) = (
+        hub.subscribe(A, session(1)).unwrap(),
+        hub.subscribe(A, session(2)).unwrap(),
+    );
+    hub.revoke(&A, Some(SessionId(1)));
+    assert_eq!((one.is_revoked(), other.is_revoked()), (true, false));
+}

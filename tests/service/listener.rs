@@ -1,0 +1,129 @@
+//! Who watches an account: a WebSocket, and `purser listen` in a process of its own.
+
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+use super::wire::Site;
+
+/// An open stream.
+pub(crate) struct Stream(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Stream {
+    /// With a token; subscribed to nothing so far, and counted as a stream of its account.
+    pub(crate) async fn open(site: &Site<'_>, token: &str) -> Self {
+        let bearer = format!("Bearer {token}");
+        Self::asked(site, &[("authorization", &bearer)]).await.unwrap()
+    }
+
+    /// With these headers; the status of a refusal.
+    pub(crate) async fn asked(site: &Site<'_>, headers: &[(&'static str, &str)]) -> Result<Self, u16> {
+        let url = format!("ws://{}/stream", site.service.authority());
+        let mut request = url.into_client_request().unwrap();
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().unwrap());
+        }
+        match tokio_tungstenite::connect_async(request).await {
+            Ok((socket, _)) => Ok(Self(socket)),
+            Err(tungstenite::Error::Http(answer)) => Err(answer.status().as_u16()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub(crate) async fn say(&mut self, message: &Value) {
+        self.0.send(Message::text(message.to_string())).await.unwrap();
+    }
+
+    /// The next frame.
+    pub(crate) async fn frame(&mut self) -> Value {
+        let frame = self.0.next().await.unwrap().unwrap();
+        serde_json::from_str(frame.to_text().unwrap()).unwrap()
+    }
+
+    /// Reads to the close and gives its code.
+    pub(crate) async fn until_closed(&mut self) -> u16 {
+        while let Some(message) = self.0.next().await {
+            if let Message::Close(Some(close)) = message.unwrap() {
+                return close.code.into();
+            }
+        }
+        panic!("closed without a reason")
+    }
+}
+
+type Lines = Arc<Mutex<Vec<String>>>;
+
+/// `purser listen --json`; killed when dropped.
+pub(crate) struct Listener {
+    child: Child,
+    printed: Lines,
+    said: Lines,
+}
+
+impl Listener {
+    /// With a wallet file, which it makes if there is none.
+    pub(crate) fn start(url: &str, wallet: &Path, more: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purser"));
+        command
+            .args(["listen", url, "--json", "--wallet"])
+            .arg(wallet)
+            .args(more);
+        let mut child = command
+            .env_clear()
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let printed = collected(child.stdout.take().unwrap());
+        let said = collected(child.stderr.take().unwrap());
+        Self { child, printed, said }
+    }
+
+    /// The events that it has printed so far.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let printed = self.printed.lock().unwrap();
+        printed.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// How many of the lines that it wrote for a person hold this text.
+    pub(crate) fn said(&self, text: &str) -> usize {
+        self.said
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|line| line.contains(text))
+            .count()
+    }
+
+    /// Its exit status, once it has ended.
+    pub(crate) fn ended(&mut self) -> Option<i32> {
+        self.child.try_wait().unwrap().and_then(|status| status.code())
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn collected(from: impl Read + Send + 'static) -> Lines {
+    let lines = Lines::default();
+    let filled = lines.clone();
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            filled.lock().unwrap().push(line);
+        }
+    });
+    lines
+}
