@@ -4,8 +4,8 @@ use super::{Desk, Done, tell, unreadable};
 use crate::account;
 use crate::difference::{Command, Status};
 use crate::id::{DifferenceId, PaymentId, Wallet};
-use crate::kernel::{Effect, Failure};
-use crate::operator::{Act, Role};
+use crate::kernel::{Effect, Failure, audit};
+use crate::operator::{Act, Deed, Role};
 use crate::payment;
 use crate::port::Lookup;
 
@@ -55,13 +55,17 @@ impl Desk {
         if read.is_some_and(|(account, _)| account.frozen.is_some()) {
             return Ok(());
         }
+        let act = Act {
+            by: BY.to_owned(),
+            role: Role::Support,
+            request: effect.origin,
+        };
+        // An operator's act may take this place first: then it is tried again.
+        let link = audit::next(&*self.store).await;
+        let link = link.map_err(|error| Failure::temporary(error.to_string()))?;
         let freeze = account::Command::Freeze {
             message: format!("{payment} was taken back by its chain. Please contact support."),
-            act: Some(Act {
-                by: BY.to_owned(),
-                role: Role::Support,
-                request: effect.origin,
-            }),
+            act: Some(Deed { act, link }),
         };
         tell(accounts, wallet, freeze).await
     }
