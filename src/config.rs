@@ -9,6 +9,7 @@ mod check;
 mod layers;
 mod products;
 mod proxies;
+mod rates;
 mod reconciliation;
 mod sections;
 mod signup;
@@ -22,10 +23,11 @@ mod webhooks;
 pub use layers::{DEFAULTS, Sources};
 pub use products::{Countries, Product, Products};
 pub use proxies::{AddressRange, ForwardedBy, NotARange};
+pub use rates::Rates;
 pub use reconciliation::Reconciliation;
 pub use sections::{
     Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
-    ProviderKind, Rates, Recovery, Sandbox, Server, Service, Storage, Stream,
+    ProviderKind, Recovery, Sandbox, Server, Service, Storage, Stream,
 };
 pub use signup::Signup;
 pub use spending::{AgentWallets, Outbound};

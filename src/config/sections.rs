@@ -5,7 +5,6 @@
     reason = "config.toml, compiled in beside this, holds the comment of every setting"
 )]
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,14 +14,11 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::Role;
 use purser_actors::payout::Terms;
-use purser_actors::port::Timestamp;
 use purser_actors::product::{Cap, Line};
-use rust_decimal::Decimal;
 use serde::Deserialize;
 
 use super::proxies::{AddressRange, ForwardedBy};
 use super::text;
-use crate::provider::rates::RateTable;
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -368,29 +364,6 @@ impl Payouts {
             app_payment: terms(self.app_return_seconds, self.app_return_fee, self.unclaimed_seconds),
             timeout_ms,
             told_every_ms,
-        }
-    }
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rates {
-    pub source: String,
-    #[serde(deserialize_with = "text::moment")]
-    pub as_of: Timestamp,
-    pub refresh_seconds: u64,
-    pub max_age_seconds: u64,
-    #[serde(deserialize_with = "text::decimals")]
-    pub usd_per_unit: BTreeMap<String, Decimal>,
-}
-
-impl Rates {
-    /// As the port gives it.
-    pub fn table(&self) -> RateTable {
-        RateTable {
-            source: self.source.clone(),
-            as_of: self.as_of,
-            usd_per_unit: self.usd_per_unit.clone(),
         }
     }
 }

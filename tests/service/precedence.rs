@@ -100,14 +100,7 @@ async fn a_paid_call_is_refused_for_the_first_rule_that_it_breaks() {
     }
     let challenge = ask.answer(&site).await;
     ladder.meets(&seen(&challenge));
-    ask.header("x-payment", "bm8=");
-    ladder.meets(&ask.send(&site).await);
-    let mut nameless = Agent::challenge(&site, "/get-card?amount=6").await;
-    assert!(nameless.identify("short"));
-    ask.header("x-payment", &agent.sign(&nameless));
-    ladder.meets(&ask.send(&site).await);
-    ask.header("x-payment", &agent.payment(&site, "/get-card?amount=6").await);
-    ladder.meets(&ask.send(&site).await);
+    mend_the_payment(&mut ladder, &mut ask, (&site, &agent)).await;
 
     ask.header("x-payment", &used);
     ladder.meets(&past(&site, &ask, &[403]).await);
@@ -168,6 +161,18 @@ async fn an_mpp_call_is_refused_for_the_first_rule_that_it_breaks() {
     fresh.header("authorization", &credential);
     ladder.meets(&past(&site, &fresh, &[429]).await);
     ladder.ends();
+}
+
+/// A payment that cannot be read, one whose name is none, one for another price.
+async fn mend_the_payment(ladder: &mut Ladder, ask: &mut Request, (site, agent): (&Site<'_>, &Agent)) {
+    ask.header("x-payment", "bm8=");
+    ladder.meets(&ask.send(site).await);
+    let mut nameless = Agent::challenge(site, "/get-card?amount=6").await;
+    assert!(nameless.identify("short"));
+    ask.header("x-payment", &agent.sign(&nameless));
+    ladder.meets(&ask.send(site).await);
+    ask.header("x-payment", &agent.payment(site, "/get-card?amount=6").await);
+    ladder.meets(&ask.send(site).await);
 }
 
 /// Down to the first rule about payments.
@@ -299,8 +304,8 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: balance, link and events ask for the token first, then for the parameters, then whether the account is frozen.
-    let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
+    // Aim: balance and link ask for the token first, then for the parameters, then whether the account is frozen.
+    let (_host, service) = start(&[]);
     let site = Site::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
     until("the card", async || {
@@ -326,7 +331,14 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
         ladder.meets(&ask.send(&site).await);
         ladder.ends();
     }
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_refused_for_the_first_rule_that_is_broken() {
+    // Aim: a page of them, and the stream up to its upgrade: token, parameters, account, room.
+    let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
+    let site = Site::of(&service);
+    let holder = Holder::new(&site, Network::Base).await;
     holder.frozen(&site).await;
     let mut ladder = Ladder::of("GET /events", "events");
     let mut ask = Request::new("GET", "/events")

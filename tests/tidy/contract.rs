@@ -16,8 +16,11 @@ pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(Path::new(ROOT).join(name)).unwrap()
 }
 
+/// The statuses of each operation.
+type Operations = BTreeMap<String, BTreeSet<String>>;
+
 /// Every operation of the document with its statuses; a test of the service holds the list against the service.
-pub(crate) fn operations() -> BTreeMap<String, BTreeSet<String>> {
+pub(crate) fn operations() -> Operations {
     let text = read("tests/contract/snapshots/openapi.200-operations.snap");
     let lines = text.lines().filter_map(|line| line.split_once(": "));
     let operations = lines.filter(|(operation, _)| operation.contains(" /"));
@@ -98,11 +101,31 @@ fn moves() -> BTreeSet<String> {
 fn the_table_of_the_contract_is_complete() {
     let document = read("docs/contract.md");
     let mut found = Vec::new();
-    let text = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
-
-    let everywhere = first_cells(&document, "Every operation");
     let operations = operations();
-    let listed: BTreeMap<String, String> = table(&document, "Operations")
+    operations_with_their_answers(&document, &operations, &mut found);
+    routes_beside_the_document(&document, &operations, &mut found);
+    let config = Config::load(&Sources::default()).unwrap();
+    let products = config.products.all().map(|(name, _)| name);
+    same(
+        "products",
+        text(&products),
+        first_cells(&document, "Products"),
+        &mut found,
+    );
+    same("moves", moves(), first_cells(&document, "States and moves"), &mut found);
+    let events = purser_actors::engine::event_types().into_iter().collect();
+    same("events", events, first_cells(&document, "Events"), &mut found);
+    codes_and_headers(&document, &mut found);
+    none(&found, "docs/contract.md");
+}
+
+fn text(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn operations_with_their_answers(document: &str, operations: &Operations, found: &mut Vec<String>) {
+    let everywhere = first_cells(document, "Every operation");
+    let listed: BTreeMap<String, String> = table(document, "Operations")
         .into_iter()
         .map(|row| (row[0].trim_matches('`').to_owned(), row[1].clone()))
         .collect();
@@ -110,9 +133,9 @@ fn the_table_of_the_contract_is_complete() {
         "operations",
         operations.keys().cloned().collect(),
         listed.keys().cloned().collect(),
-        &mut found,
+        found,
     );
-    for (operation, statuses) in &operations {
+    for (operation, statuses) in operations {
         let cell = listed.get(operation).map(String::as_str).unwrap_or_default();
         let own: BTreeSet<String> = cell
             .split(", ")
@@ -129,7 +152,9 @@ fn the_table_of_the_contract_is_complete() {
                 .map(|status| format!("{operation}: {status} is not documented")),
         );
     }
+}
 
+fn routes_beside_the_document(document: &str, operations: &Operations, found: &mut Vec<String>) {
     let admin: Vec<&str> = ROUTES
         .iter()
         .copied()
@@ -138,8 +163,8 @@ fn the_table_of_the_contract_is_complete() {
     same(
         "operator's routes",
         text(&admin),
-        first_cells(&document, "Operator's routes"),
-        &mut found,
+        first_cells(document, "Operator's routes"),
+        found,
     );
     let paths: BTreeSet<&str> = operations
         .keys()
@@ -154,17 +179,9 @@ fn the_table_of_the_contract_is_complete() {
             found.push(format!("`{route}` is neither the operator's nor in the document"));
         }
     }
-    let config = Config::load(&Sources::default()).unwrap();
-    let products = config.products.all().map(|(name, _)| name);
-    same(
-        "products",
-        text(&products),
-        first_cells(&document, "Products"),
-        &mut found,
-    );
-    same("moves", moves(), first_cells(&document, "States and moves"), &mut found);
-    let events = purser_actors::engine::event_types().into_iter().collect();
-    same("events", events, first_cells(&document, "Events"), &mut found);
+}
+
+fn codes_and_headers(document: &str, found: &mut Vec<String>) {
     let errors = read("docs/errors.md");
     let codes = errors
         .lines()
@@ -172,8 +189,8 @@ fn the_table_of_the_contract_is_complete() {
     same(
         "error codes",
         codes.map(str::to_owned).collect(),
-        first_cells(&document, "Error codes"),
-        &mut found,
+        first_cells(document, "Error codes"),
+        found,
     );
     let headers = read("src/http/headers.rs");
     let exposed = headers
@@ -190,10 +207,9 @@ fn the_table_of_the_contract_is_complete() {
     same(
         "headers",
         exposed.map(str::to_owned).collect(),
-        first_cells(&document, "Headers"),
-        &mut found,
+        first_cells(document, "Headers"),
+        found,
     );
-    none(&found, "docs/contract.md");
 }
 
 // Aim: a line names a test that exists, or says openly that there is none.

@@ -9,35 +9,7 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
         Some((_, host)) => ("ws", host),
         None => ("ws", url),
     };
-    let schemas = &openapi["components"]["schemas"];
-    let mut event = schemas["Event"].clone();
-    event["properties"]["type"] = json!({"type": "string", "enum": types, "description": "`<resource>.<change>`."});
-    // The envelope's own parts by name, without the rest of the other document.
-    let mut parts = json!({"Event": event, "EventData": schemas["EventData"]});
-    parts["Frame"] = frame(
-        "event",
-        json!({"event": {"$ref": "#/components/schemas/Event"}}),
-        &["event"],
-    );
-    let cursor = json!({"type": "integer", "minimum": 0,
-        "description": "Nothing up to here is missing: a place to resume. Absent until the client has subscribed."});
-    parts["Ping"] = frame("ping", json!({"cursor": cursor}), &[]);
-    let code = json!({"type": "string", "enum": ["message_malformed", "message_invalid", "types_invalid", "cursor_ahead",
-        "already_authenticated"]});
-    let param = json!({"type": "string", "description": "The member that is wrong."});
-    let error = json!({"type": "string", "description": "In words."});
-    parts["Error"] = frame(
-        "error",
-        json!({"code": code, "param": param, "error": error}),
-        &["code", "error"],
-    );
-    parts["Pong"] = frame("pong", json!({}), &[]);
-    let token = json!({"type": "string", "description": "An `id_token`."});
-    parts["Auth"] = frame("auth", json!({"token": token}), &["token"]);
-    let after = json!({"type": "integer", "minimum": 0, "description": "The last `seq` the client has; without it, what happens next."});
-    let wanted = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
-        "description": "Types such as `card.ready` or `card.*`, where `*` stands for any characters; empty for all."});
-    parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": wanted}), &[]);
+    let parts = parts(&openapi["components"]["schemas"], types);
     json!({
         "asyncapi": "3.0.0",
         "info": {"title": "Purser", "version": super::super::headers::API_VERSION,
@@ -86,6 +58,39 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     })
+}
+
+/// What messages are made of, by name.
+fn parts(schemas: &Value, types: &[String]) -> Value {
+    let mut event = schemas["Event"].clone();
+    event["properties"]["type"] = json!({"type": "string", "enum": types, "description": "`<resource>.<change>`."});
+    // The envelope's own parts by name, without the rest of the other document.
+    let mut parts = json!({"Event": event, "EventData": schemas["EventData"]});
+    parts["Frame"] = frame(
+        "event",
+        json!({"event": {"$ref": "#/components/schemas/Event"}}),
+        &["event"],
+    );
+    let cursor = json!({"type": "integer", "minimum": 0,
+        "description": "Nothing up to here is missing: a place to resume. Absent until the client has subscribed."});
+    parts["Ping"] = frame("ping", json!({"cursor": cursor}), &[]);
+    let code = json!({"type": "string", "enum": ["message_malformed", "message_invalid", "types_invalid", "cursor_ahead",
+        "already_authenticated"]});
+    let param = json!({"type": "string", "description": "The member that is wrong."});
+    let error = json!({"type": "string", "description": "In words."});
+    parts["Error"] = frame(
+        "error",
+        json!({"code": code, "param": param, "error": error}),
+        &["code", "error"],
+    );
+    parts["Pong"] = frame("pong", json!({}), &[]);
+    let token = json!({"type": "string", "description": "An `id_token`."});
+    parts["Auth"] = frame("auth", json!({"token": token}), &["token"]);
+    let after = json!({"type": "integer", "minimum": 0, "description": "The last `seq` the client has; without it, what happens next."});
+    let wanted = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
+        "description": "Types such as `card.ready` or `card.*`, where `*` stands for any characters; empty for all."});
+    parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": wanted}), &[]);
+    parts
 }
 
 fn frame(kind: &str, mut properties: Value, needed: &[&str]) -> Value {
