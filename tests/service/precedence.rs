@@ -285,7 +285,7 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
     // Aim: balance, link and events ask for the token first, then for the parameters, then whether the account is frozen.
-    let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
+    let (_host, service) = start(&[]);
     let site = Site::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
     until("the card", async || {
@@ -333,7 +333,14 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
     holder.thawed(&site).await;
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_is_refused_for_the_first_rule_that_it_breaks() {
+    // Aim: the token, whether the account is frozen, whether it is a WebSocket, and whether the account has its streams.
+    let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
+    let site = Site::of(&service);
+    let holder = Holder::new(&site, Network::Base).await;
     holder.frozen(&site).await;
     let mut ladder = Ladder::of("GET /stream", "stream");
     let mut ask = Request::new("GET", "/stream");

@@ -19,25 +19,7 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
         json!({"event": {"$ref": "#/components/schemas/Event"}}),
         &["event"],
     );
-    let cursor = json!({"type": "integer", "minimum": 0,
-        "description": "Nothing up to here is missing: a place to resume. Absent until the client has subscribed."});
-    parts["Ping"] = frame("ping", json!({"cursor": cursor}), &[]);
-    let code = json!({"type": "string", "enum": ["message_malformed", "message_invalid", "types_invalid", "cursor_ahead",
-        "already_authenticated"]});
-    let param = json!({"type": "string", "description": "The member that is wrong."});
-    let error = json!({"type": "string", "description": "In words."});
-    parts["Error"] = frame(
-        "error",
-        json!({"code": code, "param": param, "error": error}),
-        &["code", "error"],
-    );
-    parts["Pong"] = frame("pong", json!({}), &[]);
-    let token = json!({"type": "string", "description": "An `id_token`."});
-    parts["Auth"] = frame("auth", json!({"token": token}), &["token"]);
-    let after = json!({"type": "integer", "minimum": 0, "description": "The last `seq` the client has; without it, what happens next."});
-    let wanted = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
-        "description": "Types such as `card.ready` or `card.*`, where `*` stands for any characters; empty for all."});
-    parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": wanted}), &[]);
+    of_stream(&mut parts);
     json!({
         "asyncapi": "3.0.0",
         "info": {"title": "Purser", "version": super::super::headers::API_VERSION,
@@ -86,6 +68,29 @@ pub(super) fn document(openapi: &Value, url: &str, types: &[String]) -> Value {
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
     })
+}
+
+/// What both sides say on the stream, besides events.
+fn of_stream(parts: &mut Value) {
+    let cursor = json!({"type": "integer", "minimum": 0,
+        "description": "Nothing up to here is missing: a place to resume. Absent until the client has subscribed."});
+    parts["Ping"] = frame("ping", json!({"cursor": cursor}), &[]);
+    let code = json!({"type": "string", "enum": ["message_malformed", "message_invalid", "types_invalid", "cursor_ahead",
+        "already_authenticated"]});
+    let param = json!({"type": "string", "description": "The member that is wrong."});
+    let error = json!({"type": "string", "description": "In words."});
+    parts["Error"] = frame(
+        "error",
+        json!({"code": code, "param": param, "error": error}),
+        &["code", "error"],
+    );
+    parts["Pong"] = frame("pong", json!({}), &[]);
+    let token = json!({"type": "string", "description": "An `id_token`."});
+    parts["Auth"] = frame("auth", json!({"token": token}), &["token"]);
+    let after = json!({"type": "integer", "minimum": 0, "description": "The last `seq` the client has; without it, what happens next."});
+    let wanted = json!({"type": "array", "maxItems": 64, "items": {"type": "string"},
+        "description": "Types such as `card.ready` or `card.*`, where `*` stands for any characters; empty for all."});
+    parts["Subscribe"] = frame("subscribe", json!({"after": after, "types": wanted}), &[]);
 }
 
 fn frame(kind: &str, mut properties: Value, needed: &[&str]) -> Value {
