@@ -283,7 +283,9 @@ async fn case_59_inside_addresses_are_refused_and_nothing_is_signed() {
 async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
     // Aim: only the owner's page sets them, within their range; a call above the cap is refused; of a hundred payments at
     // once exactly as many leave as the day has room for.
-    let host = Host::new().with("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "1000");
+    let host = Host::new()
+        .with("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "1000")
+        .with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "1000");
     let service = host.start();
     let site = Site::of(&service);
     let (agent, token, wallet) = opened(&site, Network::Base).await;
