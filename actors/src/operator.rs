@@ -99,6 +99,16 @@ pub struct Link {
     pub before: [u8; 32],
 }
 
+/// Whom the log names where the house itself acts; no token is called so.
+pub mod house {
+    /// A start of the service.
+    pub const START: &str = "start";
+    /// What finds a payment that its chain has taken back.
+    pub const RECONCILIATION: &str = "reconciliation";
+    /// Both.
+    pub const NAMES: [&str; 2] = [START, RECONCILIATION];
+}
+
 impl Link {
     /// The first of a log.
     pub const FIRST: Self = Self {

@@ -2,6 +2,7 @@
 
 use purser_actors::agent_wallet::Limits;
 use purser_actors::id::Network;
+use purser_actors::operator::house;
 use rust_decimal::Decimal;
 
 use crate::sandbox::keys::treasury;
@@ -175,9 +176,9 @@ fn operator(config: &Config) -> Checked {
     names.sort_unstable();
     names.dedup();
     require(
-        names.len() == tokens.len() && !names.contains(&""),
+        names.len() == tokens.len() && !names.iter().any(|name| name.is_empty() || house::NAMES.contains(name)),
         "operator.tokens",
-        "need a name each, and no two the same",
+        "need a name each, no two the same, and none of the house's: start, reconciliation",
     )?;
     require(
         (1..=86_400).contains(&config.operator.lease_seconds),

@@ -129,8 +129,12 @@ fn paid(
     let asked = &refund.asked;
     let payment = contents.payments.get(&asked.payment).map(|(payment, _)| payment);
     let payment = payment.filter(|payment| {
-        let fulfilled = matches!(payment.status, payment::Status::Fulfilled { .. });
-        fulfilled && asked.payment.0 == id.0 && payment.payer() == asked.owner
+        // Its chain may have taken it back since.
+        let bought = matches!(
+            payment.status,
+            payment::Status::Fulfilled { .. } | payment::Status::Reversed { product: Some(_), .. }
+        );
+        bought && asked.payment.0 == id.0 && payment.payer() == asked.owner
     });
     let (Some(_), Some(sold)) = (payment, sold.get(&asked.payment)) else {
         return report.find(

@@ -4,14 +4,14 @@ use purser_storage::StoreError;
 
 use super::operating::damaged;
 use super::{Engine, Place};
-use crate::id::{PaymentId, RefundId};
+use crate::id::{PaymentId, RefundId, Wallet};
 use crate::kernel::{Refusal, table};
 use crate::money::Usdc;
 use crate::operator::Act;
 use crate::payment::Status;
 use crate::product::Product;
 use crate::refund::{Asked, Command, Refund, Rejection};
-use crate::{card, gift_card, intl_order, payout, top_up};
+use crate::{card, gift_card, intl_order, payout, refund, top_up};
 
 /// What an operator may do alone, and how long one waits for another.
 #[derive(Clone, Copy, Debug)]
@@ -130,6 +130,20 @@ impl Engine {
         })
     }
 
+    /// Whose payment it is, if so much of it can be given back now.
+    async fn may_refund(&self, payment: PaymentId, amount: Usdc) -> Result<Wallet, NotRefunded> {
+        let paid = self.payment(&payment).await.map_err(|error| unread(damaged(error)))?;
+        let paid = paid.ok_or(NotRefunded::Unknown)?;
+        let Status::Fulfilled { product, .. } = paid.status else {
+            return Err(NotRefunded::TooMuch { refundable: Usdc::ZERO });
+        };
+        let refundable = self.refundable(product).await.map_err(unread)?;
+        match amount > refundable {
+            true => Err(NotRefunded::TooMuch { refundable }),
+            false => Ok(paid.payer()),
+        }
+    }
+
     /// An operator asks for a refund. Up to the limit it takes effect; above, it waits for another.
     ///
     /// # Errors
@@ -142,17 +156,8 @@ impl Engine {
         act: &Act,
     ) -> Result<(RefundId, Refund), NotRefunded> {
         let one = self.acting().await;
-        let paid = self.payment(&payment).await.map_err(|error| unread(damaged(error)))?;
-        let paid = paid.ok_or(NotRefunded::Unknown)?;
-        let Status::Fulfilled { product, .. } = paid.status else {
-            return Err(NotRefunded::TooMuch { refundable: Usdc::ZERO });
-        };
-        let refundable = self.refundable(product).await.map_err(unread)?;
-        if amount > refundable {
-            return Err(NotRefunded::TooMuch { refundable });
-        }
         let asked = Asked {
-            owner: paid.payer(),
+            owner: self.may_refund(payment, amount).await?,
             payment,
             amount,
             reason,
@@ -181,7 +186,11 @@ impl Engine {
     ) -> Result<(RefundId, Refund), NotRefunded> {
         let one = self.acting().await;
         // A refund is brought into being by whoever asks for it, and by nobody else.
-        self.refund(&id).await.map_err(unread)?.ok_or(NotRefunded::Unknown)?;
+        let refund = self.refund(&id).await.map_err(unread)?.ok_or(NotRefunded::Unknown)?;
+        if refund.status == refund::Status::Requested {
+            // Its chain may have taken the payment back since it was asked for.
+            self.may_refund(refund.asked.payment, refund.asked.amount).await?;
+        }
         let approve = |act| Command::Approve { amount, act };
         let told = self.act(&one, (&self.0.families.refunds, id), act, approve).await;
         self.told_refund(id, told).await

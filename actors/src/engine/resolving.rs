@@ -353,6 +353,8 @@ const fn contradicts(work: &Work, outcome: Outcome, standing: Standing) -> bool 
         (Outcome::Done, Standing::Refused | Standing::Returned)
         | (Outcome::NotDone, Standing::Done | Standing::UnderWay) => true,
         (Outcome::Done, Standing::NotAsked) => work.is_known_where_asked(),
+        // What the issuer still sets aside or has not counted is not done; a recall's money may have come back by hand.
+        (Outcome::Done, Standing::UnderWay) => matches!(work, Work::EndReservation(_) | Work::AwaitCardCredit(_)),
         _ => false,
     }
 }

@@ -192,6 +192,8 @@ impl Engine {
         let told = match &effect.work {
             Work::IssueCard(_) => self.order_at(Source::Cards, effect.id).await,
             Work::OrderGiftCard(_) => self.order_at(Source::GiftCards, effect.id).await,
+            Work::MoveBankMoney(_) => self.order_at(Source::Bank, effect.id).await,
+            Work::OpenCard(_) => self.order_at(Source::CardProgram, effect.id).await,
             Work::SendPayout(_) => Some(self.sent(effect.id).await),
             Work::RecallPayout(id) => match all.payouts.read(id).await.map_err(damaged)? {
                 Some((payout, _)) => Some(self.sent(payout.key).await.map(recalled)),

@@ -3,6 +3,7 @@
 
 mod banking;
 mod cards;
+mod crediting;
 mod gift_cards;
 mod owner;
 mod payout;
@@ -27,13 +28,12 @@ use super::webhooks::PostOffice;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
-use crate::id::{CardId, DepositId, PaymentId, Wallet};
+use crate::id::{CardId, DepositId, PaymentId};
 use crate::intl_order;
 use crate::kernel::delivery::Worker;
-use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
-use crate::money::Usdc;
 use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
 use crate::refund;
@@ -131,19 +131,6 @@ impl Worker for Desk {
 }
 
 impl Desk {
-    async fn credit(&self, effect: &Effect, account: Wallet, amount: Usdc, cause: CreditCause) -> Done {
-        let command = account::Command::Credit {
-            effect: effect.id,
-            amount,
-            cause,
-        };
-        tell(&self.families.accounts, account, command).await?;
-        if planted::is(Bug::CreditThenDelete) {
-            self.strike_off(effect).await?;
-        }
-        Ok(())
-    }
-
     async fn confirm_credit(&self, effect: &Effect, id: PaymentId) -> Done {
         let command = payment::Command::Credited { effect: effect.id };
         tell(&self.families.payments, id, command).await

@@ -1,7 +1,7 @@
 //! The endpoint's state machine.
 
 use super::{Command, Endpoint, Event, Health, Patience, Rejection, SecretName, Status, Why};
-use crate::id::{EndpointId, Wallet};
+use crate::id::{EffectId, EndpointId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
@@ -160,7 +160,8 @@ impl Entity for Endpoint {
                 };
                 Ok(decided
                     .event(Event::ResendAsked(now))
-                    .then(Work::ResendWebhooks { endpoint, since, upto }, context))
+                    // One at a time: it reads everything since then.
+                    .then_as(EffectId(id.0), Work::ResendWebhooks { endpoint, since, upto }, context))
             }
             // The last tries of one that was given up.
             (Status::Disabled(_), Command::Answered | Command::Failed { .. }) => Ok(decided),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use purser_actors::account::Outgoing;
 use purser_actors::banking::transfer::Wanted;
-use purser_actors::engine::{PayRequest, Reconciler, Walk};
-use purser_actors::id::{BankAccountId, BankTransferId, CardId, EffectId, TopUpId, Wallet, WithdrawalId};
+use purser_actors::engine::{NotResolved, PayRequest, Reconciler, Says, Walk};
+use purser_actors::id::{BankAccountId, BankTransferId, CardId, EffectId, RequestId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::{Cents, Usdc};
+use purser_actors::operator::{Act, Role};
 use purser_actors::payment::Outcome;
 use purser_actors::port::banking::Ramp;
 use purser_actors::port::{Entry, Movement, Timestamp};
@@ -363,4 +364,30 @@ async fn a_row_that_cannot_be_read_hides_none_of_its_table() {
     let subjects: Vec<_> = found.iter().map(|found| found.subject.clone()).collect();
     assert_eq!(subjects, [Some(bought(&paid).to_string())]);
     assert!(walk.skipped);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_transfer_that_the_bank_made_is_credited_by_nobodys_word() {
+    // Aim: the bank's answer was lost and its list has the move: an operator's statement does not stand against that.
+    let (world, lists) = banked(Ramp::Off).await;
+    lists.trouble(None);
+    let world = world.reconciling(lists.reconciling()).await;
+    world.bank.moods(&[Mood::Silent, Mood::Broken]);
+    let pay = world
+        .engine
+        .pay_out(OWNER, Outgoing::Transfer(TRANSFER, wanted(4_00)), None);
+    in_time("an answer", pay).await.expect("it is taken on");
+    eventually("stuck", async || world.engine.stuck().await.unwrap().effects.len() == 1).await;
+    let effect = world.engine.stuck().await.unwrap().effects.remove(0);
+    lists.put(Source::Bank, entry(EffectId(TRANSFER.0), Standing::Done, dollars(4_00)));
+    let says = world.engine.says(&effect).await;
+    let act = Act {
+        by: "ana".into(),
+        role: Role::Operator,
+        request: RequestId(7),
+    };
+    let told = world.engine.credit_back(effect.id, ("x", true), &act).await;
+    assert_eq!(says.unwrap(), Says::Stands(Standing::Done));
+    assert_eq!(told, Err(NotResolved::Contradicted(Standing::Done)));
+    assert_eq!((world.bank.moved(), balance(&world).await), (400, 1_000_000));
 }

@@ -30,6 +30,7 @@ mod remembered;
 mod reversals;
 mod shells;
 mod spends;
+mod taken_back;
 mod timers;
 mod top_ups;
 mod webhooks;

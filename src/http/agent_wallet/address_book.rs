@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::super::account::Holder;
-use super::super::callable::{self, may_spend, reply};
+use super::super::callable::{self, may_spend, reply, signed_in};
 use super::super::error::ApiError;
 use super::super::idempotency::{Key, Reply, memo, undecided};
 use super::super::shapes;
@@ -83,7 +83,11 @@ pub(super) async fn save_address_book_entry(
         return Err(ApiError::parameter("parameter_invalid", "network", error));
     }
     room.callables.admit(&claims, &call).await?;
-    may_spend(&claims)?;
+    match wanted.entry_id {
+        // What somebody else has saved there, they send to by its name.
+        Some(_) => signed_in(&claims)?,
+        None => may_spend(&claims)?,
+    }
     let understood = Understood {
         entry: wanted.entry_id.clone(),
         name: name.clone(),
@@ -145,7 +149,7 @@ pub(super) async fn delete_address_book_entry(
 ) -> Result<Response, ApiError> {
     let call = room.callables.read::<Gone>(body).await?;
     room.callables.admit(&claims, &call).await?;
-    may_spend(&claims)?;
+    signed_in(&claims)?;
     let (running, owner, wanted) = (room.clone(), claims.wallet, call.data.entry_id.clone());
     key.once(
         &room.callables.engine,

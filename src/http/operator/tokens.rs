@@ -12,7 +12,7 @@ use http::{HeaderMap, StatusCode};
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::id;
 use purser_actors::kernel::View;
-use purser_actors::operator::{AccessToken, Act, Role, Task};
+use purser_actors::operator::{AccessToken, Act, Role, Task, house};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -75,7 +75,7 @@ pub(super) async fn post_token(
         ApiError::parameter("parameter_invalid", "role", e.to_string())
     })?;
     let taken = || ApiError::new(StatusCode::CONFLICT, "token_name_taken", "Another token has this name.");
-    if admin.doors.knows(&wanted.name) {
+    if admin.doors.knows(&wanted.name) || house::NAMES.contains(&&*wanted.name) {
         return Err(taken());
     }
     let token = new_token(&*admin.entropy);
@@ -163,7 +163,7 @@ pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entrop
         revoked: false,
     };
     let act = Act {
-        by: "start".to_owned(),
+        by: house::START.to_owned(),
         role: Role::Administrator,
         request: id::RequestId::NONE,
     };

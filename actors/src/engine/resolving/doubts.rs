@@ -6,7 +6,7 @@ use crate::engine::stuck::Says;
 use crate::engine::work::within;
 use crate::id::PaymentId;
 use crate::payment::Payment;
-use crate::port::{Authorization, Lookup};
+use crate::port::{Authorization, Lookup, Movement};
 use crate::reconcile::Standing;
 
 /// How long after a signature's own end it is taken for dead where the chain does not answer, in milliseconds: no chain's
@@ -36,13 +36,18 @@ impl Engine {
         }
     }
 
-    /// Whether the chain's list has this payment as that transaction.
+    /// Whether the chain's list has this payment as that transaction: by its mark, which only a payer's own payments have apart,
+    /// and so by payer and price too.
     async fn shows(&self, payment: &Payment, transaction: &str) -> Result<(), NotResolved> {
         let authorization = &payment.claim.authorization;
         let treasury = self.0.lists.treasury.as_ref().ok_or(NotResolved::Unavailable)?;
         let movement = treasury.movement(authorization.network(), transaction);
+        let is_this = |moved: &Movement| {
+            (moved.incoming, moved.mark, moved.other, moved.amount)
+                == (true, authorization.mark(), payment.payer(), payment.price())
+        };
         match within(self.patience(), movement, "movement").await {
-            Ok(Some(moved)) if moved.incoming && moved.mark == authorization.mark() => Ok(()),
+            Ok(Some(moved)) if is_this(&moved) => Ok(()),
             Ok(_) => Err(NotResolved::Contradicted(Standing::NotAsked)),
             Err(error) => {
                 tracing::warn!(transaction, %error, "it cannot be said what the chain shows of a transfer");

@@ -5,12 +5,9 @@ use crate::account;
 use crate::difference::{Command, Status};
 use crate::id::{DifferenceId, PaymentId, Wallet};
 use crate::kernel::{Effect, Failure, audit};
-use crate::operator::{Act, Deed, Role};
+use crate::operator::{Act, Deed, Role, house};
 use crate::payment;
 use crate::port::Lookup;
-
-/// Who has frozen it, in the operators' audit log.
-const BY: &str = "reconciliation";
 
 impl Desk {
     /// Reads the chain until it shows the payment again, or that it never can: only then the account is frozen and the
@@ -56,7 +53,7 @@ impl Desk {
             return Ok(());
         }
         let act = Act {
-            by: BY.to_owned(),
+            by: house::RECONCILIATION.to_owned(),
             role: Role::Support,
             request: effect.origin,
         };

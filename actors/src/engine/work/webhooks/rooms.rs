@@ -15,7 +15,7 @@ use crate::kernel::Failure;
 /// When a try that found no room looks again, in milliseconds; jitter is added.
 const ROOM_AGAIN_MS: u64 = 1_000;
 /// The same of one that waits for another try to the same endpoint.
-const TURN_AGAIN_MS: u64 = 200;
+const TURN_AGAIN_MS: u64 = 1_000;
 
 /// What tries came to, in the order of [`PostFigures::outcomes`].
 pub const OUTCOMES: [&str; 6] = ["delivered", "refused", "throttled", "gone", "no_answer", "not_called"];

@@ -1,0 +1,77 @@
+//! What is given back to a balance.
+
+use purser_storage::planted::{self, Bug};
+
+use super::{Desk, Done, tell, unreadable};
+use crate::account;
+use crate::id::{CardId, PaymentId, PayoutId, Wallet};
+use crate::kernel::effect::{CreditCause, Pace};
+use crate::kernel::{Effect, Failure};
+use crate::money::Usdc;
+use crate::payment::Status;
+use crate::port::ErrorKind;
+
+impl Desk {
+    /// Credits a balance, once; what its chain has taken back is not given back a second time, but waits for a person.
+    pub(super) async fn credit(&self, effect: &Effect, account: Wallet, amount: Usdc, cause: CreditCause) -> Done {
+        if let Some(paid) = self.paid_by(cause).await? {
+            // What was paid out of a balance has no payment.
+            let payment = self.families.payments.read(&paid).await.map_err(unreadable)?;
+            if payment.is_some_and(|(payment, _)| matches!(payment.status, Status::Reversed { .. })) {
+                return Err(Failure {
+                    kind: ErrorKind::Permanent,
+                    message: format!("{paid}, which paid for it, was taken back by its chain"),
+                    pace: Pace::BackOff,
+                });
+            }
+        }
+        let command = account::Command::Credit {
+            effect: effect.id,
+            amount,
+            cause,
+        };
+        tell(&self.families.accounts, account, command).await?;
+        if planted::is(Bug::CreditThenDelete) {
+            self.strike_off(effect).await?;
+        }
+        Ok(())
+    }
+
+    /// The payment whose charge is given back, where a product was bought by one.
+    async fn paid_by(&self, cause: CreditCause) -> Result<Option<PaymentId>, Failure> {
+        Ok(match cause {
+            CreditCause::Card(id) => self.card_paid_by(id).await?,
+            CreditCause::Payout(id) => self.payout_paid_by(id).await?,
+            CreditCause::LateReturn(id) => match self.families.late_returns.read(&id).await.map_err(unreadable)? {
+                Some((late, _)) => self.payout_paid_by(late.payout).await?,
+                None => None,
+            },
+            CreditCause::TopUp(id) => {
+                let read = self.families.top_ups.read(&id).await.map_err(unreadable)?;
+                read.map(|(top_up, _)| top_up.charge.payment)
+            }
+            CreditCause::Payment(_)
+            | CreditCause::Deposit(_)
+            | CreditCause::BankTransfer(_)
+            | CreditCause::Refund(_) => None,
+        })
+    }
+
+    /// Cards of every kind share their ids.
+    async fn card_paid_by(&self, id: CardId) -> Result<Option<PaymentId>, Failure> {
+        let all = &self.families;
+        if let Some((card, _)) = all.cards.read(&id).await.map_err(unreadable)? {
+            return Ok(Some(card.charge.payment));
+        }
+        if let Some((gift, _)) = all.gift_cards.read(&id).await.map_err(unreadable)? {
+            return Ok(Some(gift.charge.payment));
+        }
+        let order = all.intl_orders.read(&id).await.map_err(unreadable)?;
+        Ok(order.map(|(order, _)| order.charge.payment))
+    }
+
+    async fn payout_paid_by(&self, id: PayoutId) -> Result<Option<PaymentId>, Failure> {
+        let read = self.families.payouts.read(&id).await.map_err(unreadable)?;
+        Ok(read.map(|(payout, _)| payout.charge.payment))
+    }
+}

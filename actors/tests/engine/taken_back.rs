@@ -1,0 +1,129 @@
+//! What operators decide about payments, beside what chains decide: one transfer is one payment, and what was taken back is not
+//! given back.
+
+use std::sync::Arc;
+
+use purser_actors::engine::{NotRefunded, NotResolved, Outcome, RefundLimits, Resolution};
+use purser_actors::id::RequestId;
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::operator::{Act, Role};
+use purser_actors::payment::Status;
+use purser_actors::port::Authorization;
+use purser_actors::product::Purchase;
+use purser_actors::reconcile::Standing;
+
+use crate::lists::agreed;
+use crate::reconciliation::pays;
+use crate::support::eventually;
+use crate::support::lists::TestLists;
+use crate::support::ports::{Fate, Mood};
+use crate::support::world::{World, bought, card_for, evm};
+
+fn act(by: &str) -> Act {
+    Act {
+        by: by.into(),
+        role: Role::Administrator,
+        request: RequestId(7),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_transfer_stands_for_its_own_payment_alone() {
+    // Aim: another payer's transfer with the same nonce and less money is no proof that a payment landed.
+    let (world, lists) = (World::new().await, Arc::new(TestLists::default()));
+    let first = card_for(evm(1), 1);
+    let (paid, moved) = pays(&world, &lists, &first).await;
+    lists.enter(bought(&paid).0, Standing::Done, 500);
+    let world = agreed(world, &lists).await;
+    let mut second = card_for(evm(2), 1);
+    if let Authorization::Evm(a) = &mut second.authorization {
+        a.value = Usdc::from_atomic(500_000_000);
+    }
+    second.purchase = Purchase::UsaCard {
+        amount: Cents::new(50_000),
+    };
+    second.worth = Cents::new(50_000);
+    second.request = [9; 32];
+    world.chain.fate(&second.authorization, Fate::Vanishes);
+    let paid2 = world.pay(&second).await.unwrap();
+    let stuck = world.engine.stuck().await.unwrap();
+    let doubt = &stuck.unknown[0];
+    let word = Resolution {
+        outcome: Outcome::Done,
+        reference: moved.transaction.clone(),
+        evidence: "x".into(),
+    };
+    let told = world.engine.resolve(doubt.effect.id, &word, &act("ana")).await;
+    assert_eq!(told, Err(NotResolved::Contradicted(Standing::NotAsked)));
+    let status = world.engine.payment(&paid2.payment).await.unwrap().unwrap().status;
+    assert!(matches!(status, Status::Unknown(_)), "{status:?}");
+}
+
+async fn reversed(world: &World, paid: purser_actors::id::PaymentId) {
+    eventually("reversed", async || {
+        matches!(
+            world.engine.payment(&paid).await.unwrap().unwrap().status,
+            Status::Reversed { .. }
+        )
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
+    // Aim: asked for while the payment stood, approved after its chain took it back: refused, and nothing is given.
+    let (world, lists) = (World::new().await, Arc::new(TestLists::default()));
+    let request = card_for(evm(1), 1);
+    let (paid, moved) = pays(&world, &lists, &request).await;
+    lists.enter(bought(&paid).0, Standing::Done, 500);
+    let world = agreed(world, &lists).await;
+    let limits = RefundLimits {
+        alone_max: Usdc::from_atomic(1),
+        open_ms: 1_000_000_000,
+    };
+    let five = Usdc::from_atomic(5_000_000);
+    let (id, _) = world
+        .engine
+        .ask_refund(paid.payment, (five, "r".into()), limits, &act("ana"))
+        .await
+        .unwrap();
+    world.chain.take_back(&request.authorization);
+    lists.hide(&moved.transaction);
+    world.chain.expire(&request.authorization);
+    reversed(&world, paid.payment).await;
+    let told = world.engine.approve_refund(id, five, &act("ben")).await;
+    world.quiet().await;
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(told.unwrap_err(), NotRefunded::TooMuch { refundable: Usdc::ZERO });
+    assert_eq!(account.balance, Usdc::ZERO);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
+    // Aim: the card fails after its payment was reversed: the credit waits for a person, and the balance stays empty.
+    let (world, lists) = (World::new().await, Arc::new(TestLists::default()));
+    world.issuer.moods(&[Mood::Broken]);
+    let request = card_for(evm(1), 1);
+    lists.trouble(Some(crate::support::lists::Trouble::Silent));
+    let paid = world.pay(&request).await.unwrap();
+    eventually("stuck", async || world.engine.stuck().await.unwrap().effects.len() == 1).await;
+    let effect = world.engine.stuck().await.unwrap().effects.remove(0);
+    lists.enter(bought(&paid).0, Standing::UnderWay, 500);
+    lists.trouble(None);
+    let world = world.reconciling(lists.reconciling()).await;
+    world.chain.take_back(&request.authorization);
+    world.chain.expire(&request.authorization);
+    reversed(&world, paid.payment).await;
+    lists.enter(bought(&paid).0, Standing::Refused, 500);
+    let told = world.engine.credit_back(effect.id, ("x", true), &act("ana")).await;
+    eventually("its credit waits", async || {
+        let stuck = world.engine.stuck().await.unwrap();
+        stuck.effects.iter().any(|effect| effect.work.name() == "credit")
+    })
+    .await;
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert!(told.is_ok(), "{told:?}");
+    assert_eq!(account.balance, Usdc::ZERO);
+    let stuck = world.engine.stuck().await.unwrap().effects.remove(0);
+    assert!(stuck.last_error.unwrap().contains("was taken back by its chain"));
+}
