@@ -234,3 +234,30 @@ async fn what_an_api_keys_token_may_do() {
     service.stop();
     host.assert_books();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_api_keys_token_changes_no_address_that_its_owner_saved() {
+    // Aim: it saves addresses of its own; what stands behind a name already is its owner's to change and to forget.
+    let host = patient();
+    let service = host.start();
+    let site = Site::of(&service);
+    let person = Agent::new(Network::Base);
+    let own = person.token(&site).await;
+    let made = result(&site, &own, "createAgentApiKey", json!({"name": "Agent"})).await;
+    let token = token_of(&exchange(&site, made["apiKey"].as_str().unwrap()).await);
+    result(&site, &token, "createAgentWallet", json!({})).await;
+    let mum = json!({"name": "mum", "address": person.address()});
+    let kept = result(&site, &own, "saveAddressBookEntry", mum).await["entry"]["entryId"].clone();
+    let other = json!({"entryId": kept, "name": "mum", "address": "0x1111111111111111111111111111111111111111"});
+    for (function, data) in [
+        ("saveAddressBookEntry", other),
+        ("deleteAddressBookEntry", json!({"entryId": kept})),
+    ] {
+        refused(&call(&site, &token, function, data).await, 403, "sign_in_required");
+    }
+    let shop = json!({"name": "shop", "address": "0x1111111111111111111111111111111111111111"});
+    assert_eq!(
+        result(&site, &token, "saveAddressBookEntry", shop).await["entry"]["name"],
+        "shop"
+    );
+}

@@ -63,7 +63,7 @@ struct Understood {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`entry`.", body = shapes::AddressBookSaved),
         (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 403, description = "Another account's `userId`, frozen, a token born of a payment, or of an API key where an entry is changed."),
         (status = 404, description = "No wallet, or no such entry."), (status = 409, description = "100 addresses are kept."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn save_address_book_entry(
@@ -137,7 +137,7 @@ pub(super) struct Gone {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`deleted`: the entry's id.", body = shapes::AddressBookDeleted),
         (status = 400, description = "A malformed member."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment or an API key."),
         (status = 404, description = "No wallet, or no such entry."),
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
