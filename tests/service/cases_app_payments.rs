@@ -105,6 +105,11 @@ async fn a_saved_recipient_is_kept_as_its_owner_says() {
     let refused = agent.buy(&site, &to_app("10", "venmo", id)).await;
     assert_eq!((refused.status, refused.code()), (404, "recipient_unknown"));
     agent.buy(&site, &to_app("10", "venmo", "@ada")).await;
+    let told = [
+        "payment_recipient.archived active",
+        "payment_recipient.restored archived",
+    ];
+    site.hears(&token, &told).await;
     until("the recipient is back", async || {
         let saved = listed(&site, &token, "?platform=venmo").await;
         saved.iter().any(|saved| saved["recipient_id"] == id).then_some(())

@@ -277,6 +277,11 @@ async fn a_rejected_application_may_come_again() {
         (&again["application"]["status"], &again["application"]["missing"]),
         (&json!("collecting"), &json!([]))
     );
+    let told = [
+        "banking_application.rejected submitted",
+        "banking_application.collecting rejected",
+    ];
+    site.hears(&token, &told).await;
     service.stop();
     host.assert_books();
 }

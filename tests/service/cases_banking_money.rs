@@ -75,6 +75,12 @@ async fn money_comes_in_moves_and_leaves_once() {
     assert_eq!((refused.status, refused.code()), (409, "bank_account_takes_nothing"));
     pays_out(&site, &token).await;
     balance_is(&site, &token, "54.67").await;
+    let told = [
+        "bank_transfer.failed pending",
+        "bank_destination.renamed",
+        "bank_destination.removed active",
+    ];
+    site.hears(&token, &told).await;
     service.stop();
     host.assert_books();
     nowhere(&host, &[NUMBER]);

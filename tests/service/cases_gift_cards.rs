@@ -107,6 +107,7 @@ async fn whatever_the_catalog_does_it_is_one_gift_card_or_the_whole_charge_back(
                 (shown == whole).then_some(())
             };
             until("the whole charge on the balance", balance).await;
+            site.hears(&token, &["gift_card.failed processing"]).await;
         }
     }
     service.stop();
