@@ -57,6 +57,16 @@ async fn left(site: &Site<'_>, wallet: &Value, network: Network) -> Vec<u64> {
     own.map(|t| t["amount"].as_u64().unwrap()).collect()
 }
 
+/// Of a wallet, its address book and its transfers.
+const TOLD: &[&str] = &[
+    "agent_wallet.opened",
+    "agent_wallet.address_saved",
+    "agent_wallet.address_deleted",
+    "spend.reserved",
+    "spend.signed reserved",
+    "spend.settled signed",
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wallet_is_made_once_and_pays_on_both_chains() {
     // Aim: one wallet an account, whoever asks at once; transfers settle on both chains, from its own address, once under a
@@ -121,7 +131,7 @@ async fn a_wallet_is_made_once_and_pays_on_both_chains() {
         404,
         "address_unknown",
     );
-    site.hears(&token, &["agent_wallet.address_deleted"]).await;
+    site.hears(&token, TOLD).await;
     service.stop();
     host.assert_books();
 }

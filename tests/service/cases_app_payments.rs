@@ -151,6 +151,8 @@ async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee(
         told(&site, &token).await,
         ["payout.queued", "payout.in-process", "payout.returned"]
     );
+    let of_recipient = ["saved", "paid", "payment_came_back"].map(|what| format!("payment_recipient.{what}"));
+    site.hears(&token, &of_recipient.each_ref().map(String::as_str)).await;
     let rails = site.get("/sandbox/payouts", &[]).await;
     assert_eq!(rails.body["recalled"], 1);
     service.stop();

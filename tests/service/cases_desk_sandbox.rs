@@ -112,6 +112,7 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
     steer(&host, &service, "fault issuer decline");
     let declined = agent.buy(&site, CARD).await;
     comes_to(&site, &token, declined.card(), "failed").await;
+    site.hears(&token, &["card.failed pending"]).await;
     until("the credit", async || {
         let balance = site.get_as(&token, "/get-account-balance").await;
         (balance.body["balance"].as_f64() > Some(4.9)).then_some(())

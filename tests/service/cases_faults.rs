@@ -67,7 +67,11 @@ async fn case_07_an_unknown_outcome_is_no_new_challenge() {
         assert!(end.body.get("card_id").is_none(), "the result is for the payer");
         assert!(Agent::pay(&site, CARD, &payment).await.card().starts_with("card_"));
         assert_eq!(landed(&site, &payment).await, 1);
-        let told = ["payment.unknown settling", "payment.settled unknown"];
+        let told = [
+            "payment.unknown settling",
+            "payment.settled unknown",
+            "payment.fulfilled settled",
+        ];
         site.hears(&agent.token(&site).await, &told).await;
     }
     service.stop();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_agent_wallet::keyed;
 use super::cases_banking::{approve, call, quick, result};
-use super::cases_reloadable::{ask, comes_to, loaded, opened};
+use super::cases_reloadable::{ask, balance as card_balance, charge, comes_to, loaded, opened};
 use super::cases_webhooks::{arrives, delivery, listening, post, register};
 use super::cases_withdraw::{balance, ended, holder, id_of, withdraw};
 use super::desk::Desk;
@@ -301,8 +301,8 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
-    // Aim: while the issuer does not answer, another wish is refused; paused, it is closed and gives back the rest; what the issuer
-    // does not set aside for a withdrawal is refused and takes nothing.
+    // Aim: a charge is told while it is open; while the issuer does not answer, a second wish is refused; paused, it is closed and
+    // gives back the rest; what the issuer does not set aside for a withdrawal is refused and takes nothing.
     let host = Host::new().with("PURSER_SANDBOX__CREDIT_MS", "20");
     let service = host.start();
     let site = Site::of(&service);
@@ -311,6 +311,8 @@ async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
     let wish = json!({"card_id": card});
     let open = ask(&site, &token, "/resume-card", None, &wish).await;
     assert_eq!(open.status, 200, "nothing is asked: {}", open.text);
+    assert_eq!(charge(&site, &card, "4").await.status, 200);
+    site.hears(&token, &["reloadable_card.charged"]).await;
     fault(&site, "/sandbox/card-program", "unreachable", 0).await;
     assert_eq!(ask(&site, &token, "/pause-card", None, &wish).await.status, 202);
     refused(&ask(&site, &token, "/close-card", None, &wish).await, 409, "card_busy");
@@ -320,14 +322,14 @@ async fn a_card_is_closed_while_it_is_paused_and_takes_one_wish_at_a_time() {
     comes_to(&site, &token, &card, "closed").await;
     site.hears(&token, &["reloadable_card.closed paused"]).await;
     until("the rest is back", async || {
-        (super::cases_reloadable::balance(&site, &token).await == json!(20)).then_some(())
+        (card_balance(&site, &token).await == json!(16)).then_some(())
     })
     .await;
     fault(&site, "/sandbox/card-program", "decline", 1).await;
     let body = json!({"amount": 5, "destination_address": agent.address()});
     let declined = ask(&site, &token, "/withdraw-card-balance", None, &body).await;
     refused(&declined, 409, "withdrawal_declined");
-    assert_eq!(super::cases_reloadable::balance(&site, &token).await, json!(20));
+    assert_eq!(card_balance(&site, &token).await, json!(16));
     service.stop();
     host.assert_books();
 }

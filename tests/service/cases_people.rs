@@ -55,10 +55,11 @@ async fn an_owner_verifies_and_links_on_the_page() {
         let seen = [
             "identity.in-review",
             "identity.verified",
+            "issuer.linking",
             "issuer.linked",
             "issuer.unlinked",
         ];
-        assert_eq!(seen.map(|kind| told(&events, kind)), [1, 1, 2, 1], "{events:#?}");
+        assert_eq!(seen.map(|kind| told(&events, kind)), [1, 1, 2, 2, 1], "{events:#?}");
         for event in &events {
             assert!(
                 !event.to_string().contains("identity-check?"),

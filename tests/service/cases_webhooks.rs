@@ -91,6 +91,7 @@ async fn events_arrive_signed_and_are_the_streams_own() {
     })
     .await;
     assert_eq!(got[0].kind(), "webhook.test");
+    site.hears(&token, &["webhook.registered"]).await;
     let events = site.events(&token, 0).await;
     for got in &got {
         assert!(signed(got, &secret), "{got:?}");
