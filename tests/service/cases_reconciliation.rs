@@ -305,6 +305,9 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     let read = site.get_as(&of_other, &format!("/get-card-data?card_id={kept}")).await;
     assert_eq!(read.status, 200, "{}", read.text);
     finds(&desk, vec![]).await;
+    // Thawed, it hears what had happened.
+    site.freeze(&address, None).await;
+    site.hears(&token, &["payment.reversed fulfilled"]).await;
     service.kill();
     assert_eq!(reconcile(&host), (Some(0), vec![]));
     let report = host.assert_books();
