@@ -315,8 +315,18 @@ pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report
             Some(_) => {}
         }
     }
+    // A payment that came again after a restore ends as the deposit that its transfer was credited as; that it has booked
+    // nothing itself is looked at with its outcome.
+    let credited = contents.payments.values().map(|(payment, _)| payment);
+    let credited: BTreeSet<&str> = credited
+        .filter(|payment| matches!(payment.status, Status::Credited { .. }))
+        .filter_map(|payment| payment.transaction())
+        .collect();
     for deposit in &contents.deposits {
-        if let Some(other) = claimed.insert(&deposit.transaction, "a deposit".into()) {
+        let of = deposit.transaction.as_str();
+        if let Some(other) = claimed.insert(of, "a deposit".into())
+            && !credited.contains(of)
+        {
             report.find(
                 "chain.shared",
                 &deposit.transaction,

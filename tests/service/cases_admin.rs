@@ -317,4 +317,9 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     let ops = Desk::of(&service, generated.as_str().unwrap().trim());
     assert_eq!(ops.get("/admin/intl-orders").await.status, 200);
     assert_eq!(ops.get("/admin/tokens").await.code(), "role_forbidden");
+    let first = Desk::first(&host, &service);
+    for (name, code) in [("ops", "token_in_settings"), ("nobody", "token_unknown")] {
+        let told = first.post("/admin/tokens/revoke", json!({ "name": name })).await;
+        assert_eq!(told.code(), code, "{}", told.text);
+    }
 }

@@ -57,6 +57,16 @@ async fn left(site: &Site<'_>, wallet: &Value, network: Network) -> Vec<u64> {
     own.map(|t| t["amount"].as_u64().unwrap()).collect()
 }
 
+/// Of a wallet, its address book and its transfers.
+const TOLD: &[&str] = &[
+    "agent_wallet.opened",
+    "agent_wallet.address_saved",
+    "agent_wallet.address_deleted",
+    "spend.reserved",
+    "spend.signed reserved",
+    "spend.settled signed",
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wallet_is_made_once_and_pays_on_both_chains() {
     // Aim: one wallet an account, whoever asks at once; transfers settle on both chains, from its own address, once under a
@@ -121,6 +131,7 @@ async fn a_wallet_is_made_once_and_pays_on_both_chains() {
         404,
         "address_unknown",
     );
+    site.hears(&token, TOLD).await;
     service.stop();
     host.assert_books();
 }
@@ -209,6 +220,7 @@ async fn it_pays_a_foreign_server_on_both_chains() {
         assert_eq!(again.body, bought.body);
         assert_eq!(left(&site, &wallet, network).await, [1_000_000]);
     }
+    site.hears(&token, &["spend.sent signed", "spend.settled sent"]).await;
     service.stop();
     host.assert_books();
 }
@@ -304,6 +316,7 @@ async fn a_person_sets_the_caps_and_a_hundred_payments_keep_them() {
     assert_eq!(set.status, 303, "{}", set.text);
     let limit = result(&site, &token, "getAgentSpendLimit", json!({})).await;
     assert_eq!((&limit["perCallUsd"], &limit["perDayUsd"]), (&json!(1.5), &json!(30)));
+    site.hears(&token, &["agent_wallet.limits_changed"]).await;
     let wanted = |amount: f64| json!({"toAddress": agent.address(), "amountUsdc": amount});
     refused(
         &call(&site, &token, "agentWalletTransfer", wanted(1.51)).await,

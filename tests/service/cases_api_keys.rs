@@ -73,6 +73,7 @@ async fn is_seen(site: &Site<'_>, own: &str, owner: &Owner, used: &Used) {
     let told = events.iter().find(|event| event["type"] == "session.announced");
     let object = &told.unwrap()["data"]["object"];
     assert_eq!((&object["agent"], &object["api_key_id"]), (&said, &used.id));
+    site.hears(own, &["api_key.issued", "api_key.active issued"]).await;
     let listed = result(site, &used.tokens[0], "listAgentApiKeys", json!({})).await;
     let listed = &listed["keys"][0];
     assert_eq!(

@@ -105,6 +105,11 @@ async fn a_saved_recipient_is_kept_as_its_owner_says() {
     let refused = agent.buy(&site, &to_app("10", "venmo", id)).await;
     assert_eq!((refused.status, refused.code()), (404, "recipient_unknown"));
     agent.buy(&site, &to_app("10", "venmo", "@ada")).await;
+    let told = [
+        "payment_recipient.archived active",
+        "payment_recipient.restored archived",
+    ];
+    site.hears(&token, &told).await;
     until("the recipient is back", async || {
         let saved = listed(&site, &token, "?platform=venmo").await;
         saved.iter().any(|saved| saved["recipient_id"] == id).then_some(())
@@ -146,6 +151,8 @@ async fn case_32_an_app_payment_that_nobody_claims_comes_back_less_the_apps_fee(
         told(&site, &token).await,
         ["payout.queued", "payout.in-process", "payout.returned"]
     );
+    let of_recipient = ["saved", "paid", "payment_came_back"].map(|what| format!("payment_recipient.{what}"));
+    site.hears(&token, &of_recipient.each_ref().map(String::as_str)).await;
     let rails = site.get("/sandbox/payouts", &[]).await;
     assert_eq!(rails.body["recalled"], 1);
     service.stop();

@@ -49,6 +49,7 @@ async fn a_profile_is_one_accounts_own() {
     assert_eq!((&other["status"], &other["profile"]), (&json!("none"), &Value::Null));
     let events = site.events(&ada, 0).await;
     assert!(events.iter().any(|event| event["type"] == "banking_profile.created"));
+    site.hears(&ada, &["account.opened"]).await;
     assert!(
         site.events(&bob, 0)
             .await
@@ -226,7 +227,12 @@ async fn an_application_is_collected_submitted_and_decided() {
     let told: Vec<_> = site.events(&token, 0).await;
     let text = format!("{told:?}");
     assert!(!text.contains("Springfield") && !text.contains("2025550123"), "{text}");
-    assert!(told.iter().any(|event| event["type"] == "banking_application.approved"));
+    let decided = [
+        "banking_application.submitted collecting",
+        "banking_application.collecting submitted",
+        "banking_application.approved submitted",
+    ];
+    site.hears(&token, &decided).await;
     service.stop();
     host.assert_books();
     nowhere(&host, &[TAX, "987-65-4321", PAPER_TEXT, PAPER]);
@@ -255,6 +261,24 @@ pub(crate) fn nowhere(host: &Host, secrets: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_application_has_so_many_documents() {
+    // Aim: the eleventh is refused and not kept.
+    let host = quick();
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    result(&site, &token, "createBankingProfile", person()).await;
+    let paper = json!({"type": "other", "content": PAPER});
+    for _ in 0..10 {
+        result(&site, &token, "uploadBankingDocument", paper.clone()).await;
+    }
+    let more = call(&site, &token, "uploadBankingDocument", paper).await;
+    assert_eq!((more.status, more.code()), (409, "too_many_documents"), "{}", more.text);
+    let told = result(&site, &token, "getBankingApplication", json!({})).await;
+    assert_eq!(told["application"]["documents"].as_array().unwrap().len(), 10, "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rejected_application_may_come_again() {
     // Aim: the bank's no is told with its word; a change opens it again.
     let host = quick();
@@ -277,6 +301,7 @@ async fn a_rejected_application_may_come_again() {
         (&again["application"]["status"], &again["application"]["missing"]),
         (&json!("collecting"), &json!([]))
     );
+    site.hears(&token, &["banking_application.rejected submitted"]).await;
     service.stop();
     host.assert_books();
 }

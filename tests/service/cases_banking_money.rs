@@ -75,6 +75,15 @@ async fn money_comes_in_moves_and_leaves_once() {
     assert_eq!((refused.status, refused.code()), (409, "bank_account_takes_nothing"));
     pays_out(&site, &token).await;
     balance_is(&site, &token, "54.67").await;
+    let told = [
+        "bank_account.opening",
+        "bank_account.open opening",
+        "bank_destination.registered",
+        "bank_transfer.failed pending",
+        "bank_destination.renamed",
+        "bank_destination.removed active",
+    ];
+    site.hears(&token, &told).await;
     service.stop();
     host.assert_books();
     nowhere(&host, &[NUMBER]);
@@ -284,6 +293,12 @@ async fn case_32_a_transfer_that_comes_back_days_later_is_credited_once() {
     let told = site.events(&token, 0).await;
     let returned = told.iter().filter(|event| event["type"] == "bank_transfer.returned");
     assert_eq!(returned.count(), 1);
+    let told = [
+        "bank_transfer.pending",
+        "balance.paid_out",
+        "bank_transfer.complete pending",
+    ];
+    site.hears(&token, &told).await;
     service.stop();
     host.assert_books();
 }

@@ -49,6 +49,7 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
     assert_eq!(site.get_as(old, "/get-account-balance").await.code(), "token_expired");
     let token = agent.token(&site).await;
     comes_to(&site, &token, bought.card(), "expired").await;
+    site.hears(&token, &["card.expired ready"]).await;
     for network in Network::ALL {
         let bought = Agent::new(network).buy(&site, CARD).await;
         let token = bought.body["auth"]["id_token"].as_str().unwrap();
@@ -111,6 +112,7 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
     steer(&host, &service, "fault issuer decline");
     let declined = agent.buy(&site, CARD).await;
     comes_to(&site, &token, declined.card(), "failed").await;
+    site.hears(&token, &["card.failed pending"]).await;
     until("the credit", async || {
         let balance = site.get_as(&token, "/get-account-balance").await;
         (balance.body["balance"].as_f64() > Some(4.9)).then_some(())

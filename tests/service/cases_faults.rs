@@ -67,6 +67,12 @@ async fn case_07_an_unknown_outcome_is_no_new_challenge() {
         assert!(end.body.get("card_id").is_none(), "the result is for the payer");
         assert!(Agent::pay(&site, CARD, &payment).await.card().starts_with("card_"));
         assert_eq!(landed(&site, &payment).await, 1);
+        let told = [
+            "payment.unknown settling",
+            "payment.settled unknown",
+            "payment.fulfilled settled",
+        ];
+        site.hears(&agent.token(&site).await, &told).await;
     }
     service.stop();
     host.assert_books();
@@ -106,6 +112,12 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
         }
         assert_eq!(balance(&site, &token).await, "5");
         assert_eq!(landed(&site, &payment).await, 1);
+        let late = [
+            "payment.declined settling",
+            "payment.settled declined",
+            "payment.credited settled",
+        ];
+        site.hears(&token, &late).await;
 
         // Presented again while the late transfer is under way: the card, and no credit when it turns up.
         site.chain_fault(json!({"fault": "fail_then_land", "ms": 1200, "wallet": agent.address()}))
@@ -169,6 +181,8 @@ async fn case_11_an_unreachable_chain_charges_nothing() {
         site.chain_fault(json!({"fault": "clear"})).await;
         assert!(Agent::pay(&site, CARD, &payment).await.card().starts_with("card_"));
         assert_eq!(landed(&site, &payment).await, 1);
+        site.hears(&agent.token(&site).await, &["payment.released claimed"])
+            .await;
     }
     // An issuer who is away, or talks nonsense, only delays the card.
     let agent = Agent::new(Network::Base);

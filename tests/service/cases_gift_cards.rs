@@ -71,6 +71,7 @@ async fn a_gift_card_is_bought_on_both_networks_and_redeemed_by_its_owner_alone(
             "{told:?}"
         );
         assert!(!format!("{events:?}").contains(done.str("redemption_code").unwrap()));
+        site.hears(token, &["gift_card.details_viewed"]).await;
     }
     service.stop();
     assert_eq!(host.assert_books()["entities"]["gift_cards"], 2);
@@ -107,6 +108,7 @@ async fn whatever_the_catalog_does_it_is_one_gift_card_or_the_whole_charge_back(
                 (shown == whole).then_some(())
             };
             until("the whole charge on the balance", balance).await;
+            site.hears(&token, &["gift_card.failed processing"]).await;
         }
     }
     service.stop();

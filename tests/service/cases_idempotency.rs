@@ -185,6 +185,28 @@ async fn case_54_keys_of_every_length() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_remembered_under_a_key_is_for_a_day() {
+    // Aim: 23 hours later the key is answered as before; two hours after that it is a new withdrawal's.
+    let (host, service) = start();
+    let site = Site::of(&service);
+    let (agent, token) = holder(&site, Network::Base).await;
+    let body = json!({"amount": 1});
+    let first = id_of(&withdraw(&site, &token, Some("rent"), &body).await);
+    ended(&site, &token, &first).await;
+    for (hours, replayed) in [(23, Some("true")), (2, None)] {
+        site.advance(hours * 3_600).await;
+        let token = agent.token(&site).await;
+        let later = withdraw(&site, &token, Some("rent"), &body).await;
+        assert_eq!(later.header("idempotency-replayed"), replayed, "{}", later.text);
+        assert_eq!(id_of(&later) == first, replayed.is_some());
+        ended(&site, &token, &id_of(&later)).await;
+    }
+    assert_eq!(received(&site, &agent).await, [1_000_000, 1_000_000]);
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn case_55_what_is_remembered_and_what_is_not() {
     // Aim: an executed command's 409 is remembered although it would succeed now, over a restart; a 400, a 401 and a frozen
     // account's 403 are not.

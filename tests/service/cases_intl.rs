@@ -169,6 +169,7 @@ async fn case_30_an_order_is_taken_back_once() {
     })
     .await;
     assert_eq!(read(&site, &token, &id).await["rejection_reason"], "no card for this");
+    site.hears(&token, &["intl_order.rejected queued"]).await;
     assert_eq!(cancel(&site, &token, &id).await.code(), "not_cancellable");
     let again = desk
         .post("/admin/intl-orders/reject", json!({"card_id": id, "reason": "again"}))

@@ -167,6 +167,7 @@ async fn a_form_that_nobody_fills_in_expires_and_the_charge_is_credited() {
     let token = agent.token(&site).await;
     balance_is(&site, &token, "26.5").await;
     assert_eq!(told(&site, &token).await, ["payout.awaiting-details", "payout.expired"]);
+    site.hears(&token, &["balance.credited"]).await;
     service.stop();
     host.assert_books();
 }

@@ -55,10 +55,11 @@ async fn an_owner_verifies_and_links_on_the_page() {
         let seen = [
             "identity.in-review",
             "identity.verified",
+            "issuer.linking",
             "issuer.linked",
             "issuer.unlinked",
         ];
-        assert_eq!(seen.map(|kind| told(&events, kind)), [1, 1, 2, 1], "{events:#?}");
+        assert_eq!(seen.map(|kind| told(&events, kind)), [1, 1, 2, 2, 1], "{events:#?}");
         for event in &events {
             assert!(
                 !event.to_string().contains("identity-check?"),
@@ -271,6 +272,27 @@ async fn a_browser_is_refused_with_a_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_owners_form_that_names_nothing_is_refused() {
+    // Aim: limits of a wallet that nobody opened, a key and a signup that do not exist: 404 by its code.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let owner = Owner::of(&site, &Agent::new(Network::Base)).await;
+    for (path, form, code) in [
+        (
+            "/account/spending",
+            "per_call_usd=5&per_day_usd=5",
+            "agent_wallet_unknown",
+        ),
+        ("/account/api-keys/revoke", "api_key_id=key_1", "api_key_unknown"),
+        ("/claim", "signup=none&name=Ada", "signup_unknown"),
+    ] {
+        let refused = owner.send(&site, path, form).await;
+        assert_eq!(refused.status, 404, "{path}: {}", refused.text);
+        assert!(refused.text.contains(code), "{path}: {}", refused.text);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_sandbox_links_and_steers() {
     // Aim: the desk links and unlinks as the owner would, the issuer can refuse, and what no field can be is refused.
     let service = Host::new().start();
@@ -284,6 +306,7 @@ async fn the_sandbox_links_and_steers() {
     };
     fault(&site, "/sandbox/accounts", "decline", 1).await;
     assert_eq!(link(true).await["linked"], false);
+    site.hears(&agent.token(&site).await, &["issuer.refused"]).await;
     let linked = link(true).await;
     assert_eq!(linked["linked"], true);
     assert!(
@@ -308,5 +331,13 @@ async fn the_sandbox_links_and_steers() {
     assert_eq!(
         site.get("/sandbox/identity-check?token=no", &[]).await.code(),
         "check_unknown"
+    );
+    let form = site.request("POST", "/sandbox/identity-check?token=no").body("a=b");
+    let answered = send(form).await.unwrap();
+    assert_eq!(
+        (answered.status, answered.code()),
+        (404, "check_unknown"),
+        "{}",
+        answered.text
     );
 }

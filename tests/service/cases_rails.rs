@@ -81,6 +81,13 @@ async fn case_32_33_whatever_a_rail_does_the_money_arrives_once_or_goes_back_onc
             "failed"
         ]
     );
+    let told = [
+        "payout.failed queued",
+        "payout.failed in-process",
+        "payout.cancelled in-process",
+        "payout.returned complete",
+    ];
+    site.hears(&token, &told).await;
     service.stop();
     host.assert_books();
 }

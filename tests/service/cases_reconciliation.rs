@@ -176,8 +176,8 @@ fn lies(page: &mut Value, hidden: &str, dearer: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
     // Aim: an issuer elsewhere has a card that we never ordered, has lost one of ours, and has one with another amount: each
-    // under its name, over a kill of the service; mended ones are gone, told once; the stranger's card stays. Cards, gift
-    // cards and payouts that are right are no difference.
+    // under its name, over a kill of the service; mended ones are gone, told once, and open again if they differ again; the
+    // stranger's card stays. Cards, gift cards and payouts that are right are no difference.
     let mut provider = Provider::start();
     let (way, url) = Way::to(&provider.url).await;
     let host = restless(provider.host(&url));
@@ -200,8 +200,11 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
     provider
         .order("/v1/cards", &format!("eff_{:032x}", 4_712), &stranger)
         .await;
-    let (hidden, changed) = (key_of(&lost), key_of(&dearer));
-    way.edit(Some(Box::new(move |page| lies(page, &hidden, &changed))));
+    let lie = || {
+        let (hidden, changed) = (key_of(&lost), key_of(&dearer));
+        way.edit(Some(Box::new(move |page| lies(page, &hidden, &changed))));
+    };
+    lie();
     let all = [
         ("amount_differs", dearer.as_str()),
         ("provider_has_unknown", "-"),
@@ -221,6 +224,13 @@ async fn what_an_issuers_list_says_otherwise_is_reported_until_it_is_mended() {
     for kind in ["amount_differs", "provider_lacks"] {
         expected.insert(format!("difference.resolved {kind}"), 1);
         assert_eq!(counted(&service, kind).await, Decimal::ZERO);
+    }
+    assert_eq!(told(&desk).await, expected);
+    // What differs again is open again.
+    lie();
+    finds(&desk, all.to_vec()).await;
+    for kind in ["amount_differs", "provider_lacks"] {
+        expected.insert(format!("difference.opened {kind}"), 2);
     }
     assert_eq!(told(&desk).await, expected);
     service.stop();
@@ -295,6 +305,9 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     let read = site.get_as(&of_other, &format!("/get-card-data?card_id={kept}")).await;
     assert_eq!(read.status, 200, "{}", read.text);
     finds(&desk, vec![]).await;
+    // Thawed, it hears what had happened.
+    site.freeze(&address, None).await;
+    site.hears(&token, &["payment.reversed fulfilled"]).await;
     service.kill();
     assert_eq!(reconcile(&host), (Some(0), vec![]));
     let report = host.assert_books();

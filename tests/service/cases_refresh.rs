@@ -69,6 +69,7 @@ async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
         );
         assert_eq!(told["card_details"]["available_balance"], json!(7.66));
         assert_eq!(told["refreshing"], json!(false));
+        site.hears(&token, &["card.refresh_requested", "card.refreshed"]).await;
         let again = refresh(&site, &token, Some("news"), &card).await;
         assert_eq!(
             (again.status, again.header("idempotency-replayed")),
@@ -83,6 +84,25 @@ async fn a_refresh_tells_what_was_spent_and_its_budget_survives_a_restart() {
     assert_eq!((soon.status, soon.code()), (429, "rate_limited"), "{}", soon.text);
     let wait: u64 = soon.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=300).contains(&wait), "{wait}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_issuer_is_asked_for_a_cards_news_once_at_a_time() {
+    // Aim: while the issuer has not answered, another question is refused; once it has, the first is answered.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let card = agent.buy(&site, "/get-card?amount=5").await.card().to_owned();
+    let token = agent.token(&site).await;
+    once(&site, &token, &card, |seen| seen["status"] == "ready").await;
+    site.issuer_fault(json!({"fault": "unreachable", "times": 0})).await;
+    assert_eq!(refresh(&site, &token, None, &card).await.status, 200);
+    let again = refresh(&site, &token, None, &card).await;
+    assert_eq!((again.status, again.code()), (409, "refresh_pending"), "{}", again.text);
+    site.issuer_fault(json!({"fault": "clear"})).await;
+    site.hears(&token, &["card.refreshed"]).await;
+    once(&site, &token, &card, |seen| seen["refreshing"] == false).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -53,7 +53,7 @@ pub(crate) async fn balance(site: &Site<'_>, token: &str) -> Value {
     answer.body["balance"].clone()
 }
 
-async fn charge(site: &Site<'_>, card: &str, amount: &str) -> Answer {
+pub(crate) async fn charge(site: &Site<'_>, card: &str, amount: &str) -> Answer {
     let body = json!({"card_id": card, "merchant": "Corner <b>Books</b>", "amount": amount});
     site.post("/sandbox/charge", &body).await
 }
@@ -93,6 +93,7 @@ async fn assert_story(site: &Site<'_>, token: &str, card: &str, number: &str) {
         .map(|e| e["event"].clone())
         .collect();
     assert_eq!(happened, ["closed", "resumed", "paused", "open"].map(Value::from));
+    site.hears(token, &["reloadable_card.details_viewed"]).await;
     let events = site.events(token, 0).await;
     let kinds = told(&events, "reloadable_card");
     for once in [

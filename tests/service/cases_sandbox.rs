@@ -1,7 +1,9 @@
 //! The desk that steers the pretended world.
 
+use purser_actors::id::Network;
 use serde_json::{Value, json};
 
+use super::agent::Agent;
 use super::host::Host;
 use super::wire::Site;
 
@@ -81,4 +83,20 @@ async fn the_desk_is_in_the_document() {
         "{chain:#}"
     );
     assert_eq!(chain["required"], json!(["fault"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_that_does_not_answer_is_told_to_a_seller() {
+    // Aim: a payment that a seller submits while nobody answers: 503, nothing has moved, and the same lands later.
+    let service = Host::new().start();
+    let site = Site::of(&service);
+    let payment = Agent::new(Network::Base).payment(&site, "/get-card?amount=5").await;
+    let taken = json!({"payment": payment});
+    site.chain_fault(json!({"fault": "unreachable", "network": "base"}))
+        .await;
+    let away = site.post("/sandbox/base", &taken).await;
+    assert_eq!((away.status, away.code()), (503, "chain_unavailable"), "{}", away.text);
+    assert!(site.transfers().await.is_empty());
+    assert_eq!(site.post("/sandbox/base", &taken).await.body["success"], true);
+    assert_eq!(site.transfers().await.len(), 1);
 }

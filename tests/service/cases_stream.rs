@@ -110,6 +110,29 @@ async fn a_stream_ends_with_its_session_and_no_other_does() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn streams_in_all_are_limited() {
+    // Aim: beyond the limit one is refused by its code before it is opened, and taken when another has ended.
+    let service = Host::new().with("PURSER_STREAM__MAX_CONNECTIONS", "1").start();
+    let site = Site::of(&service);
+    let bearer = format!("Bearer {}", Agent::new(Network::Base).token(&site).await);
+    let first = Stream::asked(&site, &[("authorization", &bearer)]).await.unwrap();
+    let upgrade = [
+        ("authorization", &*bearer),
+        ("connection", "upgrade"),
+        ("upgrade", "websocket"),
+        ("sec-websocket-version", "13"),
+        ("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
+    let full = site.get("/stream", &upgrade).await;
+    assert_eq!((full.status, full.code()), (503, "streams_full"), "{}", full.text);
+    drop(first);
+    until("a place", async || {
+        Stream::asked(&site, &[("authorization", &bearer)]).await.ok()
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cookie_opens_a_stream_for_our_own_page_only() {
     // Aim: the session cookie opens a stream with our Origin, and only so; a token needs none. Without either the stream
     // opens and hears nothing before it has shown one.
@@ -129,6 +152,31 @@ async fn a_cookie_opens_a_stream_for_our_own_page_only() {
     let mut nobody = Stream::asked(&site, &[elsewhere]).await.unwrap();
     nobody.say(&json!({"type": "subscribe", "after": 0})).await;
     assert_eq!(nobody.until_closed().await, 4001);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_managed_wallet_has_so_many_spends_on_their_way() {
+    // Aim: while the chain holds everything back, as many transfers are taken as a wallet can have on their way; the others are
+    // told to wait, and reserve nothing.
+    let host = Host::new()
+        .with("PURSER_AGENT_WALLET__CALLS_PER_MINUTE", "100000")
+        .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "500")
+        .with("PURSER_ENGINE__ANSWER_TIMEOUT_MS", "1000");
+    let service = host.start();
+    let site = Site::of(&service);
+    let token = Agent::new(Network::Base).token(&site).await;
+    result(&site, &token, "createAgentWallet", json!({})).await;
+    site.chain_fault(json!({"fault": "hold"})).await;
+    let transfer = json!({"amountUsdc": 1, "toAddress": Agent::new(Network::Base).address()});
+    let calls = (0..270).map(|_| call(&site, &token, "agentWalletTransfer", transfer.clone()));
+    let answers = futures_util::future::join_all(calls).await;
+    let busy: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
+    assert_eq!(busy.len(), 270 - 256);
+    for answer in busy {
+        assert_eq!((answer.status, answer.code()), (503, "wallet_busy"), "{}", answer.text);
+    }
+    let wallet = result(&site, &token, "getAgentWallet", json!({})).await;
+    assert_eq!(wallet["balances"]["base"]["reserved"], 256);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -233,6 +233,8 @@ async fn case_38_41_what_cannot_be_delivered_is_credited_once_with_its_code() {
             (failed["failure_code"].as_str(), &legs(&failed)[..]),
             (Some(code), crossed)
         );
+        let left = if crossed.is_empty() { "paid" } else { "bridging" };
+        site.hears(&token, &[&format!("top_up.failed {left}")]).await;
         until("the credit", async || {
             let balance = site.get_as(&token, "/get-account-balance").await.body["balance"].to_string();
             (balance == amount).then_some(())

@@ -91,6 +91,7 @@ async fn events_arrive_signed_and_are_the_streams_own() {
     })
     .await;
     assert_eq!(got[0].kind(), "webhook.test");
+    site.hears(&token, &["webhook.registered"]).await;
     let events = site.events(&token, 0).await;
     for got in &got {
         assert!(signed(got, &secret), "{got:?}");
@@ -231,6 +232,7 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
         (&gone["disabled_reason"], gone["url"].as_str()),
         (&json!("gone"), Some(&*receiver.url("/410")))
     );
+    site.hears(&token, &["webhook.disabled active"]).await;
     let since = json!({"webhook_id": gone["id"], "since": "2026-11-20T00:00:00Z"});
     let refused = post(&site, &token, "/redeliver-webhook", None, &since).await;
     assert_eq!((refused.status, refused.code()), (409, "webhook_disabled"));
@@ -266,6 +268,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     let test = arrives(&receiver, "/ok", 1).await.remove(0);
     let (id, new) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
     assert_eq!(first.body["webhook_id"], id.as_str());
+    site.hears(&token, &["webhook.rotated"]).await;
     let both = arrives(&receiver, "/ok", 2).await.remove(1);
     assert!(signed(&both, old) && signed(&both, &new) && signed(&test, old) && !signed(&test, &new));
     service.kill();

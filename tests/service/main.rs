@@ -39,6 +39,8 @@ mod cases_keyed;
 mod cases_life;
 mod cases_maker_faults;
 mod cases_metrics;
+mod cases_moves;
+mod cases_moves_back;
 mod cases_mpp;
 mod cases_operator_document;
 mod cases_paid;

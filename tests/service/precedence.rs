@@ -40,6 +40,16 @@ impl Holder {
         }
     }
 
+    /// Until its card is ready, which it has read then.
+    async fn ready(&self, site: &Site<'_>) {
+        let path = format!("/get-card-data?card_id={}", self.card);
+        until("the card", async || {
+            let answer = site.get_as(&self.token, &path).await;
+            (answer.body["status"] == "ready").then_some(())
+        })
+        .await;
+    }
+
     async fn frozen(&self, site: &Site<'_>) {
         site.freeze(&self.agent.address(), Some(WHY)).await;
     }
@@ -308,13 +318,6 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
     let (_host, service) = start(&[]);
     let site = Site::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
-    until("the card", async || {
-        let answer = site
-            .get_as(&holder.token, &format!("/get-card-data?card_id={}", holder.card))
-            .await;
-        (answer.body["status"] == "ready").then_some(())
-    })
-    .await;
     for (heading, path) in [
         ("GET /get-account-balance", "/get-account-balance"),
         ("GET /get-auth-link", "/get-auth-link"),
@@ -339,6 +342,7 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
     let site = Site::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
+    holder.ready(&site).await;
     holder.frozen(&site).await;
     let mut ladder = Ladder::of("GET /events", "events");
     let mut ask = Request::new("GET", "/events")

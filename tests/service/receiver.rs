@@ -1,5 +1,6 @@
 //! A receiver of events on a port of its own, which answers as its path says, and keeps what it got.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -31,23 +32,30 @@ impl Got {
 pub(crate) struct Receiver {
     authority: String,
     got: Arc<Mutex<Vec<Got>>>,
+    well: Arc<AtomicBool>,
 }
 
 impl Receiver {
     pub(crate) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let authority = listener.local_addr().unwrap().to_string();
-        let got = Arc::new(Mutex::new(Vec::new()));
-        let kept = got.clone();
+        let (got, well) = (Arc::default(), Arc::new(AtomicBool::new(false)));
+        let (kept, is_well): (Arc<Mutex<Vec<Got>>>, _) = (Arc::clone(&got), well.clone());
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, kept.clone()));
+                tokio::spawn(serve(stream, kept.clone(), is_well.clone()));
             }
         });
-        Self { authority, got }
+        Self { authority, got, well }
     }
 
-    /// A URL at which it answers: `/ok`, or `/302`, `/410`, `/429`, `/500`, `/hang`, `/drip`, `/reset`, `/flood`, `/drip-ok`.
+    /// Whether `/moody` is well from now on; it is not at first.
+    pub(crate) fn is_well(&self, well: bool) {
+        self.well.store(well, Ordering::Relaxed);
+    }
+
+    /// A URL at which it answers: `/ok`, or `/302`, `/410`, `/429`, `/500`, `/hang`, `/drip`, `/reset`, `/flood`, `/drip-ok`,
+    /// `/moody`.
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.authority)
     }
@@ -88,7 +96,7 @@ async fn read(stream: &mut TcpStream) -> Option<Got> {
     }
 }
 
-async fn serve(mut stream: TcpStream, kept: Arc<Mutex<Vec<Got>>>) {
+async fn serve(mut stream: TcpStream, kept: Arc<Mutex<Vec<Got>>>, well: Arc<AtomicBool>) {
     let Some(got) = read(&mut stream).await else { return };
     let path = got.path.clone();
     kept.lock().unwrap().push(got);
@@ -96,6 +104,7 @@ async fn serve(mut stream: TcpStream, kept: Arc<Mutex<Vec<Got>>>) {
     let answer = match path.split('?').next().unwrap_or_default() {
         "/302" => head("302", "location: /inside\r\n"),
         "/410" => head("410", ""),
+        "/moody" if !well.load(Ordering::Relaxed) => head("500", ""),
         "/429" => head("429", "retry-after: 3\r\n"),
         "/500" => head("500", "").replace("length: 2\r\n\r\nno", "length: 24\r\n\r\ncard 4000001234567899 no"),
         "/hang" => return std::future::pending().await,

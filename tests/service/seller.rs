@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::cases_agent_wallet::payment;
-use super::wire::client;
+use super::wire::{client, send};
 
 /// What everything costs, in atomic USDC.
 const PRICE: &str = "1000000";
@@ -147,11 +147,8 @@ async fn settle(header: &str, chain: &str) -> Value {
     assert_eq!(paid["x402Version"], 2);
     let offers = terms()["accepts"].clone();
     if paid["accepted"] == offers[0] {
-        let told = client()
-            .post(format!("{chain}/sandbox/base"))
-            .json(&json!({"payment": header}))
-            .send();
-        let told: Value = told.await.unwrap().json().await.unwrap();
+        let request = client().post(format!("{chain}/sandbox/base"));
+        let told = send(request.json(&json!({"payment": header}))).await.unwrap().body;
         assert_eq!(told["success"], true, "{told}");
         return told["transaction"].clone();
     }
@@ -166,15 +163,10 @@ async fn settle(header: &str, chain: &str) -> Value {
     // The first of the two slots, behind their number.
     wire[1..65].copy_from_slice(&signature.to_bytes());
     let encoded = STANDARD.encode(&wire);
-    let send = json!({"jsonrpc": "2.0", "id": 1, "method": "sendTransaction",
+    let asked = json!({"jsonrpc": "2.0", "id": 1, "method": "sendTransaction",
         "params": [encoded, {"encoding": "base64", "skipPreflight": true}]});
-    let told = client()
-        .post(format!("{chain}/sandbox/solana"))
-        .json(&send)
-        .send()
-        .await
-        .unwrap();
-    let told: Value = told.json().await.unwrap();
+    let request = client().post(format!("{chain}/sandbox/solana"));
+    let told = send(request.json(&asked)).await.unwrap().body;
     assert!(told["result"].is_string(), "{told}");
     told["result"].clone()
 }

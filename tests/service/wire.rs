@@ -88,11 +88,16 @@ pub(crate) async fn send(request: reqwest::RequestBuilder) -> reqwest::Result<An
         });
     }
     for event in answer.body["events"].as_array().into_iter().flatten() {
-        let (of, before) = (&event["type"], &event["previous"]);
-        let before = before["status"].as_str().or(before["state"].as_str()).unwrap_or("-");
-        note(&format!("event {} {before}", of.as_str().unwrap_or_default()));
+        note(&format!("event {}", change(event)));
     }
     Ok(answer)
+}
+
+/// An event's type, and the state before it where it changed one.
+fn change(event: &Value) -> String {
+    let (of, before) = (&event["type"], &event["previous"]);
+    let before = before["status"].as_str().or(before["state"].as_str()).unwrap_or("-");
+    format!("{} {before}", of.as_str().unwrap_or_default())
 }
 
 /// As [`send`], to an address whose answers our document does not describe: the operator's, a provider's.
@@ -211,6 +216,32 @@ impl<'a> Site<'a> {
                 return all;
             }
         }
+    }
+}
+
+impl Site<'_> {
+    /// Waits until the account was told each of these: a type of event, and behind a space the state that it left.
+    pub(crate) async fn hears(&self, token: &str, wanted: &[&str]) {
+        let started = Instant::now();
+        loop {
+            let told: Vec<String> = self.events(token, 0).await.iter().map(change).collect();
+            let is_told = |one: &&&str| {
+                let mut told = told.iter();
+                told.any(|told| told == *one || told.split(' ').next() == Some(**one))
+            };
+            let missing: Vec<_> = wanted.iter().filter(|one| !is_told(one)).collect();
+            if missing.is_empty() {
+                return;
+            }
+            assert!(started.elapsed() < PATIENCE, "never told {missing:?}, only {told:?}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Moves the sandbox's time forward. Tokens of before may have ended.
+    pub(crate) async fn advance(&self, seconds: u64) {
+        let answer = self.post("/sandbox/time", &json!({"advance_seconds": seconds})).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
     }
 }
 
