@@ -154,15 +154,16 @@ async fn an_account_that_the_bank_has_not_opened_moves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_signed_is_not_spent() {
-    // Aim: an address that its chain does not know: the spend is refused, and what was reserved for it is free again.
-    let host = Host::new();
+    // Aim: a chain that nobody reaches to prepare a transfer on: the spend is refused, and what was reserved for it is free again.
+    let host = Host::new().with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1");
     let service = host.start();
     let site = Site::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     result(&site, &token, "createAgentWallet", json!({})).await;
-    let strange = json!({"toAddress": agent.wallet.address(Network::Solana), "amountUsdc": 1});
-    let unsigned = call(&site, &token, "agentWalletTransfer", strange).await;
+    site.chain_fault(json!({"fault": "unreachable", "times": 0})).await;
+    let wanted = json!({"toAddress": agent.address(), "amountUsdc": 1});
+    let unsigned = call(&site, &token, "agentWalletTransfer", wanted).await;
     refused(&unsigned, 409, "spend_refused");
     none_open(&site, &token).await;
     service.stop();
