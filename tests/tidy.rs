@@ -4,6 +4,8 @@
 
 #[path = "tidy/answered.rs"]
 mod answered;
+#[path = "tidy/cases.rs"]
+mod cases;
 #[path = "tidy/contract.rs"]
 mod contract;
 #[path = "tidy/documents.rs"]

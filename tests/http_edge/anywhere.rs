@@ -85,6 +85,10 @@ async fn every_operation_answers_500_when_its_handler_panics() {
 async fn every_operation_answers_503_when_its_handler_does_not_end() {
     let hangs = || std::future::pending::<()>();
     let routes = Router::new().fallback(hangs);
-    let soon = [("server.request_timeout_ms", "1")];
+    let soon = [
+        ("engine.settle_timeout_ms", "1"),
+        ("engine.answer_timeout_ms", "2"),
+        ("server.request_timeout_ms", "3"),
+    ];
     every_operation_answers(routes, &soon, 503, "timeout").await;
 }

@@ -250,10 +250,13 @@ async fn urls_and_nonsense_get_our_own_refusals() {
 #[tokio::test]
 async fn bodies_are_bounded_in_size_and_time() {
     let world = World::with(&[("server.max_body_bytes", "10"), ("server.body_timeout_ms", "50")]).await;
-    assert_eq!(world.ask("POST", "/echo", &[], "[1,2,3,44]").await.body, "[1,2,3,44]");
-    let declared = world.ask("POST", "/echo", &[], "[1,2,3,444]").await;
+    assert_eq!(
+        world.ask("POST", "/echo", &[], "{\"a\":1234}").await.body,
+        "{\"a\":1234}"
+    );
+    let declared = world.ask("POST", "/echo", &[], "{\"a\":12345}").await;
     assert_eq!((declared.status, declared.code().as_str()), (413, "body_too_large"));
-    let chunked = "c\r\n[1,2,3,4444]\r\n0\r\n\r\n";
+    let chunked = "c\r\n{\"a\":123456}\r\n0\r\n\r\n";
     let head = format!(
         "POST /echo HTTP/1.1\r\nhost: {}\r\ntransfer-encoding: chunked\r\n",
         world.addr
@@ -264,7 +267,15 @@ async fn bodies_are_bounded_in_size_and_time() {
     assert_eq!((real.status, real.code().as_str()), (413, "body_too_large"));
     let slow = world.raw(format!("{head}connection: close\r\n\r\n").as_bytes()).await;
     assert_eq!((slow.status, slow.code().as_str()), (408, "request_timeout"));
-    assert_eq!(world.ask("POST", "/echo", &[], "[1,").await.code(), "body_malformed");
+    assert_eq!(
+        world.ask("POST", "/echo", &[], "{\"a\":").await.code(),
+        "body_malformed"
+    );
+    assert_eq!(
+        world.ask("POST", "/echo", &[], "[1]").await.code(),
+        "body_malformed",
+        "no list is an object"
+    );
 }
 
 // Aim: a client that drips its headers is cut off.

@@ -159,11 +159,13 @@ pub(super) fn operations(document: &mut Value) -> impl Iterator<Item = (&str, &s
 
 /// Completes the answers of every operation. `retired` are the routes on their way out.
 pub(in crate::http) fn complete(document: &mut Value, retired: &[&str]) {
+    let mut styles = Vec::new();
     for (path, _, operation) in operations(document) {
         if callable::NAMES.contains(&path) {
             wrap(operation);
         }
         let style = Style::of(path, operation);
+        styles.push(style);
         refuse(path, style, operation);
         write_headers(retired.contains(&path), operation);
     }
@@ -173,7 +175,7 @@ pub(in crate::http) fn complete(document: &mut Value, retired: &[&str]) {
         components["headers"][name] =
             json!({"description": description, "required": everywhere, "schema": {"type": kind}});
     }
-    for style in Style::ALL {
+    for style in Style::ALL.into_iter().filter(|style| styles.contains(style)) {
         for (status, description) in ANYWHERE {
             let headers = headers_of(status, &[]);
             components["responses"][format!("{}-{status}", style.name())] =
