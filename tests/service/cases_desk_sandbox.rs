@@ -165,7 +165,8 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_desk_is_asked_over_http_as_by_the_command_line() {
     // Aim: a check that does not wait is refused, one that waits is decided, and time goes on, without `purser admin`.
-    let service = Host::new().start();
+    let host = Host::new();
+    let service = host.start();
     let site = Site::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;

@@ -339,6 +339,13 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     let (_host, service) = start(&[("PURSER_STREAM__MAX_PER_ACCOUNT", "1")]);
     let site = Site::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
+    // The last of its events, once it is ready, is that it was looked at.
+    let read = format!("/get-card-data?card_id={}", holder.card);
+    until("the card", async || {
+        let seen = site.get_as(&holder.token, &read).await;
+        (seen.str("status") == Some("ready")).then_some(())
+    })
+    .await;
     holder.frozen(&site).await;
     let mut ladder = Ladder::of("GET /events", "events");
     let mut ask = Request::new("GET", "/events")
