@@ -190,7 +190,6 @@ impl ApiError {
             408 => ("request_timeout", "The request did not arrive in time."),
             413 => ("body_too_large", "The request body is too large."),
             414 => ("url_too_long", "The URL is too long."),
-            415 => ("unsupported_media_type", "The body must be application/json."),
             426 => ("upgrade_required", "This route only speaks WebSocket."),
             431 => ("headers_too_large", "The request headers are too large."),
             400..=499 => ("invalid_request", "The request is malformed."),

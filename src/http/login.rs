@@ -223,8 +223,7 @@ async fn open_session(login: &Login, body: Body) -> Option<HeaderValue> {
 /// By the session cookie only.
 #[utoipa::path(get, path = "/account", tag = "Page",
     responses((status = 200, description = "The balance, the newest cards of all kinds, and the cursor for `/stream`.", body = shapes::AccountPage),
-        (status = 401, description = "No session."), (status = 403, description = "Frozen."),
-        (status = 404, description = "No such account.")))]
+        (status = 401, description = "No session."), (status = 403, description = "Frozen.")))]
 async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Result<Response, ApiError> {
     let claims = login.doorkeeper.authenticate_session(cookie_of(&headers)).await?;
     active(&login.engine, &claims).await?;
@@ -235,7 +234,8 @@ async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Res
         .account(&claims.wallet)
         .await
         .map_err(|_| ApiError::internal())?;
-    let account = account.ok_or_else(|| ApiError::not_found("account_unknown", "There is no such account."))?;
+    // A session is opened by its account: there is none without.
+    let account = account.ok_or_else(ApiError::internal)?;
     let cards = login.engine.newest_cards(&claims.wallet, CARDS_SHOWN).await;
     let cards = cards.map_err(|_| ApiError::internal())?;
     let cards: Vec<String> = cards.iter().map(View::to_json).collect();

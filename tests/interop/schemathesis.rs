@@ -88,8 +88,10 @@ async fn schemathesis_finds_nothing_that_is_not_documented() {
             report["test_cases"]["generated"]
         ));
     }
-    let paths = document["paths"].as_object().unwrap();
-    let known: usize = paths.values().map(|methods| methods.as_object().unwrap().len()).sum();
+    let paths = document["paths"].as_object().unwrap().iter();
+    // The document that it has read is no operation to it.
+    let paths = paths.filter(|(path, _)| *path != "/openapi.json");
+    let known: usize = paths.map(|(_, methods)| methods.as_object().unwrap().len()).sum();
     assert_eq!(tried, known as u64);
 }
 

@@ -163,3 +163,32 @@ async fn an_operator_declines_a_card_and_decides_a_check() {
     .await;
     assert_eq!(strange.unwrap().code(), "body_malformed");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_desk_is_asked_over_http_as_by_the_command_line() {
+    // Aim: a check that does not wait is refused, one that waits is decided, and time goes on, without `purser admin`.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let passed = json!({"wallet": agent.address(), "passed": true});
+    let none = site.post("/sandbox/identity-result", &passed).await;
+    assert_eq!((none.status, none.code()), (409, "check_not_open"), "{}", none.text);
+    Owner::by_token(&site, &token).await.check(&site).await;
+    let decided = site.post("/sandbox/identity-result", &passed).await;
+    assert_eq!(
+        (decided.status, &decided.body["decided"]),
+        (200, &json!(true)),
+        "{}",
+        decided.text
+    );
+    kyc_comes_to(&site, &token, "verified").await;
+    let moved = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
+    assert_eq!(
+        (moved.status, &moved.body["ahead_seconds"]),
+        (200, &json!(60)),
+        "{}",
+        moved.text
+    );
+}

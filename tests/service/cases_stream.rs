@@ -12,7 +12,7 @@ use super::listener::{Listener, Stream};
 use super::owner::Owner;
 use super::wire::{Site, send, until};
 
-const CARD: &str = "/get-card?amount=5";
+pub(crate) const CARD: &str = "/get-card?amount=5";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_64_listening_outlives_kills_of_the_service() {

@@ -11,14 +11,14 @@ use super::payee::{balance_is, comes_to, register};
 use super::wire::{Answer, Site, until};
 
 /// Two tries, and a person must look.
-fn impatient() -> Host {
+pub(crate) fn impatient() -> Host {
     Host::new()
         .with("PURSER_ENGINE__MAX_ATTEMPTS", "2")
         .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "1")
         .with("PURSER_ENGINE__SETTLE_TIMEOUT_MS", "300")
 }
 
-async fn stuck(desk: &Desk<'_>, work: &str) -> Value {
+pub(crate) async fn stuck(desk: &Desk<'_>, work: &str) -> Value {
     until("it is stuck", async || {
         let list = desk.get("/admin/stuck").await;
         let effects = list.body["effects"].as_array().unwrap().clone();
@@ -27,7 +27,7 @@ async fn stuck(desk: &Desk<'_>, work: &str) -> Value {
     .await
 }
 
-fn resolve(effect: &Value, outcome: &str) -> Value {
+pub(crate) fn resolve(effect: &Value, outcome: &str) -> Value {
     let id = &effect["effect_id"];
     json!({"effect_id": id, "outcome": outcome, "reference": "call-17", "evidence": "Their support said so."})
 }
@@ -37,7 +37,7 @@ fn credit(effect: &Value, stated: bool) -> Value {
     json!({"effect_id": id, "evidence": "Their support said so.", "money_has_not_left": stated})
 }
 
-fn refused(answer: &Answer) -> (u16, &str) {
+pub(crate) fn refused(answer: &Answer) -> (u16, &str) {
     (answer.status, answer.code())
 }
 

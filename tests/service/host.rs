@@ -238,6 +238,14 @@ impl Service {
         assert!(sent.success());
     }
 
+    /// From now on no file of it grows beyond so many bytes, as on a full disk. It must have been started with a limit on files,
+    /// which is what keeps the system from killing it.
+    pub(crate) fn limit_files(&self, bytes: u64) {
+        let (pid, size) = (self.child.id().to_string(), format!("--fsize={bytes}"));
+        let set = Command::new("prlimit").args(["--pid", &pid, &size]).status().unwrap();
+        assert!(set.success());
+    }
+
     /// Waits for its own end and says whether it was a success.
     pub(crate) fn wait(mut self) -> bool {
         let started = Instant::now();

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
-use super::conformance::note;
+use super::conformance::{self, note};
 use super::wire::Site;
 
 /// An open stream.
@@ -33,8 +33,8 @@ impl Stream {
             request.headers_mut().insert(*name, value.parse().unwrap());
         }
         match tokio_tungstenite::connect_async(request).await {
-            Ok((socket, answer)) => {
-                note(&format!("answer GET /stream {} -", answer.status().as_u16()));
+            Ok((socket, _)) => {
+                note(&conformance::answer("GET", "/stream", 101, ""));
                 Ok(Self(socket))
             }
             Err(tungstenite::Error::Http(answer)) => Err(answer.status().as_u16()),
