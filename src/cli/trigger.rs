@@ -34,6 +34,8 @@ enum How {
     PaysOut(&'static str),
     /// A link to an account at the card issuer, then a purchase.
     LinksAndBuys(&'static str),
+    /// The same over the bridge, from Solana.
+    Crosses(&'static str),
     /// A freeze by the desk, which is lifted again.
     Freezes,
     /// What an endpoint was tried with, posted once more.
@@ -54,7 +56,7 @@ const EVENTS: &[(&str, How)] = &[
     ("payout.failed", How::PaysOut("16.66")),
     ("payout.returned", How::PaysOut("21.11")),
     ("top_up.credited", How::LinksAndBuys("/fund-card-balance?amount=10")),
-    ("top_up.failed", How::LinksAndBuys("/fund-card-balance?amount=21.01")),
+    ("top_up.failed", How::Crosses("/fund-card-balance?amount=21.01")),
     ("account.frozen", How::Freezes),
     ("account.unfrozen", How::Freezes),
     ("webhook.test", How::PostsTest),
@@ -90,9 +92,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             let path = format!("/send-bank-payment?amount={amount}&destination_id={destination}");
             buy(&args, &server, &path).await
         }
-        How::LinksAndBuys(path) => {
-            // It is linked already, if this was triggered before.
-            drop(post(&remote, &server, "/sandbox/link", &json!({"wallet": address})).await);
+        How::Crosses(_) if Network::from(args.network) == Network::Base => {
+            let error = "a top-up fails on the bridge, which only Solana's take: add --network solana".to_owned();
+            Err(CliError::Usage(error))
+        }
+        How::LinksAndBuys(path) | How::Crosses(path) => {
+            let link = json!({"wallet": address, "linked": true});
+            post(&remote, &server, "/sandbox/link", &link).await?;
             buy(&args, &server, path).await
         }
         How::Freezes => {

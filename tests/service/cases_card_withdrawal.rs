@@ -130,6 +130,7 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
         .get_as(&token, &format!("/get-withdrawal-status?withdrawal_id={}", ids[0]))
         .await;
     assert_eq!(one.body["withdrawal"]["tx_hash"], PAID, "{}", one.text);
+    site.hears(&token, &["card_withdrawal.put_back"]).await;
     let kinds = told(&site.events(&token, 0).await, "card_withdrawal");
     for (kind, times) in [
         ("pending", 3),

@@ -78,3 +78,37 @@ async fn events_are_forwarded_as_webhooks_would_be() {
             .any(|line| line == "payout.returned")
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_can_be_triggered_happens() {
+    // Aim: each event of the list comes about for a new wallet by its command alone, but for a test of an endpoint that there is
+    // not; what takes the bridge says so on Base.
+    let host = Host::new();
+    let service = host.start();
+    let (site, wallet) = (Site::of(&service), host.beside("wallet.json"));
+    let list = purser(&wallet, &["trigger"]).output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert_eq!(triggers(&wallet, &service.url, "top_up.failed").status.code(), Some(2));
+    assert!(list.lines().count() > 10);
+    for event in list.lines().filter(|event| *event != "webhook.test") {
+        let network = if event == "top_up.failed" { "solana" } else { "base" };
+        let run = |arguments: &[&str]| {
+            let ran = purser(&wallet, &[arguments, &["--network", network]].concat())
+                .output()
+                .unwrap();
+            assert!(
+                ran.status.success(),
+                "{event}: {}",
+                String::from_utf8_lossy(&ran.stderr)
+            );
+            String::from_utf8(ran.stdout).unwrap()
+        };
+        run(&["trigger", event, "--at", &service.url]);
+        let token = run(&["token", &service.url]);
+        until(event, async || {
+            let told = site.events(token.trim(), 0).await;
+            told.iter().any(|one| one["type"] == event).then_some(())
+        })
+        .await;
+    }
+}

@@ -101,6 +101,8 @@ async fn case_09_31_a_refused_transfer_that_lands_is_credited_or_delivered_once(
             (balance(&site, &token).await == "5").then_some(())
         })
         .await;
+        // The account has it before its payment hears of that.
+        site.hears(&token, &["payment.credited"]).await;
         for _ in 0..3 {
             let replay = Agent::pay(&site, CARD, &payment).await;
             assert_eq!(
