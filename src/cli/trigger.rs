@@ -49,7 +49,7 @@ const EVENTS: &[(&str, How)] = &[
     ("balance.credited", How::Buys("/get-card?amount=6.66")),
     (
         "gift_card.completed",
-        How::Buys("/order-gift-card?product_id=gift_marche_lumiere_fr&amount=20&country=FR"),
+        How::Buys("/order-gift-card?product_id=gift_marche_lumiere_fr&amount=25&country=FR"),
     ),
     ("intl_order.queued", How::Buys("/order-intl-card?amount=100")),
     ("payout.complete", How::PaysOut("10")),
@@ -88,7 +88,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             let body = json!({"wallet": address, "name": "Trigger", "destinations": [{"destination_type": "fiat_us",
                 "bank_name": "First", "routing_number": "021000021", "account_number": "1234567"}]});
             let made = post(&remote, &server, "/sandbox/bank-recipients", &body).await?;
-            let destination = find(&made, "destination_id").unwrap_or_default().to_owned();
+            let destination = made["destination_ids"][0].as_str().unwrap_or_default().to_owned();
             let path = format!("/send-bank-payment?amount={amount}&destination_id={destination}");
             buy(&args, &server, &path).await
         }
@@ -132,18 +132,6 @@ async fn post(remote: &Remote, server: &Url, path: &str, body: &Value) -> Result
         Ok(answer.body)
     } else {
         Err(answer.refusal())
-    }
-}
-
-/// The first text under this name, however deep.
-fn find<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
-    match value {
-        Value::Object(members) => members
-            .get(name)
-            .and_then(Value::as_str)
-            .or_else(|| members.values().find_map(|value| find(value, name))),
-        Value::Array(items) => items.iter().find_map(|value| find(value, name)),
-        _ => None,
     }
 }
 

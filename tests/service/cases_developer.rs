@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use super::cases_webhooks::signed;
 use super::host::Host;
 use super::receiver::Receiver;
-use super::wire::until;
+use super::wire::{Site, until};
 
 const SECRET: &str = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=";
 
