@@ -1,4 +1,4 @@
-//! Who is calling: the bearer token, judged once a request, and the address ([`super::forwarded`]).
+//! Who is calling: the bearer token, judged once a request, and the address (`forwarded.rs`).
 
 use std::fmt;
 use std::net::IpAddr;

@@ -1,6 +1,6 @@
 //! `GET /openapi.json`: generated from the handlers. What depends on settings (prices of paid operations, the
-//! service's address) is added here, from the same tables the handlers use; [`answers`] completes what every operation may
-//! answer, [`examples`] shows each of them.
+//! service's address) is added here, from the same tables the handlers use; `answers.rs` completes what every operation may
+//! answer, `examples.rs` shows each of them.
 
 mod answers;
 mod examples;

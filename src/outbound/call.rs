@@ -136,7 +136,7 @@ impl OutboundCaller {
     }
 
     /// Calls it for the sake of the status alone: of the body only the beginning is read, at most so many bytes, and no
-    /// longer than [`EXCERPT_WITHIN`]. Whatever comes of that, the status counts.
+    /// longer than a second. Whatever comes of that, the status counts.
     ///
     /// # Errors
     /// [`CallError`], as long as there is no status.
