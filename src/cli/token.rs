@@ -1,8 +1,9 @@
 //! `purser token`: signs the wallet in and prints a token for other programs.
 
 use purser_actors::id::Network;
+use zeroize::Zeroizing;
 
-use super::remote::{Remote, parse_url};
+use super::remote::{Remote, at, parse_url};
 use super::session::Session;
 use super::{CliError, NetworkArg, WalletArgs, terminal};
 use crate::system::SystemEntropy;
@@ -31,6 +32,16 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
     let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     let session = Session::new(&path, &wallet, Network::from(args.network));
-    let token = session.signed_in_token(&Remote::new()?, &server).await?;
+    let remote = Remote::new()?;
+    let mut token = session.signed_in_token(&remote, &server).await?;
+    let bearer = Zeroizing::new(format!("Bearer {}", *token));
+    let read = remote
+        .get(&at(&server, "/get-account-balance")?, &[("authorization", &bearer)])
+        .await?;
+    if read.status == 401 {
+        // Revoked, or by the server's time it is over.
+        session.expire(&server)?;
+        token = session.signed_in_token(&remote, &server).await?;
+    }
     terminal::result(&token)
 }

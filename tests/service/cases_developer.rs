@@ -112,3 +112,22 @@ async fn whatever_can_be_triggered_happens() {
         .await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_token_that_is_printed_is_good() {
+    // Aim: what is kept beside the wallet is renewed where the service takes it no more, though by this machine's clock it lives.
+    let host = Host::new();
+    let service = host.start();
+    let (site, wallet) = (Site::of(&service), host.beside("wallet.json"));
+    let token = || {
+        let ran = purser(&wallet, &["token", &service.url]).output().unwrap();
+        String::from_utf8(ran.stdout).unwrap().trim().to_owned()
+    };
+    let first = token();
+    assert_eq!(first, token(), "kept");
+    let day = serde_json::json!({"advance_seconds": 86_400});
+    assert_eq!(site.post("/sandbox/time", &day).await.status, 200);
+    let second = token();
+    assert_ne!(first, second);
+    assert_eq!(site.get_as(&second, "/get-account-balance").await.status, 200);
+}
