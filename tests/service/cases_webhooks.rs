@@ -271,16 +271,22 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     site.hears(&token, &["webhook.rotated"]).await;
     let both = arrives(&receiver, "/ok", 2).await.remove(1);
     assert!(signed(&both, old) && signed(&both, &new) && signed(&test, old) && !signed(&test, &new));
+    let path = format!("/webhook-deliveries?webhook_id={id}");
+    until("both to be written down", async || {
+        let page = site.get_as(&token, &path).await.body;
+        let mut states = page["deliveries"].as_array()?.iter().map(|one| &one["state"]);
+        states.all(|state| state == "delivered").then_some(())
+    })
+    .await;
     service.kill();
 
-    host.set("PURSER_WEBHOOKS__ROTATION_SECONDS", "3");
+    host.set("PURSER_WEBHOOKS__ROTATION_SECONDS", "6");
     let service = host.start();
     let site = Site::of(&service);
     let (_, newest) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
     let three = arrives(&receiver, "/ok", 3).await.remove(2);
     assert!(signed(&three, old) && signed(&three, &new) && signed(&three, &newest));
-    tokio::time::sleep(std::time::Duration::from_millis(3_100)).await;
-    let path = format!("/webhook-deliveries?webhook_id={id}");
+    tokio::time::sleep(std::time::Duration::from_millis(6_100)).await;
     let page = site.get_as(&token, &path).await.body;
     let of_test = page["deliveries"].as_array().unwrap().last().unwrap().clone();
     assert_eq!(of_test["event_id"], test.id.as_str());
@@ -297,7 +303,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     assert_eq!((&four.id, &four.text), (&test.id, &test.text));
     assert!(
         signed(&four, &newest) && !signed(&four, &new),
-        "the one before had three seconds left"
+        "the one before had six seconds left"
     );
     let withheld = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
     let secret = withheld.body["secret"].as_str();

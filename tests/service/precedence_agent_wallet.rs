@@ -11,7 +11,7 @@ use super::host::Host;
 use super::ladder::Ladder;
 use super::owner::Owner;
 use super::request::Request;
-use super::wire::Site;
+use super::wire::{Site, until};
 
 const WHY: &str = "Please write to us.";
 
@@ -67,6 +67,11 @@ async fn a_paid_call_of_an_agent_is_refused_for_the_first_rule_that_it_breaks() 
     // More than a new wallet has on either chain.
     let drain = json!({"toAddress": agent.address(), "amountUsdc": 9999.5});
     result(&site, &token, "agentWalletTransfer", drain).await;
+    until("the rest to be free again", async || {
+        let wallet = result(&site, &token, "getAgentWallet", json!({})).await;
+        (wallet["balances"]["base"]["available"] == json!(0.5)).then_some(())
+    })
+    .await;
     let priced = json!({"route": "/get-card", "params": {"amount": 5}});
     ask.body(&json!({"data": with(&priced, "expectedNetwork", json!("base"))}));
     ladder.meets(&ask.send(&site).await);
