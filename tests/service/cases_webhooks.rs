@@ -248,6 +248,16 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
     assert!(seconds(&late[1]) >= seconds(&late[0]) + 3, "Retry-After is honoured");
 }
 
+/// Waits until every delivery is known to have arrived: what a kill leaves open is posted again.
+async fn written_down(site: &Site<'_>, token: &str, path: &str) {
+    until("all to be written down", async || {
+        let page = site.get_as(token, path).await.body;
+        let mut states = page["deliveries"].as_array()?.iter().map(|one| &one["state"]);
+        states.all(|state| state == "delivered").then_some(())
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap() {
     // Aim: registered again, both secrets sign, and after the overlap the new one alone; redelivered over a restart, the id is
@@ -272,12 +282,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     let both = arrives(&receiver, "/ok", 2).await.remove(1);
     assert!(signed(&both, old) && signed(&both, &new) && signed(&test, old) && !signed(&test, &new));
     let path = format!("/webhook-deliveries?webhook_id={id}");
-    until("both to be written down", async || {
-        let page = site.get_as(&token, &path).await.body;
-        let mut states = page["deliveries"].as_array()?.iter().map(|one| &one["state"]);
-        states.all(|state| state == "delivered").then_some(())
-    })
-    .await;
+    written_down(&site, &token, &path).await;
     service.kill();
 
     host.set("PURSER_WEBHOOKS__ROTATION_SECONDS", "6");
