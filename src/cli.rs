@@ -75,6 +75,15 @@ impl CliError {
             _ => 1,
         }
     }
+
+    /// Whether the same may work in a moment: the server cannot be reached, begins, ends or has no time now.
+    const fn may_pass(&self) -> bool {
+        match self {
+            Self::Connection(_) => true,
+            Self::Refused { status, .. } => *status == 429 || *status >= 500,
+            _ => false,
+        }
+    }
 }
 
 /// Where the wallet is.

@@ -26,6 +26,7 @@ pub mod nearest;
 pub mod outbound;
 pub mod payment;
 pub mod prices;
+pub mod private_file;
 pub mod provider;
 pub mod sandbox;
 pub mod search;

@@ -14,6 +14,7 @@ use axum::routing::get;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use clap::Parser as _;
+use http::HeaderMap;
 use purser::cli::{CliError, listen, pay};
 use purser::identity::secret::{Key32, MacKey};
 use purser::payment::challenge::{ChallengeParts, PAYMENT_REQUIRED_ERROR, Resource, challenge};
@@ -32,12 +33,12 @@ struct Server {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<String>>>,
     mpp: Arc<Mpp>,
-    /// First messages of every stream connection.
-    streams: mpsc::UnboundedSender<(Value, Value)>,
+    /// The token and the first message of every stream connection.
+    streams: mpsc::UnboundedSender<(String, Value)>,
 }
 
 impl Server {
-    async fn start() -> (Self, mpsc::UnboundedReceiver<(Value, Value)>) {
+    async fn start() -> (Self, mpsc::UnboundedReceiver<(String, Value)>) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (streams, opened) = mpsc::unbounded_channel();
         let server = Self {
@@ -132,10 +133,11 @@ async fn card(State(server): State<Server>, request: Request) -> Response {
         return reply(202, &[("retry-after", "1")], &body);
     }
     let auth = json!({"id_token": "good", "refresh_token": "r1", "expires_in": "3600"});
-    let id = if request.uri().query() == Some("fails") {
-        "card_failed"
-    } else {
-        "card_1"
+    let id = match request.uri().query() {
+        Some("fails") => "card_failed",
+        Some("away") => "card_away",
+        Some("gone") => "card_gone",
+        _ => "card_1",
     };
     reply(
         200,
@@ -155,16 +157,21 @@ async fn card_data(State(server): State<Server>, request: Request) -> Response {
         .get("authorization")
         .and_then(|value| value.to_str().ok())
         .unwrap_or("none");
-    server.saw(format!(
-        "card data {token} {}",
-        request.uri().query().unwrap_or_default()
-    ));
-    if request.uri().query() == Some("card_id=card_failed") {
-        return reply(
-            200,
-            &[],
-            &json!({"status": "failed", "failure_reason": "card_program_declined"}),
-        );
+    let query = request.uri().query().unwrap_or_default();
+    let looks = server.saw(format!("card data {token} {query}"));
+    match (query, looks) {
+        ("card_id=card_failed", _) => {
+            let declined = json!({"status": "failed", "failure_reason": "card_program_declined"});
+            return reply(200, &[], &declined);
+        }
+        // More is promised than comes: the connection breaks off in the middle.
+        ("card_id=card_away", 1) => {
+            let broken = futures_util::stream::iter([Ok("{"), Err(std::io::Error::other("away"))]);
+            return Response::new(Body::from_stream(broken));
+        }
+        ("card_id=card_away", 2) => return reply(503, &[("retry-after", "1")], &json!({"code": "unavailable"})),
+        ("card_id=card_gone", _) => return reply(404, &[], &json!({"code": "card_unknown"})),
+        _ => {}
     }
     let details = json!({"card_number": "4000001234567899", "cvv": "123"});
     reply(200, &[], &json!({"status": "ready", "card_details": details}))
@@ -188,20 +195,25 @@ async fn auth(State(server): State<Server>, request: Request) -> Response {
     )
 }
 
-/// Sends event 5 (twice) to the first connection and closes it; stays quiet on the others.
-async fn stream(State(server): State<Server>, upgrade: WebSocketUpgrade) -> Response {
+/// Refuses the first connection, as of a frozen account; sends event 5 (twice) to the second and closes it; stays quiet on the
+/// others.
+async fn stream(State(server): State<Server>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    if server.saw("upgrade") == 1 {
+        let body = json!({"error": "This account is frozen.", "code": "account_frozen", "frozen_message": "Call us."});
+        return reply(403, &[], &body);
+    }
+    let token = headers["authorization"].to_str().unwrap().to_owned();
     upgrade
-        .on_upgrade(move |socket| serve_stream(server, socket))
+        .on_upgrade(move |socket| serve_stream(server, token, socket))
         .into_response()
 }
 
-async fn serve_stream(server: Server, mut socket: WebSocket) {
-    let mut next = async || match socket.recv().await {
+async fn serve_stream(server: Server, token: String, mut socket: WebSocket) {
+    let first = match socket.recv().await {
         Some(Ok(Message::Text(text))) => serde_json::from_str(&text).unwrap(),
         other => panic!("expected text, got {other:?}"),
     };
-    let first: (Value, Value) = (next().await, next().await);
-    let _ = server.streams.send(first);
+    let _ = server.streams.send((token, first));
     if server.saw("stream") == 1 {
         let event =
             json!({"type": "event", "event": {"seq": 5, "type": "card.ready", "data": {"object": {}}}}).to_string();
@@ -301,6 +313,23 @@ async fn a_card_that_failed_is_a_failure_of_the_command() {
 }
 
 #[tokio::test]
+async fn a_card_is_waited_for_while_the_server_is_away() {
+    // Aim: looks that break off or are told "not now" are made again, with the very same purchase; an answer that is a refusal ends the
+    // waiting, and the command fails.
+    let (server, _streams) = Server::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let run = |query: &str| pay::run(pay_args(folder.path(), &server.url(query), &["--json", "--wait"]));
+    run("/get-card?away").await.unwrap();
+    let seen = server.seen.lock().unwrap().clone();
+    let looks = seen.iter().filter(|what| what.starts_with("card data")).count();
+    assert_eq!(looks, 3, "{seen:?}");
+    match run("/get-card?gone").await {
+        Err(error @ CliError::Refused { status: 404, .. }) => assert_eq!(error.exit_status(), 1),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_signed_above_the_maximum() {
     // Aim: one cent below the price the client stops after the challenge; bad arguments stop before it.
     let (server, _streams) = Server::start().await;
@@ -331,8 +360,8 @@ async fn nothing_is_signed_above_the_maximum() {
 
 #[tokio::test]
 async fn listening_signs_in_and_resumes_at_its_cursor() {
-    // Aim: authentication is the first message, the subscription the second; after a lost connection the subscription
-    // begins after the last event.
+    // Aim: the token is in the upgrade, the subscription is the first message; after a refusal that passes and a lost connection the
+    // subscription begins after the last event.
     #[derive(clap::Parser)]
     struct ListenCommand {
         #[command(flatten)]
@@ -356,7 +385,7 @@ async fn listening_signs_in_and_resumes_at_its_cursor() {
     let listening = tokio::spawn(listen::run(ListenCommand::parse_from(args).args));
 
     let (auth, subscribe) = streams.recv().await.unwrap();
-    assert_eq!(auth, json!({"type": "auth", "token": "good"}));
+    assert_eq!(auth, "Bearer good");
     assert_eq!(
         subscribe,
         json!({"type": "subscribe", "after": 3, "types": ["card.ready", "card.failed"]})
@@ -371,7 +400,7 @@ async fn listening_signs_in_and_resumes_at_its_cursor() {
         .iter()
         .filter(|what| *what == "signed in")
         .count();
-    assert_eq!(signed_in, 1, "the second connection uses the kept token");
+    assert_eq!(signed_in, 1, "later connections use the kept token");
 }
 
 #[test]

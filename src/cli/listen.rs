@@ -5,14 +5,19 @@ mod forward;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use http::HeaderValue;
+use http::header::AUTHORIZATION;
 use purser_actors::id::Network;
 use reqwest::Url;
 use serde_json::{Value, json};
 use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::handshake::client::Request;
 use tokio_tungstenite::tungstenite::{Error, Message};
+use zeroize::Zeroizing;
 
 use self::forward::Forwarder;
-use super::remote::{Remote, parse_url};
+use super::remote::{Answer, Remote, parse_url};
 use super::session::Session;
 use super::{CliError, NetworkArg, WalletArgs, terminal};
 use crate::system::{SystemClock, SystemEntropy};
@@ -122,13 +127,9 @@ async fn follow(
     loop {
         let token = match session.id_token(&remote, server).await {
             Ok(token) => token,
-            Err(CliError::Connection(message)) => {
-                pause = wait(pause, &message).await;
-                continue;
-            }
-            // A server that begins or ends, or has no time now.
-            Err(CliError::Refused { status, what }) if status == 429 || status >= 500 => {
-                pause = wait(pause, &format!("the server answered {status}: {what}")).await;
+            // An account that is frozen is thawed one day, and whoever follows it wants to hear of that.
+            Err(error) if error.may_pass() || matches!(error, CliError::Refused { status: 403, .. }) => {
+                pause = wait(pause, &error.to_string()).await;
                 continue;
             }
             Err(error) => return Err(error),
@@ -165,7 +166,18 @@ async fn wait(pause: Duration, why: &str) -> Duration {
     (pause * 2).min(LONGEST_PAUSE)
 }
 
-/// One connection: authenticate, subscribe, print until it ends.
+/// The upgrade, with the token in its header: what is refused is refused in words of HTTP.
+fn asking(address: &Url, token: &str) -> Result<Request, CliError> {
+    let no_request = |error: Error| CliError::Connection(format!("no request: {error}"));
+    let mut request = address.as_str().into_client_request().map_err(no_request)?;
+    let bearer = Zeroizing::new(format!("Bearer {token}"));
+    let mut bearer = HeaderValue::from_str(&bearer).map_err(|error| no_request(error.into()))?;
+    bearer.set_sensitive(true);
+    request.headers_mut().insert(AUTHORIZATION, bearer);
+    Ok(request)
+}
+
+/// One connection: subscribe, print until it ends.
 async fn connect(
     server: &Url,
     token: &str,
@@ -176,15 +188,14 @@ async fn connect(
     let _ = address.set_scheme("ws");
     address.set_path("/stream");
     address.set_query(None);
-    let mut socket = match connect_async(address.as_str()).await {
+    let mut socket = match connect_async(asking(&address, token)?).await {
         Ok((socket, _)) => socket,
         Err(Error::Http(response)) if response.status() == 401 => return Ok(End::Unauthorized),
+        Err(Error::Http(response)) => return Ok(End::Failed(Answer::from(*response).refusal().to_string())),
         Err(error) => return Ok(End::Failed(format!("no connection: {error}"))),
     };
-    for first in [json!({"type": "auth", "token": token}), cursor.subscribe()] {
-        if let Err(error) = socket.send(Message::text(first.to_string())).await {
-            return Ok(End::Failed(format!("the connection broke off: {error}")));
-        }
+    if let Err(error) = socket.send(Message::text(cursor.subscribe().to_string())).await {
+        return Ok(End::Failed(format!("the connection broke off: {error}")));
     }
     let mut worked = false;
     loop {

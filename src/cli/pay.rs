@@ -96,12 +96,13 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     if let Some(body) = body.as_object_mut() {
         body.remove("auth");
     }
+    let mut waited = Ok(());
     if args.wait {
         match wait_for_card(&remote, &url, &session, &body).await {
             Ok(Some(card)) => now_stands(&mut body, masked(card, args.show)),
             Ok(None) => {}
             // The purchase stands; its result is printed whatever became of the waiting.
-            Err(error) => terminal::progress(&format!("the card could not be read yet: {error}")),
+            Err(error) => waited = Err(error),
         }
     }
     show(&body, args.json)?;
@@ -111,7 +112,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     }
     match end {
         End::Undelivered => Err(CliError::Undelivered(end.sentence(&body))),
-        _ => Ok(()),
+        _ => waited,
     }
 }
 
@@ -241,7 +242,7 @@ async fn wait_for_settlement(remote: &Remote, url: &Url, pending: &Answer) -> Re
     )))
 }
 
-/// Polls the card that was just bought, if one was, until it is in its last state.
+/// Polls the card that was just bought, if one was, until it is in its last state. A server that is away for a while is waited for.
 async fn wait_for_card(
     remote: &Remote,
     url: &Url,
@@ -255,9 +256,14 @@ async fn wait_for_card(
     card_url.query_pairs_mut().append_pair("card_id", card_id);
     terminal::progress(&format!("waiting for {card_id}"));
     for _ in 0..CARD_POLLS {
-        let token = session.id_token(remote, url).await?;
-        let bearer = zeroize::Zeroizing::new(format!("Bearer {}", token.as_str()));
-        let answer = remote.get(&card_url, &[("authorization", &bearer)]).await?;
+        let answer = match read_card(remote, &card_url, session).await {
+            Err(why) if why.may_pass() => {
+                terminal::progress(&format!("{why}; looking again in {} s", CARD_POLL.as_secs()));
+                tokio::time::sleep(CARD_POLL).await;
+                continue;
+            }
+            read => read?,
+        };
         let status = answer.body.get("status").and_then(Value::as_str);
         let pause = match answer.status {
             200 if !matches!(status, Some("pending" | "processing")) => return Ok(Some(answer.body)),
@@ -266,15 +272,20 @@ async fn wait_for_card(
                 session.expire(url)?;
                 CARD_POLL
             }
-            429 | 503 => answer.retry_after(),
+            429 | 500..=599 => answer.retry_after(),
             _ => return Err(answer.refusal()),
         };
         tokio::time::sleep(pause).await;
     }
     Err(CliError::Connection(format!(
-        "{card_id} is still pending after {} s",
-        CARD_POLLS * 2
+        "{card_id} could not be seen to be made in {CARD_POLLS} looks; `purser token` gives what reads it later"
     )))
+}
+
+async fn read_card(remote: &Remote, card_url: &Url, session: &Session<'_>) -> Result<Answer, CliError> {
+    let token = session.id_token(remote, card_url).await?;
+    let bearer = zeroize::Zeroizing::new(format!("Bearer {}", token.as_str()));
+    remote.get(card_url, &[("authorization", &bearer)]).await
 }
 
 /// Adds what the card has become to the result of buying it, which says how it stood then.

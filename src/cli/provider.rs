@@ -2,7 +2,7 @@
 //! docs/providers.md as real ones would be.
 
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use super::{CliError, terminal};
 use crate::config::Config;
 use crate::http::sandbox::{bank, people, program};
 use crate::outbound;
+use crate::private_file;
 use crate::provider::callback::CallbackKey;
 use crate::provider::elsewhere::read_token;
 use crate::provider::payouts::Rails as _;
@@ -192,18 +193,11 @@ fn make_directory(directory: &Path) -> Result<(), CliError> {
 /// The secret in the file; a new one where there is none and one may be made.
 fn shared_token(file: &Path, may_make: bool) -> Result<Secret<String>, CliError> {
     if may_make && !file.exists() {
-        use std::io::Write as _;
         let text = zeroize::Zeroizing::new(format!("{:032x}\n", SystemEntropy.random()));
-        let made = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(file);
-        made.and_then(|mut made| made.write_all(text.as_bytes()).and_then(|()| made.sync_all()))
-            .map_err(|source| CliError::Io {
-                what: file.display().to_string(),
-                source,
-            })?;
+        private_file::create(file, text.as_bytes()).map_err(|source| CliError::Io {
+            what: file.display().to_string(),
+            source,
+        })?;
     }
     read_token(file).map_err(CliError::Usage)
 }

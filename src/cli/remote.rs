@@ -54,10 +54,28 @@ impl Answer {
         let hint = text("x_service_guidance")
             .or_else(|| text("hint"))
             .map(|hint| format!(" ({hint})"));
-        let what = format!("{reason}: {message}{}", hint.unwrap_or_default());
+        // What the operator wants said to the owner of a frozen account.
+        let frozen = text("frozen_message").map(|message| format!(" \"{message}\""));
+        let what = format!(
+            "{reason}: {message}{}{}",
+            frozen.unwrap_or_default(),
+            hint.unwrap_or_default()
+        );
         CliError::Refused {
             status: self.status,
             what,
+        }
+    }
+}
+
+/// What an upgrade was refused with.
+impl From<http::Response<Option<Vec<u8>>>> for Answer {
+    fn from(response: http::Response<Option<Vec<u8>>>) -> Self {
+        let (parts, body) = response.into_parts();
+        Self {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            body: serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default(),
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Tokens: kept beside the wallet in a private file, one set a server, refreshed or made anew by signing in.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use purser_actors::id::Network;
@@ -14,8 +12,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use super::remote::{Answer, Remote, at, authority};
 use super::{CliError, terminal};
+use crate::private_file;
 use crate::system::SystemClock;
-use crate::wallet::keys::private_file;
 use crate::wallet::{MppOffer, PaymentRequired, TestWallet, WalletError};
 
 /// A token this close to its end is not used any more.
@@ -150,14 +148,7 @@ impl<'a> Session<'a> {
     /// Replaces the file whole, so that a crash leaves the old one or the new one.
     fn save(&self, all: &BTreeMap<String, Tokens>) -> Result<(), CliError> {
         let text = Zeroizing::new(serde_json::to_vec(all).map_err(|error| self.failed(error.into()))?);
-        let new = self.path.with_extension(format!("new.{}", std::process::id()));
-        let write = || {
-            let mut file = private_file(OpenOptions::new().write(true).create(true).truncate(true), &new)?;
-            file.write_all(&text)?;
-            file.sync_all()?;
-            std::fs::rename(&new, &self.path)
-        };
-        write().map_err(|source| self.failed(source))
+        private_file::replace(&self.path, &text).map_err(|source| self.failed(source))
     }
 
     fn failed(&self, source: std::io::Error) -> CliError {

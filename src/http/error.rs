@@ -25,13 +25,15 @@ pub(super) const JSON: &str = "application/json";
 pub(super) const PROBLEM: &str = "application/problem+json";
 
 /// Codes of client errors that are no fault of the request: the same one succeeds once its wallet has signed in, a day has
-/// passed, stock has come, or what is missing has been handed in. Refusals that are remembered under an idempotency key stay
+/// passed, stock or money has come, or what is missing has been handed in. Refusals that are remembered under an idempotency key stay
 /// terminal, because the same request is answered with them again.
-const MENDED: [&str; 4] = [
+const MENDED: [&str; 6] = [
     "sign_in_required",
     "cap_exceeded",
     "out_of_stock",
     "application_incomplete",
+    "insufficient_balance",
+    "insufficient_card_balance",
 ];
 
 /// A refusal as the caller sees it. Boxed, so that every `Result` of the edge stays small.

@@ -59,8 +59,8 @@ struct Page {
         ("types" = Option<String>, Query, description = "Comma-separated types such as `card.ready` or `card.*`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default.")),
     responses((status = 200, description = "`events`, `has_more`, `next_after`.", body = shapes::Events),
-        (status = 400, description = "A malformed parameter."), (status = 403, description = "Frozen."),
-        (status = 401, description = "No good token."),
+        (status = 400, description = "A malformed parameter, or `cursor_ahead`: `after` is no event yet."),
+        (status = 403, description = "Frozen."), (status = 401, description = "No good token."),
         (status = 410, description = "`cursor_expired`: events after that sequence are no longer kept.")))]
 async fn get_events(
     State(state): State<EventRoutes>,
@@ -70,14 +70,14 @@ async fn get_events(
     let query = Query::parse(raw.as_deref(), &["after", "types", "limit"])?;
     let after = query.number("after", 0, 0, u64::MAX)?;
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).map_err(|_| ApiError::internal())?;
-    let filter = Filter::from_query(query.get("types").unwrap_or("")).ok_or_else(|| {
-        ApiError::parameter(
-            "parameter_invalid",
-            "types",
-            "`types` is a list of at most 64 names such as card.ready.",
-        )
-    })?;
+    let filter = Filter::from_query(query.get("types").unwrap_or(""))
+        .map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
     not_frozen(&*state.stream.gate, &claims).await?;
+    let newest = state.stream.store.durable_seq();
+    if after > newest {
+        let error = format!("The newest event of the service is {newest}: that cursor is from elsewhere.");
+        return Err(ApiError::parameter("cursor_ahead", "after", error));
+    }
     let page = page(&state.stream, &claims, after, limit, &filter).await?;
     Ok(json::private(json::ok(&page)))
 }

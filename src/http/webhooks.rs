@@ -118,10 +118,7 @@ async fn post_register(
             .hint("A public address on port 80 or 443, by name or plainly written.")
     })?;
     let types = wanted.types.unwrap_or_default();
-    if Filter::new(types.clone()).is_none() {
-        let error = "`types` is a list of at most 64 names such as card.ready.";
-        return Err(ApiError::parameter("parameter_invalid", "types", error));
-    }
+    Filter::new(types.clone()).map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
     active(&state.engine, &claims).await?;
     let order = Order { url, types };
     let (first, later, asked, owner) = (state.clone(), state.clone(), order.clone(), claims.wallet);

@@ -1,14 +1,15 @@
 //! The key file on disk: made at first start, readable by its owner only, replaced as a whole or not at all.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use purser_actors::port::{Entropy, Timestamp};
 use zeroize::Zeroizing;
 
 use super::keys::{KeyTextError, Keys};
+use crate::private_file;
 
 /// Larger than any key file; a bigger one is somebody else's file.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -80,52 +81,14 @@ pub fn load_or_create(path: &Path, now: Timestamp, entropy: &dyn Entropy) -> Res
         Err(KeyFileError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
         found => return found,
     }
-    let staged = stage(path, &Keys::generate(now, entropy), entropy)?;
-    // A hard link never replaces a file, so the loser of a race reads the winner's keys.
-    let linked = std::fs::hard_link(&staged, path);
-    std::fs::remove_file(&staged).map_err(io_error(&staged, "remove it"))?;
-    match linked {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(io_error(path, "create it")(error)),
-        _ => sync_directory(path)?,
-    }
+    let keys = Keys::generate(now, entropy).to_text();
+    private_file::create(path, keys.as_bytes()).map_err(io_error(path, "create it"))?;
     load(path)
 }
 
 /// Puts these keys in place of the file's, at once: a crash leaves the old file or the new one.
-pub fn replace(path: &Path, keys: &Keys, entropy: &dyn Entropy) -> Result<(), KeyFileError> {
-    let staged = stage(path, keys, entropy)?;
-    std::fs::rename(&staged, path).map_err(io_error(path, "replace it"))?;
-    sync_directory(path)
-}
-
-/// Writes the keys durably beside the file, under a name of its own.
-fn stage(path: &Path, keys: &Keys, entropy: &dyn Entropy) -> Result<PathBuf, KeyFileError> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{:016x}.new", entropy.random() >> 64));
-    let staged = PathBuf::from(name);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&staged)
-        .map_err(io_error(&staged, "create it"))?;
-    let written = file.write_all(keys.to_text().as_bytes()).and_then(|()| file.sync_all());
-    if let Err(error) = written {
-        // Half a key file is worth nothing; if it cannot be removed either, the first error says more.
-        drop(std::fs::remove_file(&staged));
-        return Err(io_error(&staged, "write it")(error));
-    }
-    Ok(staged)
-}
-
-fn sync_directory(path: &Path) -> Result<(), KeyFileError> {
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    File::open(parent)
-        .and_then(|directory| directory.sync_all())
-        .map_err(io_error(parent, "sync the directory"))
+pub fn replace(path: &Path, keys: &Keys) -> Result<(), KeyFileError> {
+    private_file::replace(path, keys.to_text().as_bytes()).map_err(io_error(path, "replace it"))
 }
 
 fn io_error(path: &Path, operation: &'static str) -> impl FnOnce(io::Error) -> KeyFileError {
@@ -169,7 +132,7 @@ mod tests {
         let entropy = Counting::new(1);
         let old = load_or_create(&path, Timestamp(5), &entropy).unwrap();
         let new = old.rotated(Timestamp(6), &entropy);
-        replace(&path, &new, &entropy).unwrap();
+        replace(&path, &new).unwrap();
         assert_eq!(*load(&path).unwrap().to_text(), *new.to_text());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
     }

@@ -3,14 +3,15 @@
 //!
 //! What wallets sign is dated by their own clocks, which nobody moves: payments and chains go on by the machine's time.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Write as _};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use purser_actors::port::{Clock, Timestamp};
 
+use crate::private_file;
 use crate::system::SystemClock;
 
 /// Farther than this the time is not moved, in all: twenty years.
@@ -74,14 +75,7 @@ impl MovedClock {
         if ahead > FARTHEST_MS {
             return Err(NotMoved::TooFar);
         }
-        let new = self.file.with_extension("new");
-        let mut written = File::create(&new)?;
-        writeln!(written, "{ahead}")?;
-        written.sync_all()?;
-        fs::rename(&new, &self.file)?;
-        if let Some(directory) = self.file.parent() {
-            File::open(directory)?.sync_all()?;
-        }
+        private_file::replace(&self.file, format!("{ahead}\n").as_bytes())?;
         self.ahead_ms.store(ahead, Ordering::Release);
         Ok(())
     }

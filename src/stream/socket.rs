@@ -301,7 +301,7 @@ impl Session {
 
     /// Begins anew after a place; gives that place.
     fn subscribe(&mut self, state: &StreamState, after: Option<Seq>, types: Vec<String>) -> Result<Seq, Complaint> {
-        let filter = Filter::new(types).ok_or_else(Complaint::of_types)?;
+        let filter = Filter::new(types).map_err(|why| Complaint::of_types(&why))?;
         let after = after.unwrap_or(self.feed.cursor());
         let newest = state.store.durable_seq();
         if after > newest {

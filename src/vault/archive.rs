@@ -5,15 +5,15 @@
 //! ```
 
 use std::collections::BTreeSet;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use purser_actors::id::DocumentId;
 use sha2::{Digest as _, Sha256};
 
-use super::documents::write;
+use crate::private_file;
 
 const BEGIN: &[u8] = b"purser documents 1\n";
 const DOCUMENT: u8 = 1;
@@ -33,9 +33,15 @@ pub fn beside(backup: &Path) -> PathBuf {
 /// # Errors
 /// When the disk fails; a file that was there stays then.
 pub fn save(directory: &Path, wanted: &BTreeSet<DocumentId>, file: &Path) -> io::Result<Vec<DocumentId>> {
-    let mut unfinished = file.as_os_str().to_owned();
-    unfinished.push(".unfinished");
-    let mut out = BufWriter::new(private_file(&unfinished)?);
+    private_file::replace_by(file, |out| {
+        let mut out = BufWriter::new(out);
+        let missing = pack(directory, wanted, &mut out)?;
+        out.flush()?;
+        Ok(missing)
+    })
+}
+
+fn pack(directory: &Path, wanted: &BTreeSet<DocumentId>, out: &mut impl Write) -> io::Result<Vec<DocumentId>> {
     out.write_all(BEGIN)?;
     let (mut missing, mut count) = (Vec::new(), 0_u64);
     for id in wanted {
@@ -55,10 +61,6 @@ pub fn save(directory: &Path, wanted: &BTreeSet<DocumentId>, file: &Path) -> io:
     }
     out.write_all(&[END])?;
     out.write_all(&count.to_be_bytes())?;
-    out.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    std::fs::rename(&unfinished, file)?;
-    let parent = file.parent().filter(|path| !path.as_os_str().is_empty());
-    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
     Ok(missing)
 }
 
@@ -79,18 +81,12 @@ pub fn load(file: &Path, directory: &Path, wanted: &BTreeSet<DocumentId>) -> io:
     DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     if file.exists() {
         each(file, |id, sealed| match wanted.contains(&id) {
-            true => write(directory, &directory.join(id.to_string()), sealed),
+            true => private_file::replace(&directory.join(id.to_string()), sealed),
             false => Ok(()),
         })?;
     }
     let missing = wanted.iter().filter(|id| !directory.join(id.to_string()).exists());
     Ok(missing.copied().collect())
-}
-
-/// A new file for its owner alone, as the store's backup beside it.
-fn private_file(path: impl AsRef<Path>) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 fn head(id: DocumentId, length: u64) -> Vec<u8> {

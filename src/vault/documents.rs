@@ -4,7 +4,6 @@
 //! A file is `nonce (24) | ciphertext and tag`, XChaCha20-Poly1305, with the document's id authenticated.
 
 use std::fs::DirBuilder;
-use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +15,7 @@ use purser_actors::port::Entropy;
 use zeroize::Zeroizing;
 
 use super::{NONCE, RandomSource, Vault, VaultError};
+use crate::private_file;
 
 /// First byte of a document's key: no month, so a card number is never taken for it.
 const KEY_TAG: u8 = 0xF3;
@@ -60,8 +60,8 @@ impl Documents {
         let sealed = cipher.encrypt(&XNonce::from(whole), payload);
         let sealed = sealed.map_err(|_| VaultError::Sealed("cipher"))?;
         let bytes = [&whole[..], &sealed].concat();
-        let (directory, path) = (self.directory.clone(), self.path(id));
-        tokio::task::spawn_blocking(move || write(&directory, &path, &bytes))
+        let path = self.path(id);
+        tokio::task::spawn_blocking(move || private_file::replace(&path, &bytes))
             .await
             .map_err(|_| VaultError::Sealed("interrupted"))??;
         let mut tagged = Zeroizing::new(vec![KEY_TAG]);
@@ -108,16 +108,6 @@ impl Documents {
     fn path(&self, id: DocumentId) -> PathBuf {
         self.directory.join(id.to_string())
     }
-}
-
-/// The whole file under its name, or nothing.
-pub(super) fn write(directory: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let unfinished = path.with_extension("unfinished");
-    let mut file = std::fs::File::create(&unfinished)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&unfinished, path)?;
-    std::fs::File::open(directory)?.sync_all()
 }
 
 #[cfg(test)]

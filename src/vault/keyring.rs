@@ -4,15 +4,16 @@
 //! of the key's own hash, so a damaged line cannot pass for a key.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
 
 use super::VaultError;
+use crate::private_file;
 use crate::secret::Secret;
 
 const FORMAT: &str = "purser vault keyring 1";
@@ -195,26 +196,7 @@ impl Keyring {
             text.push_str(&digits);
             text.push('\n');
         }
-        let beside = path.with_extension("new");
-        // Left by a start that died here; it may have another mode.
-        match std::fs::remove_file(&beside) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&beside, path)?;
-        let directory = path
-            .parent()
-            .filter(|d| !d.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        File::open(directory)?.sync_all()?;
-        Ok(())
+        Ok(private_file::replace(path, text.as_bytes())?)
     }
 }
 

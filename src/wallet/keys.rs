@@ -1,8 +1,8 @@
 //! The two keys of a wallet, and the file they live in.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use k256::ecdsa::SigningKey as EvmKey;
@@ -14,6 +14,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use super::WalletError;
 use crate::payment::evm::{address_of_point, checksummed};
 use crate::payment::solana::address::{Pubkey, base58};
+use crate::private_file;
 
 /// A wallet on both chains. Its keys never appear in its `Debug`.
 pub struct TestWallet {
@@ -126,14 +127,19 @@ impl TestWallet {
             other => return other.map(|wallet| (wallet, false)),
         }
         let wallet = Self::create(entropy)?;
-        wallet.store(path).map_err(|source| WalletError::File {
-            path: path.to_owned(),
-            source,
-        })?;
-        Ok((wallet, true))
+        match wallet.store(path) {
+            Ok(true) => Ok((wallet, true)),
+            // Another process was first: its wallet is the one, and ours was never used.
+            Ok(false) => Self::load(path).map(|wallet| (wallet, false)),
+            Err(source) => Err(WalletError::File {
+                path: path.to_owned(),
+                source,
+            }),
+        }
     }
 
-    fn store(&self, path: &Path) -> std::io::Result<()> {
+    /// Says whether there is a new file now; one that is there is never replaced.
+    fn store(&self, path: &Path) -> std::io::Result<bool> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)?;
         }
@@ -149,9 +155,7 @@ impl TestWallet {
             },
         };
         let text = Zeroizing::new(serde_json::to_vec_pretty(&stored)?);
-        let mut file = private_file(OpenOptions::new().write(true).create_new(true), path)?;
-        file.write_all(&text)?;
-        file.sync_all()
+        private_file::create(path, &text)
     }
 
     /// The account's address on Base.
@@ -179,19 +183,6 @@ impl TestWallet {
             Network::Solana => base58(&self.solana_address()),
         }
     }
-}
-
-/// Opens a file that only its owner can read, whatever the umask.
-///
-/// # Errors
-/// What the system says.
-pub fn private_file(options: &mut OpenOptions, path: &Path) -> std::io::Result<File> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options.open(path)
 }
 
 /// 256 random bits.

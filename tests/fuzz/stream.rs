@@ -90,6 +90,7 @@ fn a_filter_wants_what_it_names() {
         "payment.settled",
         "card",
     ];
+    let known = purser_actors::engine::event_types();
     check!()
         .with_iterations(4_000)
         .with_max_len(96)
@@ -100,14 +101,12 @@ fn a_filter_wants_what_it_names() {
                 let names = [
                     "card.*",
                     "card.ready",
-                    "card",
                     "*",
-                    ".*",
                     "payment.*",
-                    "c*d*.*a*d",
+                    "c*d*.*a*d*",
                     "*.settled",
                     "",
-                    "cardboard.ready",
+                    "*.ready",
                 ];
                 text = (0..dice.below(70))
                     .map(|_| *dice.of(&names))
@@ -123,9 +122,10 @@ fn a_filter_wants_what_it_names() {
                         .all(|b| b"abcdefghijklmnopqrstuvwxyz0123456789_.-*".contains(&b))
             };
             let listed = names.len() <= 64 && names.iter().all(plain);
+            let fits = |name: &&str| known.iter().any(|kind| reads(name.as_bytes(), kind.as_bytes()));
             let filter = Filter::from_query(&text);
-            assert_eq!(filter.is_some(), listed, "{text}");
-            let Some(filter) = filter else { return };
+            assert_eq!(filter.is_ok(), listed && names.iter().all(fits), "{text}");
+            let Ok(filter) = filter else { return };
             for kind in TYPES {
                 let named = |name: &&str| reads(name.as_bytes(), kind.as_bytes());
                 assert_eq!(

@@ -115,6 +115,11 @@ async fn a_wrong_message_is_answered_and_changes_nothing() {
             "types_invalid",
             "types".into(),
         ),
+        (
+            json!({"type": "subscribe", "types": ["card.redy"]}),
+            "types_invalid",
+            "types".into(),
+        ),
         (json!({"type": "subscribe", "after": 2}), "cursor_ahead", "after".into()),
         (
             json!({"type": "auth", "token": "bob"}),

@@ -25,7 +25,7 @@ async fn the_published_library_of_npm_verifies_our_signatures() {
     let call = node.call(&purser.url("/get-card?amount=5"), &crate::buyer(&purser, "base"));
     let token = call["body"]["auth"]["id_token"].as_str().unwrap();
     let request = purser.http.post(purser.url("/register-webhook")).bearer_auth(token);
-    let wanted = json!({"url": format!("http://127.0.0.1:{port}/hook"), "types": ["none"]});
+    let wanted = json!({"url": format!("http://127.0.0.1:{port}/hook"), "types": ["refund.*"]});
     let made: Value = request.json(&wanted).send().await.unwrap().json().await.unwrap();
     writeln!(input, "{}", made["secret"].as_str().unwrap()).unwrap();
     let judged: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();

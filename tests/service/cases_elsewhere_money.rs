@@ -152,8 +152,8 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     let host = provider
         .host(&url)
         .with("PURSER_PAYOUTS__REPORTS_EVERY_SECONDS", "1")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "50")
-        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "1000");
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "200")
+        .with("PURSER_ENGINE__BACKOFF_LAST_MS", "8000");
     let mut service = host.start();
     provider.restart(Some(&service.url));
     let holder = settled(&Site::of(&service), &provider).await;
@@ -227,28 +227,27 @@ async fn came_to_its_end(site: &Site<'_>, holder: &Settled, ordered: &Ordered) {
     assert_eq!(off["balance"].to_string(), "50");
 }
 
+/// The issuer is asked first, and does not always answer; an operator asks again.
+async fn in_time(desk: &Desk<'_>, act: &str, body: &Value) -> Value {
+    let path = format!("/admin/card-withdrawals/{act}");
+    until(act, async || {
+        let told = desk.post(&path, body.clone()).await;
+        assert!(matches!(told.status, 200 | 503), "{act}: {}", told.text);
+        (told.status == 200).then_some(told.body)
+    })
+    .await
+}
+
 /// An operator pays the first withdrawal and rejects the second; the holder closes the first card.
 async fn decided(host: &Host, service: &Service, holder: &Settled, ordered: &Ordered) {
     let desk = Desk::first(host, service);
     let of = json!({"withdrawal_id": ordered.withdrawals[0]});
-    let claimed = until("the claim", async || {
-        let told = desk.post("/admin/card-withdrawals/claim", of.clone()).await;
-        assert!(matches!(told.status, 200 | 503), "{}", told.text);
-        (told.status == 200).then_some(told)
-    })
-    .await;
-    let lease = claimed.body["lease"].clone();
+    let lease = in_time(&desk, "claim", &of).await["lease"].clone();
     let hash = format!("0x{}", "ab".repeat(32));
     let paid = json!({"withdrawal_id": ordered.withdrawals[0], "lease": lease, "tx_hash": hash});
-    desk.done("/admin/card-withdrawals/fulfil", paid).await;
+    in_time(&desk, "fulfil", &paid).await;
     let no = json!({"withdrawal_id": ordered.withdrawals[1], "reason": "No such place."});
-    // The issuer is asked first, and does not always answer.
-    until("the rejection", async || {
-        let told = desk.post("/admin/card-withdrawals/reject", no.clone()).await;
-        assert!(matches!(told.status, 200 | 503), "{}", told.text);
-        (told.status == 200).then_some(())
-    })
-    .await;
+    in_time(&desk, "reject", &no).await;
     let close = json!({"card_id": ordered.cards[0]});
     let answer = ask(&Site::of(service), &holder.token, "/close-card", None, &close).await;
     assert_eq!(answer.status, 202, "{}", answer.text);

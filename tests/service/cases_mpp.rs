@@ -95,7 +95,7 @@ async fn an_mpp_client_buys_what_an_x402_client_buys() {
     for (late, status) in waiting.iter().zip([200, 402]) {
         let keys = key_file::load(&file).unwrap();
         let keys = keys.rotated(SystemClock.now(), &SystemEntropy);
-        key_file::replace(&file, &keys, &SystemEntropy).unwrap();
+        key_file::replace(&file, &keys).unwrap();
         let service = host.start();
         let site = Site::of(&service);
         let again = pay(&site, CARD, &credential).await;

@@ -167,11 +167,11 @@ async fn case_59_no_inside_address_is_registered_or_posted_to() {
     }
     let none = site.get_as(&token, "/get-webhook").await;
     assert_eq!(none.body, json!({"webhooks": []}));
-    let (moved, _) = register(&site, &token, &receiver.url("/302"), &["none"]).await;
+    let (moved, _) = register(&site, &token, &receiver.url("/302"), &["refund.*"]).await;
     let tried = delivery(&site, &token, &moved, "", 1).await;
     assert_eq!(tried["attempts"][0]["error"], "redirects are not followed");
     assert!(receiver.at("/inside").is_empty());
-    let (id, _) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
+    let (id, _) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     let first = delivery(&site, &token, &id, "delivered", 1).await;
     service.stop();
 
@@ -207,7 +207,7 @@ async fn case_60_whatever_a_receiver_does_it_is_bounded() {
         ("/flood", "delivered", json!(null), json!("[hidden]")),
         ("/ok", "delivered", json!(null), json!("no")),
     ] {
-        let (id, _) = register(&site, &token, &receiver.url(path), &["none"]).await;
+        let (id, _) = register(&site, &token, &receiver.url(path), &["refund.*"]).await;
         endpoints.push((path, id, state, error, excerpt));
     }
     for (path, id, state, error, excerpt) in endpoints {
@@ -267,7 +267,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     let service = host.start();
     let site = Site::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
-    let wanted = json!({"url": receiver.url("/ok"), "types": ["none"]});
+    let wanted = json!({"url": receiver.url("/ok"), "types": ["refund.*"]});
     let first = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
     let replayed = post(&site, &token, "/register-webhook", Some("one"), &wanted).await;
     assert_eq!(
@@ -276,7 +276,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     );
     let old = first.body["secret"].as_str().unwrap();
     let test = arrives(&receiver, "/ok", 1).await.remove(0);
-    let (id, new) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
+    let (id, new) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     assert_eq!(first.body["webhook_id"], id.as_str());
     site.hears(&token, &["webhook.rotated"]).await;
     let both = arrives(&receiver, "/ok", 2).await.remove(1);
@@ -288,7 +288,7 @@ async fn case_62_a_message_keeps_its_id_and_both_secrets_sign_while_they_overlap
     host.set("PURSER_WEBHOOKS__ROTATION_SECONDS", "6");
     let service = host.start();
     let site = Site::of(&service);
-    let (_, newest) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
+    let (_, newest) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     let three = arrives(&receiver, "/ok", 3).await.remove(2);
     assert!(signed(&three, old) && signed(&three, &new) && signed(&three, &newest));
     tokio::time::sleep(std::time::Duration::from_millis(6_100)).await;

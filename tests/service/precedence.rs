@@ -361,7 +361,10 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     ladder.meets(&ask.send(&site).await);
     ask.set("types", "card.*,payment.settled");
     ladder.meets(&ask.send(&site).await);
+    ask.set("after", "1000000");
     holder.thawed(&site).await;
+    ladder.meets(&ask.send(&site).await);
+    ask.set("after", "0");
     ladder.meets(&ask.send(&site).await);
     ladder.ends();
 

@@ -73,7 +73,7 @@ async fn a_registration_is_refused_for_the_first_rule_that_it_breaks() {
     let bodies = [
         json!({}),
         json!({"url": "http://127.0.0.1/", "types": ["card ready"]}),
-        json!({"url": URL, "types": ["card ready"]}),
+        json!({"url": URL, "types": ["card.redy"]}),
         json!({"url": URL, "types": ["card.ready"]}),
     ];
     climbs(&site, &mut ladder, &mut ask, &bodies).await;

@@ -113,9 +113,10 @@ fn write_fields<'a>(out: &mut String, fields: impl Iterator<Item = &'a (&'static
 }
 
 /// Characters that a terminal or a page could act upon: controls (C0, DEL and C1, where 0x9b alone starts a terminal
-/// sequence), the ends of lines of JavaScript, direction overrides, and what starts markup.
+/// sequence), the ends of lines of JavaScript, direction overrides, and what starts markup. An `&` starts nothing without them,
+/// and addresses that people copy are full of it.
 const fn is_live(c: char) -> bool {
-    matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '<' | '>' | '&')
+    matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '<' | '>')
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -153,7 +154,7 @@ struct Escaped<'a>(&'a mut String);
 
 impl fmt::Write for Escaped<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let plain = |b: u8| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\' | b'<' | b'>' | b'&');
+        let plain = |b: u8| matches!(b, b' '..=b'~') && !matches!(b, b'"' | b'\\' | b'<' | b'>');
         if text.bytes().all(plain) {
             self.0.push_str(text);
             return Ok(());

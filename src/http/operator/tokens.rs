@@ -1,8 +1,6 @@
 //! Operators' tokens: who has one, new ones, and the end of one.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use axum::body::Body;
@@ -16,6 +14,7 @@ use purser_actors::operator::{AccessToken, Act, Role, Task, house};
 use purser_actors::port::{Clock, Entropy};
 use serde::Deserialize;
 use utoipa::ToSchema;
+use zeroize::Zeroizing;
 
 use super::doors::{hash_of, new_token};
 use super::{Shared, not_now};
@@ -23,6 +22,7 @@ use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
+use crate::private_file;
 use crate::secret::Secret;
 
 /// Characters of a name, at most.
@@ -140,12 +140,8 @@ pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entrop
         Ok(text) => Secret::new(text.trim().to_owned()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let token = new_token(entropy);
-            let write = || {
-                let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-                writeln!(new, "{}", token.expose_secret())?;
-                new.sync_all()
-            };
-            write().map_err(|e: std::io::Error| format!("{}: {e}", file.display()))?;
+            let line = Zeroizing::new(format!("{}\n", token.expose_secret()));
+            private_file::replace(file, line.as_bytes()).map_err(|e| format!("{}: {e}", file.display()))?;
             token
         }
         Err(error) => return Err(format!("{}: {error}", file.display())),
