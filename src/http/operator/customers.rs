@@ -1,15 +1,12 @@
 //! Who a customer is: found by whatever they quote, shown as they see it themselves.
 
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
 use purser_actors::engine::customers::{Belongings, CardPlace, Customer, Thing};
-use purser_actors::id::{RequestId as Asked, Wallet};
+use purser_actors::id::{RequestId, Wallet};
 use purser_actors::kernel::{Effect, View};
-use purser_actors::operator::Task;
 
-use super::{Admin, Shared};
-use crate::http::caller::RequestId;
+use super::Admin;
+use super::asked::Looked;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -19,13 +16,7 @@ const QUOTED_MAX: usize = 64;
 /// Things of one kind that are shown.
 const OF_EACH: usize = 20;
 
-pub(super) async fn get_customers(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_customers(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["q", "after"])?;
     let quoted = query.required("q")?.trim();
     if quoted.is_empty() || quoted.len() > QUOTED_MAX {
@@ -71,7 +62,7 @@ async fn find(
     if after.is_some() {
         return Err(wrong_place());
     }
-    let found = match quoted.parse::<Asked>() {
+    let found = match quoted.parse::<RequestId>() {
         Ok(request) => engine.opened_by(request).await.map_err(failed)?.into_iter().collect(),
         Err(_) => engine.named(quoted).await.map_err(failed)?,
     };

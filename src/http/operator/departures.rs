@@ -1,17 +1,14 @@
 //! What left the treasury before a restore and is in no book: the operator says whose it was.
 
-use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use purser_actors::engine::{Booking, NotBooked, Unexplained};
 use purser_actors::kernel::View;
-use purser_actors::operator::Task;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Shared, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks};
+use super::not_now;
 use crate::http::error::ApiError;
 use crate::http::json;
 
@@ -29,6 +26,8 @@ pub(super) struct Book {
     loss: bool,
     evidence: String,
 }
+
+impl Asks for Book {}
 
 impl Book {
     /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
@@ -71,14 +70,7 @@ impl Book {
     }
 }
 
-pub(super) async fn post_book(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Book = admin.body(body).await?;
+pub(super) async fn post_book(Admitted { admin, act, wanted }: Admitted<Book>) -> Result<Response, ApiError> {
     let booking = wanted.booking()?;
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     let booked = admin

@@ -1,21 +1,18 @@
 //! Refunds: asked for, approved by somebody else above a limit, or rejected.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use purser_actors::engine::NotRefunded;
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::Task;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{Shared, desk, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, Looked};
+use super::{desk, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -26,13 +23,7 @@ use crate::http::withdrawals::in_range;
 const REASON_MAX: usize = 500;
 
 /// Those that wait for a second operator, the oldest first; with `payment_id`, the one of that payment, however it stands.
-pub(super) async fn get_refunds(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_refunds(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let asked = Query::parse(query.as_deref(), &["after", "limit", "payment_id"])?;
     if let Some(payment) = asked.get("payment_id") {
         let payment: PaymentId = payment.parse().map_err(|_| unknown())?;
@@ -57,14 +48,9 @@ pub(super) struct Ask {
     reason: String,
 }
 
-pub(super) async fn post_refund(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Ask = admin.body(body).await?;
+impl Asks for Ask {}
+
+pub(super) async fn post_refund(Admitted { admin, act, wanted }: Admitted<Ask>) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     reason(&wanted.reason)?;
     let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
@@ -85,14 +71,9 @@ pub(super) struct Approve {
     amount: Box<RawValue>,
 }
 
-pub(super) async fn post_approve(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Approve = admin.body(body).await?;
+impl Asks for Approve {}
+
+pub(super) async fn post_approve(Admitted { admin, act, wanted }: Admitted<Approve>) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(refused)?;
@@ -106,14 +87,9 @@ pub(super) struct Reject {
     reason: String,
 }
 
-pub(super) async fn post_reject(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Reject = admin.body(body).await?;
+impl Asks for Reject {}
+
+pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
     reason(&wanted.reason)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.reject_refund(id, wanted.reason, &act).await;

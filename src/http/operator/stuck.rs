@@ -1,21 +1,18 @@
 //! What waits for a person, with its evidence, and what a person can do about it: have it tried again, say what came of it, or
 //! give its holder the money back.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use purser_actors::engine::{Denied, Doubt, NotResolved, Outcome, Resolution, Says};
 use purser_actors::id::EffectId;
 use purser_actors::kernel::{Effect, View};
-use purser_actors::operator::Task;
 use purser_actors::port::Timestamp;
 use purser_actors::reconcile::{Money, Standing};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Admin, Shared, departures, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, Looked};
+use super::{Admin, departures, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -28,13 +25,7 @@ const REFERENCE_MAX: usize = 120;
 const ASKED_MAX: usize = 50;
 
 /// With `effect_id`, only that.
-pub(super) async fn get_stuck(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["effect_id"])?;
     let one: Option<EffectId> = match query.get("effect_id") {
         Some(text) => Some(text.parse().map_err(|_| unknown())?),
@@ -172,14 +163,9 @@ pub(super) struct Retry {
     effect_id: String,
 }
 
-pub(super) async fn post_retry(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Retry = admin.body(body).await?;
+impl Asks for Retry {}
+
+pub(super) async fn post_retry(Admitted { admin, act, wanted }: Admitted<Retry>) -> Result<Response, ApiError> {
     let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
     match admin.engine.retry(id, &act).await {
         Ok(()) => {
@@ -201,15 +187,10 @@ pub(super) struct Resolve {
     evidence: String,
 }
 
+impl Asks for Resolve {}
+
 /// An operator says what came of it.
-pub(super) async fn post_resolve(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Resolve = admin.body(body).await?;
+pub(super) async fn post_resolve(Admitted { admin, act, wanted }: Admitted<Resolve>) -> Result<Response, ApiError> {
     let outcome = match wanted.outcome.as_str() {
         "done" => Outcome::Done,
         "not_done" => Outcome::NotDone,
@@ -246,15 +227,10 @@ pub(super) struct Credit {
     money_has_not_left: bool,
 }
 
+impl Asks for Credit {}
+
 /// The holder gets the money back.
-pub(super) async fn post_credit(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Credit = admin.body(body).await?;
+pub(super) async fn post_credit(Admitted { admin, act, wanted }: Admitted<Credit>) -> Result<Response, ApiError> {
     evidence(&wanted.evidence)?;
     let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
     let stated = (wanted.evidence.as_str(), wanted.money_has_not_left);

@@ -1,0 +1,64 @@
+//! What is the same of everything that operators ask: who asks, whether the token is trusted with it, and then what.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use http::request::Parts;
+use purser_actors::operator::{Act, Task};
+use serde::de::DeserializeOwned;
+
+use super::Admin;
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+
+/// What the body of a route says that is to be done.
+pub(super) trait Asks: DeserializeOwned {
+    /// What a token must be trusted with to have it done.
+    const TASK: Task = Task::Operate;
+}
+
+/// Something is to be done, by somebody who may have it done. A body is read of nobody else.
+pub(super) struct Admitted<T> {
+    pub(super) admin: Arc<Admin>,
+    pub(super) act: Act,
+    pub(super) wanted: T,
+}
+
+impl<T: Asks> FromRequest<Arc<Admin>> for Admitted<T> {
+    type Rejection = ApiError;
+
+    /// # Errors
+    /// Those of [`Doors::admit`](super::Doors::admit), then those of [`json::read`].
+    async fn from_request(request: Request, admin: &Arc<Admin>) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let act = admitted(&mut parts, admin, T::TASK).await?;
+        let wanted = json::read(body, admin.max_body_bytes, admin.body_timeout).await?;
+        let admin = admin.clone();
+        Ok(Self { admin, act, wanted })
+    }
+}
+
+/// Something is looked at, by somebody who may look.
+pub(super) struct Looked {
+    pub(super) admin: Arc<Admin>,
+    pub(super) query: Option<String>,
+}
+
+impl FromRequestParts<Arc<Admin>> for Looked {
+    type Rejection = ApiError;
+
+    /// # Errors
+    /// Those of [`Doors::admit`](super::Doors::admit).
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, ApiError> {
+        admitted(parts, admin, Task::Look).await?;
+        let query = parts.uri.query().map(str::to_owned);
+        let admin = admin.clone();
+        Ok(Self { admin, query })
+    }
+}
+
+async fn admitted(parts: &mut Parts, admin: &Admin, task: Task) -> Result<Act, ApiError> {
+    let request = RequestId::from_request_parts(parts, &()).await?;
+    admin.doors.admit(&parts.headers, request, task).await
+}
