@@ -12,6 +12,11 @@ use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
 
+/// Characters of what an operator says in their own words, at most.
+const SAID_MAX: usize = 500;
+/// What evidence is for.
+pub(super) const EVIDENCE: &str = "says how you know";
+
 /// What the body of a route says that is to be done.
 pub(super) trait Asks: DeserializeOwned {
     /// What a token must be trusted with to have it done.
@@ -61,4 +66,37 @@ impl FromRequestParts<Arc<Admin>> for Looked {
 async fn admitted(parts: &mut Parts, admin: &Admin, task: Task) -> Result<Act, ApiError> {
     let request = RequestId::from_request_parts(parts, &()).await?;
     admin.doors.admit(&parts.headers, request, task).await
+}
+
+/// Whether a member says something in the operator's own words, and not too much; `about` says what it is for.
+///
+/// # Errors
+/// 400 `parameter_invalid`.
+pub(super) fn in_words(name: &'static str, about: &str, text: &str) -> Result<(), ApiError> {
+    if !text.trim().is_empty() && text.chars().count() <= SAID_MAX {
+        return Ok(());
+    }
+    let error = format!("`{name}` {about}: 1 to {SAID_MAX} characters.");
+    Err(ApiError::parameter("parameter_invalid", name, error))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim: what says nothing is refused as what says too much is, and the refusal names the member and its purpose.
+    #[test]
+    fn an_operators_words_say_something() {
+        let (longest, longer) = ("é".repeat(SAID_MAX), "é".repeat(SAID_MAX + 1));
+        for good in ["x", &longest, " seen at the bank\n"] {
+            assert!(in_words("evidence", EVIDENCE, good).is_ok(), "{good:?}");
+        }
+        for bad in ["", " ", "\n\t ", &longer] {
+            let refused = in_words("evidence", EVIDENCE, bad).unwrap_err();
+            let told = (&*refused.code, refused.param.as_deref(), &*refused.error);
+            let error = "`evidence` says how you know: 1 to 500 characters.";
+            assert_eq!(told, ("parameter_invalid", Some("evidence"), error), "{bad:?}");
+        }
+    }
 }

@@ -10,8 +10,8 @@ use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked};
-use super::leases::{Thing, answer, claimed, conflict, listed, page, queue, reason};
+use super::asked::{Admitted, Asks, Looked, in_words};
+use super::leases::{Thing, answer, claimed, conflict, listed, page, queue};
 use super::{Admin, not_now};
 use crate::http::error::ApiError;
 
@@ -115,7 +115,7 @@ pub(super) struct Reject {
 impl Asks for Reject {}
 
 pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
-    reason(&wanted.reason)?;
+    in_words("reason", "is for the holder", &wanted.reason)?;
     let id = known(&admin, &wanted.withdrawal_id).await?;
     let rejected = admin
         .engine

@@ -3,10 +3,10 @@
 use axum::response::Response;
 use purser_actors::engine::customers::{Belongings, CardPlace, Customer, Thing};
 use purser_actors::id::{RequestId, Wallet};
-use purser_actors::kernel::{Effect, View};
+use purser_actors::kernel::View;
 
-use super::Admin;
 use super::asked::Looked;
+use super::{Admin, stuck};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -35,10 +35,9 @@ pub(super) async fn get_customers(Looked { admin, query }: Looked) -> Result<Res
             .map_err(|_| ApiError::internal())?,
         None => None,
     };
-    let now = admin.clock.now().0;
     let view = View::new().list("found", found.iter().map(thing));
     let view = match customer {
-        Some(customer) => view.object("customer", &shown(&customer, now)),
+        Some(customer) => view.object("customer", &shown(&admin, &customer)),
         None => view.maybe("customer", None::<&str>),
     };
     let view = view.maybe("next_after", next);
@@ -88,9 +87,10 @@ fn thing(thing: &Thing) -> View {
         .object("shown", &thing.view)
 }
 
-fn shown(customer: &Customer, now: u64) -> View {
+fn shown(admin: &Admin, customer: &Customer) -> View {
     let account = &customer.account;
-    let work = customer.open_work.iter().map(|effect| open_work(effect, now));
+    let work = customer.open_work.iter();
+    let work = work.map(|effect| stuck::shown(admin, effect).flag("stuck", effect.stuck));
     View::new()
         .text("wallet", account.wallet)
         .text("user_id", account.wallet.user_id())
@@ -111,17 +111,4 @@ fn belongings(belongings: &Belongings) -> View {
         .text("kind", belongings.kind)
         .integer("count", belongings.count as u64)
         .list("newest", belongings.newest.iter().map(thing))
-}
-
-fn open_work(effect: &Effect, now: u64) -> View {
-    View::new()
-        .text("effect_id", effect.id)
-        .text("work", effect.work.name())
-        .text("subject", effect.work.subject())
-        .text("request_id", effect.origin)
-        .integer("age_seconds", now.saturating_sub(effect.created_at.0) / 1_000)
-        .integer("attempts", u64::from(effect.attempts))
-        .maybe("last_error", effect.last_error.as_deref())
-        .time("created_at", effect.created_at)
-        .flag("stuck", effect.stuck)
 }

@@ -7,13 +7,10 @@ use purser_actors::kernel::View;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks};
+use super::asked::{Admitted, Asks, EVIDENCE, in_words};
 use super::not_now;
 use crate::http::error::ApiError;
 use crate::http::json;
-
-/// Characters of the evidence, at most.
-const EVIDENCE_MAX: usize = 500;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -33,12 +30,7 @@ impl Book {
     /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
     fn booking(&self) -> Result<Booking, ApiError> {
         let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
-        if !(1..=EVIDENCE_MAX).contains(&self.evidence.chars().count()) {
-            return Err(invalid(
-                "evidence",
-                "`evidence` says how you know: 1 to 500 characters.",
-            ));
-        }
+        in_words("evidence", EVIDENCE, &self.evidence)?;
         match (&self.account, &self.withdrawal_id, &self.top_up_id, self.loss) {
             (None, None, None, false) => {
                 let error = "Say whose it was: one of `account`, `withdrawal_id`, `top_up_id` and `loss`.";

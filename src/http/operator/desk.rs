@@ -10,14 +10,11 @@ use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked};
+use super::asked::{Admitted, Asks, Looked, in_words};
 use super::{Admin, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
-
-/// Characters of a message, at most.
-const MESSAGE_MAX: usize = 500;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -31,10 +28,7 @@ impl Asks for Freeze {
 }
 
 pub(super) async fn post_freeze(Admitted { admin, act, wanted }: Admitted<Freeze>) -> Result<Response, ApiError> {
-    if !(1..=MESSAGE_MAX).contains(&wanted.message.chars().count()) {
-        let error = format!("`message` is for the holder: 1 to {MESSAGE_MAX} characters.");
-        return Err(ApiError::parameter("parameter_invalid", "message", error));
-    }
+    in_words("message", "is for the holder", &wanted.message)?;
     set_frozen(&admin, &wanted.wallet, Some(wanted.message), act).await
 }
 

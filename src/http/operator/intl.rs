@@ -10,8 +10,8 @@ use purser_actors::port::{Timestamp, month_end};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked};
-use super::leases::{Thing, answer, claimed, listed, page, queue, reason};
+use super::asked::{Admitted, Asks, Looked, in_words};
+use super::leases::{Thing, answer, claimed, listed, page, queue};
 use super::{Admin, not_now};
 use crate::http::error::ApiError;
 use crate::secret::Secret;
@@ -89,7 +89,7 @@ pub(super) struct Reject {
 impl Asks for Reject {}
 
 pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
-    reason(&wanted.reason)?;
+    in_words("reason", "is for the holder", &wanted.reason)?;
     let id = known(&admin, &wanted.card_id).await?.0;
     let rejected = admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await;
     rejected.map_err(refused)?;

@@ -11,16 +11,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked};
+use super::asked::{Admitted, Asks, Looked, in_words};
 use super::{desk, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::shapes::Exact;
 use crate::http::withdrawals::in_range;
-
-/// Characters of a reason, at most.
-const REASON_MAX: usize = 500;
 
 /// Those that wait for a second operator, the oldest first; with `payment_id`, the one of that payment, however it stands.
 pub(super) async fn get_refunds(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
@@ -52,7 +49,7 @@ impl Asks for Ask {}
 
 pub(super) async fn post_refund(Admitted { admin, act, wanted }: Admitted<Ask>) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
-    reason(&wanted.reason)?;
+    in_words("reason", "is for the audit log", &wanted.reason)?;
     let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
     let asked = (amount, wanted.reason);
     let refund = admin.engine.ask_refund(payment, asked, admin.refunds, &act).await;
@@ -90,7 +87,7 @@ pub(super) struct Reject {
 impl Asks for Reject {}
 
 pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
-    reason(&wanted.reason)?;
+    in_words("reason", "is for the audit log", &wanted.reason)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.reject_refund(id, wanted.reason, &act).await;
     let (id, refund) = rejected.map_err(refused)?;
@@ -101,14 +98,6 @@ fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
     let cents = in_range(amount.get(), "amount", Cents::new(1), None)?;
     Usdc::from_cents(cents)
         .map_err(|_| ApiError::parameter("amount_out_of_range", "amount", "`amount` is more than there is."))
-}
-
-fn reason(text: &str) -> Result<(), ApiError> {
-    if (1..=REASON_MAX).contains(&text.trim().chars().count()) {
-        return Ok(());
-    }
-    let error = format!("`reason` is for the audit log: 1 to {REASON_MAX} characters.");
-    Err(ApiError::parameter("parameter_invalid", "reason", error))
 }
 
 /// With what only operators read.

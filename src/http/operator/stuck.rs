@@ -11,14 +11,12 @@ use purser_actors::reconcile::{Money, Standing};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::asked::{Admitted, Asks, Looked};
+use super::asked::{Admitted, Asks, EVIDENCE, Looked, in_words};
 use super::{Admin, departures, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 
-/// Characters of the evidence, at most.
-const EVIDENCE_MAX: usize = 500;
 /// Characters of a reference, at most: a transaction on Solana has 88.
 const REFERENCE_MAX: usize = 120;
 /// How many things the other side is asked about for one list.
@@ -92,7 +90,8 @@ async fn said(admin: &Admin, effects: impl Iterator<Item = &Effect>) -> Result<V
         .collect()
 }
 
-fn shown(admin: &Admin, effect: &Effect) -> View {
+/// What is to be done, and how that went so far.
+pub(super) fn shown(admin: &Admin, effect: &Effect) -> View {
     View::new()
         .text("effect_id", effect.id)
         .text("work", effect.work.name())
@@ -205,7 +204,7 @@ pub(super) async fn post_resolve(Admitted { admin, act, wanted }: Admitted<Resol
         let error = format!("`reference` is what the other side calls it: 1 to {REFERENCE_MAX} characters.");
         return Err(ApiError::parameter("parameter_invalid", "reference", error));
     }
-    evidence(&wanted.evidence)?;
+    in_words("evidence", EVIDENCE, &wanted.evidence)?;
     let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
     let resolution = Resolution {
         outcome,
@@ -231,22 +230,13 @@ impl Asks for Credit {}
 
 /// The holder gets the money back.
 pub(super) async fn post_credit(Admitted { admin, act, wanted }: Admitted<Credit>) -> Result<Response, ApiError> {
-    evidence(&wanted.evidence)?;
+    in_words("evidence", EVIDENCE, &wanted.evidence)?;
     let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
     let stated = (wanted.evidence.as_str(), wanted.money_has_not_left);
     let credited = admin.engine.credit_back(id, stated, &act).await;
     credited.map_err(refused)?;
     let view = View::new().text("effect_id", id).flag("credited", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
-}
-
-/// In the operator's words, for whoever reads the audit log.
-pub(super) fn evidence(text: &str) -> Result<(), ApiError> {
-    if (1..=EVIDENCE_MAX).contains(&text.trim().chars().count()) {
-        return Ok(());
-    }
-    let error = format!("`evidence` says how you know: 1 to {EVIDENCE_MAX} characters.");
-    Err(ApiError::parameter("parameter_invalid", "evidence", error))
 }
 
 fn unknown() -> ApiError {
