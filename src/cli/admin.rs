@@ -50,11 +50,12 @@ pub struct Args {
 /// What an operator does.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Act {
-    /// Find a customer: by wallet, any id of ours, last four digits of a card, or the Request-Id of a call
+    /// Find a customer: by wallet or user_id, any id of ours, last four digits of a card, or the Request-Id of a call that opened
+    /// something. Exit status 1 if nothing is found
     Customers {
         /// What they quote
         quoted: String,
-        /// With four digits: `next_after` of the call before
+        /// With four digits or a user_id: `next_after` of the call before
         #[arg(long)]
         after: Option<String>,
     },
@@ -313,6 +314,7 @@ impl Desk {
             .await
     }
 
+    /// Who that is; nobody is a failure, unless there is more to look at.
     async fn found(&self, quoted: &str, after: Option<&str>) -> Result<Answer, CliError> {
         let mut url = at(&self.url, "/admin/customers")?;
         url.query_pairs_mut().append_pair("q", quoted);
@@ -320,7 +322,18 @@ impl Desk {
             url.query_pairs_mut().append_pair("after", after);
         }
         let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
-        self.remote.get(&url, &[("authorization", &bearer)]).await
+        let answer = self.remote.get(&url, &[("authorization", &bearer)]).await?;
+        let nothing = answer.body["found"].as_array().is_some_and(Vec::is_empty);
+        if !nothing || !answer.body["next_after"].is_null() {
+            return Ok(answer);
+        }
+        let of_call = match quoted.trim().starts_with("req_") {
+            true => {
+                ": a Request-Id leads to what its call opened, and a call that was refused, or only read, opened nothing"
+            }
+            false => "",
+        };
+        Err(CliError::NotFound(format!("nobody is found by {quoted}{of_call}")))
     }
 
     async fn page(&self, path: &str, after: Option<String>) -> Result<Answer, CliError> {

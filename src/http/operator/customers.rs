@@ -20,13 +20,11 @@ pub(super) async fn get_customers(Looked { admin, query }: Looked) -> Result<Res
     let query = Query::parse(query.as_deref(), &["q", "after"])?;
     let quoted = query.required("q")?.trim();
     if quoted.is_empty() || quoted.len() > QUOTED_MAX {
-        let error = format!("`q` is a wallet, an id, a Request-Id or four digits: 1 to {QUOTED_MAX} characters.");
+        let error =
+            format!("`q` is a wallet, a user_id, an id, a Request-Id or four digits: 1 to {QUOTED_MAX} characters.");
         return Err(ApiError::parameter("parameter_invalid", "q", error));
     }
-    let after = query
-        .get("after")
-        .map(|text| CardPlace::parse(text).ok_or_else(wrong_place));
-    let (found, next) = find(&admin, quoted, after.transpose()?).await?;
+    let (found, next) = find(&admin, quoted, query.get("after")).await?;
     let customer = match only_owner(quoted, &found) {
         Some(wallet) => admin
             .engine
@@ -48,30 +46,45 @@ fn wrong_place() -> ApiError {
     ApiError::parameter("parameter_invalid", "after", "`after` is not from a call before.")
 }
 
-async fn find(
-    admin: &Admin,
-    quoted: &str,
-    after: Option<CardPlace>,
-) -> Result<(Vec<Thing>, Option<CardPlace>), ApiError> {
+/// What was found, and where to go on where not all could be looked at.
+async fn find(admin: &Admin, quoted: &str, after: Option<&str>) -> Result<(Vec<Thing>, Option<String>), ApiError> {
     let engine = &admin.engine;
     let failed = |_| ApiError::internal();
     if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
-        return engine.ending_in(quoted, after).await.map_err(failed);
+        let after = after.map(|text| CardPlace::parse(text).ok_or_else(wrong_place));
+        let (found, next) = engine.ending_in(quoted, after.transpose()?).await.map_err(failed)?;
+        return Ok((found, next.map(|place| place.to_string())));
     }
-    if after.is_some() {
-        return Err(wrong_place());
-    }
-    let found = match quoted.parse::<RequestId>() {
-        Ok(request) => engine.opened_by(request).await.map_err(failed)?.into_iter().collect(),
-        Err(_) => engine.named(quoted).await.map_err(failed)?,
+    let after: Option<Wallet> = match after {
+        Some(text) if is_user_id(quoted) => Some(text.parse().map_err(|_| wrong_place())?),
+        Some(_) => return Err(wrong_place()),
+        None => None,
     };
-    Ok((found, None))
+    if after.is_none() {
+        let found = match quoted.parse::<RequestId>() {
+            Ok(request) => engine.opened_by(request).await.map_err(failed)?.into_iter().collect(),
+            Err(_) => engine.named(quoted).await.map_err(failed)?,
+        };
+        if !found.is_empty() || !is_user_id(quoted) {
+            return Ok((found, None));
+        }
+    }
+    let (found, next) = engine.with_user_id(quoted, after).await.map_err(failed)?;
+    Ok((found, next.map(|wallet| wallet.address())))
+}
+
+/// Whether it can be the `user_id` of a wallet on Solana: 32 bytes in base58, lowercased.
+fn is_user_id(quoted: &str) -> bool {
+    let lower = |b: u8| b.is_ascii_lowercase() || matches!(b, b'1'..=b'9');
+    (32..=44).contains(&quoted.len()) && quoted.bytes().all(lower)
 }
 
 /// Whose everything is that was found, if it is one customer's.
 fn only_owner(quoted: &str, found: &[Thing]) -> Option<Wallet> {
     // Everything of this name is of this wallet, but for a recipient or a transfer that happens to be called so.
-    if let Ok(wallet) = quoted.parse() {
+    if let Ok(wallet) = quoted.parse()
+        && found.iter().any(|thing| thing.owner == wallet)
+    {
         return Some(wallet);
     }
     let first = found.first()?.owner;

@@ -29,12 +29,12 @@ fn accounts() -> Vec<Operation> {
         Operation::get(
             "/admin/customers",
             Task::Look,
-            "Find a customer by a wallet, any id of ours, the last four digits of a card, or the Request-Id of a call that \
-             opened something",
+            "Find a customer by a wallet, its user_id, any id of ours, the last four digits of a card, or the Request-Id of a \
+             call that opened something: one that was refused, or only read, leads to nobody",
             of::<shapes::Customers>,
         )
         .needs("q", "string", "What they quote.")
-        .with("after", "string", "With four digits: `next_after` of the call before."),
+        .with("after", "string", "With four digits or a user_id: `next_after` of the call before."),
         Operation::post::<desk::Freeze>(
             "/admin/freeze",
             "Stop an account: it buys and reads nothing, and its holder is told why",
