@@ -25,7 +25,7 @@ pub enum Refunds {
         /// The payment
         payment_id: String,
         /// US dollars, at most what was charged
-        #[arg(long, value_name = "USD")]
+        #[arg(long, value_name = "USD", allow_negative_numbers = true)]
         amount: String,
         /// Why, for the audit log
         #[arg(long, value_name = "TEXT")]
@@ -36,7 +36,7 @@ pub enum Refunds {
         /// The refund
         refund_id: String,
         /// The amount that you approve
-        #[arg(long, value_name = "USD")]
+        #[arg(long, value_name = "USD", allow_negative_numbers = true)]
         amount: String,
     },
     /// Reject one, or take your own back
