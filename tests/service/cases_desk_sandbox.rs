@@ -85,8 +85,9 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn time_is_not_moved_for_a_provider_elsewhere() {
-    // Aim: with a provider in another process, which has a clock of its own, the desk refuses and nothing moves.
-    let host = Host::new();
+    // Aim: with a provider in another process, which has a clock of its own, the desk refuses and nothing moves; and nobody who
+    // has reached a daily cap is told to move it.
+    let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
     let secret = host.beside("merchants.token");
     std::fs::write(&secret, "a-secret-of-at-least-32-characters-000").unwrap();
     let settings = host.beside("more.toml");
@@ -98,6 +99,37 @@ async fn time_is_not_moved_for_a_provider_elsewhere() {
     let refused = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
     assert_eq!((refused.status, refused.code()), (409, "time_not_ours"));
     assert_eq!(site.get("/sandbox/time", &[]).await.body["ahead_seconds"], 0);
+    let hint = capped(&site, &Agent::new(Network::Base)).await;
+    assert!(hint.contains("midnight") && !hint.contains("advance"), "{hint}");
+}
+
+/// The hint of the refusal of a day's second card, where one is all that may be bought.
+async fn capped(site: &Site<'_>, agent: &Agent) -> String {
+    agent.buy(site, CARD).await;
+    let payment = agent.payment(site, CARD).await;
+    let refused = Agent::pay(site, CARD, &payment).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (403, "cap_exceeded"),
+        "{}",
+        refused.text
+    );
+    refused.str("hint").unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_reaches_a_cap_is_told_how_to_go_on() {
+    // Aim: in the sandbox the refusal names the command that brings the next day, and it does.
+    let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let hint = capped(&site, &agent).await;
+    let command = hint.split('`').nth(1).unwrap();
+    steer(&host, &service, command.strip_prefix("purser admin sandbox ").unwrap());
+    let payment = agent.payment(&site, CARD).await;
+    let bought = Agent::pay(&site, CARD, &payment).await;
+    assert_eq!(bought.status, 200, "{}", bought.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]

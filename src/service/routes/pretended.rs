@@ -46,10 +46,9 @@ fn moved(house: &House) -> Router {
     let Some(clock) = house.world.moved.clone() else {
         return verdicts;
     };
-    let outside = house.config.providers.all();
     verdicts.merge(sandbox::time::router(Arc::new(sandbox::time::TimeDesk {
         clock,
-        elsewhere: outside.iter().any(|(_, outside)| !outside.url.is_empty()),
+        elsewhere: house.config.providers.elsewhere(),
         max_body_bytes: server.max_body_bytes,
         body_timeout: server.body_timeout(),
     })))
