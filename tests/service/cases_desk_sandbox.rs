@@ -1,16 +1,19 @@
 //! What an operator makes happen in the pretended world, from the command line.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use purser::http::sandbox::elsewhere::STEERS;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
+use super::elsewhere::Provider;
 use super::host::{Host, Service};
 use super::mpp;
 use super::owner::{Owner, kyc_comes_to};
-use super::wire::{Site, send, until};
+use super::wire::{Site, client, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 
@@ -101,6 +104,46 @@ async fn time_is_not_moved_for_a_provider_elsewhere() {
     assert_eq!(site.get("/sandbox/time", &[]).await.body["ahead_seconds"], 0);
     let hint = capped(&site, &Agent::new(Network::Base)).await;
     assert!(hint.contains("midnight") && !hint.contains("advance"), "{hint}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_steers_a_provider_elsewhere_is_refused() {
+    // Aim: with every provider in another process, whatever would steer one in this process is refused and names the setting,
+    // over HTTP and on the command line; what `purser provider` can be told, it is told at its own address; the chains, which
+    // are never elsewhere, are steered as always.
+    let provider = Provider::start();
+    let host = provider.host(&provider.url);
+    let service = host.start();
+    let site = Site::of(&service);
+    let clear = json!({"fault": "clear"});
+    for (path, setting, there) in STEERS {
+        let refused = site.post(path, &clear).await;
+        assert_eq!((refused.status, refused.code()), (409, "provider_elsewhere"), "{path}");
+        assert!(
+            refused.str("error").unwrap().contains(&format!("{setting}.url")),
+            "{path}"
+        );
+        let told = client()
+            .post(format!("{}{path}", provider.url))
+            .json(&clear)
+            .send()
+            .await;
+        // What it does not have is asked for a secret first, as all that is not its desk's.
+        let known = told.unwrap().status() != 401;
+        assert_eq!(known, there, "{path} at `purser provider`");
+    }
+    let steered: BTreeSet<&str> = STEERS.iter().map(|(_, setting, _)| *setting).collect();
+    let all = purser::config::Config::load(&purser::config::Sources::default())
+        .unwrap()
+        .providers;
+    let all: BTreeSet<&str> = all.all().iter().map(|(setting, _)| *setting).collect();
+    assert_eq!(steered, all, "every provider that can be elsewhere");
+    let words = ["sandbox", "--service", &service.url, "fault", "issuer", "decline"];
+    let said = admin(&host, &service, &words, "").unwrap_err();
+    assert!(said.contains("provider_elsewhere"), "{said}");
+    let there = ["sandbox", "--service", &provider.url, "fault", "bank", "clear"];
+    admin(&host, &service, &there, "").unwrap();
+    steer(&host, &service, "fault chain clear");
 }
 
 /// The hint of the refusal of a day's second card, where one is all that may be bought.

@@ -13,9 +13,10 @@ use crate::sandbox::desk::payouts::PayoutDesk;
 
 /// All of them.
 pub(super) fn router(house: &House) -> Router {
-    sandbox_routes(house)
+    let routes = sandbox_routes(house)
         .merge(catalog_desk(house))
-        .merge(payout_desk(house))
+        .merge(payout_desk(house));
+    sandbox::elsewhere::guarded(routes, &house.config.providers)
 }
 
 /// Every room's part of the document.
