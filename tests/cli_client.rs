@@ -311,14 +311,9 @@ async fn nothing_is_signed_above_the_maximum() {
         .unwrap_err();
     assert!(matches!(refused, CliError::TooExpensive { .. }), "{refused}");
     for amount in ["5e1", "-5"] {
-        let refused = pay::run(pay_args(folder.path(), &url, &["--max", amount]))
-            .await
-            .unwrap_err();
-        assert_eq!(refused.exit_status(), 2);
-        assert!(
-            refused.to_string().starts_with(&format!("--max {amount}: ")),
-            "{refused}"
-        );
+        let args = pay_args(folder.path(), &url, &["--max", amount]);
+        let refused = pay::run(args).await.unwrap_err();
+        assert_eq!(refused.exit_status(), 2, "{refused}");
     }
     let refused = pay::run(pay_args(folder.path(), "https://localhost/get-card", &[]))
         .await

@@ -7,7 +7,7 @@ mod sandbox;
 mod stuck;
 mod webhooks;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -243,7 +243,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Token(Token::Revoke { name }) => desk.post("/admin/tokens/revoke", json!({"name": name})).await?,
         Act::Token(Token::List | Token::Generate { .. }) => desk.get("/admin/tokens").await?,
     };
-    said(&answer)
+    desk.said(&answer)
 }
 
 fn said(answer: &Answer) -> Result<(), CliError> {
@@ -285,6 +285,8 @@ struct Desk {
     remote: Remote,
     url: Url,
     token: Zeroizing<String>,
+    /// Where it was found.
+    token_of: String,
 }
 
 impl Desk {
@@ -295,15 +297,31 @@ impl Desk {
             (None, Some(listen)) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
             (None, _) => return Err(CliError::Usage("say where the service is, with --at URL".to_owned())),
         };
-        let token = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
+        let (token, token_of) = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
             (Some(path), _) => read(path)?,
-            (None, Ok(token)) => Zeroizing::new(token),
+            (None, Ok(token)) => (Zeroizing::new(token), "$PURSER_OPERATOR_TOKEN".to_owned()),
             (None, Err(_)) => read(&DataDir::at(&config.data_dir).operator_token())?,
         };
+        let token = Zeroizing::new(token.trim().to_owned());
+        if token.is_empty() || !token.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(CliError::Usage(format!("{token_of} holds no token, which is one line")));
+        }
         Ok(Self {
             remote: Remote::new()?,
             url,
-            token: Zeroizing::new(token.trim().to_owned()),
+            token,
+            token_of,
+        })
+    }
+
+    /// The answer, or the refusal in the server's words; of a token that is not good, with where it was found.
+    fn said(&self, answer: &Answer) -> Result<(), CliError> {
+        said(answer).map_err(|error| match error {
+            CliError::Refused { status: 401, what } => CliError::Refused {
+                status: 401,
+                what: format!("{what} The token was that of {}.", self.token_of),
+            },
+            error => error,
         })
     }
 
@@ -346,10 +364,16 @@ impl Desk {
     }
 }
 
-fn read(path: &std::path::Path) -> Result<Zeroizing<String>, CliError> {
-    let text = std::fs::read_to_string(path).map_err(|source| CliError::Io {
-        what: format!("the token in {}", path.display()),
-        source,
-    })?;
-    Ok(Zeroizing::new(text))
+/// A token, and the name of its file.
+fn read(path: &Path) -> Result<(Zeroizing<String>, String), CliError> {
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((Zeroizing::new(text), file)),
+        Err(source) => Err(CliError::Io {
+            what: format!(
+                "no operator's token in {file} (--token-file, $PURSER_OPERATOR_TOKEN or --data says where it is)"
+            ),
+            source,
+        }),
+    }
 }

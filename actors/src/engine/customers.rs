@@ -1,5 +1,5 @@
-//! Who a customer is: found by a wallet, by its `user_id`, by any id of ours, by the last four digits of a card, or by the id of the request
-//! that began something; and all that an operator may know of one. Reads only, from the latest durable state.
+//! Who a customer is: found by a wallet, by its `user_id`, by any id of ours, by the last four digits of a card, or by the id of
+//! the request that began something; and all that an operator may know of one. Reads only, from the latest durable state.
 
 use std::collections::VecDeque;
 
@@ -155,8 +155,8 @@ impl Engine {
         Ok((found, None))
     }
 
-    /// Accounts on Solana with this `user_id`, behind an account. An address cannot be told from its lower case, so it looks at so
-    /// many thousand accounts and says behind which to go on if there are more.
+    /// Accounts on Solana with this `user_id`, behind an account. An address cannot be told from its lower case, so it looks at
+    /// so many thousand accounts and says behind which to go on if there are more.
     ///
     /// # Errors
     /// When storage fails.
