@@ -103,6 +103,11 @@ fn refunds() -> Vec<Operation> {
             of::<shapes::Refunds>,
         )
         .with("payment_id", "string", "Of this payment, however it stands.")
+        .with(
+            "all",
+            "boolean",
+            "Every refund, however it stands, in the order of their ids; without it those that wait.",
+        )
         .paged()
         .refuses(404, none),
         Operation::post::<refunding::Ask>(

@@ -19,9 +19,10 @@ use crate::http::query::Query;
 use crate::http::shapes::Exact;
 use crate::http::withdrawals::in_range;
 
-/// Those that wait for a second operator, the oldest first; with `payment_id`, the one of that payment, however it stands.
+/// Those that wait for a second operator, the oldest first; with `all` every one, and with `payment_id` the one of that payment,
+/// however they stand.
 pub(super) async fn get_refunds(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
-    let asked = Query::parse(query.as_deref(), &["after", "limit", "payment_id"])?;
+    let asked = Query::parse(query.as_deref(), &["after", "all", "limit", "payment_id"])?;
     if let Some(payment) = asked.get("payment_id") {
         let payment: PaymentId = payment.parse().map_err(|_| unknown())?;
         let id = RefundId::of(payment);
@@ -29,7 +30,10 @@ pub(super) async fn get_refunds(Looked { admin, query }: Looked) -> Result<Respo
         return Ok(answer(id, &refund.ok_or_else(unknown)?));
     }
     let (after, limit) = desk::place_and_limit(&asked)?;
-    let found = admin.engine.open_refunds(after, limit).await;
+    let found = match asked.word("all", &["false", "true"])? {
+        "true" => admin.engine.all_refunds(after, limit).await,
+        _ => admin.engine.open_refunds(after, limit).await,
+    };
     let found = found.map_err(|_| ApiError::internal())?;
     Ok(desk::paged_behind("", "refunds", &found, |id, refund| {
         shown(RefundId(id), refund)
