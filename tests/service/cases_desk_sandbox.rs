@@ -116,7 +116,7 @@ async fn what_steers_a_provider_elsewhere_is_refused() {
     let service = host.start();
     let site = Site::of(&service);
     let clear = json!({"fault": "clear"});
-    for (path, setting, there) in STEERS {
+    for &(path, setting, there) in STEERS {
         let refused = site.post(path, &clear).await;
         assert_eq!((refused.status, refused.code()), (409, "provider_elsewhere"), "{path}");
         assert!(

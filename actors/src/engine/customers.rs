@@ -172,7 +172,8 @@ impl Engine {
         loop {
             let page = self.0.store.scan(&solana, after.as_deref(), PAGE).await?;
             let wallets = page.iter().filter_map(|(key, _)| Wallet::from_key(kind_and_id(key)?.1));
-            for wallet in wallets.filter(|wallet| wallet.user_id() == user_id) {
+            let wallets: Vec<Wallet> = wallets.filter(|wallet| wallet.user_id() == user_id).collect();
+            for wallet in wallets {
                 found.extend(self.account(&wallet).await?.map(|account| Thing::of(&wallet, &account)));
             }
             looked += page.len();

@@ -18,7 +18,7 @@ const SAID_MAX: usize = 500;
 pub(super) const EVIDENCE: &str = "says how you know";
 
 /// What the body of a route says that is to be done.
-pub(super) trait Asks: DeserializeOwned {
+pub(super) trait Asks: DeserializeOwned + Send {
     /// What a token must be trusted with to have it done.
     const TASK: Task = Task::Operate;
 }

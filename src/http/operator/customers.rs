@@ -82,7 +82,7 @@ fn is_user_id(quoted: &str) -> bool {
 /// Whose everything is that was found, if it is one customer's.
 fn only_owner(quoted: &str, found: &[Thing]) -> Option<Wallet> {
     // Everything of this name is of this wallet, but for a recipient or a transfer that happens to be called so.
-    if let Ok(wallet) = quoted.parse()
+    if let Ok(wallet) = quoted.parse::<Wallet>()
         && found.iter().any(|thing| thing.owner == wallet)
     {
         return Some(wallet);

@@ -13,7 +13,7 @@ use crate::config::Outsiders;
 use crate::http::error::ApiError;
 
 /// What each route steers, by the provider's name in the settings, and whether `purser provider` has the route too.
-pub const STEERS: [(&str, &str, bool); 13] = [
+pub const STEERS: &[(&str, &str, bool)] = &[
     ("/sandbox/accounts", "providers.card_accounts", false),
     ("/sandbox/bank", "providers.banking", true),
     ("/sandbox/bank-deposits", "providers.banking", true),
