@@ -58,6 +58,8 @@ pub struct Checkout {
     pub clock: Arc<dyn Clock>,
     /// The time by which wallets sign: another than the service's where that was moved.
     pub wallets: Arc<dyn Clock>,
+    /// Whether whoever is told to wait can move the service's time: in a sandbox whose providers go by it too.
+    pub time_moves: bool,
     /// Who is paid on Base.
     pub base: Arc<BasePayee>,
     /// Who is paid on Solana.
@@ -186,7 +188,7 @@ impl Checkout {
             }
             Ok(Err(error)) => {
                 self.calls.note(Came::without_claim(&error));
-                return Err(refused(error, call.purchase.line()));
+                return Err(refused(error, call.purchase.line(), self.time_moves));
             }
             Ok(Ok(paid)) => paid,
         };

@@ -55,6 +55,9 @@ pub enum CliError {
     /// A payment was made and what it was for cannot be had.
     #[error("{0}")]
     Undelivered(String),
+    /// What was looked for is not there.
+    #[error("{0}")]
+    NotFound(String),
     /// A file or the terminal.
     #[error("{what}: {source}")]
     Io {

@@ -11,7 +11,7 @@ mod documents;
 mod keyring;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chacha20poly1305::aead::{Aead, Payload};
@@ -45,6 +45,13 @@ pub enum VaultError {
     /// The CVV of a card that is alive was sealed under a key that is not among the keys of CVVs.
     #[error("no key for the CVV of {0}: start with the directory of keys (cvv.keys) that sealed this data")]
     MissingCvvKey(CardId),
+    /// There is no keyring, and records are sealed already.
+    #[error(
+        "{} does not exist, and what is sealed in this store opens with no other: no backup holds keys, so copy it from the data \
+         directory that was backed up, or set identity.secret_key_file to where it is",
+        .0.display()
+    )]
+    MissingFile(PathBuf),
     /// Not a card number or expiry.
     #[error("not a card: {0}")]
     NotACard(&'static str),
@@ -175,7 +182,7 @@ impl Vault {
         let keyring = match Keyring::load(path)? {
             Some(keyring) => keyring,
             None if create => Keyring::create(path, DataKey::new(&entropy.bytes()))?,
-            None => return Err(VaultError::Keyring(format!("{} does not exist", path.display()))),
+            None => return Err(VaultError::MissingFile(path.to_owned())),
         };
         Ok(Self {
             keyring: RwLock::new(keyring),

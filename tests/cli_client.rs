@@ -339,10 +339,11 @@ async fn nothing_is_signed_above_the_maximum() {
         .await
         .unwrap_err();
     assert!(matches!(refused, CliError::TooExpensive { .. }), "{refused}");
-    let refused = pay::run(pay_args(folder.path(), &url, &["--max", "5e1"]))
-        .await
-        .unwrap_err();
-    assert_eq!(refused.exit_status(), 2);
+    for amount in ["5e1", "-5"] {
+        let args = pay_args(folder.path(), &url, &["--max", amount]);
+        let refused = pay::run(args).await.unwrap_err();
+        assert_eq!(refused.exit_status(), 2, "{refused}");
+    }
     let refused = pay::run(pay_args(folder.path(), "https://localhost/get-card", &[]))
         .await
         .unwrap_err();

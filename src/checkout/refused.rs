@@ -25,15 +25,22 @@ pub(crate) fn rate_unavailable() -> ApiError {
     ApiError::unavailable("rate_unavailable", what, 60)
 }
 
-/// A purchase that was not claimed.
-pub(super) fn refused(error: PayError, line: Line) -> ApiError {
+/// A purchase that was not claimed. Where time can be moved, whoever has reached a cap is told how.
+pub(super) fn refused(error: PayError, line: Line, time_moves: bool) -> ApiError {
     let cap = |most: String| {
         let what = match line.budget() {
             Line::UsaCard => "prepaid cards",
             _ => line.name(),
         };
-        ApiError::forbidden("cap_exceeded", format!("An account buys {what} at most {most} a day."))
-            .hint("The cap counts from midnight UTC. Nothing was charged.")
+        ApiError::forbidden("cap_exceeded", format!("An account buys {what} at most {most} a day.")).hint(
+            match time_moves {
+                true => {
+                    "The cap counts from midnight UTC; `purser admin sandbox advance 1d` moves this sandbox there. \
+                     Nothing was charged."
+                }
+                false => "The cap counts from midnight UTC. Nothing was charged.",
+            },
+        )
     };
     match error {
         PayError::Frozen { message } => ApiError::frozen(message),

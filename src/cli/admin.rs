@@ -7,7 +7,7 @@ mod sandbox;
 mod stuck;
 mod webhooks;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 use serde_json::{Value, json};
@@ -50,11 +50,12 @@ pub struct Args {
 /// What an operator does.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Act {
-    /// Find a customer: by wallet, any id of ours, last four digits of a card, or the Request-Id of a call
+    /// Find a customer: by wallet or user_id, any id of ours, last four digits of a card, or the Request-Id of a call that opened
+    /// something. Exit status 1 if nothing is found
     Customers {
         /// What they quote
         quoted: String,
-        /// With four digits: `next_after` of the call before
+        /// With four digits or a user_id: `next_after` of the call before
         #[arg(long)]
         after: Option<String>,
     },
@@ -242,7 +243,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Token(Token::Revoke { name }) => desk.post("/admin/tokens/revoke", json!({"name": name})).await?,
         Act::Token(Token::List | Token::Generate { .. }) => desk.get("/admin/tokens").await?,
     };
-    said(&answer)
+    desk.said(&answer)
 }
 
 fn said(answer: &Answer) -> Result<(), CliError> {
@@ -284,6 +285,8 @@ struct Desk {
     remote: Remote,
     url: Url,
     token: Zeroizing<String>,
+    /// Where it was found.
+    token_of: String,
 }
 
 impl Desk {
@@ -294,15 +297,31 @@ impl Desk {
             (None, Some(listen)) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
             (None, _) => return Err(CliError::Usage("say where the service is, with --at URL".to_owned())),
         };
-        let token = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
+        let (token, token_of) = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
             (Some(path), _) => read(path)?,
-            (None, Ok(token)) => Zeroizing::new(token),
+            (None, Ok(token)) => (Zeroizing::new(token), "$PURSER_OPERATOR_TOKEN".to_owned()),
             (None, Err(_)) => read(&DataDir::at(&config.data_dir).operator_token())?,
         };
+        let token = Zeroizing::new(token.trim().to_owned());
+        if token.is_empty() || !token.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(CliError::Usage(format!("{token_of} holds no token, which is one line")));
+        }
         Ok(Self {
             remote: Remote::new()?,
             url,
-            token: Zeroizing::new(token.trim().to_owned()),
+            token,
+            token_of,
+        })
+    }
+
+    /// The answer, or the refusal in the server's words; of a token that is not good, with where it was found.
+    fn said(&self, answer: &Answer) -> Result<(), CliError> {
+        said(answer).map_err(|error| match error {
+            CliError::Refused { status: 401, what } => CliError::Refused {
+                status: 401,
+                what: format!("{what} The token was that of {}.", self.token_of),
+            },
+            error => error,
         })
     }
 
@@ -313,6 +332,7 @@ impl Desk {
             .await
     }
 
+    /// Who that is; nobody is a failure, unless there is more to look at.
     async fn found(&self, quoted: &str, after: Option<&str>) -> Result<Answer, CliError> {
         let mut url = at(&self.url, "/admin/customers")?;
         url.query_pairs_mut().append_pair("q", quoted);
@@ -320,7 +340,18 @@ impl Desk {
             url.query_pairs_mut().append_pair("after", after);
         }
         let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
-        self.remote.get(&url, &[("authorization", &bearer)]).await
+        let answer = self.remote.get(&url, &[("authorization", &bearer)]).await?;
+        let nothing = answer.body["found"].as_array().is_some_and(Vec::is_empty);
+        if !nothing || !answer.body["next_after"].is_null() {
+            return Ok(answer);
+        }
+        let of_call = match quoted.trim().starts_with("req_") {
+            true => {
+                ": a Request-Id leads to what its call opened, and a call that was refused, or only read, opened nothing"
+            }
+            false => "",
+        };
+        Err(CliError::NotFound(format!("nobody is found by {quoted}{of_call}")))
     }
 
     async fn page(&self, path: &str, after: Option<String>) -> Result<Answer, CliError> {
@@ -333,10 +364,16 @@ impl Desk {
     }
 }
 
-fn read(path: &std::path::Path) -> Result<Zeroizing<String>, CliError> {
-    let text = std::fs::read_to_string(path).map_err(|source| CliError::Io {
-        what: format!("the token in {}", path.display()),
-        source,
-    })?;
-    Ok(Zeroizing::new(text))
+/// A token, and the name of its file.
+fn read(path: &Path) -> Result<(Zeroizing<String>, String), CliError> {
+    let file = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok((Zeroizing::new(text), file)),
+        Err(source) => Err(CliError::Io {
+            what: format!(
+                "no operator's token in {file} (--token-file, $PURSER_OPERATOR_TOKEN or --data says where it is)"
+            ),
+            source,
+        }),
+    }
 }

@@ -35,13 +35,13 @@ pub struct Args {
     pub mpp: bool,
     /// A name for this purchase, 16 to 128 letters, digits, - and _: bought once under it within 24 hours, however often
     /// this is run. By x402 only
-    #[arg(long, conflicts_with = "mpp", value_name = "NAME")]
+    #[arg(long, conflicts_with = "mpp", value_name = "NAME", allow_hyphen_values = true)]
     pub id: Option<String>,
     /// Which wallet pays
     #[command(flatten)]
     pub file: WalletArgs,
     /// Refuse to sign for more than this many US dollars
-    #[arg(long, value_name = "USD", default_value = "25")]
+    #[arg(long, value_name = "USD", default_value = "25", allow_negative_numbers = true)]
     pub max: String,
     /// Print the result as JSON
     #[arg(long)]

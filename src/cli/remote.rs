@@ -112,13 +112,14 @@ impl Remote {
         headers: &[(&'static str, &str)],
         body: Option<&Value>,
     ) -> Result<Answer, CliError> {
-        // Without the URL, whose query could hold what is nobody's business.
+        // Without path and query, which could hold what is nobody's business.
         let failed = |error: reqwest::Error| {
-            let host = url.host_str().unwrap_or_default();
-            CliError::Connection(format!(
-                "{host} cannot be reached or broke off: {}",
-                chain(&error.without_url())
-            ))
+            let what = match error.is_connect() {
+                true => "cannot be reached; is the service running?",
+                false => "broke off:",
+            };
+            let server = format!("{}://{}", url.scheme(), authority(url));
+            CliError::Connection(format!("{server} {what} {}", chain(&error.without_url())))
         };
         let mut request = self.client.request(method, url.clone());
         for (name, value) in headers {
@@ -186,4 +187,25 @@ pub(super) fn at(url: &Url, path_and_query: &str) -> Result<Url, CliError> {
     Err(CliError::Connection(
         "the server gave an address on another server".to_owned(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim: whoever meets nobody is told at which address, without path and query, and what to look at.
+    #[tokio::test]
+    async fn a_server_that_is_not_there_is_named() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let url = parse_url(&format!("{server}/login?token=secret")).unwrap();
+        let said = Remote::new().unwrap().get(&url, &[]).await.unwrap_err().to_string();
+        assert!(
+            said.starts_with(&format!("{server} cannot be reached; is the service running?")),
+            "{said}"
+        );
+        assert!(!said.contains("secret") && !said.contains("/login"), "{said}");
+    }
 }

@@ -8,13 +8,13 @@ use purser_actors::banking::application::Application;
 use purser_actors::id::DocumentId;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::port::Clock as _;
-use purser_storage::{JournalStore, Store, StoreError, codec};
+use purser_storage::{JournalStore, OpenError, Store, StoreError, codec};
 
 use super::serve;
 use super::{CliError, terminal};
 use crate::config::Config;
 use crate::service::restore::moved;
-use crate::service::{DataDir, parts};
+use crate::service::{DataDir, ServiceError, parts};
 use crate::system::SystemClock;
 use crate::vault::archive;
 use crate::verify::Report;
@@ -62,7 +62,12 @@ pub(super) fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliE
         )));
     }
     let data = DataDir::create(&config.data_dir).map_err(failed)?;
-    let store = parts::open_store(config, &data).map_err(failed)?;
+    let store = parts::open_store(config, &data).map_err(|error| match error {
+        ServiceError::Open(OpenError::Locked(_)) => failed(format!(
+            "{error}: stop the service there first. Beside it work `purser admin system`, `stuck`, `reconciliation` and `audit`"
+        )),
+        error => failed(error),
+    })?;
     Ok((store, data))
 }
 
@@ -221,6 +226,12 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     })?;
     let data = DataDir::at(&config.data_dir);
     terminal::result(&format!("restored up to sequence {}", mark.seq))?;
+    if !data.vault_keys().exists() && config.identity.secret_key_file.as_os_str().is_empty() {
+        let to = config.data_dir.display();
+        terminal::progress(&format!(
+            "keys are in no backup: before the service starts, copy *.keys from the data directory that was backed up into {to}"
+        ));
+    }
     let (store, _) = open(&config)?;
     let named = documents_of(&*store).await.map_err(failed)?;
     store.close();

@@ -205,6 +205,11 @@ impl Outsiders {
         ]
     }
 
+    /// Whether any is asked elsewhere, and so keeps a time of its own.
+    pub fn elsewhere(&self) -> bool {
+        self.all().iter().any(|(_, outside)| !outside.url.is_empty())
+    }
+
     /// Those that have something to tell of their own accord.
     pub const fn tellers(&self) -> [&Outside; 3] {
         [&self.payouts, &self.card_accounts, &self.banking]

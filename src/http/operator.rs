@@ -1,6 +1,7 @@
 //! The routes of the operator's own address: `/metrics`, and `/admin/*` for whoever carries a token. None of them is
 //! reachable on the public one.
 
+mod asked;
 mod audit;
 mod card_withdrawals;
 mod customers;
@@ -23,7 +24,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -32,11 +32,9 @@ use http::{HeaderMap, HeaderValue};
 use purser_actors::engine::{Engine, RefundLimits};
 use purser_actors::port::{BoxFuture, Clock, Entropy};
 use purser_storage::Store;
-use serde::de::DeserializeOwned;
 
 use super::caller::{Authenticator, Claims, TokenError};
 use super::error::ApiError;
-use super::json;
 use crate::metrics::{self, Metrics};
 use crate::vault::{CvvVault, Vault};
 
@@ -71,12 +69,6 @@ pub struct Admin {
     pub max_body_bytes: usize,
     /// A body must arrive within this.
     pub body_timeout: Duration,
-}
-
-impl Admin {
-    async fn body<T: DeserializeOwned>(&self, body: Body) -> Result<T, ApiError> {
-        json::read(body, self.max_body_bytes, self.body_timeout).await
-    }
 }
 
 type Shared = State<Arc<Admin>>;

@@ -4,6 +4,7 @@ pub mod bank;
 pub mod catalogs;
 pub mod charging;
 pub mod crossing;
+pub mod elsewhere;
 pub mod payouts;
 pub mod people;
 pub mod program;
@@ -157,7 +158,8 @@ async fn post_chain(State(sandbox): Shared, body: Body) -> Result<Response, ApiE
 
 /// Make the issuer misbehave
 #[utoipa::path(post, path = "/sandbox/issuer", tag = "Sandbox", request_body = inline(IssuerFaultRequest),
-    responses((status = 200, description = "The issuer after it.", body = DeskState)))]
+    responses((status = 200, description = "The issuer after it.", body = DeskState),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_issuer(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: IssuerFaultRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.steer_issuer(&request).await?))

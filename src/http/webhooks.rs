@@ -113,7 +113,7 @@ async fn post_register(
 ) -> Result<Response, ApiError> {
     let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let url = state.poster.judge(&wanted.url).map_err(|why| {
-        let error = format!("This URL is not called: {}.", words(why));
+        let error = format!("This URL is not called: {}{}.", words(why), why.unless_listed());
         ApiError::parameter("webhook_url_refused", "url", error)
             .hint("A public address on port 80 or 443, by name or plainly written.")
     })?;

@@ -51,6 +51,16 @@ pub enum NotCalled {
     InsideAddress,
 }
 
+impl NotCalled {
+    /// The end of a refusal's sentence: which setting would let it be called, where one would.
+    pub const fn unless_listed(self) -> &'static str {
+        match self {
+            Self::Port | Self::InsideName | Self::InsideAddress => ", and outbound.listed_hosts does not list it",
+            Self::Malformed | Self::Scheme | Self::Credentials | Self::Disguised => "",
+        }
+    }
+}
+
 impl AddressPolicy {
     /// Bytes of a URL, at most.
     pub const LONGEST: usize = 2_048;
@@ -282,6 +292,22 @@ mod tests {
             "http://8.8.2056/",
         ] {
             assert_eq!(refusal(disguised), Disguised, "{disguised}");
+        }
+    }
+
+    // Aim: a refusal names the setting where it would help, and only there: a host that is listed is called.
+    #[test]
+    fn a_refusal_names_the_setting_that_would_help() {
+        for (url, host, helps) in [
+            ("http://localhost/", "localhost:*", true),
+            ("http://10.0.0.8/", "10.0.0.8:80", true),
+            ("https://shop.example.com:8443/", "shop.example.com:8443", true),
+            ("ftp://shop.example.com/", "shop.example.com:*", false),
+            ("https://user@shop.example.com/", "shop.example.com:*", false),
+        ] {
+            let names = refusal(url).unless_listed().contains("outbound.listed_hosts");
+            let listed = AddressPolicy::new(&[80, 443], &[host.to_owned()]).judge(url);
+            assert_eq!((names, listed.is_ok()), (helps, helps), "{url}");
         }
     }
 

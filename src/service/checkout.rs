@@ -87,6 +87,7 @@ pub(super) async fn open(
         engine: house.engine.clone(),
         clock: house.world.clock.clone(),
         wallets: house.world.machine.clone(),
+        time_moves: house.world.moved.is_some() && !config.providers.elsewhere(),
         base: payees.base,
         solana: payees.solana,
         mpp,

@@ -52,7 +52,7 @@ pub(super) async fn open_cvvs(
     entropy: Arc<dyn Entropy>,
     now: Timestamp,
 ) -> Result<CvvVault, ServiceError> {
-    let failed = |e: VaultError| ServiceError::Part("the keys of CVVs", e.to_string());
+    let failed = |e: VaultError| ServiceError::Part("the keys of CVVs", format!("{}: {e}", keys.display()));
     let cvvs = CvvVault::open(keys, entropy).map_err(failed)?;
     let mut after = None;
     loop {

@@ -301,6 +301,22 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     std::fs::write(&file, made["token"].as_str().unwrap()).unwrap();
     let as_eva = ["--token-file", file.to_str().unwrap(), "unfreeze", &wallet];
     assert!(run(&as_eva, "").unwrap_err().contains("role_forbidden"));
+    // Which token was not good, or not there, is said by its place alone.
+    for (text, says) in [
+        (Some("pop_0"), "token_invalid"),
+        (Some("pop 0"), "holds no token"),
+        (None, "no operator's"),
+    ] {
+        let path = host.beside("other.token");
+        let _ = std::fs::remove_file(&path);
+        text.into_iter().for_each(|text| std::fs::write(&path, text).unwrap());
+        let path = path.to_str().unwrap();
+        let said = run(&["--token-file", path, "stuck"], "").unwrap_err();
+        assert!(
+            said.contains(says) && said.contains(path) && !said.contains(text.unwrap_or("pop_")),
+            "{said}"
+        );
+    }
     let acts = run(&["audit"], "").unwrap()["acts"].as_array().unwrap().len();
     // The first token, claim, fulfil, freeze, unfreeze, and eva's token.
     assert_eq!(acts, 6);

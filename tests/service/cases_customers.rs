@@ -28,7 +28,7 @@ async fn find(desk: &Desk<'_>, quoted: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_customer_is_found_by_whatever_they_quote() {
-    // Aim: wallet, card, payment, session, last four digits and the Request-Id of the paid call all lead support to the one
+    // Aim: wallet, user_id, card, payment, last four digits and the Request-Id of the paid call all lead support to the one
     // customer, after a kill too; it shows the balance, what is owned with its state and what is still to be done, another's
     // things never, and no number, code or token.
     let host = Host::new();
@@ -57,6 +57,8 @@ async fn a_customer_is_found_by_whatever_they_quote() {
     let desk = boss.hire("sam", "support").await;
     for (quoted, kind) in [
         (agent.address(), "account"),
+        // As the service itself tells it, though base58 has lost its case by then.
+        (bought.str("user_id").unwrap().to_owned(), "account"),
         (card.clone(), "card"),
         (payment, "payment"),
         (last4.clone(), "card"),
@@ -85,6 +87,34 @@ async fn a_customer_is_found_by_whatever_they_quote() {
     let read = site.get_as(&token, "/get-account-balance").await;
     let digits = format!("{:04}", (last4.parse::<u32>().unwrap() + 1) % 10_000);
     nothing_is_found(&desk, &[read.header("request-id").unwrap(), &digits]).await;
+    let beyond = format!("{}&after={}", agent.address().to_lowercase(), agent.address());
+    assert_eq!(
+        find(&desk, &beyond).await["found"],
+        json!([]),
+        "it goes on behind an account"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_finds_nobody_is_told_so() {
+    // Aim: on the command line nothing found is a failure with a sentence, which says of a Request-Id what such a one finds; a
+    // call that was refused opened nothing.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let refused = site.get("/get-card?amount=0", &[]).await;
+    assert_eq!(refused.status, 400, "{}", refused.text);
+    let request = refused.header("request-id").unwrap();
+    let said = admin(&host, &service, &["customers", request], "").unwrap_err();
+    for part in ["nobody is found", request, "a call that was refused"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let stranger = Agent::new(Network::Solana).address();
+    let said = admin(&host, &service, &["customers", &stranger], "").unwrap_err();
+    assert!(
+        said.contains("nobody is found") && !said.contains("Request-Id"),
+        "{said}"
+    );
 }
 
 /// What is nobody's leads nowhere, and what cannot be anybody's is refused.
@@ -96,7 +126,15 @@ async fn nothing_is_found(desk: &Desk<'_>, more: &[&str]) {
         let said = (&found["found"], &found["customer"]);
         assert_eq!(said, (&json!([]), &Value::Null), "{nothing}: {found}");
     }
-    for wrong in ["", "?q=", "?q=1234&after=zz", "?q=somebody&after=6503", "?w=1"] {
+    let wrong_after = format!("?q={}&after=zz", "a".repeat(40));
+    for wrong in [
+        "",
+        "?q=",
+        "?q=1234&after=zz",
+        "?q=somebody&after=6503",
+        &wrong_after,
+        "?w=1",
+    ] {
         let refused = desk.get(&format!("/admin/customers{wrong}")).await;
         assert_eq!(refused.status, 400, "{wrong}: {}", refused.text);
     }

@@ -1,16 +1,19 @@
 //! What an operator makes happen in the pretended world, from the command line.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use purser::http::sandbox::elsewhere::STEERS;
 use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_admin::admin;
+use super::elsewhere::Provider;
 use super::host::{Host, Service};
 use super::mpp;
 use super::owner::{Owner, kyc_comes_to};
-use super::wire::{Site, send, until};
+use super::wire::{Site, client, send, until};
 
 const CARD: &str = "/get-card?amount=5";
 
@@ -85,8 +88,9 @@ async fn time_goes_forward_and_what_is_due_becomes_due() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn time_is_not_moved_for_a_provider_elsewhere() {
-    // Aim: with a provider in another process, which has a clock of its own, the desk refuses and nothing moves.
-    let host = Host::new();
+    // Aim: with a provider in another process, which has a clock of its own, the desk refuses and nothing moves; and nobody who
+    // has reached a daily cap is told to move it.
+    let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
     let secret = host.beside("merchants.token");
     std::fs::write(&secret, "a-secret-of-at-least-32-characters-000").unwrap();
     let settings = host.beside("more.toml");
@@ -98,6 +102,77 @@ async fn time_is_not_moved_for_a_provider_elsewhere() {
     let refused = site.post("/sandbox/time", &json!({"advance_seconds": 60})).await;
     assert_eq!((refused.status, refused.code()), (409, "time_not_ours"));
     assert_eq!(site.get("/sandbox/time", &[]).await.body["ahead_seconds"], 0);
+    let hint = capped(&site, &Agent::new(Network::Base)).await;
+    assert!(hint.contains("midnight") && !hint.contains("advance"), "{hint}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_steers_a_provider_elsewhere_is_refused() {
+    // Aim: with every provider in another process, whatever would steer one in this process is refused and names the setting,
+    // over HTTP and on the command line; what `purser provider` can be told, it is told at its own address; the chains, which
+    // are never elsewhere, are steered as always.
+    let provider = Provider::start();
+    let host = provider.host(&provider.url);
+    let service = host.start();
+    let site = Site::of(&service);
+    let clear = json!({"fault": "clear"});
+    for &(path, setting, there) in STEERS {
+        let refused = site.post(path, &clear).await;
+        assert_eq!((refused.status, refused.code()), (409, "provider_elsewhere"), "{path}");
+        assert!(
+            refused.str("error").unwrap().contains(&format!("{setting}.url")),
+            "{path}"
+        );
+        let told = client()
+            .post(format!("{}{path}", provider.url))
+            .json(&clear)
+            .send()
+            .await;
+        // What it does not have is asked for a secret first, as all that is not its desk's.
+        let known = told.unwrap().status() != 401;
+        assert_eq!(known, there, "{path} at `purser provider`");
+    }
+    let steered: BTreeSet<&str> = STEERS.iter().map(|(_, setting, _)| *setting).collect();
+    let all = purser::config::Config::load(&purser::config::Sources::default())
+        .unwrap()
+        .providers;
+    let all: BTreeSet<&str> = all.all().iter().map(|(setting, _)| *setting).collect();
+    assert_eq!(steered, all, "every provider that can be elsewhere");
+    let words = ["sandbox", "--service", &service.url, "fault", "issuer", "decline"];
+    let said = admin(&host, &service, &words, "").unwrap_err();
+    assert!(said.contains("provider_elsewhere"), "{said}");
+    let there = ["sandbox", "--service", &provider.url, "fault", "bank", "clear"];
+    admin(&host, &service, &there, "").unwrap();
+    steer(&host, &service, "fault chain clear");
+}
+
+/// The hint of the refusal of a day's second card, where one is all that may be bought.
+async fn capped(site: &Site<'_>, agent: &Agent) -> String {
+    agent.buy(site, CARD).await;
+    let payment = agent.payment(site, CARD).await;
+    let refused = Agent::pay(site, CARD, &payment).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (403, "cap_exceeded"),
+        "{}",
+        refused.text
+    );
+    refused.str("hint").unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_reaches_a_cap_is_told_how_to_go_on() {
+    // Aim: in the sandbox the refusal names the command that brings the next day, and it does.
+    let host = Host::new().with("PURSER_CAPS__CARDS_PER_DAY", "1");
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let hint = capped(&site, &agent).await;
+    let command = hint.split('`').nth(1).unwrap();
+    steer(&host, &service, command.strip_prefix("purser admin sandbox ").unwrap());
+    let payment = agent.payment(&site, CARD).await;
+    let bought = Agent::pay(&site, CARD, &payment).await;
+    assert_eq!(bought.status, 200, "{}", bought.text);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -137,7 +137,8 @@ const LINES: &[(&str, &str)] = &[
     ("refunds list", ""),
     ("refunds show pay_1", ""),
     ("refunds request pay_1 --amount 5 --reason Lost", ""),
-    ("refunds approve ref_1 --amount 5", ""),
+    // An amount, if none that there is: the service says so in its own words.
+    ("refunds approve ref_1 --amount -5", ""),
     ("refunds reject ref_1 --reason No", ""),
     ("reconciliation", ""),
     ("events", ""),
@@ -175,7 +176,7 @@ const LINES: &[(&str, &str)] = &[
     ("sandbox charge card_1 Shop 5", ""),
     ("sandbox hold-credits", ""),
     ("sandbox rate GBP 1.25", ""),
-    ("sandbox faucet 0x12 5", ""),
+    ("sandbox faucet 0x12 -5", ""),
     ("sandbox balance 0x12", ""),
     ("sandbox transfers solana", ""),
 ];

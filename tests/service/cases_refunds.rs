@@ -136,6 +136,16 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
     let run = |arguments: &[&str]| admin(&host, &service, arguments, "");
     assert_eq!(run(&["refunds", "list"]).unwrap()["refunds"][0]["refund_id"], *id);
     run(&["refunds", "approve", &id, "--amount", "80"]).unwrap();
+    // It waits no more; among all of them it is still found, once, behind no page.
+    assert_eq!(run(&["refunds", "list"]).unwrap()["refunds"], json!([]));
+    let all = run(&["refunds", "list", "--all"]).unwrap();
+    assert_eq!(
+        (&all["refunds"][0]["refund_id"], &all["refunds"][1]),
+        (&json!(id), &Value::Null)
+    );
+    let next = all["next_after"].as_str().unwrap();
+    let behind = run(&["refunds", "list", "--all", "--after", next]).unwrap();
+    assert_eq!((&behind["refunds"], &behind["next_after"]), (&json!([]), &Value::Null));
     let again = first.done("/admin/refunds/approve", approve.clone()).await;
     assert_ne!(again["status"], "requested");
     let token = agent.token(&site).await;

@@ -343,7 +343,7 @@ async fn case_65_what_cannot_be_written_is_refused_in_words() {
     for command in [&["verify"][..], &["backup", file.to_str().unwrap()]] {
         let second = host.run(command);
         assert!(
-            !second.status.success() && text(&second).contains("another process"),
+            !second.status.success() && text(&second).contains("stop the service there first"),
             "{}",
             text(&second)
         );

@@ -1,5 +1,5 @@
-//! Who a customer is: found by a wallet, by any id of ours, by the last four digits of a card, or by the id of the request
-//! that began something; and all that an operator may know of one. Reads only, from the latest durable state.
+//! Who a customer is: found by a wallet, by its `user_id`, by any id of ours, by the last four digits of a card, or by the id of
+//! the request that began something; and all that an operator may know of one. Reads only, from the latest durable state.
 
 use std::collections::VecDeque;
 
@@ -17,8 +17,10 @@ use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Kind, View, table};
 use crate::reloadable::Reloadable;
 
-/// Cards that one call looks at for their last digits.
+/// Rows that one call looks at, for the last digits of cards or the case of an address.
 const LOOKED_AT: usize = 20_000;
+/// Rows that are read in one go.
+const PAGE: usize = 1_000;
 /// The kinds of card that have digits.
 const CARDS: [Kind; 3] = [Kind::Card, Kind::IntlOrder, Kind::Reloadable];
 
@@ -130,7 +132,6 @@ impl Engine {
         last4: &str,
         after: Option<CardPlace>,
     ) -> Result<(Vec<Thing>, Option<CardPlace>), LoadError> {
-        const PAGE: usize = 1_000;
         let (mut found, mut looked) = (Vec::new(), 0);
         let mut after = after.map(|place| RowKey::from(place.0));
         let begins = |kind: &Kind| after.as_ref().is_none_or(|key| key.get(1) == Some(&(*kind as u8)));
@@ -152,6 +153,36 @@ impl Engine {
             }
         }
         Ok((found, None))
+    }
+
+    /// Accounts on Solana with this `user_id`, behind an account. An address cannot be told from its lower case, so it looks at
+    /// so many thousand accounts and says behind which to go on if there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn with_user_id(
+        &self,
+        user_id: &str,
+        after: Option<Wallet>,
+    ) -> Result<(Vec<Thing>, Option<Wallet>), LoadError> {
+        // The first byte of a wallet's key says on which chain it is.
+        let solana = table::entity(Kind::Account, &Wallet::Solana([0; 32]).key()[..1]);
+        let mut after = after.map(|wallet| table::entity(Kind::Account, &wallet.key()));
+        let (mut found, mut looked) = (Vec::new(), 0);
+        loop {
+            let page = self.0.store.scan(&solana, after.as_deref(), PAGE).await?;
+            let wallets = page.iter().filter_map(|(key, _)| Wallet::from_key(kind_and_id(key)?.1));
+            let wallets: Vec<Wallet> = wallets.filter(|wallet| wallet.user_id() == user_id).collect();
+            for wallet in wallets {
+                found.extend(self.account(&wallet).await?.map(|account| Thing::of(&wallet, &account)));
+            }
+            looked += page.len();
+            after = page.last().map(|(key, _)| key.clone());
+            let last = after.as_deref().and_then(|key| Wallet::from_key(kind_and_id(key)?.1));
+            if last.is_none() || looked >= LOOKED_AT {
+                return Ok((found, last));
+            }
+        }
     }
 
     /// A customer, with at most so many things of each kind. Reads the names of all that it owns, and every open effect.
@@ -185,7 +216,6 @@ impl Engine {
     }
 
     async fn belongings(&self, wallet: &Wallet, kind: Kind, most: usize) -> Result<Belongings, LoadError> {
-        const PAGE: usize = 1_000;
         let (prefix, mut after, mut count) = (table::owned(wallet, kind), None, 0);
         let mut kept: VecDeque<RowKey> = VecDeque::new();
         loop {

@@ -5,7 +5,7 @@ use purser_storage::StoreError;
 use super::operating::damaged;
 use super::{Engine, Place};
 use crate::id::{PaymentId, RefundId, Wallet};
-use crate::kernel::{Refusal, table};
+use crate::kernel::{Kind, Refusal, table};
 use crate::money::Usdc;
 use crate::operator::Act;
 use crate::payment::Status;
@@ -69,6 +69,25 @@ impl Engine {
                     .filter(|refund| refund.created_at == at)
                     .map(|refund| ((at, id), refund)),
             );
+        }
+        Ok(found)
+    }
+
+    /// Every refund, however it stands, in the order of their ids, behind a place, at most `limit`; each with its own place.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn all_refunds(&self, after: Option<Place>, limit: usize) -> Result<Vec<(Place, Refund)>, StoreError> {
+        let after = after.map(|(_, id)| table::entity(Kind::Refund, &id.to_be_bytes()));
+        let every = table::entity(Kind::Refund, &[]);
+        let rows = self.0.store.scan(&every, after.as_deref(), limit).await?;
+        let mut found = Vec::with_capacity(rows.len());
+        for (key, _) in rows {
+            let Some(id) = key.last_chunk().map(|id| u128::from_be_bytes(*id)) else {
+                continue;
+            };
+            let refund = self.refund(&RefundId(id)).await?;
+            found.extend(refund.map(|refund| ((refund.created_at, id), refund)));
         }
         Ok(found)
     }

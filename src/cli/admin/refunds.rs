@@ -9,8 +9,11 @@ use super::Desk;
 /// What is done about refunds.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Refunds {
-    /// Those that wait for a second operator, the oldest first
+    /// Those that wait for a second operator, the oldest first; with --all every one, in the order of their ids
     List {
+        /// However they stand
+        #[arg(long)]
+        all: bool,
         /// `next_after` of the page before
         #[arg(long)]
         after: Option<String>,
@@ -25,7 +28,7 @@ pub enum Refunds {
         /// The payment
         payment_id: String,
         /// US dollars, at most what was charged
-        #[arg(long, value_name = "USD")]
+        #[arg(long, value_name = "USD", allow_negative_numbers = true)]
         amount: String,
         /// Why, for the audit log
         #[arg(long, value_name = "TEXT")]
@@ -36,7 +39,7 @@ pub enum Refunds {
         /// The refund
         refund_id: String,
         /// The amount that you approve
-        #[arg(long, value_name = "USD")]
+        #[arg(long, value_name = "USD", allow_negative_numbers = true)]
         amount: String,
     },
     /// Reject one, or take your own back
@@ -51,7 +54,11 @@ pub enum Refunds {
 
 pub(super) async fn ask(desk: &Desk, act: Refunds) -> Result<Answer, CliError> {
     let (path, body) = match act {
-        Refunds::List { after } => return desk.page("/admin/refunds", after).await,
+        Refunds::List { all: false, after } => return desk.page("/admin/refunds", after).await,
+        Refunds::List { all: true, after } => {
+            let after = after.map_or_else(String::new, |after| format!("&after={after}"));
+            return desk.get(&format!("/admin/refunds?all=true{after}")).await;
+        }
         Refunds::Show { payment_id } => return desk.get(&format!("/admin/refunds?payment_id={payment_id}")).await,
         Refunds::Request {
             payment_id,

@@ -37,6 +37,7 @@ pub enum Sandbox {
         /// The complete transfer
         transfer_id: String,
         /// How much comes back, in dollars
+        #[arg(allow_negative_numbers = true)]
         amount: String,
     },
     /// Have somebody outside pay into an on-ramp
@@ -44,6 +45,7 @@ pub enum Sandbox {
         /// The on-ramp
         account_id: String,
         /// How much, in dollars
+        #[arg(allow_negative_numbers = true)]
         amount: String,
         /// Who pays
         #[arg(long)]
@@ -75,6 +77,7 @@ pub enum Sandbox {
         /// In the merchant's own words
         merchant: String,
         /// In dollars
+        #[arg(allow_negative_numbers = true)]
         amount: String,
     },
     /// Have the issuer hold back credits of top-ups, or let them come
@@ -88,6 +91,7 @@ pub enum Sandbox {
         /// Three letters
         currency: String,
         /// Decimal text
+        #[arg(allow_negative_numbers = true)]
         usd_per_unit: String,
     },
     /// Give a wallet test USDC
@@ -95,6 +99,7 @@ pub enum Sandbox {
         /// The exact address
         wallet: String,
         /// In dollars
+        #[arg(allow_negative_numbers = true)]
         amount: String,
     },
 }

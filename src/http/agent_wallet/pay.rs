@@ -238,7 +238,9 @@ fn unpaid(answered: &Answered) -> Result<Reply, ApiError> {
 /// No answer to the first call. The filter's refusal is a policy; nothing was signed either way.
 fn uncalled(error: &CallError) -> ApiError {
     match error {
-        CallError::Refused(why) => policy_filtered(format!("That URL is not called: {why}.")).param("url"),
+        CallError::Refused(why) => {
+            policy_filtered(format!("That URL is not called: {why}{}.", why.unless_listed())).param("url")
+        }
         error => {
             let error = format!("The server gave no answer that can be used: {error}.");
             ApiError::new(StatusCode::BAD_GATEWAY, "fetch_failed", error).hint("Nothing was signed.")

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::super::caller::RequestId;
 use super::super::error::{ApiError, Form};
+use super::super::sandbox::elsewhere::STEERS;
 use super::answers::{Style, is_refusal, operations};
 use super::sample::Sample;
 
@@ -64,6 +65,10 @@ fn tables() -> BTreeMap<String, Vec<Refusal<'static>>> {
             .filter_map(|line| line.strip_prefix("| ")?.split_once(" `"));
         let rows = rows.filter_map(|(status, rest)| Some((status, rest.split_once("` |")?.0)));
         tables.entry(operation).or_default().extend(rows);
+    }
+    for (path, ..) in STEERS {
+        let given = tables.entry(format!("POST {path}")).or_default();
+        given.push(("409", "provider_elsewhere"));
     }
     tables
 }

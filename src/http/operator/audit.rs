@@ -1,26 +1,17 @@
 //! What operators did: the audit log, act by act. The hash of its last row, kept elsewhere, proves later that none of those
 //! before it was changed.
 
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
 use purser_actors::kernel::View;
-use purser_actors::operator::{Audit, Task};
+use purser_actors::operator::Audit;
 
-use super::Shared;
-use crate::http::caller::RequestId;
+use super::asked::Looked;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 
 /// The oldest first.
-pub(super) async fn get_audit(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_audit(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["after", "limit"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
     let after = query.number("after", 0, 0, u64::MAX)?;

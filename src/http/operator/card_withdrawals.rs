@@ -1,22 +1,18 @@
 //! The queue of withdrawals from card balances: look, claim, release, fulfil, reject.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
 use purser_actors::engine::Denied;
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, View};
 use purser_actors::lease::Leased as _;
-use purser_actors::operator::Task;
 use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::leases::{Thing, answer, claimed, conflict, listed, page, queue, reason};
-use super::{Admin, Shared, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, Looked, in_words};
+use super::leases::{Thing, answer, claimed, conflict, listed, page, queue};
+use super::{Admin, not_now};
 use crate::http::error::ApiError;
 
 /// In the words of refusals.
@@ -26,13 +22,7 @@ const WITHDRAWAL: Thing = Thing {
     held: "withdrawal_held",
 };
 
-pub(super) async fn get_queue(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_queue(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
     let found = admin.engine.card_withdrawal_queue(after, limit).await;
     let (open, more) = found.map_err(|_| ApiError::internal())?;
@@ -58,14 +48,9 @@ pub(super) struct Claim {
     withdrawal_id: String,
 }
 
-pub(super) async fn post_claim(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Claim = admin.body(body).await?;
+impl Asks for Claim {}
+
+pub(super) async fn post_claim(Admitted { admin, act, wanted }: Admitted<Claim>) -> Result<Response, ApiError> {
     let id = known(&admin, &wanted.withdrawal_id).await?;
     let lease = admin.engine.claim_card_withdrawal(id, act, admin.lease_ms).await;
     let lease = lease.map_err(refused)?;
@@ -79,14 +64,9 @@ pub(super) struct Release {
     lease: u64,
 }
 
-pub(super) async fn post_release(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Release = admin.body(body).await?;
+impl Asks for Release {}
+
+pub(super) async fn post_release(Admitted { admin, act, wanted }: Admitted<Release>) -> Result<Response, ApiError> {
     let id = known(&admin, &wanted.withdrawal_id).await?;
     let released = admin.engine.release_card_withdrawal(id, act, wanted.lease).await;
     released.map_err(refused)?;
@@ -101,14 +81,9 @@ pub(super) struct Fulfil {
     tx_hash: String,
 }
 
-pub(super) async fn post_fulfil(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Fulfil = admin.body(body).await?;
+impl Asks for Fulfil {}
+
+pub(super) async fn post_fulfil(Admitted { admin, act, wanted }: Admitted<Fulfil>) -> Result<Response, ApiError> {
     let id = known(&admin, &wanted.withdrawal_id).await?;
     let tx_hash = transaction(&wanted.tx_hash).ok_or_else(|| {
         let error = "`tx_hash` is the transaction that paid it: 0x and 64 hex digits, or base58 of 64 bytes.";
@@ -137,15 +112,10 @@ pub(super) struct Reject {
     reason: String,
 }
 
-pub(super) async fn post_reject(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Reject = admin.body(body).await?;
-    reason(&wanted.reason)?;
+impl Asks for Reject {}
+
+pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
+    in_words("reason", "is for the holder", &wanted.reason)?;
     let id = known(&admin, &wanted.withdrawal_id).await?;
     let rejected = admin
         .engine

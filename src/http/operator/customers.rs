@@ -1,15 +1,12 @@
 //! Who a customer is: found by whatever they quote, shown as they see it themselves.
 
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
 use purser_actors::engine::customers::{Belongings, CardPlace, Customer, Thing};
-use purser_actors::id::{RequestId as Asked, Wallet};
-use purser_actors::kernel::{Effect, View};
-use purser_actors::operator::Task;
+use purser_actors::id::{RequestId, Wallet};
+use purser_actors::kernel::View;
 
-use super::{Admin, Shared};
-use crate::http::caller::RequestId;
+use super::asked::Looked;
+use super::{Admin, stuck};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -19,23 +16,15 @@ const QUOTED_MAX: usize = 64;
 /// Things of one kind that are shown.
 const OF_EACH: usize = 20;
 
-pub(super) async fn get_customers(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_customers(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["q", "after"])?;
     let quoted = query.required("q")?.trim();
     if quoted.is_empty() || quoted.len() > QUOTED_MAX {
-        let error = format!("`q` is a wallet, an id, a Request-Id or four digits: 1 to {QUOTED_MAX} characters.");
+        let error =
+            format!("`q` is a wallet, a user_id, an id, a Request-Id or four digits: 1 to {QUOTED_MAX} characters.");
         return Err(ApiError::parameter("parameter_invalid", "q", error));
     }
-    let after = query
-        .get("after")
-        .map(|text| CardPlace::parse(text).ok_or_else(wrong_place));
-    let (found, next) = find(&admin, quoted, after.transpose()?).await?;
+    let (found, next) = find(&admin, quoted, query.get("after")).await?;
     let customer = match only_owner(quoted, &found) {
         Some(wallet) => admin
             .engine
@@ -44,10 +33,9 @@ pub(super) async fn get_customers(
             .map_err(|_| ApiError::internal())?,
         None => None,
     };
-    let now = admin.clock.now().0;
     let view = View::new().list("found", found.iter().map(thing));
     let view = match customer {
-        Some(customer) => view.object("customer", &shown(&customer, now)),
+        Some(customer) => view.object("customer", &shown(&admin, &customer)),
         None => view.maybe("customer", None::<&str>),
     };
     let view = view.maybe("next_after", next);
@@ -58,30 +46,45 @@ fn wrong_place() -> ApiError {
     ApiError::parameter("parameter_invalid", "after", "`after` is not from a call before.")
 }
 
-async fn find(
-    admin: &Admin,
-    quoted: &str,
-    after: Option<CardPlace>,
-) -> Result<(Vec<Thing>, Option<CardPlace>), ApiError> {
+/// What was found, and where to go on where not all could be looked at.
+async fn find(admin: &Admin, quoted: &str, after: Option<&str>) -> Result<(Vec<Thing>, Option<String>), ApiError> {
     let engine = &admin.engine;
     let failed = |_| ApiError::internal();
     if quoted.len() == 4 && quoted.bytes().all(|b| b.is_ascii_digit()) {
-        return engine.ending_in(quoted, after).await.map_err(failed);
+        let after = after.map(|text| CardPlace::parse(text).ok_or_else(wrong_place));
+        let (found, next) = engine.ending_in(quoted, after.transpose()?).await.map_err(failed)?;
+        return Ok((found, next.map(|place| place.to_string())));
     }
-    if after.is_some() {
-        return Err(wrong_place());
-    }
-    let found = match quoted.parse::<Asked>() {
-        Ok(request) => engine.opened_by(request).await.map_err(failed)?.into_iter().collect(),
-        Err(_) => engine.named(quoted).await.map_err(failed)?,
+    let after: Option<Wallet> = match after {
+        Some(text) if is_user_id(quoted) => Some(text.parse().map_err(|_| wrong_place())?),
+        Some(_) => return Err(wrong_place()),
+        None => None,
     };
-    Ok((found, None))
+    if after.is_none() {
+        let found = match quoted.parse::<RequestId>() {
+            Ok(request) => engine.opened_by(request).await.map_err(failed)?.into_iter().collect(),
+            Err(_) => engine.named(quoted).await.map_err(failed)?,
+        };
+        if !found.is_empty() || !is_user_id(quoted) {
+            return Ok((found, None));
+        }
+    }
+    let (found, next) = engine.with_user_id(quoted, after).await.map_err(failed)?;
+    Ok((found, next.map(|wallet| wallet.address())))
+}
+
+/// Whether it can be the `user_id` of a wallet on Solana: 32 bytes in base58, lowercased.
+fn is_user_id(quoted: &str) -> bool {
+    let lower = |b: u8| b.is_ascii_lowercase() || matches!(b, b'1'..=b'9');
+    (32..=44).contains(&quoted.len()) && quoted.bytes().all(lower)
 }
 
 /// Whose everything is that was found, if it is one customer's.
 fn only_owner(quoted: &str, found: &[Thing]) -> Option<Wallet> {
     // Everything of this name is of this wallet, but for a recipient or a transfer that happens to be called so.
-    if let Ok(wallet) = quoted.parse() {
+    if let Ok(wallet) = quoted.parse::<Wallet>()
+        && found.iter().any(|thing| thing.owner == wallet)
+    {
         return Some(wallet);
     }
     let first = found.first()?.owner;
@@ -97,9 +100,10 @@ fn thing(thing: &Thing) -> View {
         .object("shown", &thing.view)
 }
 
-fn shown(customer: &Customer, now: u64) -> View {
+fn shown(admin: &Admin, customer: &Customer) -> View {
     let account = &customer.account;
-    let work = customer.open_work.iter().map(|effect| open_work(effect, now));
+    let work = customer.open_work.iter();
+    let work = work.map(|effect| stuck::shown(admin, effect).flag("stuck", effect.stuck));
     View::new()
         .text("wallet", account.wallet)
         .text("user_id", account.wallet.user_id())
@@ -120,17 +124,4 @@ fn belongings(belongings: &Belongings) -> View {
         .text("kind", belongings.kind)
         .integer("count", belongings.count as u64)
         .list("newest", belongings.newest.iter().map(thing))
-}
-
-fn open_work(effect: &Effect, now: u64) -> View {
-    View::new()
-        .text("effect_id", effect.id)
-        .text("work", effect.work.name())
-        .text("subject", effect.work.subject())
-        .text("request_id", effect.origin)
-        .integer("age_seconds", now.saturating_sub(effect.created_at.0) / 1_000)
-        .integer("attempts", u64::from(effect.attempts))
-        .maybe("last_error", effect.last_error.as_deref())
-        .time("created_at", effect.created_at)
-        .flag("stuck", effect.stuck)
 }

@@ -1,22 +1,16 @@
 //! What left the treasury before a restore and is in no book: the operator says whose it was.
 
-use axum::body::Body;
-use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use purser_actors::engine::{Booking, NotBooked, Unexplained};
 use purser_actors::kernel::View;
-use purser_actors::operator::Task;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Shared, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, EVIDENCE, in_words};
+use super::not_now;
 use crate::http::error::ApiError;
 use crate::http::json;
-
-/// Characters of the evidence, at most.
-const EVIDENCE_MAX: usize = 500;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -30,16 +24,13 @@ pub(super) struct Book {
     evidence: String,
 }
 
+impl Asks for Book {}
+
 impl Book {
     /// To whom it is to be booked. That must be said: who received it is often not whose money it was.
     fn booking(&self) -> Result<Booking, ApiError> {
         let invalid = |param: &'static str, error: &'static str| ApiError::parameter("parameter_invalid", param, error);
-        if !(1..=EVIDENCE_MAX).contains(&self.evidence.chars().count()) {
-            return Err(invalid(
-                "evidence",
-                "`evidence` says how you know: 1 to 500 characters.",
-            ));
-        }
+        in_words("evidence", EVIDENCE, &self.evidence)?;
         match (&self.account, &self.withdrawal_id, &self.top_up_id, self.loss) {
             (None, None, None, false) => {
                 let error = "Say whose it was: one of `account`, `withdrawal_id`, `top_up_id` and `loss`.";
@@ -71,14 +62,7 @@ impl Book {
     }
 }
 
-pub(super) async fn post_book(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Book = admin.body(body).await?;
+pub(super) async fn post_book(Admitted { admin, act, wanted }: Admitted<Book>) -> Result<Response, ApiError> {
     let booking = wanted.booking()?;
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     let booked = admin

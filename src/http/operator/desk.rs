@@ -1,9 +1,6 @@
 //! Accounts, and money that came back late.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
 use purser_actors::engine::Place;
 use purser_actors::id::{LateReturnId, Wallet};
 use purser_actors::kernel::{Entity as _, View};
@@ -13,14 +10,11 @@ use purser_actors::port::Timestamp;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Admin, Shared, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, Looked, in_words};
+use super::{Admin, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
-
-/// Characters of a message, at most.
-const MESSAGE_MAX: usize = 500;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -29,18 +23,12 @@ pub(super) struct Freeze {
     message: String,
 }
 
-pub(super) async fn post_freeze(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Freeze).await?;
-    let wanted: Freeze = admin.body(body).await?;
-    if !(1..=MESSAGE_MAX).contains(&wanted.message.chars().count()) {
-        let error = format!("`message` is for the holder: 1 to {MESSAGE_MAX} characters.");
-        return Err(ApiError::parameter("parameter_invalid", "message", error));
-    }
+impl Asks for Freeze {
+    const TASK: Task = Task::Freeze;
+}
+
+pub(super) async fn post_freeze(Admitted { admin, act, wanted }: Admitted<Freeze>) -> Result<Response, ApiError> {
+    in_words("message", "is for the holder", &wanted.message)?;
     set_frozen(&admin, &wanted.wallet, Some(wanted.message), act).await
 }
 
@@ -50,14 +38,9 @@ pub(super) struct Unfreeze {
     wallet: String,
 }
 
-pub(super) async fn post_unfreeze(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Unfreeze = admin.body(body).await?;
+impl Asks for Unfreeze {}
+
+pub(super) async fn post_unfreeze(Admitted { admin, act, wanted }: Admitted<Unfreeze>) -> Result<Response, ApiError> {
     set_frozen(&admin, &wanted.wallet, None, act).await
 }
 
@@ -80,13 +63,7 @@ async fn set_frozen(admin: &Admin, wallet: &str, message: Option<String>, act: A
 }
 
 /// Money that came back after its payout was final, the oldest first.
-pub(super) async fn get_late_returns(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_late_returns(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref())?;
     let found = admin.engine.late_returns(after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;

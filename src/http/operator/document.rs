@@ -1,18 +1,16 @@
 //! `GET /admin/openapi.json`: the operator's own OpenAPI. What a route takes is made of the type that its handler reads, whom
 //! it admits of the rule that its handler asks; a test holds the rest against the router and against every answer.
 
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use purser_actors::operator::{Role, Task};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
 
-use super::Shared;
+use super::asked::{Asks, Looked};
 use super::operations::operations;
-use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::shapes::Refusal;
@@ -73,13 +71,13 @@ impl Operation {
     }
 
     /// Changes something.
-    pub(super) fn post(path: &'static str, task: Task, says: &'static str, takes: Shape, gives: Shape) -> Self {
+    pub(super) fn post<T: Asks + ToSchema>(path: &'static str, says: &'static str, gives: Shape) -> Self {
         Self {
             method: "post",
             path,
-            task,
+            task: T::TASK,
             says,
-            takes: Some(takes),
+            takes: Some(of::<T>),
             parameters: Vec::new(),
             gives,
             success: "200",
@@ -222,13 +220,7 @@ pub(super) fn document() -> Value {
     document
 }
 
-pub(super) async fn get_openapi(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_openapi(Looked { query, .. }: Looked) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     Ok(answer::private(answer::with_status(StatusCode::OK, &document())))
 }

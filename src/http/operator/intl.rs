@@ -1,22 +1,18 @@
 //! The queue of international orders: look, claim, release, fulfil, reject.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
 use purser_actors::engine::{Denied, Queued};
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{BillingAddress, Details, EnteredCard, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, View};
 use purser_actors::lease::{Leased as _, NotYours};
-use purser_actors::operator::Task;
 use purser_actors::port::{Timestamp, month_end};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::leases::{Thing, answer, claimed, listed, page, queue, reason};
-use super::{Admin, Shared, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, Looked, in_words};
+use super::leases::{Thing, answer, claimed, listed, page, queue};
+use super::{Admin, not_now};
 use crate::http::error::ApiError;
 use crate::secret::Secret;
 use crate::vault::CardNumber;
@@ -28,13 +24,7 @@ const ORDER: Thing = Thing {
     held: "order_held",
 };
 
-pub(super) async fn get_queue(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_queue(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let (after, limit) = page(query.as_deref(), unknown)?;
     let found = admin.engine.intl_queue(after, limit).await;
     let (orders, more) = found.map_err(|_| ApiError::internal())?;
@@ -60,14 +50,9 @@ pub(super) struct Claim {
     card_id: String,
 }
 
-pub(super) async fn post_claim(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Claim = admin.body(body).await?;
+impl Asks for Claim {}
+
+pub(super) async fn post_claim(Admitted { admin, act, wanted }: Admitted<Claim>) -> Result<Response, ApiError> {
     let id = known(&admin, &wanted.card_id).await?.0;
     let lease = admin.engine.claim_intl(id, act, admin.lease_ms).await;
     let lease = lease.map_err(refused)?;
@@ -84,14 +69,9 @@ pub(super) struct Release {
     lease: u64,
 }
 
-pub(super) async fn post_release(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Release = admin.body(body).await?;
+impl Asks for Release {}
+
+pub(super) async fn post_release(Admitted { admin, act, wanted }: Admitted<Release>) -> Result<Response, ApiError> {
     let id = known(&admin, &wanted.card_id).await?.0;
     let released = admin.engine.release_intl(id, act, wanted.lease).await;
     released.map_err(refused)?;
@@ -106,15 +86,10 @@ pub(super) struct Reject {
     reason: String,
 }
 
-pub(super) async fn post_reject(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Reject = admin.body(body).await?;
-    reason(&wanted.reason)?;
+impl Asks for Reject {}
+
+pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
+    in_words("reason", "is for the holder", &wanted.reason)?;
     let id = known(&admin, &wanted.card_id).await?.0;
     let rejected = admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await;
     rejected.map_err(refused)?;
@@ -133,6 +108,8 @@ pub(super) struct Fulfil {
     cvv: String,
     billing_address: Option<Billing>,
 }
+
+impl Asks for Fulfil {}
 
 /// See [`BillingAddress`].
 #[derive(Deserialize, ToSchema)]
@@ -172,14 +149,7 @@ impl Billing {
     }
 }
 
-pub(super) async fn post_fulfil(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Fulfil = admin.body(body).await?;
+pub(super) async fn post_fulfil(Admitted { admin, act, wanted }: Admitted<Fulfil>) -> Result<Response, ApiError> {
     let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
     let number = entered(&admin, number, wanted.exp_month, wanted.exp_year)?;
     let billing = wanted.billing_address.map(Billing::checked).transpose()?;

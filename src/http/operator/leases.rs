@@ -10,9 +10,6 @@ use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 
-/// Characters of a reason, at most.
-const REASON_MAX: usize = 500;
-
 /// What is claimed, in the words of refusals.
 pub(super) struct Thing {
     pub(super) name: &'static str,
@@ -91,13 +88,4 @@ pub(super) fn claimed(view: View, lease: Lease) -> Response {
 
 pub(super) fn answer(view: View) -> Response {
     json::private(json::bytes_as_json(view.to_json()))
-}
-
-/// Whether it is a reason that a holder can be told.
-pub(super) fn reason(text: &str) -> Result<(), ApiError> {
-    if (1..=REASON_MAX).contains(&text.chars().count()) {
-        return Ok(());
-    }
-    let error = format!("`reason` is for the holder: 1 to {REASON_MAX} characters.");
-    Err(ApiError::parameter("parameter_invalid", "reason", error))
 }

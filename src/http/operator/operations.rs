@@ -29,25 +29,21 @@ fn accounts() -> Vec<Operation> {
         Operation::get(
             "/admin/customers",
             Task::Look,
-            "Find a customer by a wallet, any id of ours, the last four digits of a card, or the Request-Id of a call that \
-             opened something",
+            "Find a customer by a wallet, its user_id, any id of ours, the last four digits of a card, or the Request-Id of a \
+             call that opened something: one that was refused, or only read, leads to nobody",
             of::<shapes::Customers>,
         )
         .needs("q", "string", "What they quote.")
-        .with("after", "string", "With four digits: `next_after` of the call before."),
-        Operation::post(
+        .with("after", "string", "With four digits or a user_id: `next_after` of the call before."),
+        Operation::post::<desk::Freeze>(
             "/admin/freeze",
-            Task::Freeze,
             "Stop an account: it buys and reads nothing, and its holder is told why",
-            of::<desk::Freeze>,
             of::<shapes::Frozen>,
         )
         .refuses(404, "There is no such account."),
-        Operation::post(
+        Operation::post::<desk::Unfreeze>(
             "/admin/unfreeze",
-            Task::Operate,
             "Let an account go",
-            of::<desk::Unfreeze>,
             of::<shapes::Frozen>,
         )
         .refuses(404, "There is no such account."),
@@ -64,20 +60,12 @@ fn work() -> Vec<Operation> {
         )
         .with("effect_id", "string", "Only this.")
         .refuses(404, "Nothing of this id waits."),
-        Operation::post(
-            "/admin/retry",
-            Task::Operate,
-            "Try stuck work once more, now",
-            of::<stuck::Retry>,
-            of::<shapes::Retried>,
-        )
-        .refuses(404, "There is no such work, or it is done.")
-        .refuses(409, "It is under way and tried again by itself."),
-        Operation::post(
+        Operation::post::<stuck::Retry>("/admin/retry", "Try stuck work once more, now", of::<shapes::Retried>)
+            .refuses(404, "There is no such work, or it is done.")
+            .refuses(409, "It is under way and tried again by itself."),
+        Operation::post::<stuck::Resolve>(
             "/admin/stuck/resolve",
-            Task::Operate,
             "Say what came of stuck work, with what that rests on: it moves as if the other side had said so",
-            of::<stuck::Resolve>,
             of::<shapes::Resolved>,
         )
         .refuses(404, "There is no such work, or it is done.")
@@ -85,11 +73,9 @@ fn work() -> Vec<Operation> {
             409,
             "The other side says otherwise, or nobody's word stands for it, or it is under way or early.",
         ),
-        Operation::post(
+        Operation::post::<stuck::Credit>(
             "/admin/stuck/credit",
-            Task::Operate,
             "Give the holder back what stuck work was paid with",
-            of::<stuck::Credit>,
             of::<shapes::CreditedBack>,
         )
         .refuses(404, "There is no such work, or it is done.")
@@ -97,11 +83,9 @@ fn work() -> Vec<Operation> {
             409,
             "Nothing proves that the money has not left, or the other side says that it has.",
         ),
-        Operation::post(
+        Operation::post::<departures::Book>(
             "/admin/departures/book",
-            Task::Operate,
             "Say whose a transfer was that left before a restore",
-            of::<departures::Book>,
             of::<shapes::Booked>,
         )
         .refuses(404, "No such transfer waits to be explained.")
@@ -119,31 +103,30 @@ fn refunds() -> Vec<Operation> {
             of::<shapes::Refunds>,
         )
         .with("payment_id", "string", "Of this payment, however it stands.")
+        .with(
+            "all",
+            "boolean",
+            "Every refund, however it stands, in the order of their ids; without it those that wait.",
+        )
         .paged()
         .refuses(404, none),
-        Operation::post(
+        Operation::post::<refunding::Ask>(
             "/admin/refunds",
-            Task::Operate,
             "Give a payer back up to what was charged, once a payment; above a limit somebody else has to approve",
-            of::<refunding::Ask>,
             of::<shapes::Refund>,
         )
         .refuses(404, "There is no such payment.")
         .refuses(409, "It is more than can be refunded, or there is one already."),
-        Operation::post(
+        Operation::post::<refunding::Approve>(
             "/admin/refunds/approve",
-            Task::Operate,
             "Approve what somebody else has asked for",
-            of::<refunding::Approve>,
             of::<shapes::Refund>,
         )
         .refuses(404, none)
         .refuses(409, "It is about another amount, or waits no more."),
-        Operation::post(
+        Operation::post::<refunding::Reject>(
             "/admin/refunds/reject",
-            Task::Operate,
             "Reject a refund, or take it back",
-            of::<refunding::Reject>,
             of::<shapes::Refund>,
         )
         .refuses(404, none)
@@ -195,38 +178,30 @@ fn orders() -> Vec<Operation> {
         )
         .queued()
         .refuses(404, no_order),
-        Operation::post(
+        Operation::post::<intl::Claim>(
             "/admin/intl-orders/claim",
-            Task::Operate,
             "Take an order for as long as the lease runs",
-            of::<intl::Claim>,
             of::<shapes::IntlClaimed>,
         )
         .refuses(404, no_order)
         .refuses(409, "It is decided, or somebody else holds it."),
-        Operation::post(
+        Operation::post::<intl::Release>(
             "/admin/intl-orders/release",
-            Task::Operate,
             "Put an order back",
-            of::<intl::Release>,
             of::<shapes::IntlDone>,
         )
         .refuses(404, no_order)
         .refuses(409, "It is not claimed under this lease."),
-        Operation::post(
+        Operation::post::<intl::Fulfil>(
             "/admin/intl-orders/fulfil",
-            Task::Operate,
             "Enter the card",
-            of::<intl::Fulfil>,
             of::<shapes::IntlFulfilled>,
         )
         .refuses(404, no_order)
         .refuses(409, "This lease does not run."),
-        Operation::post(
+        Operation::post::<intl::Reject>(
             "/admin/intl-orders/reject",
-            Task::Operate,
             "Refuse an order; the whole charge is credited",
-            of::<intl::Reject>,
             of::<shapes::IntlDone>,
         )
         .refuses(404, no_order)
@@ -245,38 +220,30 @@ fn withdrawals() -> Vec<Operation> {
         )
         .queued()
         .refuses(404, none),
-        Operation::post(
+        Operation::post::<card_withdrawals::Claim>(
             "/admin/card-withdrawals/claim",
-            Task::Operate,
             "Take a withdrawal for as long as the lease runs",
-            of::<card_withdrawals::Claim>,
             of::<shapes::CardClaimed>,
         )
         .refuses(404, none)
         .refuses(409, "It is decided, or somebody else holds it."),
-        Operation::post(
+        Operation::post::<card_withdrawals::Release>(
             "/admin/card-withdrawals/release",
-            Task::Operate,
             "Put a withdrawal back: it is not paid",
-            of::<card_withdrawals::Release>,
             of::<shapes::CardDone>,
         )
         .refuses(404, none)
         .refuses(409, "It is not claimed under this lease."),
-        Operation::post(
+        Operation::post::<card_withdrawals::Fulfil>(
             "/admin/card-withdrawals/fulfil",
-            Task::Operate,
             "Say that it is paid",
-            of::<card_withdrawals::Fulfil>,
             of::<shapes::CardDone>,
         )
         .refuses(404, none)
         .refuses(409, "This lease does not run, or the transaction paid another."),
-        Operation::post(
+        Operation::post::<card_withdrawals::Reject>(
             "/admin/card-withdrawals/reject",
-            Task::Operate,
             "Refuse a withdrawal; the issuer puts it back on the balance",
-            of::<card_withdrawals::Reject>,
             of::<shapes::CardDone>,
         )
         .refuses(404, none)
@@ -307,11 +274,9 @@ fn webhooks() -> Vec<Operation> {
         .with("state", "string", "Only those that stand so.")
         .queued()
         .refuses(404, none),
-        Operation::post(
+        Operation::post::<Redelivery>(
             "/admin/webhooks/redeliver",
-            Task::Operate,
             "Post one delivery again, or everything since a moment that an endpoint has not received",
-            of::<Redelivery>,
             of::<WebhookRedelivery>,
         )
         .accepted()
@@ -335,23 +300,15 @@ fn trust() -> Vec<Operation> {
             "Whose tokens there are",
             of::<shapes::Tokens>,
         ),
-        Operation::post(
+        Operation::post::<tokens::Create>(
             "/admin/tokens",
-            Task::Trust,
             "Make a token; it is shown once",
-            of::<tokens::Create>,
             of::<shapes::NewToken>,
         )
         .refuses(409, "Another token has this name."),
-        Operation::post(
-            "/admin/tokens/revoke",
-            Task::Trust,
-            "End a token",
-            of::<tokens::Revoke>,
-            of::<shapes::Revoked>,
-        )
-        .refuses(404, "No token has this name.")
-        .refuses(409, "It stands in the settings."),
+        Operation::post::<tokens::Revoke>("/admin/tokens/revoke", "End a token", of::<shapes::Revoked>)
+            .refuses(404, "No token has this name.")
+            .refuses(409, "It stands in the settings."),
         Operation::get("/admin/openapi.json", Task::Look, "This document", any),
     ]
 }

@@ -1,30 +1,21 @@
 //! What our books and others' lists do not agree about, and what the house itself is told.
 
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
 use purser_actors::engine::Reconciliation;
 use purser_actors::id::{DifferenceId, Wallet};
 use purser_actors::kernel::{Entity as _, View};
-use purser_actors::operator::Task;
 use purser_actors::reconcile::Discrepancy;
 use purser_storage::{Seq, StoreError};
 
-use super::{Admin, Shared, desk};
-use crate::http::caller::RequestId;
+use super::asked::Looked;
+use super::{Admin, desk};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::stream::Announced;
 
 /// How the last walk went, and differences that are open, the oldest first.
-pub(super) async fn get_reconciliation(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_reconciliation(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let (after, limit) = desk::page(query.as_deref())?;
     let stands = admin.engine.reconciliation().await.map_err(|_| ApiError::internal())?;
     let found = admin.engine.differences(after, limit).await;
@@ -55,13 +46,7 @@ fn open(stands: &Reconciliation) -> View {
 }
 
 /// Events of the house itself, in the order they happened: no holder's stream has them.
-pub(super) async fn get_events(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_events(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["after", "limit"])?;
     let after = query.number("after", 0, 0, u64::MAX)?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);

@@ -1,39 +1,28 @@
 //! Refunds: asked for, approved by somebody else above a limit, or rejected.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use purser_actors::engine::NotRefunded;
 use purser_actors::id::{PaymentId, RefundId};
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::Task;
 use purser_actors::refund::Refund;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{Shared, desk, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, Looked, in_words};
+use super::{desk, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::shapes::Exact;
 use crate::http::withdrawals::in_range;
 
-/// Characters of a reason, at most.
-const REASON_MAX: usize = 500;
-
-/// Those that wait for a second operator, the oldest first; with `payment_id`, the one of that payment, however it stands.
-pub(super) async fn get_refunds(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
-    let asked = Query::parse(query.as_deref(), &["after", "limit", "payment_id"])?;
+/// Those that wait for a second operator, the oldest first; with `all` every one, and with `payment_id` the one of that payment,
+/// however they stand.
+pub(super) async fn get_refunds(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+    let asked = Query::parse(query.as_deref(), &["after", "all", "limit", "payment_id"])?;
     if let Some(payment) = asked.get("payment_id") {
         let payment: PaymentId = payment.parse().map_err(|_| unknown())?;
         let id = RefundId::of(payment);
@@ -41,7 +30,10 @@ pub(super) async fn get_refunds(
         return Ok(answer(id, &refund.ok_or_else(unknown)?));
     }
     let (after, limit) = desk::place_and_limit(&asked)?;
-    let found = admin.engine.open_refunds(after, limit).await;
+    let found = match asked.word("all", &["false", "true"])? {
+        "true" => admin.engine.all_refunds(after, limit).await,
+        _ => admin.engine.open_refunds(after, limit).await,
+    };
     let found = found.map_err(|_| ApiError::internal())?;
     Ok(desk::paged_behind("", "refunds", &found, |id, refund| {
         shown(RefundId(id), refund)
@@ -57,16 +49,11 @@ pub(super) struct Ask {
     reason: String,
 }
 
-pub(super) async fn post_refund(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Ask = admin.body(body).await?;
+impl Asks for Ask {}
+
+pub(super) async fn post_refund(Admitted { admin, act, wanted }: Admitted<Ask>) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
-    reason(&wanted.reason)?;
+    in_words("reason", "is for the audit log", &wanted.reason)?;
     let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
     let asked = (amount, wanted.reason);
     let refund = admin.engine.ask_refund(payment, asked, admin.refunds, &act).await;
@@ -85,14 +72,9 @@ pub(super) struct Approve {
     amount: Box<RawValue>,
 }
 
-pub(super) async fn post_approve(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Approve = admin.body(body).await?;
+impl Asks for Approve {}
+
+pub(super) async fn post_approve(Admitted { admin, act, wanted }: Admitted<Approve>) -> Result<Response, ApiError> {
     let amount = dollars(&wanted.amount)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let (id, refund) = admin.engine.approve_refund(id, amount, &act).await.map_err(refused)?;
@@ -106,15 +88,10 @@ pub(super) struct Reject {
     reason: String,
 }
 
-pub(super) async fn post_reject(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Reject = admin.body(body).await?;
-    reason(&wanted.reason)?;
+impl Asks for Reject {}
+
+pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
+    in_words("reason", "is for the audit log", &wanted.reason)?;
     let id: RefundId = wanted.refund_id.parse().map_err(|_| unknown())?;
     let rejected = admin.engine.reject_refund(id, wanted.reason, &act).await;
     let (id, refund) = rejected.map_err(refused)?;
@@ -125,14 +102,6 @@ fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
     let cents = in_range(amount.get(), "amount", Cents::new(1), None)?;
     Usdc::from_cents(cents)
         .map_err(|_| ApiError::parameter("amount_out_of_range", "amount", "`amount` is more than there is."))
-}
-
-fn reason(text: &str) -> Result<(), ApiError> {
-    if (1..=REASON_MAX).contains(&text.trim().chars().count()) {
-        return Ok(());
-    }
-    let error = format!("`reason` is for the audit log: 1 to {REASON_MAX} characters.");
-    Err(ApiError::parameter("parameter_invalid", "reason", error))
 }
 
 /// With what only operators read.

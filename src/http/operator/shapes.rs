@@ -20,7 +20,7 @@ pub struct Customers {
     /// If all of it is one customer's.
     #[schema(required)]
     pub customer: Option<Customer>,
-    /// With four digits: there are more cards to look at.
+    /// With four digits or a user_id: there is more to look at.
     #[schema(required)]
     pub next_after: Option<String>,
 }

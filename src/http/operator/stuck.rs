@@ -1,40 +1,29 @@
 //! What waits for a person, with its evidence, and what a person can do about it: have it tried again, say what came of it, or
 //! give its holder the money back.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use purser_actors::engine::{Denied, Doubt, NotResolved, Outcome, Resolution, Says};
 use purser_actors::id::EffectId;
 use purser_actors::kernel::{Effect, View};
-use purser_actors::operator::Task;
 use purser_actors::port::Timestamp;
 use purser_actors::reconcile::{Money, Standing};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{Admin, Shared, departures, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, EVIDENCE, Looked, in_words};
+use super::{Admin, departures, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 
-/// Characters of the evidence, at most.
-const EVIDENCE_MAX: usize = 500;
 /// Characters of a reference, at most: a transaction on Solana has 88.
 const REFERENCE_MAX: usize = 120;
 /// How many things the other side is asked about for one list.
 const ASKED_MAX: usize = 50;
 
 /// With `effect_id`, only that.
-pub(super) async fn get_stuck(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["effect_id"])?;
     let one: Option<EffectId> = match query.get("effect_id") {
         Some(text) => Some(text.parse().map_err(|_| unknown())?),
@@ -101,7 +90,8 @@ async fn said(admin: &Admin, effects: impl Iterator<Item = &Effect>) -> Result<V
         .collect()
 }
 
-fn shown(admin: &Admin, effect: &Effect) -> View {
+/// What is to be done, and how that went so far.
+pub(super) fn shown(admin: &Admin, effect: &Effect) -> View {
     View::new()
         .text("effect_id", effect.id)
         .text("work", effect.work.name())
@@ -172,14 +162,9 @@ pub(super) struct Retry {
     effect_id: String,
 }
 
-pub(super) async fn post_retry(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Retry = admin.body(body).await?;
+impl Asks for Retry {}
+
+pub(super) async fn post_retry(Admitted { admin, act, wanted }: Admitted<Retry>) -> Result<Response, ApiError> {
     let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
     match admin.engine.retry(id, &act).await {
         Ok(()) => {
@@ -201,15 +186,10 @@ pub(super) struct Resolve {
     evidence: String,
 }
 
+impl Asks for Resolve {}
+
 /// An operator says what came of it.
-pub(super) async fn post_resolve(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Resolve = admin.body(body).await?;
+pub(super) async fn post_resolve(Admitted { admin, act, wanted }: Admitted<Resolve>) -> Result<Response, ApiError> {
     let outcome = match wanted.outcome.as_str() {
         "done" => Outcome::Done,
         "not_done" => Outcome::NotDone,
@@ -224,7 +204,7 @@ pub(super) async fn post_resolve(
         let error = format!("`reference` is what the other side calls it: 1 to {REFERENCE_MAX} characters.");
         return Err(ApiError::parameter("parameter_invalid", "reference", error));
     }
-    evidence(&wanted.evidence)?;
+    in_words("evidence", EVIDENCE, &wanted.evidence)?;
     let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
     let resolution = Resolution {
         outcome,
@@ -246,31 +226,17 @@ pub(super) struct Credit {
     money_has_not_left: bool,
 }
 
+impl Asks for Credit {}
+
 /// The holder gets the money back.
-pub(super) async fn post_credit(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Credit = admin.body(body).await?;
-    evidence(&wanted.evidence)?;
+pub(super) async fn post_credit(Admitted { admin, act, wanted }: Admitted<Credit>) -> Result<Response, ApiError> {
+    in_words("evidence", EVIDENCE, &wanted.evidence)?;
     let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
     let stated = (wanted.evidence.as_str(), wanted.money_has_not_left);
     let credited = admin.engine.credit_back(id, stated, &act).await;
     credited.map_err(refused)?;
     let view = View::new().text("effect_id", id).flag("credited", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
-}
-
-/// In the operator's words, for whoever reads the audit log.
-pub(super) fn evidence(text: &str) -> Result<(), ApiError> {
-    if (1..=EVIDENCE_MAX).contains(&text.trim().chars().count()) {
-        return Ok(());
-    }
-    let error = format!("`evidence` says how you know: 1 to {EVIDENCE_MAX} characters.");
-    Err(ApiError::parameter("parameter_invalid", "evidence", error))
 }
 
 fn unknown() -> ApiError {

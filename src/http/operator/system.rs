@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use purser_actors::engine::figures::{Figures, KindFigures, Lack, Standing, Timers, Tree, WorkFigures};
 use purser_actors::kernel::delivery::FAILURES;
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::record::rfc3339;
-use purser_actors::operator::Task;
 use purser_storage::{Store as _, StoreError};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Shared;
-use crate::http::caller::RequestId;
+use super::asked::Looked;
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -192,13 +189,7 @@ pub struct Streams {
     talkative: u64,
 }
 
-pub(super) async fn get_system(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_system(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
     let seen = look(&admin.metrics, admin.segment_bytes).await.map_err(|error| {
         tracing::error!(%error, "the system could not be looked at");

@@ -3,7 +3,6 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
@@ -16,6 +15,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use zeroize::Zeroizing;
 
+use super::asked::{Admitted, Asks};
 use super::doors::{hash_of, new_token};
 use super::{Shared, not_now};
 use crate::http::caller::RequestId;
@@ -58,14 +58,11 @@ pub(super) struct Create {
     role: String,
 }
 
-pub(super) async fn post_token(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Trust).await?;
-    let wanted: Create = admin.body(body).await?;
+impl Asks for Create {
+    const TASK: Task = Task::Trust;
+}
+
+pub(super) async fn post_token(Admitted { admin, act, wanted }: Admitted<Create>) -> Result<Response, ApiError> {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'@');
     if !(1..=NAME_MAX).contains(&wanted.name.len()) || !wanted.name.bytes().all(plain) {
         let error = format!("`name` is 1 to {NAME_MAX} letters, digits or any of . - _ @.");
@@ -106,14 +103,11 @@ pub(super) struct Revoke {
     name: String,
 }
 
-pub(super) async fn post_revoke(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Trust).await?;
-    let wanted: Revoke = admin.body(body).await?;
+impl Asks for Revoke {
+    const TASK: Task = Task::Trust;
+}
+
+pub(super) async fn post_revoke(Admitted { admin, act, wanted }: Admitted<Revoke>) -> Result<Response, ApiError> {
     if admin.doors.knows(&wanted.name) {
         let error = "This token stands in the settings.";
         return Err(

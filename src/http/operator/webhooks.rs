@@ -1,30 +1,20 @@
 //! Endpoints and deliveries of every account: look, and post again.
 
-use axum::body::Body;
-use axum::extract::{RawQuery, State};
 use axum::response::Response;
-use http::HeaderMap;
 use purser_actors::engine::Denied;
 use purser_actors::engine::webhooks::Wanted;
 use purser_actors::id::{DeliveryId, EndpointId, Wallet};
 use purser_actors::kernel::{Entity as _, View};
-use purser_actors::operator::Task;
 use purser_actors::webhook::Endpoint;
 
-use super::{Admin, Shared, not_now};
-use crate::http::caller::RequestId;
+use super::asked::{Admitted, Asks, Looked};
+use super::{Admin, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::http::webhooks::{Again, Redelivery, STATES, accepted, over, stands, unknown, unknown_delivery};
 
-pub(super) async fn get_webhooks(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_webhooks(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let query = Query::parse(query.as_deref(), &["wallet", "limit", "starting_after"])?;
     let limit = usize::try_from(query.number("limit", 100, 1, 1_000)?).unwrap_or(100);
     let failed = |_| ApiError::internal();
@@ -58,13 +48,7 @@ pub(super) async fn get_webhooks(
     Ok(answer(&body))
 }
 
-pub(super) async fn get_deliveries(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    RawQuery(query): RawQuery,
-) -> Result<Response, ApiError> {
-    admin.doors.admit(&headers, request, Task::Look).await?;
+pub(super) async fn get_deliveries(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
     let query = Query::parse(
         query.as_deref(),
         &["wallet", "webhook_id", "state", "limit", "starting_after"],
@@ -97,14 +81,11 @@ pub(super) async fn get_deliveries(
     Ok(answer(&body))
 }
 
+impl Asks for Redelivery {}
+
 pub(super) async fn post_redeliver(
-    State(admin): Shared,
-    request: RequestId,
-    headers: HeaderMap,
-    body: Body,
+    Admitted { admin, act, wanted }: Admitted<Redelivery>,
 ) -> Result<Response, ApiError> {
-    let act = admin.doors.admit(&headers, request, Task::Operate).await?;
-    let wanted: Redelivery = admin.body(body).await?;
     let reply = match wanted.understood()? {
         Again::One(text) => {
             let id: DeliveryId = text.parse().map_err(|_| unknown_delivery())?;

@@ -139,7 +139,8 @@ struct BankFaultSeen {
 /// Applications of people named `Refused` are rejected, of those named `Wanted` another document is wanted first; a transfer
 /// with 13 cents is refused.
 #[utoipa::path(post, path = "/sandbox/bank", tag = "Sandbox", request_body = inline(BankRequest),
-    responses((status = 200, description = "The bank after it.", body = inline(BankSeen))))]
+    responses((status = 200, description = "The bank after it.", body = inline(BankSeen)),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_bank(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
     let request: BankRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     match fault(&request)? {
@@ -211,7 +212,8 @@ struct DepositMade {
 
 /// Pay into an on-ramp, or have a transfer come back from an off-ramp
 #[utoipa::path(post, path = "/sandbox/bank-deposits", tag = "Sandbox", request_body = inline(DepositRequest),
-    responses((status = 200, description = "It will be told.", body = inline(DepositMade))))]
+    responses((status = 200, description = "It will be told.", body = inline(DepositMade)),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_bank_deposits(State(desk): Shared, body: Body) -> Result<Response, ApiError> {
     let request: DepositRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     let unknown = || invalid("account_id", "no such on-ramp account");

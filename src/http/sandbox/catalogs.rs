@@ -56,7 +56,8 @@ async fn get_catalogs(State(sandbox): Shared) -> Result<Response, ApiError> {
 
 /// Make the directory of merchants misbehave
 #[utoipa::path(post, path = "/sandbox/merchants", tag = "Sandbox", request_body = inline(MerchantFaultRequest),
-    responses((status = 200, description = "The catalogs after it.", body = CatalogsState)))]
+    responses((status = 200, description = "The catalogs after it.", body = CatalogsState),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_merchants(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: MerchantFaultRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.steer_merchants(&request).await?))
@@ -64,7 +65,8 @@ async fn post_merchants(State(sandbox): Shared, body: Body) -> Result<Response, 
 
 /// Make the catalog of gift cards misbehave, sell out or change its price
 #[utoipa::path(post, path = "/sandbox/gift-cards", tag = "Sandbox", request_body = inline(GiftFaultRequest),
-    responses((status = 200, description = "The catalogs after it.", body = CatalogsState)))]
+    responses((status = 200, description = "The catalogs after it.", body = CatalogsState),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_gift_cards(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: GiftFaultRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.steer_gift_cards(&request).await?))
@@ -72,7 +74,8 @@ async fn post_gift_cards(State(sandbox): Shared, body: Body) -> Result<Response,
 
 /// Move an exchange rate, or let its source fall silent
 #[utoipa::path(post, path = "/sandbox/rates", tag = "Sandbox", request_body = inline(RateRequest),
-    responses((status = 200, description = "The catalogs after it.", body = CatalogsState)))]
+    responses((status = 200, description = "The catalogs after it.", body = CatalogsState),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_rates(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: RateRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.steer_rates(&request).await?))

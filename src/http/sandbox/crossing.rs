@@ -124,7 +124,8 @@ struct BridgeFaultSeen {
 
 /// Make the bridge misbehave
 #[utoipa::path(post, path = "/sandbox/bridge", tag = "Sandbox", request_body = inline(BridgeRequest),
-    responses((status = 200, description = "The bridge after it.", body = inline(BridgeSeen))))]
+    responses((status = 200, description = "The bridge after it.", body = inline(BridgeSeen)),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_bridge(State(crossings): Shared, body: Body) -> Result<Response, ApiError> {
     let request: BridgeRequest = crossings.body(body).await?;
     match rule(&request)? {
@@ -214,7 +215,8 @@ struct Steered {
 
 /// Make the card issuer's balances misbehave
 #[utoipa::path(post, path = "/sandbox/card-balances", tag = "Sandbox", request_body = inline(BalancesRequest),
-    responses((status = 200, description = "Done.", body = inline(Steered))))]
+    responses((status = 200, description = "Done.", body = inline(Steered)),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_card_balances(State(crossings): Shared, body: Body) -> Result<Response, ApiError> {
     let request: BalancesRequest = crossings.body(body).await?;
     if let Some(held) = request.hold_credits {

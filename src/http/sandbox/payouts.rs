@@ -54,7 +54,8 @@ async fn get_payouts(State(sandbox): Shared) -> Result<Response, ApiError> {
 
 /// Make the payout rails misbehave, or say something of a payout
 #[utoipa::path(post, path = "/sandbox/payouts", tag = "Sandbox", request_body = inline(RailRequest),
-    responses((status = 200, description = "The rails after it.", body = RailsSeen)))]
+    responses((status = 200, description = "The rails after it.", body = RailsSeen),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_payouts(State(sandbox): Shared, body: Body) -> Result<Response, ApiError> {
     let request: RailRequest = sandbox.body(body).await?;
     Ok(json::ok(&sandbox.desk.steer(&request).await?))

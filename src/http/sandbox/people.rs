@@ -202,7 +202,8 @@ struct IdentitySeen {
 
 /// Make the identity check's provider misbehave
 #[utoipa::path(post, path = "/sandbox/identity", tag = "Sandbox", request_body = inline(FaultRequest),
-    responses((status = 200, description = "The provider after it.", body = inline(IdentitySeen))))]
+    responses((status = 200, description = "The provider after it.", body = inline(IdentitySeen)),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_identity(State(people): Shared, body: Body) -> Result<Response, ApiError> {
     let request: FaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let provider = &people.identity;
@@ -252,7 +253,8 @@ struct AccountsSeen {
 
 /// Make the issuer's opening of accounts misbehave
 #[utoipa::path(post, path = "/sandbox/accounts", tag = "Sandbox", request_body = inline(FaultRequest),
-    responses((status = 200, description = "The accounts after it.", body = inline(AccountsSeen))))]
+    responses((status = 200, description = "The accounts after it.", body = inline(AccountsSeen)),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_accounts(State(people): Shared, body: Body) -> Result<Response, ApiError> {
     let request: FaultRequest = json::read(body, MAX_FORM_BYTES, people.body_timeout).await?;
     let accounts = &people.accounts;

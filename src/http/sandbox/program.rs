@@ -99,7 +99,8 @@ struct ProgramFaultSeen {
 
 /// Make the card program misbehave
 #[utoipa::path(post, path = "/sandbox/card-program", tag = "Sandbox", request_body = inline(ProgramRequest),
-    responses((status = 200, description = "The program after it.", body = inline(ProgramSeen))))]
+    responses((status = 200, description = "The program after it.", body = inline(ProgramSeen)),
+        (status = 409, description = "Its provider is elsewhere.")))]
 async fn post_card_program(State(desk): State<Arc<ProgramDesk>>, body: Body) -> Result<Response, ApiError> {
     let request: ProgramRequest = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     let invalid = |param: &'static str, why: &str| {

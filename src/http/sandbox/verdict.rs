@@ -75,7 +75,7 @@ struct Decided {
 /// The service learns it as of any check: by the provider's signed callback, or when it asks.
 #[utoipa::path(post, path = "/sandbox/identity-result", tag = "Sandbox", request_body = inline(Decree),
     responses((status = 200, description = "Decided.", body = inline(Decided)),
-        (status = 409, description = "No check of this wallet waits for an answer.")))]
+        (status = 409, description = "No check of this wallet waits for an answer, or its provider is elsewhere.")))]
 async fn post_identity_result(State(desk): State<Arc<VerdictDesk>>, body: Body) -> Result<Response, ApiError> {
     let wanted: Decree = json::read(body, desk.max_body_bytes, desk.body_timeout).await?;
     let wrong = |param, error| ApiError::parameter("parameter_invalid", param, error);

@@ -13,9 +13,10 @@ use crate::sandbox::desk::payouts::PayoutDesk;
 
 /// All of them.
 pub(super) fn router(house: &House) -> Router {
-    sandbox_routes(house)
+    let routes = sandbox_routes(house)
         .merge(catalog_desk(house))
-        .merge(payout_desk(house))
+        .merge(payout_desk(house));
+    sandbox::elsewhere::guarded(routes, &house.config.providers)
 }
 
 /// Every room's part of the document.
@@ -46,10 +47,9 @@ fn moved(house: &House) -> Router {
     let Some(clock) = house.world.moved.clone() else {
         return verdicts;
     };
-    let outside = house.config.providers.all();
     verdicts.merge(sandbox::time::router(Arc::new(sandbox::time::TimeDesk {
         clock,
-        elsewhere: outside.iter().any(|(_, outside)| !outside.url.is_empty()),
+        elsewhere: house.config.providers.elsewhere(),
         max_body_bytes: server.max_body_bytes,
         body_timeout: server.body_timeout(),
     })))

@@ -183,10 +183,10 @@ pub enum Refunds {
     One(Box<Refund>),
 }
 
-/// Refunds that wait for a second operator.
+/// Refunds that wait for a second operator, or with `all` every one.
 #[derive(Deserialize, ToSchema)]
 pub struct RefundPage {
-    /// The oldest first.
+    /// The oldest first; with `all` in the order of their ids.
     pub refunds: Vec<Refund>,
     /// For the next page; null on an empty one.
     #[schema(required)]

@@ -1,0 +1,102 @@
+//! What is the same of everything that operators ask: who asks, whether the token is trusted with it, and then what.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use http::request::Parts;
+use purser_actors::operator::{Act, Task};
+use serde::de::DeserializeOwned;
+
+use super::Admin;
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+
+/// Characters of what an operator says in their own words, at most.
+const SAID_MAX: usize = 500;
+/// What evidence is for.
+pub(super) const EVIDENCE: &str = "says how you know";
+
+/// What the body of a route says that is to be done.
+pub(super) trait Asks: DeserializeOwned + Send {
+    /// What a token must be trusted with to have it done.
+    const TASK: Task = Task::Operate;
+}
+
+/// Something is to be done, by somebody who may have it done. A body is read of nobody else.
+pub(super) struct Admitted<T> {
+    pub(super) admin: Arc<Admin>,
+    pub(super) act: Act,
+    pub(super) wanted: T,
+}
+
+impl<T: Asks> FromRequest<Arc<Admin>> for Admitted<T> {
+    type Rejection = ApiError;
+
+    /// # Errors
+    /// Those of [`Doors::admit`](super::Doors::admit), then those of [`json::read`].
+    async fn from_request(request: Request, admin: &Arc<Admin>) -> Result<Self, ApiError> {
+        let (mut parts, body) = request.into_parts();
+        let act = admitted(&mut parts, admin, T::TASK).await?;
+        let wanted = json::read(body, admin.max_body_bytes, admin.body_timeout).await?;
+        let admin = admin.clone();
+        Ok(Self { admin, act, wanted })
+    }
+}
+
+/// Something is looked at, by somebody who may look.
+pub(super) struct Looked {
+    pub(super) admin: Arc<Admin>,
+    pub(super) query: Option<String>,
+}
+
+impl FromRequestParts<Arc<Admin>> for Looked {
+    type Rejection = ApiError;
+
+    /// # Errors
+    /// Those of [`Doors::admit`](super::Doors::admit).
+    async fn from_request_parts(parts: &mut Parts, admin: &Arc<Admin>) -> Result<Self, ApiError> {
+        admitted(parts, admin, Task::Look).await?;
+        let query = parts.uri.query().map(str::to_owned);
+        let admin = admin.clone();
+        Ok(Self { admin, query })
+    }
+}
+
+async fn admitted(parts: &mut Parts, admin: &Admin, task: Task) -> Result<Act, ApiError> {
+    let request = RequestId::from_request_parts(parts, &()).await?;
+    admin.doors.admit(&parts.headers, request, task).await
+}
+
+/// Whether a member says something in the operator's own words, and not too much; `about` says what it is for.
+///
+/// # Errors
+/// 400 `parameter_invalid`.
+pub(super) fn in_words(name: &'static str, about: &str, text: &str) -> Result<(), ApiError> {
+    if !text.trim().is_empty() && text.chars().count() <= SAID_MAX {
+        return Ok(());
+    }
+    let error = format!("`{name}` {about}: 1 to {SAID_MAX} characters.");
+    Err(ApiError::parameter("parameter_invalid", name, error))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    // Aim: what says nothing is refused as what says too much is, and the refusal names the member and its purpose.
+    #[test]
+    fn an_operators_words_say_something() {
+        let (longest, longer) = ("é".repeat(SAID_MAX), "é".repeat(SAID_MAX + 1));
+        for good in ["x", &longest, " seen at the bank\n"] {
+            assert!(in_words("evidence", EVIDENCE, good).is_ok(), "{good:?}");
+        }
+        for bad in ["", " ", "\n\t ", &longer] {
+            let refused = in_words("evidence", EVIDENCE, bad).unwrap_err();
+            let told = (&*refused.code, refused.param.as_deref(), &*refused.error);
+            let error = "`evidence` says how you know: 1 to 500 characters.";
+            assert_eq!(told, ("parameter_invalid", Some("evidence"), error), "{bad:?}");
+        }
+    }
+}
