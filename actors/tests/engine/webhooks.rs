@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use purser_actors::engine::Denied;
 use purser_actors::engine::webhooks::{DeliveryPage, NotRegistered, Registration, Wanted, WebhookSettings};
 use purser_actors::id::{DeliveryId, EndpointId};
-use purser_actors::kernel::{Entity, Kind, table};
+use purser_actors::kernel::Entity;
 use purser_actors::port::{Clock as _, Timestamp};
 use purser_actors::webhook_delivery::Delivery;
 
@@ -15,8 +15,8 @@ use crate::support::settings::fast;
 use crate::support::world::{World, card_for, evm};
 
 const HOUR_MS: u64 = 3_600_000;
-const URL: &str = "https://one.example/hook";
-const OTHER: &str = "https://two.example/hook";
+pub(crate) const URL: &str = "https://one.example/hook";
+pub(crate) const OTHER: &str = "https://two.example/hook";
 
 fn registration(n: u8, url: &str, types: &[&str], record: u128) -> Registration {
     Registration {
@@ -28,7 +28,7 @@ fn registration(n: u8, url: &str, types: &[&str], record: u128) -> Registration 
     }
 }
 
-async fn register(world: &World, n: u8, url: &str, types: &[&str], record: u128) -> EndpointId {
+pub(crate) async fn register(world: &World, n: u8, url: &str, types: &[&str], record: u128) -> EndpointId {
     let wanted = registration(n, url, types, record);
     world.engine.register_webhook(wanted, None).await.unwrap()
 }
@@ -43,7 +43,7 @@ async fn deliveries(world: &World, n: u8) -> Vec<(DeliveryId, Delivery)> {
 }
 
 /// The types that arrived at a URL, in order.
-fn kinds(world: &World, url: &str) -> Vec<String> {
+pub(crate) fn kinds(world: &World, url: &str) -> Vec<String> {
     let arrived = world.receivers.at(url);
     let kind = |body: &str| {
         serde_json::from_str::<serde_json::Value>(body).unwrap()["type"]
@@ -54,7 +54,7 @@ fn kinds(world: &World, url: &str) -> Vec<String> {
     arrived.iter().map(|one| kind(&one.body)).collect()
 }
 
-async fn arrived(world: &World, url: &str, count: usize) {
+pub(crate) async fn arrived(world: &World, url: &str, count: usize) {
     eventually("it arrives", async || world.receivers.count(url) >= count).await;
     world.quiet().await;
     assert_eq!(world.receivers.count(url), count, "{url}: {:?}", kinds(world, url));
@@ -331,61 +331,4 @@ async fn case_49_a_frozen_account_is_told_of_the_freeze_and_then_of_nothing() {
     world.clock.advance(HOUR_MS);
     eventually("what waited arrives", async || world.receivers.count(URL) == 4).await;
     assert_eq!(kinds(&world, URL)[1], "account.frozen");
-}
-
-/// Endpoints that are given up.
-async fn given_up(world: &World) -> u64 {
-    let figures = world.engine.figures().await.unwrap();
-    let mut kinds = figures.kinds.iter();
-    kinds
-        .find(|kind| kind.kind == Kind::Webhook.name())
-        .unwrap()
-        .quarantined
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_endpoint_that_is_damaged_keeps_no_other_waiting() {
-    // Aim: rubbish where an endpoint was, and where it is written how far the journal is known: after a start the other
-    // account's endpoint hears of everything, each event once; the damaged one is counted and nothing is posted to it.
-    let world = World::new().await;
-    let damaged = register(&world, 1, URL, &["card.*"], 1).await;
-    register(&world, 2, OTHER, &["card.*"], 2).await;
-    arrived(&world, URL, 1).await;
-    arrived(&world, OTHER, 1).await;
-    let row = table::entity(Kind::Webhook, &damaged.0.to_be_bytes());
-    world.store.scribble(row, b"rubbish");
-    world.store.scribble(table::meta("webhooks-told"), b"rubbish");
-    let world = world.crash().await;
-    for n in [1, 2] {
-        world.pay(&card_for(evm(n), n)).await.unwrap();
-    }
-    eventually("both cards are ready, and one is told of", async || {
-        world.announced("card.ready") == 2 && kinds(&world, OTHER).iter().any(|kind| kind == "card.ready")
-    })
-    .await;
-    world.quiet().await;
-    assert_eq!(kinds(&world, URL), ["webhook.test"]);
-    let ids: BTreeSet<_> = world.receivers.at(OTHER).into_iter().map(|one| one.event).collect();
-    assert_eq!(ids.len(), world.receivers.count(OTHER), "each once");
-    assert_eq!(given_up(&world).await, 1);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_endpoint_that_a_disk_does_not_give_out_is_asked_for_again() {
-    // Aim: that proves no damage: when the disk answers, the endpoint hears of what happened meanwhile, and is not given up.
-    let world = World::new().await;
-    let endpoint = register(&world, 1, URL, &["card.*"], 1).await;
-    arrived(&world, URL, 1).await;
-    let disk = world.store.backup();
-    disk.refuse_to_read(Some(table::entity(Kind::Webhook, &endpoint.0.to_be_bytes())));
-    let world = world.back_to(disk).await;
-    world.pay(&card_for(evm(1), 1)).await.unwrap();
-    eventually("the card is ready", async || world.announced("card.ready") == 1).await;
-    assert_eq!(world.receivers.count(URL), 1);
-    world.store.refuse_to_read(None);
-    eventually("it is told of", async || {
-        kinds(&world, URL).iter().any(|kind| kind == "card.ready")
-    })
-    .await;
-    assert_eq!(given_up(&world).await, 0);
 }
