@@ -228,8 +228,12 @@ impl Walker {
                 continue;
             };
             match afoot.reconciler.look_again(&open.found).await {
-                Ok(Some(found)) => drop(self.tell(found).await?),
-                Ok(None) => drop(self.ask(id, Command::Resolve).await?),
+                Ok(Some(found)) => {
+                    self.tell(found).await?;
+                }
+                Ok(None) => {
+                    self.ask(id, Command::Resolve).await?;
+                }
                 Err(error) => tracing::debug!(%id, error, "a side could not be read"),
             }
         }
