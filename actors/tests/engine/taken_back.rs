@@ -127,7 +127,8 @@ async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
     assert_eq!(account.balance, Usdc::ZERO);
     let stuck = world.engine.stuck().await.unwrap().effects.remove(0);
     assert!(stuck.last_error.unwrap().contains("was taken back by its chain"));
-    let give = async || world.engine.credit_back(stuck.id, ("x", false), &act("ben")).await;
+    let id = stuck.id;
+    let give = async || world.engine.credit_back(id, ("x", false), &act("ben")).await;
     assert_eq!(give().await, Ok(()));
     assert_eq!(give().await, Err(NotResolved::Unknown));
     world.quiet().await;
