@@ -1,5 +1,7 @@
 //! What was bought, as the paid answer shows it: as it was when it was bought, so that every replay shows the same.
 
+use std::time::Duration;
+
 use purser_actors::card::Card;
 use purser_actors::engine::Engine;
 use purser_actors::gift_card::GiftCard;
@@ -16,6 +18,9 @@ use crate::http::error::ApiError;
 const TOP_UP_NOTE: &str = "On its way to the card balance, usually within a minute. Follow it under `top_ups` in GET \
     /list-card-transactions; when it is `credited`, GET /get-card-deposit-address counts it in the balance, and POST \
     /create-reloadable-card spends it.";
+
+/// How long the answer to a payment waits for the recipient that it saves.
+const SAVED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A product with its id.
 pub(super) enum Bought {
@@ -52,9 +57,12 @@ impl Bought {
             }
             Product::Payout(id) => {
                 let payout = engine.payout(&id).await.ok().flatten();
-                payout
-                    .map(|payout| Self::Payout(id, Box::new(payout)))
-                    .ok_or_else(ApiError::internal)
+                let payout = payout.ok_or_else(ApiError::internal)?;
+                if let Target::App(recipient, ..) = &payout.plan.target {
+                    // So that whoever is told of it can list, rename and pay it at once. The payment is answered all the same.
+                    drop(tokio::time::timeout(SAVED_WITHIN, engine.recipient_saved(*recipient)).await);
+                }
+                Ok(Self::Payout(id, Box::new(payout)))
             }
             Product::TopUp(id) => {
                 let top_up = engine.top_up(&id).await.ok().flatten();

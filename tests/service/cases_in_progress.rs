@@ -86,7 +86,7 @@ async fn the_same_key_at_once_changes_the_books_once() {
         let bought = agent.buy(&site, path).await;
         assert_eq!(bought.status, 200, "{}", bought.text);
         let id = bought.body["payment"]["recipient_id"].clone();
-        // It is saved behind the payment.
+        // One that was deleted comes back behind the payment.
         until("the recipient", async || {
             let saved = site.get_as(&token, "/payment-recipients").await;
             let mut saved = saved.body["recipients"].as_array().unwrap().iter();

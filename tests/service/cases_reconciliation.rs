@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_metrics::scrape;
+use super::cases_stuck::{refused, stuck};
 use super::desk::Desk;
 use super::elsewhere::{Provider, Way};
 use super::host::{Host, Service, text};
 use super::owner::Owner;
+use super::payee::balance_is;
 use super::wire::{Site, until};
 
 const CARD: &str = "/get-card?amount=5";
@@ -312,4 +314,76 @@ async fn case_8_a_payment_that_a_reorganisation_takes_back_for_good_freezes_its_
     assert_eq!(reconcile(&host), (Some(0), vec![]));
     let report = host.assert_books();
     assert_eq!(report["balances"]["losses"], 5_000_000, "{report:#}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_8_a_credit_of_what_was_taken_back_waits_for_an_operator_who_may_give_it() {
+    // Aim: an order whose payment its chain took back for good is refused: its credit waits by name over a kill, tried again it
+    // waits again, and nobody can say what came of it; an operator gives it with evidence, once and in the audit log; the loss
+    // stays what it was and the books hold.
+    let host = restless(Host::new()).with("PURSER_PAYMENT__MAX_TIMEOUT_SECONDS", "15");
+    let service = host.start();
+    let site = Site::of(&service);
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    let address = agent.wallet.address(Network::Base);
+    site.chain_fault(json!({"network": "base", "wallet": address, "fault": "drop", "ms": 1}))
+        .await;
+    let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
+    let payment = bought.body["payment_id"].as_str().unwrap().to_owned();
+    let order = bought.body["intl_card_order"]["card_id"].clone();
+    let status = format!("/get-payment?payment_id={payment}");
+    until("it is reversed", async || {
+        (site.get(&status, &[]).await.body["status"] == "reversed").then_some(())
+    })
+    .await;
+    let desk = Desk::first(&host, &service);
+    desk.done(
+        "/admin/intl-orders/reject",
+        json!({"card_id": order, "reason": "Taken back."}),
+    )
+    .await;
+    stuck(&desk, "credit").await;
+    service.kill();
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let waits = stuck(&desk, "credit").await;
+    assert_eq!(waits["actions"], json!(["retry", "credit"]));
+    assert_eq!(
+        (waits["amount"].to_string().as_str(), &waits["currency"]),
+        ("103.8", &json!("USDC"))
+    );
+    let why = waits["last_error"].as_str().unwrap();
+    assert!(
+        why.contains(&format!("{payment}, which paid for it, was taken back")),
+        "{why}"
+    );
+    desk.done("/admin/retry", json!({"effect_id": waits["effect_id"]}))
+        .await;
+    let waits = until("it waits again", async || {
+        let again = stuck(&desk, "credit").await;
+        (again["attempts"].as_u64() > waits["attempts"].as_u64()).then_some(again)
+    })
+    .await;
+    let (id, evidence) = (&waits["effect_id"], "Paid again by wire, ticket 8.");
+    let word = json!({"effect_id": id, "outcome": "not_done", "reference": "r", "evidence": evidence});
+    let nobodys = desk.post("/admin/stuck/resolve", word).await;
+    assert_eq!(refused(&nobodys), (409, "not_resolvable"));
+    let gives = json!({"effect_id": id, "evidence": evidence});
+    desk.done("/admin/stuck/credit", gives.clone()).await;
+    assert_eq!(
+        refused(&desk.post("/admin/stuck/credit", gives).await),
+        (404, "effect_unknown")
+    );
+    assert_eq!(desk.get("/admin/stuck").await.body["effects"], json!([]));
+    let audit = desk.get("/admin/audit").await;
+    assert_eq!(audit.text.matches("effect.credit_back").count(), 1, "{}", audit.text);
+    assert!(audit.text.contains(evidence), "{}", audit.text);
+    // The account is frozen until somebody lets it go.
+    assert_eq!(site.get_as(&token, "/get-account-balance").await.status, 403);
+    site.freeze(&address, None).await;
+    balance_is(&site, &token, "103.8").await;
+    service.stop();
+    let report = host.assert_books();
+    assert_eq!(report["balances"]["losses"], 103_800_000, "{report:#}");
 }

@@ -52,6 +52,31 @@ pub(crate) fn gaps() -> BTreeSet<String> {
     gaps.collect()
 }
 
+/// Answers of operations, as `GET /get-card 503`, each with a test that the contract names for it: of an operation's own line,
+/// or of the table of what every operation may answer.
+pub(crate) fn named() -> Vec<(String, String)> {
+    let document = read("docs/contract.md");
+    let (every, own) = (table(&document, "Every operation"), table(&document, "Operations"));
+    let every: BTreeMap<&str, &str> = every
+        .iter()
+        .map(|row| (row[0].trim_matches('`'), row[2].as_str()))
+        .collect();
+    let own: BTreeMap<&str, &str> = own
+        .iter()
+        .map(|row| (row[0].trim_matches('`'), row[1].as_str()))
+        .collect();
+    let mut named = Vec::new();
+    for (operation, statuses) in operations() {
+        let cell = own.get(&*operation).copied().unwrap_or_default();
+        let own: BTreeMap<&str, &str> = cell.split(", ").filter_map(|part| part.split_once(": ")).collect();
+        for status in &statuses {
+            let cell = own.get(&**status).or(every.get(&**status)).copied().unwrap_or_default();
+            named.extend(quoted(cell).map(|test| (format!("{operation} {status}"), test.to_owned())));
+        }
+    }
+    named
+}
+
 /// What stands between the quotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)

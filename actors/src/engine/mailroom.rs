@@ -154,7 +154,6 @@ pub(super) fn open(engine: &Engine) {
 impl Sorter {
     /// With every endpoint there is, at the place that is written down.
     async fn start(inner: &Inner) -> Result<Self, StoreError> {
-        let damaged = |e: codec::DecodeError| StoreError::Damaged(e.to_string());
         let mut sorter = Self {
             families: inner.families.clone(),
             store: inner.store.clone(),
@@ -169,9 +168,14 @@ impl Sorter {
         let mut after = None;
         loop {
             let page = sorter.store.scan(&[table::WEBHOOK], after.as_deref(), 1_000).await?;
-            for (_, row) in &page {
-                let id = (&*row.value).try_into().map_or(0, u128::from_be_bytes);
-                sorter.look_at(EndpointId(id)).await.map_err(StoreError::Damaged)?;
+            for (key, row) in &page {
+                match (&*row.value).try_into() {
+                    Ok(id) => sorter.look_at(EndpointId(u128::from_be_bytes(id))).await?,
+                    Err(_) => tracing::error!(
+                        row = hex::encode(key),
+                        "this row names no endpoint: none is posted to for it"
+                    ),
+                }
             }
             match page.into_iter().last() {
                 Some((key, _)) => after = Some(key),
@@ -179,8 +183,15 @@ impl Sorter {
             }
         }
         let told = sorter.store.read(&table::meta(ROW)).await?;
-        let told: Option<Told> = told.map(|row| codec::decode(&row.value)).transpose().map_err(damaged)?;
-        // Without a row, whoever registered first died before it was written: each endpoint knows since when it listens.
+        let told: Option<Told> = told.and_then(|row| {
+            let read = codec::decode(&row.value);
+            read.inspect_err(
+                |error| tracing::error!(row = ROW, %error, "damaged: the journal is gone through from its start"),
+            )
+            .ok()
+        });
+        // Without a row, whoever registered first died before it was written: each endpoint knows since when it listens, and
+        // what was opened is known.
         sorter.at = told.map_or(0, |told| told.0);
         sorter.written = sorter.at;
         if sorter.endpoints.is_empty() {
@@ -190,10 +201,14 @@ impl Sorter {
         Ok(sorter)
     }
 
-    /// Takes up an endpoint as it is now.
-    async fn look_at(&mut self, id: EndpointId) -> Result<(), String> {
-        let read = self.families.webhooks.read(&id).await.map_err(|e| e.to_string())?;
-        let Some((endpoint, _)) = read else { return Ok(()) };
+    /// Takes up an endpoint as it is now. One that is damaged stands in the way of no other.
+    async fn look_at(&mut self, id: EndpointId) -> Result<(), StoreError> {
+        let Some((endpoint, _)) = self.families.webhooks.read_undamaged(&id).await? else {
+            self.endpoints
+                .values_mut()
+                .for_each(|of_owner| drop(of_owner.remove(&id)));
+            return Ok(());
+        };
         self.mailroom.watch(&endpoint.owner);
         let of_owner = self
             .endpoints
@@ -277,7 +292,7 @@ impl Sorter {
             };
             if record.kind == Kind::Webhook as u8 {
                 let id = EndpointId(record.id.as_slice().try_into().map_or(0, u128::from_be_bytes));
-                self.look_at(id).await?;
+                self.look_at(id).await.map_err(|e| e.to_string())?;
             }
             for (endpoint, letter) in self.letters(&event, &record) {
                 some = true;

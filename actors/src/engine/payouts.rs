@@ -155,6 +155,12 @@ impl Engine {
         Ok(self.0.families.recipients.read(id).await?.map(|(saved, _)| saved))
     }
 
+    /// Waits until a recipient is saved, which the batch of the first payment to it only orders. The caller bounds it.
+    pub async fn recipient_saved(&self, id: RecipientId) {
+        // Its actor died: whoever asks next finds it saved or not.
+        drop(self.0.families.recipients.outcome(id, 0).await);
+    }
+
     /// A wallet's recipients that `shown` wants, oldest first, after the given one, at most `limit`; and whether there
     /// are more.
     ///

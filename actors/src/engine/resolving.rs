@@ -82,11 +82,15 @@ impl Work {
         matches!(self, Self::SendPayout(_) | Self::ReserveCardBalance(_))
     }
 
-    /// Whether its holder is credited when it was not done.
+    /// Whether an operator can have its holder credited: it was not done, or is itself a credit that was withheld.
     pub const fn credits(&self) -> bool {
         matches!(
             self,
-            Self::IssueCard(_) | Self::OrderGiftCard(_) | Self::SendPayout(_) | Self::MoveBankMoney(_)
+            Self::IssueCard(_)
+                | Self::OrderGiftCard(_)
+                | Self::SendPayout(_)
+                | Self::MoveBankMoney(_)
+                | Self::Credit { .. }
         )
     }
 }
@@ -138,7 +142,8 @@ impl Engine {
     }
 
     /// Gives the holder back what stuck work was paid with: it failed. What was asked of the provider now says whether the
-    /// money has left; where that proves nothing, `not_left` is the operator's own statement that it has not.
+    /// money has left; where that proves nothing, `not_left` is the operator's own statement that it has not. A credit that was
+    /// withheld since its chain took the payment back needs no such statement: it is given at the house's own loss.
     ///
     /// # Errors
     /// [`NotResolved`].
@@ -158,6 +163,7 @@ impl Engine {
             }
             Says::Stands(standing @ (Standing::Refused | Standing::Returned)) => standing.name(),
             Says::Stands(Standing::NotAsked) if effect.work.is_known_where_asked() => Standing::NotAsked.name(),
+            _ if matches!(effect.work, Work::Credit { .. }) => "it was withheld",
             _ if not_left => "the operator states that it has not left",
             _ => return Err(NotResolved::Unproven),
         };
@@ -242,6 +248,14 @@ impl Engine {
                     state: state(),
                 };
                 self.told(one, (&all.payouts, payout), words, resolved).await
+            }
+            Work::Credit { account, amount, cause } if !done => {
+                let credit = || crate::account::Command::Credit {
+                    effect: id,
+                    amount,
+                    cause,
+                };
+                self.told(one, (&all.accounts, account), words, credit).await
             }
             Work::RecallPayout(payout) if done => {
                 let recalled = || payout::Command::Recalled { effect: id, done };

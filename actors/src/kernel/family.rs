@@ -4,6 +4,7 @@
 //! answered; behind one that died, the slot stays until a barrier has passed the commit queue. So loading a snapshot
 //! always reads the predecessor's last word.
 
+mod damage;
 mod ground;
 mod guardian;
 mod places;
@@ -23,6 +24,7 @@ use ractor::{Actor, ActorCell, ActorId, ActorRef, MessagingErr};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+pub use self::damage::LoadError;
 pub use self::ground::{Ground, Limits, StartEffects};
 use self::guardian::{Guardian, Ward};
 pub use self::places::Places;
@@ -191,17 +193,6 @@ impl<E: Entity> Family<E> {
     pub fn sweep(&self) {
         self.core.sweep();
     }
-}
-
-/// A snapshot that cannot be loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] purser_storage::StoreError),
-    /// The bytes are damaged.
-    #[error("snapshot of {0}: {1}")]
-    Damaged(String, codec::DecodeError),
 }
 
 impl<E: Entity> FamilyCore<E> {

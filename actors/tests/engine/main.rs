@@ -34,4 +34,5 @@ mod taken_back;
 mod timers;
 mod top_ups;
 mod webhooks;
+mod webhooks_apart;
 mod withdrawals;

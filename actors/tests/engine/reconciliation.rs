@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::engine::{Paid, PayRequest, Reconciliation};
 use purser_actors::id::{CardId, Wallet};
+use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Usdc;
 use purser_actors::port::{Movement, Timestamp};
 use purser_actors::reconcile::{Discrepancy, Standing};
@@ -202,4 +203,37 @@ async fn a_walker_that_dies_is_replaced_and_goes_on() {
     lists.trouble(None);
     finds(&world, &["provider_lacks"]).await;
     assert!(world.engine.is_sound());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_difference_that_is_damaged_stands_in_the_way_of_no_other() {
+    // Aim: rubbish where an open difference was: the walker does not die of it, walks to the end without calling that whole,
+    // finds another difference and that it is gone, and the damaged one is counted.
+    let lists = Arc::new(TestLists::default());
+    let world = world(&lists).await;
+    let (damaged, _) = card(&world, &lists, 1).await;
+    let (other, _) = card(&world, &lists, 2).await;
+    walked(&world).await;
+    lists.strike(damaged.0);
+    finds(&world, &["provider_lacks"]).await;
+    let ((_, id), _) = world.engine.differences(None, 1).await.unwrap().remove(0);
+    let row = table::entity(Kind::Difference, &id.to_be_bytes());
+    world.store.scribble(row, b"rubbish");
+    let world = world.crash().await;
+    eventually("a walk to the end", async || {
+        let walk = stands(&world).await.walk;
+        walk.is_over() && walk.skipped
+    })
+    .await;
+    lists.strike(other.0);
+    finds(&world, &["provider_lacks"]).await;
+    let open = world.engine.differences(None, 1).await.unwrap().remove(0).1;
+    assert_eq!(open.found.subject, Some(other.to_string()));
+    lists.enter(other.0, Standing::Done, 500);
+    finds(&world, &[]).await;
+    assert_eq!(stands(&world).await.restarts, 0);
+    let figures = world.engine.figures().await.unwrap();
+    let mut kinds = figures.kinds.iter();
+    let differences = kinds.find(|kind| kind.kind == Kind::Difference.name()).unwrap();
+    assert_eq!(differences.quarantined, 1);
 }

@@ -100,7 +100,8 @@ async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
-    // Aim: the card fails after its payment was reversed: the credit waits for a person, and the balance stays empty.
+    // Aim: the card fails after its payment was reversed: the credit waits for a person, and the balance stays empty until one
+    // gives it, once.
     let (world, lists) = (World::new().await, Arc::new(TestLists::default()));
     world.issuer.moods(&[Mood::Broken]);
     let request = card_for(evm(1), 1);
@@ -126,4 +127,11 @@ async fn case_8_what_was_taken_back_is_not_credited_when_its_product_fails() {
     assert_eq!(account.balance, Usdc::ZERO);
     let stuck = world.engine.stuck().await.unwrap().effects.remove(0);
     assert!(stuck.last_error.unwrap().contains("was taken back by its chain"));
+    let id = stuck.id;
+    let give = async || world.engine.credit_back(id, ("x", false), &act("ben")).await;
+    assert_eq!(give().await, Ok(()));
+    assert_eq!(give().await, Err(NotResolved::Unknown));
+    world.quiet().await;
+    let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
+    assert_eq!(account.balance, Usdc::from_atomic(5_000_000));
 }

@@ -15,8 +15,8 @@ use crate::support::settings::fast;
 use crate::support::world::{World, card_for, evm};
 
 const HOUR_MS: u64 = 3_600_000;
-const URL: &str = "https://one.example/hook";
-const OTHER: &str = "https://two.example/hook";
+pub(crate) const URL: &str = "https://one.example/hook";
+pub(crate) const OTHER: &str = "https://two.example/hook";
 
 fn registration(n: u8, url: &str, types: &[&str], record: u128) -> Registration {
     Registration {
@@ -28,7 +28,7 @@ fn registration(n: u8, url: &str, types: &[&str], record: u128) -> Registration 
     }
 }
 
-async fn register(world: &World, n: u8, url: &str, types: &[&str], record: u128) -> EndpointId {
+pub(crate) async fn register(world: &World, n: u8, url: &str, types: &[&str], record: u128) -> EndpointId {
     let wanted = registration(n, url, types, record);
     world.engine.register_webhook(wanted, None).await.unwrap()
 }
@@ -43,7 +43,7 @@ async fn deliveries(world: &World, n: u8) -> Vec<(DeliveryId, Delivery)> {
 }
 
 /// The types that arrived at a URL, in order.
-fn kinds(world: &World, url: &str) -> Vec<String> {
+pub(crate) fn kinds(world: &World, url: &str) -> Vec<String> {
     let arrived = world.receivers.at(url);
     let kind = |body: &str| {
         serde_json::from_str::<serde_json::Value>(body).unwrap()["type"]
@@ -54,7 +54,7 @@ fn kinds(world: &World, url: &str) -> Vec<String> {
     arrived.iter().map(|one| kind(&one.body)).collect()
 }
 
-async fn arrived(world: &World, url: &str, count: usize) {
+pub(crate) async fn arrived(world: &World, url: &str, count: usize) {
     eventually("it arrives", async || world.receivers.count(url) >= count).await;
     world.quiet().await;
     assert_eq!(world.receivers.count(url), count, "{url}: {:?}", kinds(world, url));

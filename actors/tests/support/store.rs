@@ -41,6 +41,8 @@ struct State {
     sinks: Vec<Arc<dyn EventSink>>,
     lag_bytes: u64,
     committed: u64,
+    /// The row that the disk does not give out.
+    unreadable: Option<RowKey>,
     dead: bool,
 }
 
@@ -134,6 +136,11 @@ impl MemoryStore {
             value: value.into(),
         };
         self.state().durable.rows.insert(key, row);
+    }
+
+    /// This row cannot be read, or with `None` every one can.
+    pub(crate) fn refuse_to_read(&self, key: Option<RowKey>) {
+        self.state().unreadable = key;
     }
 
     pub(crate) fn rows(&self, prefix: &[u8]) -> Vec<(RowKey, Row)> {
@@ -292,6 +299,8 @@ impl Store for MemoryStore {
         let state = self.state();
         let row = if state.dead {
             Err(dead())
+        } else if state.unreadable.as_deref() == Some(key) {
+            Err(StoreError::Io("the disk does not answer".into()))
         } else {
             Ok(state.durable.rows.get(key).cloned())
         };

@@ -13,9 +13,9 @@ use super::{Reconciler, Reconciling, Walk};
 use crate::difference::{Command, Difference, Found};
 use crate::engine::Engine;
 use crate::engine::listening::write_down;
-use crate::engine::operating::{Place, damaged};
+use crate::engine::operating::Place;
 use crate::id::DifferenceId;
-use crate::kernel::{Family, table};
+use crate::kernel::{Family, Refusal, table};
 use crate::port::Clock;
 use crate::reconcile::Discrepancy;
 
@@ -176,11 +176,13 @@ impl Walker {
         let found = afoot.reconciler.step(&mut walk).await;
         if found.is_empty() || self.has_room().await? {
             for found in found {
-                self.tell(found).await?;
+                walk.skipped |= !self.tell(found).await?;
             }
         } else {
             tracing::error!("too much differs: no more is written down until some of it is gone");
             walk.skipped = true;
+        }
+        if walk.skipped {
             walk.completed_at = afoot.walk.completed_at;
         }
         let compared = walk.compared.saturating_sub(before);
@@ -195,10 +197,21 @@ impl Walker {
         Ok(open.map_err(|e| e.to_string())?.len() < MOST)
     }
 
-    async fn tell(&self, found: Found) -> Result<(), String> {
+    async fn tell(&self, found: Found) -> Result<bool, String> {
         let id = DifferenceId::of(found.source, &found.key);
-        let told = self.0.differences.ask(id, Command::Find(Box::new(found))).await;
-        told.map_err(|refusal| format!("{id} could not be written down: {refusal:?}"))
+        self.ask(id, Command::Find(Box::new(found))).await
+    }
+
+    /// Whether it was written down: one that cannot be loaded stands in the way of no other.
+    async fn ask(&self, id: DifferenceId, command: Command) -> Result<bool, String> {
+        match self.0.differences.ask(id, command).await {
+            Ok(()) => Ok(true),
+            Err(Refusal::Quarantined) => {
+                tracing::error!(%id, "a difference cannot be loaded: what becomes of it is not written down");
+                Ok(false)
+            }
+            Err(refusal) => Err(format!("{id} could not be written down: {refusal:?}")),
+        }
     }
 
     /// Open differences are gone as soon as both sides agree, wherever the walk is.
@@ -210,19 +223,16 @@ impl Walker {
             .flatten();
         for (key, _) in rows {
             let id = DifferenceId(key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id)));
-            let open = match self.0.differences.read(&id).await {
-                Ok(Some((open, _))) => open,
-                Ok(None) => continue,
-                Err(error) => {
-                    tracing::error!(%id, %error, "a difference cannot be read");
-                    continue;
-                }
+            let read = self.0.differences.read_undamaged(&id).await;
+            let Some((open, _)) = read.map_err(|e| e.to_string())? else {
+                continue;
             };
             match afoot.reconciler.look_again(&open.found).await {
-                Ok(Some(found)) => self.tell(found).await?,
+                Ok(Some(found)) => {
+                    self.tell(found).await?;
+                }
                 Ok(None) => {
-                    let told = self.0.differences.ask(id, Command::Resolve).await;
-                    told.map_err(|refusal| format!("{id} could not be resolved: {refusal:?}"))?;
+                    self.ask(id, Command::Resolve).await?;
                 }
                 Err(error) => tracing::debug!(%id, error, "a side could not be read"),
             }
@@ -277,24 +287,26 @@ impl Engine {
         })
     }
 
-    /// Open differences, the oldest first, behind a place, at most `limit`; each with its own place.
+    /// Open differences, the oldest first, behind a place, at most `limit`; each with its own place. Damaged ones are left out.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn differences(&self, after: Option<Place>, limit: usize) -> Result<Vec<Open>, StoreError> {
-        let after = after.map(|(at, id)| table::difference(at, DifferenceId(id)));
-        let rows = self.0.store.scan(&[table::DIFFERENCE], after.as_deref(), limit).await?;
-        let mut found = Vec::with_capacity(rows.len());
-        for (key, _) in rows {
-            let Some((at, id)) = table::made(&key) else { continue };
-            let read = self
+        let mut after = after.map(|(at, id)| table::difference(at, DifferenceId(id)));
+        let mut found = Vec::with_capacity(limit);
+        // A page that lacks damaged ones is no last page.
+        while found.len() < limit {
+            let rows = self
                 .0
-                .families
-                .differences
-                .read(&DifferenceId(id))
-                .await
-                .map_err(damaged)?;
-            found.extend(read.map(|(difference, _)| ((at, id), difference)));
+                .store
+                .scan(&[table::DIFFERENCE], after.as_deref(), limit - found.len());
+            let rows = rows.await?;
+            let Some((last, _)) = rows.last() else { break };
+            after = Some(last.clone());
+            for (at, id) in rows.iter().filter_map(|(key, _)| table::made(key)) {
+                let read = self.0.families.differences.read_undamaged(&DifferenceId(id)).await?;
+                found.extend(read.map(|(difference, _)| ((at, id), difference)));
+            }
         }
         Ok(found)
     }

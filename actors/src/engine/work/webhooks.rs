@@ -56,13 +56,16 @@ impl Desk {
             && !is_well
         {
             // Before anything is read: of those that are dead there may be many.
-            let place = self.posting.rooms.enter(to, false, jitter).await?;
+            let place = self.posting.rooms.enter_slow(to, jitter)?;
             return self.post_in(effect, (id, to, round), place).await;
         }
         let endpoint = self.families.webhooks.read(&to).await.map_err(unreadable)?;
-        let is_well = endpoint.is_some_and(|(endpoint, _)| endpoint.health == Health::Well);
-        self.posting.rooms.well.insert(to, is_well);
-        let place = self.posting.rooms.enter(to, is_well, jitter).await?;
+        let well = endpoint.filter(|(endpoint, _)| endpoint.health == Health::Well);
+        self.posting.rooms.well.insert(to, well.is_some());
+        let place = match well {
+            Some((endpoint, _)) => self.posting.rooms.enter_quick(endpoint.owner).await?,
+            None => self.posting.rooms.enter_slow(to, jitter)?,
+        };
         self.post_in(effect, (id, to, round), place).await
     }
 

@@ -5,17 +5,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use dashmap::DashMap;
 use purser_storage::stats::{Distribution, Histogram};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use super::{CALLED, End};
 use crate::engine::webhooks::WebhookSettings;
-use crate::id::EndpointId;
+use crate::id::{EndpointId, Wallet};
 use crate::kernel::Failure;
 
 /// When a try that found no room looks again, in milliseconds; jitter is added.
 const ROOM_AGAIN_MS: u64 = 1_000;
 /// The same of one that waits for another try to the same endpoint.
 const TURN_AGAIN_MS: u64 = 1_000;
+
+/// What part of the quick room an account has, at least one place: whoever has many endpoints that take their time leaves
+/// room for all others.
+const SHARES: usize = 8;
 
 /// What tries came to, in the order of [`PostFigures::outcomes`].
 pub const OUTCOMES: [&str; 6] = ["delivered", "refused", "throttled", "gone", "no_answer", "not_called"];
@@ -37,6 +41,9 @@ pub struct PostFigures {
 /// Who may be tried when.
 pub(in crate::engine) struct Rooms {
     quick: Arc<Semaphore>,
+    /// Of accounts that have a place in the quick room, or wait for one.
+    shares: DashMap<Wallet, Arc<Semaphore>>,
+    share_max: usize,
     pub(super) slow: Arc<Semaphore>,
     slow_max: usize,
     /// Whether an endpoint answered last time.
@@ -49,8 +56,25 @@ pub(in crate::engine) struct Rooms {
 
 /// A place in a room.
 pub(super) enum Place {
-    Quick(OwnedSemaphorePermit),
+    Quick(Share),
     Slow(Turn),
+}
+
+/// A place in the quick room, which is one of its account's.
+pub(super) struct Share {
+    rooms: Arc<Rooms>,
+    owner: Wallet,
+    own: Option<OwnedSemaphorePermit>,
+    place: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        (self.own, self.place) = (None, None);
+        // Whoever waits holds the account's share too; the last one out removes it.
+        let shares = &self.rooms.shares;
+        shares.remove_if(&self.owner, |_, share| Arc::strong_count(share) == 1);
+    }
 }
 
 /// The one place of an endpoint in the slow room.
@@ -70,6 +94,8 @@ impl Rooms {
     pub(in crate::engine) fn new(settings: &WebhookSettings) -> Arc<Self> {
         Arc::new(Self {
             quick: Arc::new(Semaphore::new(settings.quick_max)),
+            shares: DashMap::new(),
+            share_max: (settings.quick_max / SHARES).max(1),
             slow: Arc::new(Semaphore::new(settings.slow_max)),
             slow_max: settings.slow_max,
             well: DashMap::new(),
@@ -87,16 +113,28 @@ impl Rooms {
         }
     }
 
-    pub(super) async fn enter(
-        self: &Arc<Self>,
-        endpoint: EndpointId,
-        is_well: bool,
-        jitter: u64,
-    ) -> Result<Place, Failure> {
-        if is_well {
-            let place = self.quick.clone().acquire_owned().await;
-            return place.map(Place::Quick).map_err(|e| Failure::temporary(e.to_string()));
-        }
+    /// A place for a try to an endpoint that answered last time. It waits for one of its account's, and only then for room.
+    pub(super) async fn enter_quick(self: &Arc<Self>, owner: Wallet) -> Result<Place, Failure> {
+        let share = self
+            .shares
+            .entry(owner)
+            .or_insert_with(|| Arc::new(Semaphore::new(self.share_max)))
+            .clone();
+        // From here on the share is removed by the drop, even if whoever waits is gone.
+        let mut taken = Share {
+            rooms: self.clone(),
+            owner,
+            own: None,
+            place: None,
+        };
+        let closed = |e: AcquireError| Failure::temporary(e.to_string());
+        taken.own = Some(share.acquire_owned().await.map_err(closed)?);
+        taken.place = Some(self.quick.clone().acquire_owned().await.map_err(closed)?);
+        Ok(Place::Quick(taken))
+    }
+
+    /// A place for a try to any other, if there is one now.
+    pub(super) fn enter_slow(self: &Arc<Self>, endpoint: EndpointId, jitter: u64) -> Result<Place, Failure> {
         if self.tried.insert(endpoint, ()).is_some() {
             return Err(Failure::not_yet(TURN_AGAIN_MS + jitter % TURN_AGAIN_MS));
         }
