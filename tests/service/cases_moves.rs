@@ -218,7 +218,7 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
     let url = receiver.url("/moody");
-    let (id, _) = register(&site, &token, &url, &["none"]).await;
+    let (id, _) = register(&site, &token, &url, &["refund.*"]).await;
     arrives(&receiver, "/moody", 1).await;
     site.advance(DAY_S + 3_600).await;
     let token = agent.token(&site).await;
@@ -228,11 +228,11 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     delivery(&site, &token, &id, "delivered", 2).await;
 
     receiver.is_well(false);
-    register(&site, &token, &url, &["none"]).await;
+    register(&site, &token, &url, &["refund.*"]).await;
     let had = receiver.at("/moody").len();
     arrives(&receiver, "/moody", had + 1).await;
     // Another test is on its way when the first gives the endpoint up.
-    register(&site, &token, &url, &["none"]).await;
+    register(&site, &token, &url, &["refund.*"]).await;
     site.advance(6 * DAY_S).await;
     let token = agent.token(&site).await;
     site.hears(&token, &["webhook.disabled active"]).await;
@@ -246,7 +246,7 @@ async fn an_endpoint_that_only_fails_is_told_of_given_up_and_comes_back() {
     let early = post(&site, &token, "/redeliver-webhook", None, &again).await;
     refused(&early, 409, "webhook_disabled");
     receiver.is_well(true);
-    register(&site, &token, &url, &["none"]).await;
+    register(&site, &token, &url, &["refund.*"]).await;
     site.hears(&token, &["webhook.enabled disabled"]).await;
     let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
     assert_eq!(asked.status, 202, "{}", asked.text);
@@ -266,17 +266,17 @@ async fn an_endpoint_that_is_gone_is_disabled_and_deleted() {
     let site = Site::of(&service);
     let token = Agent::new(Network::Solana).token(&site).await;
     let url = receiver.url("/410");
-    let (id, _) = register(&site, &token, &url, &["none"]).await;
+    let (id, _) = register(&site, &token, &url, &["refund.*"]).await;
     let first = delivery(&site, &token, &id, "failed", 1).await;
     site.hears(&token, &["webhook.disabled active"]).await;
-    register(&site, &token, &url, &["none"]).await;
+    register(&site, &token, &url, &["refund.*"]).await;
     let again = json!({"delivery_id": first["id"]});
     until("it is asked for before it is disabled again", async || {
         let asked = post(&site, &token, "/redeliver-webhook", None, &again).await;
         if asked.status == 202 {
             return Some(());
         }
-        register(&site, &token, &url, &["none"]).await;
+        register(&site, &token, &url, &["refund.*"]).await;
         None
     })
     .await;

@@ -222,20 +222,17 @@ async fn case_24_26_amounts_and_numbers_are_exact() {
         "/events?limit=99999999999999999999",
         "/events?after=-1",
     ] {
-        assert_eq!(site.get_as(&token, path).await.status, 400, "{path}");
+        assert_eq!(site.get_as(&token, path).await.code(), "parameter_invalid", "{path}");
     }
-    for (path, count) in [
-        ("/events?after=18446744073709551615", "events"),
-        ("/get-card-data?limit=100", "cards"),
-    ] {
-        let answer = site.get_as(&token, path).await;
-        assert_eq!(
-            (answer.status, &answer.body[count]),
-            (200, &json!([])),
-            "{path}: {}",
-            answer.text
-        );
-    }
+    let ahead = site.get_as(&token, "/events?after=18446744073709551615").await;
+    assert_eq!((ahead.status, ahead.code()), (400, "cursor_ahead"));
+    let cards = site.get_as(&token, "/get-card-data?limit=100").await;
+    assert_eq!(
+        (cards.status, &cards.body["cards"]),
+        (200, &json!([])),
+        "{}",
+        cards.text
+    );
     let huge = json!({"wallet": agent.address(), "amount": "1000000000"});
     let balance = async || {
         site.get(&format!("/sandbox/balances?wallet={}", agent.address()), &[])

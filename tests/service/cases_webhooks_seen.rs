@@ -20,7 +20,7 @@ async fn operators_see_deliveries_and_post_them_again() {
     let site = Site::of(&service);
     let agent = Agent::new(Network::Base);
     let token = agent.token(&site).await;
-    let (id, _) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
+    let (id, _) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     arrives(&receiver, "/ok", 1).await;
     let sent = delivery(&site, &token, &id, "delivered", 1).await;
     let desk = Desk::first(&host, &service);
@@ -73,8 +73,8 @@ async fn published_libraries_verify_our_signatures() {
     let service = host.start();
     let site = Site::of(&service);
     let token = Agent::new(Network::Base).token(&site).await;
-    let (_, old) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
-    let (_, new) = register(&site, &token, &receiver.url("/ok"), &["none"]).await;
+    let (_, old) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
+    let (_, new) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     let got = arrives(&receiver, "/ok", 2).await.remove(1);
     for (secret, body, verifies) in [
         (&old, got.text.clone(), true),
