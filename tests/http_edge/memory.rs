@@ -107,7 +107,9 @@ impl Store for Memory {
     }
 
     fn durable_seq(&self) -> Seq {
-        self.events.lock().len() as Seq
+        // What is no longer kept was there.
+        let gone = self.oldest.load(Ordering::SeqCst).saturating_sub(1);
+        gone.max(self.events.lock().len() as Seq)
     }
 
     fn headroom(&self) -> Headroom {
