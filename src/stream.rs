@@ -14,7 +14,7 @@ mod hub;
 mod socket;
 
 pub use feed::Feed;
-pub use frame::{Announced, ClientFrame, Complaint, Filter};
+pub use frame::{Announced, ClientFrame, Complaint, Filter, NoFilter};
 pub use hub::{Full, Hub, Seat, Subscription, Taken};
 pub use socket::{Access, StreamState, upgrade};
 
