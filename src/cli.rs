@@ -52,6 +52,9 @@ pub enum CliError {
     /// A payment was sent and its outcome is not known here.
     #[error("the payment was sent and its outcome is not known yet: {0}")]
     Unresolved(String),
+    /// A payment was made, and what it bought could not be seen to be made.
+    #[error("it is paid for and bought; whether it is made could not be read: {0}")]
+    Unseen(String),
     /// A payment was made and what it was for cannot be had.
     #[error("{0}")]
     Undelivered(String),
@@ -69,14 +72,19 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// The process's exit status: 2 when the command was used wrongly or refused here, 3 when a payment's outcome is
-    /// open, 1 otherwise.
+    /// The process's exit status: 2 when the command was used wrongly or refused here, 3 when a payment was sent and its outcome,
+    /// or that of what it bought, is not known here, 1 otherwise.
     pub const fn exit_status(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::TooExpensive { .. } => 2,
-            Self::Unresolved(_) => 3,
+            Self::Unresolved(_) | Self::Unseen(_) => 3,
             _ => 1,
         }
+    }
+
+    /// Whether the account is frozen. The server's words begin with their code.
+    fn is_frozen(&self) -> bool {
+        matches!(self, Self::Refused { status: 403, what } if what.starts_with("account_frozen"))
     }
 
     /// Whether the same may work in a moment: the server cannot be reached, begins, ends or has no time now.

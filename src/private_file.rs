@@ -6,11 +6,15 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
+/// What the name of an unfinished file ends with, after so many random characters.
+const STAGED: &str = ".new";
+const RANDOM: usize = 6;
+
 /// Makes a file of mode 600 with this content, durably, unless something has its name already. Says whether it was made: of
 /// two that make it at once one does, and the other finds it whole.
 ///
 /// # Errors
-/// What the system says; then there is no new file.
+/// What the system says; then there is no new file, or one that a power cut may still take.
 pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
     let (staged, ()) = stage(path, |file| file.write_all(content))?;
     match staged.persist_noclobber(path) {
@@ -24,7 +28,7 @@ pub fn create(path: &Path, content: &[u8]) -> io::Result<bool> {
 /// or the new one.
 ///
 /// # Errors
-/// What the system says; then the old file stands.
+/// What the system says; then the old file stands, or a power cut may still bring it back.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     replace_by(path, |file| file.write_all(content))
 }
@@ -32,18 +36,43 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 /// [`replace`] with what this writes.
 ///
 /// # Errors
-/// What the system or the writer says; then the old file stands.
+/// As [`replace`], or what the writer says.
 pub fn replace_by<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
     let (staged, written) = stage(path, write)?;
     staged.persist(path).map_err(|refused| refused.error)?;
     sync_parent(path).map(|()| written)
 }
 
+/// Removes what processes that died left beside this file. For whoever alone writes it: another's unfinished work would go too.
+///
+/// # Errors
+/// What the system says.
+pub fn sweep(path: &Path) -> io::Result<()> {
+    let Some(file) = path.file_name().and_then(|name| name.to_str()) else {
+        return Ok(());
+    };
+    let is_left = |name: &str| {
+        let middle = name.strip_prefix(file).and_then(|rest| rest.strip_suffix(STAGED));
+        middle.is_some_and(|middle| middle.len() == RANDOM && middle.bytes().all(|b| b.is_ascii_alphanumeric()))
+    };
+    for beside in std::fs::read_dir(parent(path))? {
+        let beside = beside?;
+        if beside.file_name().to_str().is_some_and(is_left) {
+            std::fs::remove_file(beside.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// The content beside its place, under a name of its own; gone when dropped. Temporary files have mode 600 from their beginning.
 fn stage<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<(NamedTempFile, T)> {
     let name = path.file_name().unwrap_or_default();
     let mut beside = tempfile::Builder::new();
-    let mut staged = beside.prefix(name).suffix(".new").tempfile_in(parent(path))?;
+    let mut staged = beside
+        .prefix(name)
+        .suffix(STAGED)
+        .rand_bytes(RANDOM)
+        .tempfile_in(parent(path))?;
     let written = write(staged.as_file_mut())?;
     staged.as_file().sync_all()?;
     Ok((staged, written))
@@ -90,6 +119,37 @@ mod tests {
         assert_eq!(made.iter().filter(|made| **made).count(), 1);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_the_dead_left_is_swept_and_nothing_else() {
+        // Aim: an unfinished file goes, and no other, whatever its name has in common with it.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("vault.keys");
+        let others = [
+            "vault.keys",
+            "vault.keys.new",
+            "vault.keysabcdefg.new",
+            "vault.keys-abcde.new",
+            "abcdef.new",
+        ];
+        for name in others.iter().chain(&["vault.keysaB3dEf.new"]) {
+            std::fs::write(folder.path().join(name), "x").unwrap();
+        }
+        sweep(&path).unwrap();
+        let left = std::fs::read_dir(folder.path()).unwrap();
+        let mut left: Vec<_> = left
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort_unstable();
+        let mut others = others.map(str::to_owned);
+        others.sort_unstable();
+        assert_eq!(left, others);
+        // What is staged has such a name.
+        let (staged, ()) = stage(&path, |file| file.write_all(b"x")).unwrap();
+        let (_, staged) = staged.keep().unwrap();
+        sweep(&path).unwrap();
+        assert!(!staged.exists() && path.exists());
     }
 
     #[test]

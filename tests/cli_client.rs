@@ -112,7 +112,13 @@ async fn a_card_is_waited_for_while_the_server_is_away() {
     let looks = seen.iter().filter(|what| what.starts_with("card data")).count();
     assert_eq!(looks, 3, "{seen:?}");
     match run("/get-card?gone").await {
-        Err(error @ CliError::Refused { status: 404, .. }) => assert_eq!(error.exit_status(), 1),
+        Err(error @ CliError::Unseen(_)) => {
+            assert_eq!(error.exit_status(), 3, "whoever pays again on 1 would buy a second one");
+            assert!(
+                error.to_string().contains("bought") && error.to_string().contains("404"),
+                "{error}"
+            );
+        }
         other => panic!("{other:?}"),
     }
 }

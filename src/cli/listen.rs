@@ -128,7 +128,7 @@ async fn follow(
         let token = match session.id_token(&remote, server).await {
             Ok(token) => token,
             // An account that is frozen is thawed one day, and whoever follows it wants to hear of that.
-            Err(error) if error.may_pass() || matches!(error, CliError::Refused { status: 403, .. }) => {
+            Err(error) if error.may_pass() || error.is_frozen() => {
                 pause = wait(pause, &error.to_string()).await;
                 continue;
             }

@@ -5,7 +5,7 @@
 
 mod end;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use purser_actors::id::Network;
 use purser_actors::money::{Cents, Usdc};
@@ -58,7 +58,7 @@ pub struct Args {
 const MAX_SENDS: u32 = 10;
 
 /// How long `--wait` waits for a card.
-const CARD_POLLS: u32 = 90;
+const CARD_PATIENCE: Duration = Duration::from_secs(180);
 
 /// Between two looks at a card; the contract asks for 2 to 3 seconds.
 const CARD_POLL: Duration = Duration::from_secs(2);
@@ -66,7 +66,8 @@ const CARD_POLL: Duration = Duration::from_secs(2);
 /// Runs the command.
 ///
 /// # Errors
-/// See [`CliError`]; after [`CliError::Unresolved`] the money may have moved, after [`CliError::Undelivered`] it has.
+/// See [`CliError`]; after [`CliError::Unresolved`] the money may have moved, after [`CliError::Undelivered`] and
+/// [`CliError::Unseen`] it has.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let url = parse_url(&args.url)?;
     let max = Cents::parse(&args.max)
@@ -102,7 +103,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
             Ok(Some(card)) => now_stands(&mut body, masked(card, args.show)),
             Ok(None) => {}
             // The purchase stands; its result is printed whatever became of the waiting.
-            Err(error) => waited = Err(error),
+            Err(error) => waited = Err(CliError::Unseen(error.to_string())),
         }
     }
     show(&body, args.json)?;
@@ -255,7 +256,8 @@ async fn wait_for_card(
     let mut card_url = at(url, "/get-card-data")?;
     card_url.query_pairs_mut().append_pair("card_id", card_id);
     terminal::progress(&format!("waiting for {card_id}"));
-    for _ in 0..CARD_POLLS {
+    let begun = Instant::now();
+    while begun.elapsed() < CARD_PATIENCE {
         let answer = match read_card(remote, &card_url, session).await {
             Err(why) if why.may_pass() => {
                 terminal::progress(&format!("{why}; looking again in {} s", CARD_POLL.as_secs()));
@@ -278,7 +280,8 @@ async fn wait_for_card(
         tokio::time::sleep(pause).await;
     }
     Err(CliError::Connection(format!(
-        "{card_id} could not be seen to be made in {CARD_POLLS} looks; `purser token` gives what reads it later"
+        "{card_id} is not made after {} s; GET /get-card-data with what `purser token` gives shows it later",
+        CARD_PATIENCE.as_secs()
     )))
 }
 

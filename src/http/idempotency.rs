@@ -141,12 +141,23 @@ fn keep(answer: &Result<Reply, ApiError>) -> Option<Kept> {
             status: reply.status.as_u16(),
             body: reply.body.clone(),
         }),
-        Err(error) if error.frozen_message.is_some() || error.status.is_server_error() => None,
-        Err(error) if matches!(error.status.as_u16(), 400 | 401 | 429) => None,
-        Err(error) => Some(Kept::Answer {
+        Err(error) => is_kept(error).then(|| Kept::Answer {
             status: error.status.as_u16(),
             body: error.to_record(),
         }),
+    }
+}
+
+fn is_kept(error: &ApiError) -> bool {
+    let passes = error.status.is_server_error() || matches!(error.status.as_u16(), 400 | 401 | 429);
+    !passes && error.frozen_message.is_none()
+}
+
+/// What is remembered under a key is what the same request is answered from then on, whatever would mend it under another.
+fn under_a_key(error: ApiError) -> ApiError {
+    match is_kept(&error) && error.retry_after_seconds.is_none() {
+        true => error.for_good(),
+        false => error,
     }
 }
 
@@ -235,9 +246,10 @@ impl Key {
                 let told = tokio::spawn(origin::scope(origin::current(), work).in_current_span()).await;
                 told.unwrap_or_else(|_| Err(ApiError::internal()))
                     .map(Reply::into_response)
+                    .map_err(under_a_key)
             }
             Once::Known(Kept::Answer { status, body }) => Ok(replayed(again(status, body))),
-            Once::Known(Kept::Follow { id, .. }) => Ok(replayed(follow(id).await)),
+            Once::Known(Kept::Follow { id, .. }) => Ok(replayed(follow(id).await.map_err(under_a_key))),
             Once::Running => Err(in_progress()),
             Once::Reused => Err(ApiError::new(
                 StatusCode::UNPROCESSABLE_ENTITY,

@@ -33,6 +33,7 @@ pub fn beside(backup: &Path) -> PathBuf {
 /// # Errors
 /// When the disk fails; a file that was there stays then.
 pub fn save(directory: &Path, wanted: &BTreeSet<DocumentId>, file: &Path) -> io::Result<Vec<DocumentId>> {
+    private_file::sweep(file)?;
     private_file::replace_by(file, |out| {
         let mut out = BufWriter::new(out);
         let missing = pack(directory, wanted, &mut out)?;

@@ -196,6 +196,8 @@ impl Keyring {
             text.push_str(&digits);
             text.push('\n');
         }
+        // What a start that died here left may hold a key that is removed now.
+        private_file::sweep(path)?;
         Ok(private_file::replace(path, text.as_bytes())?)
     }
 }

@@ -148,7 +148,7 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     // key, to the cent at the issuer, the bank and here, and the books are right.
     let mut provider = Provider::start();
     let (way, url) = Way::to(&provider.url).await;
-    // Slower than a restart: what cannot even be signed in eight tries is given back.
+    // Slower than a restart of a busy machine: what cannot even be signed in eight tries is given back, and the way fails half of them.
     let host = provider
         .host(&url)
         .with("PURSER_PAYOUTS__REPORTS_EVERY_SECONDS", "1")

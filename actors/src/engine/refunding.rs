@@ -73,21 +73,25 @@ impl Engine {
         Ok(found)
     }
 
-    /// Every refund, however it stands, in the order of their ids, behind a place, at most `limit`; each with its own place.
+    /// Every refund, however it stands, in the order of their ids, behind a place, at most `limit`; each with its own place. Damaged
+    /// ones are left out.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn all_refunds(&self, after: Option<Place>, limit: usize) -> Result<Vec<(Place, Refund)>, StoreError> {
-        let after = after.map(|(_, id)| table::entity(Kind::Refund, &id.to_be_bytes()));
+        let mut after = after.map(|(_, id)| table::entity(Kind::Refund, &id.to_be_bytes()));
         let every = table::entity(Kind::Refund, &[]);
-        let rows = self.0.store.scan(&every, after.as_deref(), limit).await?;
-        let mut found = Vec::with_capacity(rows.len());
-        for (key, _) in rows {
-            let Some(id) = key.last_chunk().map(|id| u128::from_be_bytes(*id)) else {
-                continue;
-            };
-            let refund = self.refund(&RefundId(id)).await?;
-            found.extend(refund.map(|refund| ((refund.created_at, id), refund)));
+        let mut found = Vec::with_capacity(limit);
+        // A page that lacks damaged ones is no last page.
+        while found.len() < limit {
+            let rows = self.0.store.scan(&every, after.as_deref(), limit - found.len()).await?;
+            let Some((last, _)) = rows.last() else { break };
+            after = Some(last.clone());
+            for id in rows.iter().filter_map(|(key, _)| key.last_chunk()) {
+                let id = u128::from_be_bytes(*id);
+                let read = self.0.families.refunds.read_undamaged(&RefundId(id)).await?;
+                found.extend(read.map(|(refund, _)| ((refund.created_at, id), refund)));
+            }
         }
         Ok(found)
     }

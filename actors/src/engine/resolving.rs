@@ -163,7 +163,7 @@ impl Engine {
             }
             Says::Stands(standing @ (Standing::Refused | Standing::Returned)) => standing.name(),
             Says::Stands(Standing::NotAsked) if effect.work.is_known_where_asked() => Standing::NotAsked.name(),
-            _ if matches!(effect.work, Work::Credit { .. }) => "it was withheld",
+            _ if matches!(effect.work, Work::Credit { .. }) => "a credit that was not given",
             _ if not_left => "the operator states that it has not left",
             _ => return Err(NotResolved::Unproven),
         };
