@@ -141,23 +141,21 @@ fn keep(answer: &Result<Reply, ApiError>) -> Option<Kept> {
             status: reply.status.as_u16(),
             body: reply.body.clone(),
         }),
-        Err(error) => is_kept(error).then(|| Kept::Answer {
+        Err(error) if error.frozen_message.is_some() || error.status.is_server_error() => None,
+        Err(error) if matches!(error.status.as_u16(), 400 | 401 | 429) => None,
+        Err(error) => Some(Kept::Answer {
             status: error.status.as_u16(),
             body: error.to_record(),
         }),
     }
 }
 
-fn is_kept(error: &ApiError) -> bool {
-    let passes = error.status.is_server_error() || matches!(error.status.as_u16(), 400 | 401 | 429);
-    !passes && error.frozen_message.is_none()
-}
-
-/// What is remembered under a key is what the same request is answered from then on, whatever would mend it under another.
+/// Whoever had too little money is remembered under the key, by the account or by what failed for it: the same request is answered
+/// with that from then on, and money helps only under another key.
 fn under_a_key(error: ApiError) -> ApiError {
-    match is_kept(&error) && error.retry_after_seconds.is_none() {
-        true => error.for_good(),
-        false => error,
+    match &*error.code {
+        "insufficient_balance" | "insufficient_card_balance" => error.for_good(),
+        _ => error,
     }
 }
 
