@@ -208,8 +208,8 @@ async fn what_is_remembered_under_a_key_is_for_a_day() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_55_what_is_remembered_and_what_is_not() {
-    // Aim: an executed command's 409 is remembered although it would succeed now, over a restart; a 400, a 401 and a frozen
-    // account's 403 are not.
+    // Aim: an executed command's 409 is remembered although it would succeed now, over a restart, and says so from the first; without
+    // a key it may succeed later. A 400, a 401 and a frozen account's 403 are not remembered.
     let (host, service) = start();
     let site = Site::of(&service);
     let (agent, token) = holder(&site, Network::Base).await;
@@ -217,6 +217,12 @@ async fn case_55_what_is_remembered_and_what_is_not() {
     let refused = withdraw(&site, &token, Some("much"), &much).await;
     assert_eq!((refused.status, refused.code()), (409, "insufficient_balance"));
     assert_eq!(refused.header("idempotency-replayed"), None);
+    assert_eq!(refused.body["terminal"], true);
+    let for_now = withdraw(&site, &token, None, &much).await;
+    assert_eq!(
+        (for_now.code(), &for_now.body["terminal"]),
+        ("insufficient_balance", &json!(false))
+    );
     let wrong = withdraw(&site, &token, Some("later"), &json!({"amount": 0})).await;
     assert_eq!((wrong.status, wrong.code()), (400, "amount_out_of_range"));
     assert_eq!(withdraw(&site, "no token", Some("later"), &much).await.status, 401);
@@ -234,6 +240,7 @@ async fn case_55_what_is_remembered_and_what_is_not() {
     assert_eq!((again.status, again.code()), (409, "insufficient_balance"));
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(again.body["error"], refused.body["error"]);
+    assert_eq!(again.body["terminal"], true);
     assert_eq!(
         again.str("request_id"),
         again.header("request-id"),
