@@ -155,7 +155,8 @@ fn chain(error: &dyn std::error::Error) -> String {
 
 /// Reads an address of a server.
 pub(super) fn parse_url(text: &str) -> Result<Url, CliError> {
-    let url = Url::parse(text).map_err(|error| CliError::Usage(format!("{text} is not a URL: {error}")))?;
+    let url = Url::parse(text)
+        .map_err(|error| CliError::Usage(format!("{text} is not a URL, such as http://127.0.0.1:8402: {error}")))?;
     match url.scheme() {
         "http" | "ws" if url.host_str().is_some() => Ok(url),
         "https" | "wss" => Err(CliError::Usage(format!(
