@@ -9,7 +9,8 @@ use purser::cli::{self, CliError};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Sells prepaid cards, gift cards, payouts and bank payments to software agents, paid call by call in USDC (x402 or MPP). Without a command: serve
+/// Sells prepaid cards, gift cards, payouts and bank payments to software agents, paid call by call in USDC (x402 or MPP). Without
+/// a command: serve
 #[derive(Parser)]
 #[command(name = "purser", version, arg_required_else_help = false)]
 struct Cli {
