@@ -1,11 +1,13 @@
 //! Holders' money at providers elsewhere: cards that their balances load, what they withdraw, and the bank.
 
 use purser_actors::id::Network;
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::{approve, open_account, result};
 use super::cases_elsewhere::one_key_an_order;
+use super::cases_metrics::scrape;
 use super::cases_reconciliation::reconcile;
 use super::cases_reloadable::{ask, balance, comes_to};
 use super::cases_top_up::{id_of, once};
@@ -184,6 +186,11 @@ async fn holders_money_moves_once_whatever_the_way_to_its_keepers_does() {
     comes_to(&site, &holder.token, card, "closed").await;
     until("what was closed and put back", async || {
         (balance(&site, &holder.token).await == json!(230)).then_some(())
+    })
+    .await;
+    until("the issuer knows how each reservation ended", async || {
+        let (_, page) = scrape(&service).await;
+        (page.open("end_reservation") == Decimal::ZERO).then_some(())
     })
     .await;
     each_once(&way);

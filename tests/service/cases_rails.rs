@@ -131,11 +131,8 @@ async fn final_payment(service: &Service, agent: &Agent) -> String {
     comes_to(&site, &token, &payout, "complete").await;
     until("the window is over", async || {
         let (_, page) = scrape(service).await;
-        let open =
-            ["running", "waiting"].map(|state| format!("purser_effects{{work=\"close_returns\",state=\"{state}\"}}"));
-        let open = open.iter().map(|series| page.value(series)).sum::<Decimal>();
         let tries = page.value("purser_delivery_tries_total{work=\"close_returns\"}");
-        (tries > Decimal::ZERO && open == Decimal::ZERO).then_some(())
+        (tries > Decimal::ZERO && page.open("close_returns") == Decimal::ZERO).then_some(())
     })
     .await;
     payout

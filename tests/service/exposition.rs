@@ -95,6 +95,12 @@ impl Exposition {
         assert!(!below.is_empty(), "no histogram was found");
     }
 
+    /// How many effects of this work are open and not stuck.
+    pub(crate) fn open(&self, work: &str) -> Decimal {
+        let of = |state| self.value(&format!("purser_effects{{work=\"{work}\",state=\"{state}\"}}"));
+        of("running") + of("waiting")
+    }
+
     /// The value of a series; 0 for one that nothing has touched yet.
     pub(crate) fn value(&self, series: &str) -> Decimal {
         let name = series.split('{').next().unwrap();
