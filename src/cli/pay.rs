@@ -5,7 +5,7 @@
 
 mod end;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use purser_actors::id::Network;
 use purser_actors::money::{Cents, Usdc};
@@ -256,9 +256,19 @@ async fn wait_for_card(
     let mut card_url = at(url, "/get-card-data")?;
     card_url.query_pairs_mut().append_pair("card_id", card_id);
     terminal::progress(&format!("waiting for {card_id}"));
-    let begun = Instant::now();
-    while begun.elapsed() < CARD_PATIENCE {
-        let answer = match read_card(remote, &card_url, session).await {
+    let seen = tokio::time::timeout(CARD_PATIENCE, until_made(remote, &card_url, session)).await;
+    seen.unwrap_or_else(|_| {
+        Err(CliError::Connection(format!(
+            "{card_id} is not made after {} s; GET /get-card-data with what `purser token` gives shows it later",
+            CARD_PATIENCE.as_secs()
+        )))
+    })
+    .map(Some)
+}
+
+async fn until_made(remote: &Remote, card_url: &Url, session: &Session<'_>) -> Result<Value, CliError> {
+    loop {
+        let answer = match read_card(remote, card_url, session).await {
             Err(why) if why.may_pass() => {
                 terminal::progress(&format!("{why}; looking again in {} s", CARD_POLL.as_secs()));
                 tokio::time::sleep(CARD_POLL).await;
@@ -268,10 +278,10 @@ async fn wait_for_card(
         };
         let status = answer.body.get("status").and_then(Value::as_str);
         let pause = match answer.status {
-            200 if !matches!(status, Some("pending" | "processing")) => return Ok(Some(answer.body)),
+            200 if !matches!(status, Some("pending" | "processing")) => return Ok(answer.body),
             200 => CARD_POLL,
             401 => {
-                session.expire(url)?;
+                session.expire(card_url)?;
                 CARD_POLL
             }
             429 | 500..=599 => answer.retry_after(),
@@ -279,10 +289,6 @@ async fn wait_for_card(
         };
         tokio::time::sleep(pause).await;
     }
-    Err(CliError::Connection(format!(
-        "{card_id} is not made after {} s; GET /get-card-data with what `purser token` gives shows it later",
-        CARD_PATIENCE.as_secs()
-    )))
 }
 
 async fn read_card(remote: &Remote, card_url: &Url, session: &Session<'_>) -> Result<Answer, CliError> {
