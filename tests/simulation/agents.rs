@@ -18,13 +18,16 @@ use purser_actors::spend::{Order, Spend, Way};
 use purser_storage::fault::Seeded;
 use serde_json::{Value, json};
 
-use crate::clients::{Clients, wallet};
+use crate::clients::{Clients, price as price_of, wallet};
 use crate::fate::{Course, Fate};
+use crate::own;
 use crate::owners::durable;
 use crate::plan::{Plan, Step, pick};
 use crate::seller::{SPEND, call_of, funded};
 use crate::withdrawals::{EACH, outlives_keys};
 
+/// The host of a spend that pays our own route.
+const ROUTE: &str = "route";
 /// Wallets whose agents have a managed one.
 const OWNERS: u32 = 2;
 
@@ -87,7 +90,7 @@ pub(crate) fn add(plan: &mut Plan) {
     }
 }
 
-const fn owner(nth: u32) -> u8 {
+pub(crate) const fn owner(nth: u32) -> u8 {
     (nth % OWNERS) as u8
 }
 
@@ -125,7 +128,7 @@ fn price(nth: u32) -> u64 {
 }
 
 fn is_transfer(nth: u32) -> bool {
-    nth % 4 == 3
+    nth < own::FIRST && nth % 4 == 3
 }
 
 /// What a seller asks for a call: the same on both networks, or more and for somebody else.
@@ -181,6 +184,9 @@ fn pins(nth: u32) -> Pins {
 
 /// Whether what is paid for a spend is what its agent allowed, by rules of this file's own.
 pub(crate) fn allows(nth: u32, to: Wallet, amount: u64) -> bool {
+    if let Some(payment) = own::payment_of(nth) {
+        return (to, amount) == (own::treasury(to.network()), price_of(payment).atomic());
+    }
     let pinned = is_transfer(nth)
         || match nth % 5 {
             1 => amount <= 500 * 10_000,
@@ -232,6 +238,11 @@ impl Clients {
 
     /// What is to be paid: what the seller asks for, as far as the agent's pins allow, or a transfer as it likes.
     fn asked(&self, nth: u32) -> Option<(Wallet, Usdc, Way)> {
+        if let Some(payment) = own::payment_of(nth) {
+            let (to, amount) = own::asked(nth, payment);
+            let host = ROUTE.into();
+            return Some((to, amount, Way::Call { host }));
+        }
         if is_transfer(nth) {
             let network = if nth % 8 == 3 { Network::Base } else { Network::Solana };
             return Some((seller(network, true), usdc(price(nth)), Way::Transfer));

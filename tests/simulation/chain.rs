@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
-use purser_actors::id::{TopUpId, Wallet};
+use purser_actors::id::{TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
@@ -19,6 +19,7 @@ use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};
 use crate::fate::{Ask, Submit};
+use crate::own;
 use crate::seller::{self, SPEND};
 use crate::top_ups::{self, FORWARD};
 use crate::withdrawals::{self, OUT, fate_of};
@@ -40,6 +41,10 @@ pub(crate) struct Ledger {
     prepared: u64,
     /// Payments that it has said no to.
     refused: BTreeSet<u32>,
+    /// Which withdrawal a transfer on Solana was signed for.
+    pub(crate) outs: BTreeMap<u32, WithdrawalId>,
+    /// What a list of transfers shows of each besides.
+    marks: BTreeMap<u32, [u8; 32]>,
     /// Which top-up a transfer on Base was signed for.
     pub(crate) forwards: BTreeMap<u32, TopUpId>,
 }
@@ -86,6 +91,11 @@ impl Ledger {
     }
 }
 
+/// Whether a transfer is one that we send: what a managed wallet pays us with is sent as any other payment.
+const fn leaves(n: u32) -> bool {
+    n >= OUT && !own::is_own(n)
+}
+
 pub(crate) struct SimChain(pub(crate) Arc<World>);
 
 fn error(kind: ErrorKind, operation: &'static str) -> PortError {
@@ -118,6 +128,7 @@ impl SimChain {
         if at < valid_until_ms(authorization) && !ledger.transfers.contains_key(&n) && !ledger.barred.contains(&n) {
             let transfer = self.transfer(authorization, by, at);
             ledger.coming.entry(n).or_insert((at, transfer));
+            ledger.marks.insert(n, authorization.mark());
             ledger.settle(self.0.true_ms());
         }
         drop(ledger);
@@ -146,7 +157,7 @@ impl SimChain {
             self.0
                 .object("sent.other_bytes", format!("payment {n} was sent as two transactions"));
         }
-        if n >= OUT {
+        if leaves(n) {
             let durable = match n {
                 SPEND.. => seller::is_durable(&self.0, n, authorization, &Sending::ToChain(prepared.clone())),
                 FORWARD.. => top_ups::is_durable(&self.0, n, authorization, prepared),
@@ -330,6 +341,7 @@ impl Settlement for SimChain {
             // Each kind has a supervisor of its own, and so room of its own.
             let (call, what) = match self.0.chain.lock().forwards.get(&n) {
                 Some(id) => ("top_up.at_once", id.0),
+                None if own::is_own(n) => ("sent.at_once", u128::from(n)),
                 None if n >= SPEND => ("spend.at_once", self.0.till.lock().signed[&n].0.0),
                 None if n >= OUT => ("left.at_once", u128::from(n)),
                 None => ("sent.at_once", u128::from(n)),
@@ -371,8 +383,14 @@ impl Settlement for SimChain {
         })
     }
 
-    /// Only a restored store asks, and none is restored here.
-    fn departures(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            let weather = if self.0.is_calm() { 9 } else { self.0.below(10) };
+            match weather {
+                0 => Err(error(ErrorKind::Temporary, "departures")),
+                _ => Ok(lists::departures(&self.0, since, until)),
+            }
+        })
     }
 }

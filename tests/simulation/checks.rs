@@ -41,7 +41,8 @@ pub(crate) fn inspect(world: &World, journal: &JournalStore) {
     if let Err((rule, detail)) = compared {
         return world.object(rule, detail);
     }
-    if world.shadow.lock().oldest > 0 && !world.plan.forgets() {
+    let kept_from = world.archive.lock().mark().map_or(0, |mark| mark.first_seq);
+    if world.shadow.lock().oldest > kept_from && !world.plan.forgets() {
         return world.object("events.expired", "events were dropped that had to be kept");
     }
     let chain = transfers(world);
@@ -170,6 +171,7 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| banking::judge(world, &stock))
         .and_then(|()| shares(world, &stock))
         .and_then(|()| crate::people::judge(world))
+        .and_then(|()| crate::keys::judge(world))
         .and_then(|()| room(world, engine, tasks));
     if let Err((rule, detail)) = judged {
         world.object(rule, detail);

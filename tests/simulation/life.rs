@@ -19,6 +19,7 @@ use crate::clients::Clients;
 use crate::desk::SimShredder;
 use crate::endpoints::NoEndpoints;
 use crate::makers::Makers;
+use crate::outages;
 use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
 use crate::program::SimProgram;
@@ -138,7 +139,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             webhooks: Arc::new(NoEndpoints(world.clone())),
         },
         deposits: Vec::new(),
-        restored: None,
+        restored: world.archive.lock().restored(),
         reconciling: None,
         settings: world.plan.settings,
     };
@@ -146,6 +147,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         Ok(engine) => engine,
         Err(error) => return world.object("start.refused", error.to_string()),
     };
+    *world.engine.lock() = Some(engine.clone());
     let clients = Clients {
         world: world.clone(),
         engine,
@@ -158,6 +160,10 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             Step::Die { how, .. } => *death = *how,
             // What was written is still to be read, and is not durable.
             Step::Relapse(_) => *death = Death::Kill,
+            Step::Restore { down_ms } if world.archive.lock().has_backup() => {
+                *death = Death::Restored(*down_ms);
+                world.die("and its store with it");
+            }
             _ => {}
         }
         perform(step, &clients, &store, &mut stream).await;
@@ -223,6 +229,11 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         Step::SnapshotsDie { after } => world.source.die_after(Some(after)),
         Step::Die { after, .. } => world.light_fuse(Some(after)),
         Step::Refresh { nth, back } => clients.refresh(nth, back),
+        Step::BackUp => crate::restores::back_up(world, store),
+        // Nobody takes another step.
+        Step::Restore { .. } => world.pass().await,
+        Step::Key(does) => clients.key(does),
+        Step::Outage { provider, ms, silent } => outages::begin(world, provider, ms, silent),
         Step::Inspect => checks::inspect(world, &store.journal),
         Step::Rest => {
             rest(clients, store).await;
@@ -247,6 +258,10 @@ async fn rest(clients: &Clients, store: &SimStore) {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let effects = engine.open_effects(10_000).await.unwrap_or_default();
         crate::top_ups::operate(world, engine, &effects).await;
+        crate::restores::operate(world, engine).await;
+        if outages::operate(world, engine, &effects).await {
+            continue;
+        }
         let waiting = world.notes.lock().waiting;
         let asleep = engine.census().resident == 0;
         let heard = world.rails.lock().is_heard() && world.vaults.lock().is_heard() && world.issuer.lock().is_heard();
@@ -256,6 +271,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
             && asleep
             && heard
             && !rings_soon(world)
+            && !engine.is_held()
             && store.headroom().queued == 0
         {
             return;

@@ -18,6 +18,7 @@ use purser_storage::codec::{self, Stored};
 
 use crate::clients::payment_of_amount;
 use crate::fate::Issue;
+use crate::outages::{self, Provider};
 use crate::world::{ORDERED_PANIC, World};
 
 /// A thing that is sold: its kind as stored, and its id.
@@ -43,6 +44,7 @@ struct Asked {
     key: EffectId,
     thing: Thing,
     payment: u32,
+    provider: Provider,
     /// One try of each at once, and so many of this maker.
     at_once: &'static str,
     /// For the trace.
@@ -114,6 +116,13 @@ impl Makers {
             *calls += 1;
             *calls - 1
         };
+        if let Some(silent) = outages::is_down(&self.0, asked.provider) {
+            self.0.trace(|| format!("maker: {} meets an outage", asked.name));
+            if silent {
+                std::future::pending::<()>().await;
+            }
+            return Err(error(ErrorKind::Temporary));
+        }
         let n = asked.payment;
         let fates = self
             .0
@@ -220,6 +229,7 @@ impl CardIssuer for Makers {
                 key: order.key,
                 thing: (Kind::Card as u8, id),
                 payment: payment_of_amount(order.amount),
+                provider: Provider::Cards,
                 at_once: "issue.at_once",
                 name: order.card.to_string(),
             };
@@ -275,6 +285,7 @@ impl GiftCards for Makers {
                 key: order.key,
                 thing: (Kind::GiftCard as u8, id),
                 payment: payment_of_amount(order.order.amount),
+                provider: Provider::GiftCards,
                 at_once: "gift_card.at_once",
                 name: order.card.to_string(),
             };

@@ -13,8 +13,10 @@ use crate::bank::Banks;
 use crate::clients::intl;
 use crate::desk::Does;
 use crate::fate::Fate;
+use crate::keys::Keys;
 use crate::limits::settings;
 use crate::loads::Loads;
+use crate::outages::Provider;
 use crate::payees::Keeps;
 
 /// One thing that happens. Steps follow each other at once unless one waits.
@@ -150,6 +152,20 @@ pub(crate) enum Step {
     },
     /// All is looked at as it is.
     Inspect,
+    /// Everything durable is copied.
+    BackUp,
+    /// The store is lost, and after so long the last copy is in its place.
+    Restore {
+        down_ms: u64,
+    },
+    /// A provider is down for so long; it says so, or nothing.
+    Outage {
+        provider: Provider,
+        ms: u64,
+        silent: bool,
+    },
+    /// Something is done with an API key.
+    Key(Keys),
     /// Nothing goes wrong until everything that is under way is done; then all is looked at.
     Rest,
 }
@@ -163,6 +179,8 @@ pub(crate) enum Death {
     PowerCut,
     /// The same, and the snapshots are gone.
     SnapshotsLost,
+    /// Nothing; after so many milliseconds a backup is there.
+    Restored(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -227,7 +245,11 @@ impl Plan {
         crate::bank::add(&mut plan);
         crate::loads::add(&mut plan);
         crate::agents::add(&mut plan);
+        crate::own::add(&mut plan);
+        crate::keys::add(&mut plan);
+        crate::outages::add(&mut plan);
         crate::birth::add(&mut plan);
+        crate::restores::add(&mut plan);
         plan
     }
 }

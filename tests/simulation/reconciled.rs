@@ -23,6 +23,7 @@ use purser_storage::Store;
 use purser_storage::codec::{self, Stored};
 
 use crate::makers::{Order, Thing};
+use crate::own;
 use crate::owners::durable;
 use crate::seller::SPEND;
 use crate::withdrawals::OUT;
@@ -49,11 +50,11 @@ impl OnChain {
             let mut ledger = self.0.chain.lock();
             ledger.settle(now);
             // What leaves managed wallets is not the treasury's.
-            let treasury = ledger.transfers.range(..SPEND);
+            let treasury = ledger.transfers.iter().filter(|(n, _)| **n < SPEND || own::is_own(**n));
             for (n, transfer) in treasury.filter(|(_, t)| t.from.network() == network) {
                 let mut mark = [0; 32];
                 mark[28..].copy_from_slice(&n.to_be_bytes());
-                all.push(moved(transfer, *n < OUT, mark));
+                all.push(moved(transfer, *n < OUT || own::is_own(*n), mark));
             }
         }
         let bridge = self.0.bridge.lock();

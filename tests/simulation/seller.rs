@@ -18,7 +18,8 @@ use purser_actors::spend::{Answer, CallFailure, Part, Sending, Spend, Status};
 
 use crate::chain::{Ledger, SimChain};
 use crate::clients::number_of;
-use crate::owners::durable;
+use crate::own;
+use crate::owners::{durable, judge_signing};
 use crate::withdrawals::{EACH, OUT};
 use crate::world::{ORDERED_PANIC, World};
 
@@ -139,6 +140,7 @@ impl SimSeller {
         if known.as_deref() != Some(keys.sealed) {
             world.object("sign.keys", format!("{id} is signed with keys of nobody"));
         }
+        judge_signing(world, &keys.owner, &id);
         world.linger(world.below(60)).await;
         let tries = {
             let mut till = world.till.lock();
@@ -217,6 +219,12 @@ impl SimSeller {
     async fn called(&self, authorization: &Authorization) -> Result<(Answer, Vec<u8>), PortError> {
         let (world, n) = (&self.0, number_of(authorization));
         let calm = world.is_calm();
+        if own::is_own(n) {
+            let Some(engine) = world.engine.lock().clone() else {
+                return Err(error(ErrorKind::Temporary));
+            };
+            return Ok(own::call(world, engine, n, authorization).await);
+        }
         // It says that it has taken what it never does.
         if !calm && world.one_in(12) {
             world.trace(|| format!("seller: spend {n} is answered and not taken"));

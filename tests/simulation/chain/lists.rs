@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use purser::verify::{ChainList, ChainTransfer};
 use purser_actors::id::{SpendId, Wallet};
-use purser_actors::port::Authorization;
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, Departure, Timestamp};
 
+use crate::own::treasury;
 use crate::seller::SPEND;
 use crate::top_ups::FORWARD;
 use crate::withdrawals::OUT;
@@ -33,13 +35,31 @@ pub(crate) fn transfers(world: &World) -> ChainList {
             .map(|(_, t)| t.clone())
             .collect::<Vec<_>>()
     };
+    let (own, elsewhere) = of(SPEND..u32::MAX).into_iter().partition(|t| t.to == treasury(t.to.network()));
+    let mut received = of(0..OUT);
+    received.extend::<Vec<_>>(own);
     let mut left = of(OUT..SPEND);
     left.extend(world.bridge.lock().left(world.true_ms()));
     ChainList {
-        received: of(0..OUT),
+        received,
         left,
-        elsewhere: of(SPEND..u32::MAX),
+        elsewhere,
     }
+}
+
+/// What left the treasury between two times.
+pub(super) fn departures(world: &World, since: Timestamp, until: Timestamp) -> Vec<Departure> {
+    let mut ledger = world.chain.lock();
+    ledger.settle(world.true_ms());
+    let left = ledger.transfers.range(OUT..SPEND);
+    let left = left.map(|(n, transfer)| Departure {
+        transaction: transfer.transaction.clone(),
+        to: transfer.to,
+        amount: Usdc::from_atomic(transfer.atomic),
+        at: World::stamp(transfer.at_ms),
+        mark: ledger.marks.get(n).copied().unwrap_or_default(),
+    });
+    left.filter(|departure| (since..=until).contains(&departure.at)).collect()
 }
 
 /// What was withdrawn.
