@@ -25,6 +25,7 @@ use crate::plan::{Death, Plan, Step};
 use crate::program::SimProgram;
 use crate::rails::SimRails;
 use crate::reconciled;
+use crate::restores;
 use crate::seller::SimSeller;
 use crate::store::SimStore;
 use crate::watchers::{self, Stream};
@@ -138,9 +139,9 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             bank: Arc::new(SimBank(world.clone())),
             webhooks: Arc::new(NoEndpoints(world.clone())),
         },
-        deposits: Vec::new(),
+        lost: world.archive.lock().lost(),
         restored: world.archive.lock().restored(),
-        reconciling: None,
+        reconciling: reconciled::watched(world),
         settings: world.plan.settings,
     };
     let engine = match Engine::start(parts).await {
@@ -229,7 +230,7 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         Step::SnapshotsDie { after } => world.source.die_after(Some(after)),
         Step::Die { after, .. } => world.light_fuse(Some(after)),
         Step::Refresh { nth, back } => clients.refresh(nth, back),
-        Step::BackUp => crate::restores::back_up(world, store),
+        Step::BackUp => restores::back_up(world, store),
         // Nobody takes another step.
         Step::Restore { .. } => world.pass().await,
         Step::Key(does) => clients.key(does),
@@ -258,7 +259,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let effects = engine.open_effects(10_000).await.unwrap_or_default();
         crate::top_ups::operate(world, engine, &effects).await;
-        crate::restores::operate(world, engine).await;
+        restores::operate(clients).await;
         if outages::operate(world, engine, &effects).await {
             continue;
         }
@@ -271,7 +272,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
             && asleep
             && heard
             && !rings_soon(world)
-            && !engine.is_held()
+            && restores::is_over(world, engine)
             && store.headroom().queued == 0
         {
             return;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purser_actors::account::LinkCode;
 use purser_actors::id::{SessionId, Wallet};
 use purser_actors::kernel::{Kind, table};
-use purser_actors::port::Entropy;
+use purser_actors::port::{Clock as _, Entropy};
 use purser_actors::session::{Amr, Answer, Command, Session};
 use purser_storage::codec::{self, Stored};
 
@@ -176,8 +176,12 @@ pub(crate) fn frozen_since(world: &World, owner: &Wallet) -> Option<u64> {
 /// How long the engine may take from asking whether an account is frozen to signing for it, in milliseconds.
 const SIGNS_WITHIN_MS: u64 = 500;
 
-/// Nothing is signed for an account that has been frozen for a while.
+/// Nothing is signed for an account that has been frozen for a while, nor while what a lost history signed may still land.
 pub(crate) fn judge_signing(world: &World, owner: &Wallet, what: &dyn std::fmt::Display) {
+    let restored = world.archive.lock().restored();
+    if restored.is_some_and(|restored| world.now() < restored.until) {
+        world.object("gate.early", format!("{what} is signed, and a lost history may have sent it"));
+    }
     let since = frozen_since(world, owner).filter(|since| since + SIGNS_WITHIN_MS < world.true_ms());
     if let Some(since) = since {
         world.object("freeze.left", format!("{what} of {owner} is signed, frozen since {since}"));

@@ -4,9 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use purser_actors::engine::{Booking, Engine, Restored};
+use purser_actors::account::Account;
+use purser_actors::engine::{Booking, Engine, Held, Lost, Restored, Rule};
 use purser_actors::id::WithdrawalId;
-use purser_actors::kernel::table;
+use purser_actors::incoming::{Incoming, Status};
+use purser_actors::kernel::{Kind, table};
+use purser_actors::payment::Payment;
 use purser_actors::port::{Booked, Timestamp};
 use purser_storage::codec;
 use purser_storage::disk::Disk as _;
@@ -15,10 +18,14 @@ use purser_storage::snapshot::MemoryRows;
 use purser_storage::{JournalStore, RestoreMark};
 
 use crate::agents::Agents;
-use crate::clients::{Notes, is_gift, wallet};
+use crate::chain::received;
+use crate::checks::restored::taken;
+use crate::clients::{Clients, Notes, is_gift, wallet};
 use crate::desk::act;
+use crate::loads::all;
 use crate::own;
-use crate::plan::{Plan, Step, pick};
+use crate::owners::durable;
+use crate::plan::{Plan, Step, WALLETS, pick};
 use crate::shadow::Shadow;
 use crate::store::SimStore;
 use crate::withdrawals::{EACH, OUT, fate_of};
@@ -59,6 +66,16 @@ impl Archive {
     pub(crate) fn restored(&self) -> Option<Restored> {
         self.mark.map(|mark| Restored {
             since: Timestamp(mark.backed_up_at_ms.saturating_sub(QUIET_MS)),
+            until: Timestamp(mark.restored_at_ms).plus_ms(QUIET_MS),
+            at: Timestamp(mark.restored_at_ms),
+        })
+    }
+
+    /// The time of which nobody knows.
+    pub(crate) fn lost(&self) -> Option<Lost> {
+        self.mark.map(|mark| Lost {
+            since: Timestamp(mark.backed_up_at_ms),
+            restored: Timestamp(mark.restored_at_ms),
             until: Timestamp(mark.restored_at_ms).plus_ms(QUIET_MS),
         })
     }
@@ -151,19 +168,38 @@ pub(crate) fn booked(world: &World) -> BTreeSet<String> {
         .collect()
 }
 
+/// What operators do after a restore, and with what waits for an account that is frozen.
+pub(crate) async fn operate(clients: &Clients) {
+    let (world, engine) = (&clients.world, &clients.engine);
+    let held = engine.held_back().await.unwrap_or_default();
+    if held.iter().any(|(_, why)| *why == Held::Frozen) {
+        // Nothing is at rest before it may leave.
+        for number in 0..WALLETS as u8 {
+            let account: Option<Account> = durable(world, Kind::Account, &wallet(number).key());
+            if account.is_some_and(|account| account.frozen.is_some()) {
+                clients.freeze(number, false);
+            }
+        }
+    }
+    if world.archive.lock().mark().is_some() {
+        book(world, engine).await;
+        rule(world, engine).await;
+    }
+}
+
 /// An operator says of each transfer that left in the lost history whose it was: of the withdrawal that waits for it, else of
 /// whoever had asked for it, as far as there is enough; else it is a loss.
-pub(crate) async fn operate(world: &World, engine: &Engine) {
+async fn book(world: &World, engine: &Engine) {
     for unexplained in engine.unexplained().await.unwrap_or_default() {
         let departure = &unexplained.departure;
         let n = u32::from_be_bytes(*departure.mark.last_chunk().unwrap());
         let waits = unexplained.may_be.iter().filter_map(|name| name.parse().ok());
-        let own = waits.map(Booking::Withdrawal).find(|booking| match booking {
-            Booking::Withdrawal(WithdrawalId(id)) => fate_of(*id as u32) == fate_of(n),
-            _ => false,
-        });
+        let own = waits
+            .filter(|id: &WithdrawalId| fate_of(id.0 as u32) == fate_of(n))
+            .map(Booking::Withdrawal);
         let holder = wallet(((n - OUT) / EACH % 3) as u8);
-        for booking in own.into_iter().chain([Booking::Account(holder), Booking::Loss]) {
+        let all: Vec<_> = own.chain([Booking::Account(holder), Booking::Loss]).collect();
+        for booking in all {
             let by = act(2);
             let told = engine.book(&departure.transaction, booking, (&by, "seen on the chain".into()));
             let told = told.await;
@@ -173,4 +209,33 @@ pub(crate) async fn operate(world: &World, engine: &Engine) {
             }
         }
     }
+}
+
+/// An operator has whoever sent it credited with what came in and waits.
+async fn rule(world: &World, engine: &Engine) {
+    for (_, incoming) in engine.incoming_transfers(None, 1_000).await.unwrap_or_default() {
+        if incoming.status != Status::Waiting {
+            continue;
+        }
+        let (id, by) = (incoming.transfer.id(), act(2));
+        let told = engine.rule_incoming(id, Rule::Credit(None), (&by, "theirs".into())).await;
+        world.trace(|| format!("operator: {id} is credited: {told:?}"));
+    }
+}
+
+/// Whether nothing is open of what a restore has lost: all that left is explained, and all that came in is in the books.
+pub(crate) fn is_over(world: &World, engine: &Engine) -> bool {
+    if world.archive.lock().mark().is_none() {
+        return true;
+    }
+    let taken = taken(world);
+    let open = |incoming: &Incoming| incoming.is_open();
+    let settled: BTreeSet<String> = all::<Payment>(world, Kind::Payment)
+        .into_iter()
+        .filter_map(|(_, payment)| payment.transaction().map(str::to_owned))
+        .collect();
+    let known = |transaction: &str| settled.contains(transaction) || taken.contains_key(transaction);
+    !engine.is_held()
+        && !taken.values().any(|(_, incoming)| open(incoming))
+        && received(world).iter().all(|(_, transfer)| known(&transfer.transaction))
 }
