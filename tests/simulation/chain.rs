@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
 use purser_actors::id::{Network, Wallet};
-use purser_actors::money::Usdc;
 use purser_actors::kernel::{Kind, table};
+use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
     Authorization, BoxFuture, Decline, Departure, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted,

@@ -57,7 +57,10 @@ pub(crate) fn add(plan: &mut Plan) {
         let mut at = chance.below(plan.steps.len() as u64 + 1) as usize;
         let mut does = vec![Keys::Makes(nth), Keys::Uses(nth)];
         for _ in 0..chance.below(4) {
-            does.push(pick(&mut chance, &[Keys::Makes(nth), Keys::Uses(nth), Keys::Revokes(nth)]));
+            does.push(pick(
+                &mut chance,
+                &[Keys::Makes(nth), Keys::Uses(nth), Keys::Revokes(nth)],
+            ));
         }
         does.extend([Keys::Revokes(nth), Keys::Uses(nth)]);
         for does in does {
@@ -120,10 +123,7 @@ impl Clients {
                 notes.keys.opened.entry(nth).or_default().insert(session.id);
             }
             let before = |told: Option<&u64>| told.is_some_and(|told| *told < asked);
-            (
-                before(notes.keys.revoked.get(&nth)),
-                before(notes.keys.made.get(&nth)),
-            )
+            (before(notes.keys.revoked.get(&nth)), before(notes.keys.made.get(&nth)))
         };
         let revives = ended && told.is_ok();
         let lost = made && matches!(told, Err(Denied::Rejected(Rejection::Unknown)));
@@ -171,7 +171,10 @@ pub(crate) fn judge(world: &World) -> Result<(), (&'static str, String)> {
     let notes = world.notes.lock();
     for nth in 0..8 {
         let key: Option<ApiKey> = durable(world, Kind::ApiKey, &id(nth).0.to_be_bytes());
-        let (alive, revoked) = (key.as_ref().is_some_and(ApiKey::is_alive), notes.keys.revoked.contains_key(&nth));
+        let (alive, revoked) = (
+            key.as_ref().is_some_and(ApiKey::is_alive),
+            notes.keys.revoked.contains_key(&nth),
+        );
         if alive && revoked {
             return Err(("key.revived", format!("key {nth} was revoked: {key:?}")));
         }

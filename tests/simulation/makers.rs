@@ -10,8 +10,8 @@ use purser_actors::id::EffectId;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActivity, CardIssuer, ErrorKind, GiftCards, GiftOffer, GiftOrdered, GiftTerms, Issuance, IssueCard, IssuedCard,
-    OrderGift, PortError,
+    BoxFuture, CardActivity, CardIssuer, ErrorKind, GiftCards, GiftOffer, GiftOrdered, GiftTerms, Issuance, IssueCard,
+    IssuedCard, OrderGift, PortError,
 };
 use purser_actors::product::{Country, Currency};
 use purser_storage::codec::{self, Stored};
@@ -131,6 +131,7 @@ impl Makers {
         };
         if let Some(silent) = outages::is_down(&self.0, asked.provider) {
             self.0.trace(|| format!("maker: {} meets an outage", asked.name));
+            outages::fails(&self.0, asked.provider, asked.key, call == 0, silent);
             if silent {
                 std::future::pending::<()>().await;
             }

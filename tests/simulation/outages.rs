@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use purser_actors::breaker::Rules;
 use purser_actors::engine::Engine;
 use purser_actors::id::EffectId;
 use purser_actors::kernel::Effect;
@@ -34,11 +35,39 @@ pub(crate) enum Provider {
 pub(crate) struct Outages {
     /// Until when, and whether it is silent rather than says so.
     down: BTreeMap<Provider, (u64, bool)>,
+    /// Orders that were first asked for in this outage and this life: each failure of theirs counts.
+    asked: BTreeSet<EffectId>,
+    /// When each of a provider's failures in a row was known, in milliseconds of the run.
+    failures: BTreeMap<Provider, Vec<u64>>,
+    /// What was sold since the line had to be closed.
+    sold: BTreeMap<Provider, u32>,
     /// What an operator has had tried again.
     retried: BTreeSet<EffectId>,
 }
 
+/// Time in which what was on its way when a line was closed is claimed, in milliseconds.
+const ON_ITS_WAY_MS: u64 = 1_000;
+/// Orders that a closed line may sell to try its provider with, each later than the last: within any outage of these runs.
+const TRIED: u32 = 3;
+
+impl Outages {
+    /// A process counts anew.
+    pub(crate) fn forget(&mut self) {
+        self.asked.clear();
+        self.failures.clear();
+        self.sold.clear();
+    }
+}
+
 impl Provider {
+    const fn of(line: Line) -> Option<Self> {
+        match line {
+            Line::UsaCard => Some(Self::Cards),
+            Line::GiftCard => Some(Self::GiftCards),
+            _ => None,
+        }
+    }
+
     pub(crate) const fn line(self) -> Line {
         match self {
             Self::Cards => Line::UsaCard,
@@ -50,7 +79,50 @@ impl Provider {
 /// A provider goes down.
 pub(crate) fn begin(world: &World, provider: Provider, ms: u64, silent: bool) {
     let until = world.true_ms() + ms;
-    world.outages.lock().down.insert(provider, (until, silent));
+    let mut outages = world.outages.lock();
+    outages.forget();
+    outages.down.insert(provider, (until, silent));
+}
+
+/// An order met the outage. Whoever is answered nothing knows it when its patience is over.
+pub(crate) fn fails(world: &World, provider: Provider, key: EffectId, is_first: bool, silent: bool) {
+    let known = world.true_ms()
+        + if silent {
+            world.plan.settings.issuer_timeout_ms
+        } else {
+            0
+        };
+    let mut outages = world.outages.lock();
+    if is_first {
+        outages.asked.insert(key);
+    }
+    if outages.asked.contains(&key) {
+        outages.failures.entry(provider).or_default().push(known);
+    }
+}
+
+/// A provider that has failed so often in a row that its line is closed is sold no more of, but for what it is tried with.
+pub(crate) fn judge_claim(world: &World, line: Line) {
+    let rules = world.plan.settings.lines;
+    let Some(provider) = Provider::of(line).filter(|provider| is_down(world, *provider).is_some()) else {
+        return;
+    };
+    let mut outages = world.outages.lock();
+    let last = (rules.failures_max as usize).checked_sub(1);
+    let closed = last.and_then(|last| outages.failures.get(&provider)?.get(last).copied());
+    if closed.is_none_or(|closed| world.true_ms() < closed + ON_ITS_WAY_MS) {
+        return;
+    }
+    let sold = outages.sold.entry(provider).or_default();
+    *sold += 1;
+    let sold = *sold;
+    drop(outages);
+    if sold > TRIED {
+        world.object(
+            "line.sells",
+            format!("{sold} of {} were sold while its provider is down", line.name()),
+        );
+    }
 }
 
 /// Whether a provider is down, and then whether it is silent.
@@ -67,7 +139,11 @@ pub(crate) fn add(plan: &mut Plan) {
     }
     let (provider, first) = pick(
         &mut chance,
-        &[(Provider::Cards, CARDS), (Provider::Cards, CARDS), (Provider::GiftCards, GIFTS)],
+        &[
+            (Provider::Cards, CARDS),
+            (Provider::Cards, CARDS),
+            (Provider::GiftCards, GIFTS),
+        ],
     );
     let ms = pick(&mut chance, &[4_000, 12_000, 25_000]);
     let silent = chance.one_in(4);
@@ -77,6 +153,11 @@ pub(crate) fn add(plan: &mut Plan) {
         sum: Cents::new(1_000_000),
     };
     plan.settings.caps = Caps::NONE.with(Line::UsaCard, cap);
+    plan.settings.lines = Rules {
+        failures_max: pick(&mut chance, &[2, 3]),
+        try_every_ms: 1_000,
+        silence_ms: 10_000,
+    };
     let mut steps = vec![Step::Outage { provider, ms, silent }];
     for nth in 0..4 + chance.below(MOST - 4) as u32 {
         let payment = first + 6 * nth;
@@ -107,7 +188,12 @@ pub(crate) async fn operate(world: &World, engine: &Engine, effects: &[Effect]) 
             continue;
         }
         let told = engine.retry(effect.id, &act(0)).await;
-        world.trace(|| format!("operator: {} is tried again after an outage: {told:?}", effect.work.name()));
+        world.trace(|| {
+            format!(
+                "operator: {} is tried again after an outage: {told:?}",
+                effect.work.name()
+            )
+        });
         any = true;
     }
     any

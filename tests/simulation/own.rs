@@ -40,7 +40,11 @@ const fn spend_of(payment: u32) -> Option<u32> {
     } else {
         payment.wrapping_sub(PAYMENTS).wrapping_add(FIRST)
     };
-    if nth >= FIRST && nth < FIRST + COUNT { Some(nth) } else { None }
+    if nth >= FIRST && nth < FIRST + COUNT {
+        Some(nth)
+    } else {
+        None
+    }
 }
 
 /// Whether a transfer out of a managed wallet pays us.
@@ -71,7 +75,11 @@ pub(crate) const fn treasury(network: Network) -> Wallet {
 
 /// What the agent is to pay for its purchase, and to whom: on both networks by turns.
 pub(crate) fn asked(nth: u32, payment: u32) -> (Wallet, Usdc) {
-    let network = if nth / 2 % 2 == 0 { Network::Solana } else { Network::Base };
+    let network = if nth / 2 % 2 == 0 {
+        Network::Solana
+    } else {
+        Network::Base
+    };
     (treasury(network), price(payment))
 }
 
@@ -118,7 +126,12 @@ pub(crate) fn add(plan: &mut Plan) {
 }
 
 /// What our own route answers to the payment: for its agent, what any server says of it.
-pub(crate) async fn call(world: &Arc<World>, engine: Engine, n: u32, authorization: &Authorization) -> (Answer, Vec<u8>) {
+pub(crate) async fn call(
+    world: &Arc<World>,
+    engine: Engine,
+    n: u32,
+    authorization: &Authorization,
+) -> (Answer, Vec<u8>) {
     let clients = Clients {
         world: world.clone(),
         engine,

@@ -180,11 +180,17 @@ const SIGNS_WITHIN_MS: u64 = 500;
 pub(crate) fn judge_signing(world: &World, owner: &Wallet, what: &dyn std::fmt::Display) {
     let restored = world.archive.lock().restored();
     if restored.is_some_and(|restored| world.now() < restored.until) {
-        world.object("gate.early", format!("{what} is signed, and a lost history may have sent it"));
+        world.object(
+            "gate.early",
+            format!("{what} is signed, and a lost history may have sent it"),
+        );
     }
     let since = frozen_since(world, owner).filter(|since| since + SIGNS_WITHIN_MS < world.true_ms());
     if let Some(since) = since {
-        world.object("freeze.left", format!("{what} of {owner} is signed, frozen since {since}"));
+        world.object(
+            "freeze.left",
+            format!("{what} of {owner} is signed, frozen since {since}"),
+        );
     }
 }
 

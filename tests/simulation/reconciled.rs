@@ -80,11 +80,7 @@ impl TreasuryList for OnChain {
         Box::pin(std::future::ready(Ok(page)))
     }
 
-    fn movement<'a>(
-        &'a self,
-        network: Network,
-        key: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
         let mut all = self.all(network).into_iter();
         let found = all.find(|moved| moved.key() == key);
         Box::pin(std::future::ready(Ok(found)))

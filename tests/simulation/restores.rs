@@ -93,7 +93,8 @@ pub(crate) fn add(plan: &mut Plan) {
     let from = chance.below(length * 2 / 3 + 1);
     let to = from + 1 + chance.below(length - from + 1);
     let down_ms = pick(&mut chance, &[0, 3_000, 40_000]);
-    plan.steps.insert((to as usize).min(plan.steps.len()), Step::Restore { down_ms });
+    plan.steps
+        .insert((to as usize).min(plan.steps.len()), Step::Restore { down_ms });
     plan.steps.insert(from as usize, Step::BackUp);
 }
 
@@ -156,7 +157,11 @@ pub(crate) fn restore(world: &World, down_ms: u64) {
     world.trace(|| format!("restored: {mark:?}"));
     world.shadow.lock().recall(&backup.shadow, mark.first_seq);
     world.notes.lock().recall(&backup.notes, backup.made);
-    world.watchers.lock().iter_mut().for_each(crate::watchers::Watcher::recall);
+    world
+        .watchers
+        .lock()
+        .iter_mut()
+        .for_each(crate::watchers::Watcher::recall);
     archive.mark = Some(mark);
 }
 
@@ -218,7 +223,9 @@ async fn rule(world: &World, engine: &Engine) {
             continue;
         }
         let (id, by) = (incoming.transfer.id(), act(2));
-        let told = engine.rule_incoming(id, Rule::Credit(None), (&by, "theirs".into())).await;
+        let told = engine
+            .rule_incoming(id, Rule::Credit(None), (&by, "theirs".into()))
+            .await;
         world.trace(|| format!("operator: {id} is credited: {told:?}"));
     }
 }

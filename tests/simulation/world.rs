@@ -201,6 +201,7 @@ impl World {
         self.lives.fetch_add(1, Ordering::Relaxed);
         *self.fuse.lock() = None;
         *self.trips.lock() = Trips::default();
+        self.outages.lock().forget();
     }
 
     /// Called within the life's runtime, whose clock ends with it.

@@ -71,7 +71,8 @@ pub(super) fn departures(world: &World, since: Timestamp, until: Timestamp) -> V
     let mut ledger = world.chain.lock();
     ledger.settle(world.true_ms());
     let left = ledger.transfers.range(OUT..SPEND).map(|one| departure(&ledger, one));
-    left.filter(|departure| (since..=until).contains(&departure.at)).collect()
+    left.filter(|departure| (since..=until).contains(&departure.at))
+        .collect()
 }
 
 /// What left a managed wallet since then.

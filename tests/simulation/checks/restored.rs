@@ -57,7 +57,11 @@ fn one(
     };
     let goods: Vec<_> = stock.goods.values().filter(|good| good.payment == id).collect();
     let deposit = taken.map(|(name, _)| name.clone());
-    let causes = goods.iter().map(|good| good.name.clone()).chain([id.to_string()]).chain(deposit);
+    let causes = goods
+        .iter()
+        .map(|good| good.name.clone())
+        .chain([id.to_string()])
+        .chain(deposit);
     let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
     // Whatever the maker of this payment's product has made, whether or not anybody knows.
     let made: Vec<_> = {

@@ -163,7 +163,11 @@ pub(super) fn holders(world: &World, stock: &Stock) -> Result<(), Wrong> {
             return wrong("session.generation", format!("{session}: {generation} was given"));
         }
     }
-    if let Some(session) = notes.revoked.keys().find(|s| stock.sessions.get(s).is_some_and(|s| s.is_active())) {
+    if let Some(session) = notes
+        .revoked
+        .keys()
+        .find(|s| stock.sessions.get(s).is_some_and(|s| s.is_active()))
+    {
         return wrong("session.revoked", session.to_string());
     }
     for n in 0..4 {
