@@ -135,6 +135,8 @@ pub enum Bug {
     OwnRouteShadowed,
     /// No daily cap of its owner holds for what a managed wallet buys from us.
     OwnRouteUncapped,
+    /// An offer of somebody else's that pays our treasury is taken.
+    OwnTermsTaken,
     /// A line goes on selling while its provider fails: needs one that is down.
     BreakerKeepsSelling,
 }
@@ -197,6 +199,7 @@ impl Bug {
         Self::FreezeForgotten,
         Self::OwnRouteShadowed,
         Self::OwnRouteUncapped,
+        Self::OwnTermsTaken,
         Self::BreakerKeepsSelling,
     ];
 }

@@ -41,6 +41,7 @@ mod cases_kept;
 mod cases_keyed;
 mod cases_life;
 mod cases_maker_faults;
+mod cases_managed;
 mod cases_metrics;
 mod cases_moves;
 mod cases_moves_back;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::agent_wallet::terms::{Acceptable, Pins};
+use purser::agent_wallet::terms::{Acceptable, OwnAddresses, Pins};
 use purser::wallet::PaymentRequired;
 use purser_actors::agent_wallet::{Addresses, AgentWallet, Limits};
 use purser_actors::engine::{Denied, Once};
@@ -133,12 +133,12 @@ fn is_transfer(nth: u32) -> bool {
 
 /// What a seller asks for a call: the same on both networks, or more and for somebody else.
 fn required(nth: u32) -> PaymentRequired {
-    let offer = |network: Network, cents: u64, stranger: bool| {
+    let offer = |network: Network, cents: u64, to: Wallet| {
         let asset = match network {
             Network::Base => "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
             Network::Solana => "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
         };
-        let to = seller(network, stranger).address();
+        let to = to.address();
         let extra = match network {
             Network::Base => json!({"name": "USD Coin", "version": "2"}),
             Network::Solana => json!({"feePayer": to}),
@@ -150,11 +150,21 @@ fn required(nth: u32) -> PaymentRequired {
         0 => (Network::Base, Network::Solana),
         _ => (Network::Solana, Network::Base),
     };
-    let accepts: Vec<Value> = match nth % 3 {
-        0 => vec![offer(first, price(nth), false)],
-        1 => vec![offer(first, price(nth) + 400, true), offer(second, price(nth), false)],
-        _ => vec![offer(second, price(nth), true), offer(first, price(nth), false)],
+    let mut accepts: Vec<Value> = match nth % 3 {
+        0 => vec![offer(first, price(nth), seller(first, false))],
+        1 => vec![
+            offer(first, price(nth) + 400, seller(first, true)),
+            offer(second, price(nth), seller(second, false)),
+        ],
+        _ => vec![
+            offer(second, price(nth), seller(second, true)),
+            offer(first, price(nth), seller(first, false)),
+        ],
     };
+    // A hostile one asks on our own terms: what it is paid is ours, and the product would be its.
+    if nth % 4 == 2 {
+        accepts.insert(0, offer(first, price(nth), own::treasury(first)));
+    }
     let json = json!({"x402Version": 2, "resource": {"url": "https://shop.example.com/"}, "accepts": accepts});
     PaymentRequired::from_header(STANDARD.encode(json.to_string()).as_bytes()).unwrap()
 }
@@ -195,7 +205,7 @@ pub(crate) fn allows(nth: u32, to: Wallet, amount: u64) -> bool {
             4 => amount <= 80 * 10_000,
             _ => true,
         };
-    pinned && (amount == price(nth) * 10_000 || amount == (price(nth) + 400) * 10_000)
+    pinned && to != own::treasury(to.network()) && (amount == price(nth) * 10_000 || amount == (price(nth) + 400) * 10_000)
 }
 
 fn usdc(cents: u64) -> Usdc {
@@ -247,7 +257,11 @@ impl Clients {
             let network = if nth % 8 == 3 { Network::Base } else { Network::Solana };
             return Some((seller(network, true), usdc(price(nth)), Way::Transfer));
         }
-        let offers = pins(nth).acceptable(&required(nth), &addresses(&wallet(owner(nth))));
+        let offers = pins(nth).acceptable(
+            &required(nth),
+            &addresses(&wallet(owner(nth))),
+            &OwnAddresses::of(Network::ALL.map(own::treasury)),
+        );
         let Acceptable { to, amount, .. } = match offers {
             Ok(offers) => *offers.first()?,
             Err(none) => {

@@ -16,6 +16,7 @@ use purser_actors::port::{
 };
 use purser_actors::spend::{Answer, CallFailure, Part, Sending, Spend, Status};
 
+use crate::agents::addresses;
 use crate::chain::{Ledger, SimChain};
 use crate::clients::number_of;
 use crate::own;
@@ -253,6 +254,10 @@ fn answer(http_status: u16, failure: Option<CallFailure>) -> (Answer, Vec<u8>) {
 }
 
 impl Custody for SimSeller {
+    fn addresses(&self, owner: &Wallet) -> Option<Addresses> {
+        Some(addresses(owner))
+    }
+
     fn sign_transfer<'a>(&'a self, keys: SealedKeys<'a>, transfer: &'a Transfer) -> Told<'a, Authorization> {
         Box::pin(async move {
             let id = SpendId(transfer.key);

@@ -22,7 +22,7 @@ impl Engine {
         Ok(read.map(|(wallet, _)| wallet))
     }
 
-    /// Makes an account's managed wallet with these keys, unless there is one.
+    /// Makes an account's managed wallet with these keys, unless there is one. From then on its addresses are the account's.
     ///
     /// # Errors
     /// When the engine cannot answer.
@@ -33,6 +33,8 @@ impl Engine {
         limits: Limits,
         memo: Option<Memo<AgentWallet>>,
     ) -> Result<(), Refused> {
+        // Before anybody can know of the wallet.
+        self.take_for(&owner, &addresses);
         let command = agent_wallet::Command::Open {
             addresses,
             sealed,
