@@ -33,6 +33,7 @@ struct OnChain(Arc<World>);
 fn moved(transfer: &ChainTransfer, incoming: bool, mark: [u8; 32]) -> Movement {
     Movement {
         transaction: transfer.transaction.clone(),
+        index: transfer.index,
         incoming,
         other: if incoming { transfer.from } else { transfer.to },
         amount: Usdc::from_atomic(transfer.atomic),
@@ -119,6 +120,7 @@ impl AtTheMaker {
             product: "made".into(),
             money: Money::Cents(amount, currency),
             returns: None,
+            terms: None,
             standing: match order {
                 Order::Open => Standing::UnderWay,
                 Order::Made => Standing::Done,
@@ -158,6 +160,7 @@ fn listed(name: impl ToString, (standing, money): (Standing, Money)) -> Entry {
         product: "kept".into(),
         money,
         returns: None,
+        terms: None,
         standing,
         at: Timestamp(0),
     }
