@@ -13,6 +13,7 @@ mod families;
 pub mod figures;
 mod forgetting;
 mod holder;
+mod incoming;
 mod listening;
 mod mailroom;
 mod once;
@@ -28,6 +29,7 @@ mod refunding;
 mod requiring;
 mod resolving;
 mod stuck;
+mod suspending;
 mod turn;
 pub mod webhooks;
 mod work;
@@ -45,15 +47,16 @@ use self::account_map::AccountMap;
 use self::agent_wallet::spoken;
 use self::departures::Departures;
 use self::families::Families;
-use crate::account::{self, Deposit};
+use self::incoming::Arrivals;
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
 use crate::kernel::family::{Ground, StartEffects};
-use crate::kernel::{Effect, Refusal, root, table, timer};
+use crate::kernel::{Effect, root, table, timer};
 use crate::port::{Clock, Entropy, Lists};
 
 pub use departures::{Booking, NotBooked, Restored, Unexplained};
 pub use families::event_types;
 pub use holder::Denied;
+pub use incoming::{Lost, NotRuled, Rule};
 pub use once::{Once, Turn};
 pub use operating::{Place, Queued};
 pub use parts::{Parts, Ports, Settings};
@@ -64,6 +67,7 @@ pub use reconciling::{Open, Pace, Reconciler, Reconciliation, Reconciling, Walk}
 pub use refunding::{Limits as RefundLimits, NotRefunded};
 pub use resolving::{NotResolved, Outcome, Resolution};
 pub use stuck::{Doubt, Evidence, Says, Stuck};
+pub use suspending::Confirmed;
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
@@ -80,9 +84,6 @@ pub enum StartError {
     /// The store refused the first commit.
     #[error("the store refused a commit: {0}")]
     Commit(CommitError),
-    /// An unclaimed transfer could not be credited.
-    #[error("the unclaimed transfer {0} could not be credited")]
-    Deposit(String),
     /// The actor runtime is stopping.
     #[error("actors cannot be started: {0}")]
     Actors(String),
@@ -119,6 +120,12 @@ struct Inner {
     posting: Arc<webhooks::PostOffice>,
     /// What may leave after a restore.
     departures: Arc<Departures>,
+    /// What a restore has lost.
+    lost: Option<Lost>,
+    /// What came in.
+    arrivals: Arc<Arrivals>,
+    /// What of before a restore is not good until somebody says so.
+    suspended: suspending::Suspended,
     /// Whose lists the books are held against.
     lists: Lists,
     /// What reconciliation counts.
@@ -139,7 +146,7 @@ impl Engine {
             clock,
             entropy,
             ports,
-            deposits,
+            lost,
             restored,
             reconciling,
             settings,
@@ -187,18 +194,19 @@ impl Engine {
             posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
             lists: reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default(),
             departures,
+            lost,
+            arrivals: Arrivals::new(!store.scan(&[table::DEPOSIT], None, 1).await?.is_empty()),
+            suspended: suspending::Suspended::load(&*store).await?,
             watching: Arc::default(),
             sound,
             root: root.clone(),
         };
-        let has_deposits = !deposits.is_empty() || !store.scan(&[table::DEPOSIT], None, 1).await?.is_empty();
-        let worker = Arc::new(inner.worker(has_deposits));
+        let worker = Arc::new(inner.worker());
         deliveries
             .open(Families::KINDS, inner.delivery_ground(), worker, root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
-        engine.import(deposits).await?;
         engine.live(deliveries, reconciling).await?;
         Ok(engine)
     }
@@ -213,31 +221,10 @@ impl Engine {
         listening::listen::<program::Cards>(self);
         listening::listen::<banking::Deposits>(self);
         mailroom::open(self);
-        match reconciling {
-            Some(reconciling) => reconciling::watch(self, reconciling)
-                .await
-                .map_err(|e| StartError::Actors(e.to_string())),
-            None => Ok(()),
-        }
-    }
-
-    /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.
-    async fn import(&self, deposits: Vec<Deposit>) -> Result<(), StartError> {
-        for deposit in deposits {
-            let (wallet, transaction) = (self.account_of(&deposit.from), deposit.transaction.clone());
-            match self
-                .0
-                .families
-                .accounts
-                .ask(wallet, account::Command::Import(deposit))
-                .await
-            {
-                Ok(()) => tracing::warn!(%wallet, transaction, "an unclaimed transfer was credited"),
-                Err(Refusal::Conflict) => {}
-                Err(_) => return Err(StartError::Deposit(transaction)),
-            }
-        }
-        Ok(())
+        let Some(reconciling) = reconciling else { return Ok(()) };
+        let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
+        incoming::watch(self, &reconciling).await.map_err(actors)?;
+        reconciling::watch(self, reconciling).await.map_err(actors)
     }
 
     /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:
@@ -317,7 +304,7 @@ impl Engine {
 
 impl Inner {
     /// Who does the effects' work.
-    fn worker(&self, has_deposits: bool) -> work::Desk {
+    fn worker(&self) -> work::Desk {
         work::Desk {
             families: self.families.clone(),
             store: self.store.clone(),
@@ -325,9 +312,12 @@ impl Inner {
             clock: self.clock.clone(),
             posting: self.posting.clone(),
             settings: self.settings,
-            has_deposits,
             secret: self.secret,
             departures: self.departures.clone(),
+            account_map: self.account_map.clone(),
+            lists: self.lists.clone(),
+            lost: self.lost,
+            arrivals: self.arrivals.clone(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `purser admin`: what an operator does, over the API at the operator's own address.
 
 mod card_withdrawals;
+mod incoming;
 mod intl;
 mod refunds;
 mod sandbox;
@@ -14,6 +15,7 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 pub use card_withdrawals::CardWithdrawals;
+pub use incoming::Incoming;
 pub use intl::Intl;
 pub use refunds::Refunds;
 pub use sandbox::{Fault, Sandbox};
@@ -108,6 +110,9 @@ pub enum Act {
     Resolve(Resolve),
     /// Give a holder back what stuck work was paid with
     CreditBack(CreditBack),
+    /// Transfers to the treasury that no payment claims
+    #[command(subcommand)]
+    Incoming(Incoming),
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
     Refunds(Refunds),
@@ -218,6 +223,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Resolve(resolve) => stuck::resolve(&desk, resolve).await?,
         Act::CreditBack(credit) => stuck::credit_back(&desk, credit).await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        Act::Incoming(act) => incoming::ask(&desk, act).await?,
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
         Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,
         Act::Events { after } => desk.page("/admin/events", after).await?,

@@ -34,6 +34,7 @@ pub struct NonceKey {
 pub struct Nonces {
     mac: MacKey,
     origin: String,
+    not_before: Timestamp,
 }
 
 impl Nonces {
@@ -42,7 +43,14 @@ impl Nonces {
         Self {
             mac: MacKey::new(key),
             origin: origin.as_str().to_owned(),
+            not_before: Timestamp(0),
         }
+    }
+
+    /// From now on a nonce that was issued before this is none of ours.
+    #[must_use]
+    pub fn not_before(self, not_before: Timestamp) -> Self {
+        Self { not_before, ..self }
     }
 
     /// A new nonce, issued now.
@@ -59,7 +67,7 @@ impl Nonces {
 
     /// Recognises a nonce that we issued at `issued`. `None` for every other text. Says nothing about its age.
     pub fn recognise(&self, text: &str, issued: Timestamp) -> Option<NonceKey> {
-        if text.bytes().any(|b| b.is_ascii_uppercase()) {
+        if issued < self.not_before || text.bytes().any(|b| b.is_ascii_uppercase()) {
             return None;
         }
         let mut bytes = [0; 16];

@@ -50,6 +50,7 @@ impl SimChain {
     fn transfer(&self, authorization: &Authorization, by: &str, at_ms: u64) -> ChainTransfer {
         ChainTransfer {
             transaction: format!("0x{by}{:04}", number_of(authorization)),
+            index: 0,
             from: authorization.payer(),
             to: paid_to(authorization),
             atomic: authorization.value().atomic(),

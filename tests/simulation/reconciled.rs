@@ -32,11 +32,11 @@ struct OnChain(Arc<World>);
 fn moved(transfer: &ChainTransfer, incoming: bool, mark: [u8; 32]) -> Movement {
     Movement {
         transaction: transfer.transaction.clone(),
+        index: transfer.index,
         incoming,
         other: if incoming { transfer.from } else { transfer.to },
         amount: Usdc::from_atomic(transfer.atomic),
         at: World::stamp(transfer.at_ms),
-        index: 0,
         mark,
     }
 }

@@ -85,6 +85,11 @@ impl Departures {
         !self.free.load(Ordering::Acquire) && !self.open.lock().iter().any(|departure| Some(departure.mark) == mark)
     }
 
+    /// What has left and has no row, as last read.
+    pub(super) fn unexplained(&self) -> Vec<Departure> {
+        self.open.lock().clone()
+    }
+
     /// From when on, what an earlier restore left to be explained included.
     async fn since(&self, restored: Timestamp) -> Result<Timestamp, String> {
         let key = table::meta(SINCE);
