@@ -49,7 +49,7 @@ use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
 use crate::port::{Clock, Entropy, Lists};
 
-pub use departures::{Booking, NotBooked, Restored, Unexplained};
+pub use departures::{Booking, Held, NotBooked, NotPromised, Promise, Restored, Unexplained};
 pub use families::event_types;
 pub use holder::Denied;
 pub use once::{Once, Turn};
@@ -113,7 +113,7 @@ struct Inner {
     operating: tokio::sync::Mutex<()>,
     /// Events on their way to endpoints.
     posting: Arc<webhooks::PostOffice>,
-    /// What may leave after a restore.
+    /// The gate that money leaves by.
     departures: Arc<Departures>,
     /// Whose lists the books are held against.
     lists: Lists,
@@ -241,6 +241,9 @@ impl Engine {
             let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
                 let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
+                if let Some(leaves) = effect.work.leaves() {
+                    self.note_promise(leaves).await;
+                }
                 let passed_over = planted::is(Bug::RetriesForgotten) && effect.attempts > 0;
                 if !effect.stuck && !passed_over {
                     open.push(effect);
@@ -318,6 +321,7 @@ impl Inner {
             settings: self.settings,
             has_deposits,
             departures: self.departures.clone(),
+            lists: self.lists.clone(),
         }
     }
 

@@ -46,6 +46,7 @@ pub fn restored(config: &Config, mark: Option<RestoreMark>, ahead_ms: u64) -> Op
         since: Timestamp(mark.backed_up_at_ms.saturating_sub(quiet_ms)),
         // By the service's time, which may be ahead of the chains'.
         until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms).plus_ms(ahead_ms),
+        at: Timestamp(mark.restored_at_ms),
     })
 }
 

@@ -21,6 +21,12 @@ pub(crate) struct Wallets {
     spends: BTreeMap<SpendId, Spend>,
 }
 
+impl Wallets {
+    pub(super) fn spend(&self, id: SpendId) -> Option<&Spend> {
+        self.spends.get(&id)
+    }
+}
+
 const fn name_of(status: &Status) -> &'static str {
     match status {
         Status::Reserved => "reserved",

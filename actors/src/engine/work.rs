@@ -4,6 +4,7 @@
 mod banking;
 mod cards;
 mod crediting;
+mod gate;
 mod gift_cards;
 mod owner;
 mod payout;
@@ -35,7 +36,7 @@ use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
-use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
+use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, Lookup, PortError, Submitted};
 use crate::refund;
 
 pub(super) use webhooks::Rooms;
@@ -52,8 +53,10 @@ pub(super) struct Desk {
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
-    /// What may leave after a restore.
+    /// The gate that money leaves by.
     pub(super) departures: Arc<Departures>,
+    /// What providers say that they have.
+    pub(super) lists: Lists,
 }
 
 type Done = Result<(), Failure>;

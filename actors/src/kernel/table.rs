@@ -85,6 +85,9 @@ tables! {
     WEBHOOK = b'W',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
+    /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
+    /// store has recognised as a spend's.
+    GATE = b'F',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -295,6 +298,21 @@ pub fn webhook(owner: &Wallet, url: &str) -> RowKey {
 /// What a request opened.
 pub fn request(id: RequestId) -> RowKey {
     key(&[&[REQUEST], &id.0.to_be_bytes()])
+}
+
+/// Present while the account is frozen: what signs for it is a batch that holds only without this row.
+pub fn frozen(wallet: &Wallet) -> RowKey {
+    key(&[&[GATE, b'a'], &wallet.key()])
+}
+
+/// Prefix of all accounts that are frozen.
+pub fn all_frozen() -> RowKey {
+    key(&[&[GATE, b'a']])
+}
+
+/// A transfer of a managed wallet in which a restored store has recognised a spend: it is no other's. The value is the spend.
+pub fn recognised(id: DepartureId) -> RowKey {
+    key(&[&[GATE, b's'], &id.0.to_be_bytes()])
 }
 
 /// A fact about the store.

@@ -22,6 +22,7 @@ answered  !  !         Answered  !          !        !        !
 landed    !  !         Landed    Landed     !        !        !
 fail      !  Refused   Unsettled Unsettled  !        !        !
 forget    !  !         !         !          =        =        =
+recognised !  Landed   !         !          !        !        !
 ";
 
 fn order(way: Way) -> Order {
@@ -114,12 +115,19 @@ fn commands() -> Vec<(&'static str, Command)> {
                 rows: vec![table::spoken_piece(SPEND, 0, 0), table::spoken_piece(SPEND, 2, 1)],
             },
         ),
+        (
+            "recognised",
+            Command::Recognised {
+                effect,
+                transaction: self::transaction(),
+            },
+        ),
     ]
 }
 
 #[test]
 fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
-    // Aim: five commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
+    // Aim: six commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
     // wallet once whether it left.
     let states: Vec<_> = std::iter::once(None).chain(spends().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
@@ -145,13 +153,13 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
                 vec![Work::EndSpend { wallet, spend, paid }]
             };
             let expected = match name {
-                "landed" => ends(true),
+                "landed" | "recognised" => ends(true),
                 "fail" => ends(false),
                 _ => Vec::new(),
             };
             assert_eq!(told, expected, "{name} in {met}");
             // What is said is kept in pieces that a row takes; an end deletes its effect and sets the timer that ends them.
-            let rows = [("signed", 3), ("forget", 3)];
+            let rows = [("signed", 3), ("forget", 3), ("recognised", 3)];
             let rows = rows.iter().find(|(of, _)| *of == name).map_or(2, |(_, rows)| *rows);
             assert_eq!(decision.writes().len(), rows, "{name} in {met}");
         }
