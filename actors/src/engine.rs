@@ -53,7 +53,7 @@ use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, root, table, timer};
 use crate::port::{Clock, Entropy, Lists};
 
-pub use departures::{Booking, NotBooked, Restored, Unexplained};
+pub use departures::{Booking, Held, NotBooked, NotPromised, Promise, Restored, Unexplained};
 pub use families::event_types;
 pub use holder::Denied;
 pub use incoming::{Lost, NotRuled, Rule};
@@ -118,7 +118,7 @@ struct Inner {
     operating: tokio::sync::Mutex<()>,
     /// Events on their way to endpoints.
     posting: Arc<webhooks::PostOffice>,
-    /// What may leave after a restore.
+    /// The gate that money leaves by.
     departures: Arc<Departures>,
     /// What a restore has lost.
     lost: Option<Lost>,
@@ -237,6 +237,9 @@ impl Engine {
             let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
                 let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
+                if let Some(leaves) = effect.work.leaves() {
+                    self.note_promise(leaves).await;
+                }
                 let passed_over = planted::is(Bug::RetriesForgotten) && effect.attempts > 0;
                 if !effect.stuck && !passed_over {
                     open.push(effect);

@@ -233,6 +233,7 @@ fn engine(config: &Config) -> Checked {
         "engine.backoff_first_ms",
         "must be at least 1 and at most engine.backoff_last_ms",
     )?;
+    super::quiet::check(config)?;
     let segment = config.storage.segment_bytes;
     require(
         (65536..=1 << 30).contains(&segment),

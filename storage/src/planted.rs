@@ -131,6 +131,8 @@ pub enum Bug {
     KeyRevived,
     /// What it says of freezes is not.
     FreezeForgotten,
+    /// Without the log, keys of before a restore are good all the same.
+    SuspendsNothing,
     /// What a managed wallet buys from us is its address's, not its owner's.
     OwnRouteShadowed,
     /// No daily cap of its owner holds for what a managed wallet buys from us.
@@ -197,6 +199,7 @@ impl Bug {
         Self::TakenInSettles,
         Self::KeyRevived,
         Self::FreezeForgotten,
+        Self::SuspendsNothing,
         Self::OwnRouteShadowed,
         Self::OwnRouteUncapped,
         Self::OwnTermsTaken,

@@ -176,7 +176,7 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| banking::judge(world, &stock))
         .and_then(|()| shares(world, &stock))
         .and_then(|()| crate::people::judge(world))
-        .and_then(|()| crate::keys::judge(world))
+        .and_then(|()| crate::keys::judge(world, engine))
         .and_then(|()| room::judge(world, engine, tasks));
     if let Err((rule, detail)) = judged {
         world.object(rule, detail);

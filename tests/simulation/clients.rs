@@ -75,10 +75,18 @@ pub(crate) struct Notes {
 impl Notes {
     /// A backup of then was restored, and what was told since is in no book any more. What somebody has signed or asked for
     /// stays, and so does what was ended for good.
-    pub(crate) fn recall(&mut self, then: &Self, made: u64) {
+    pub(crate) fn recall(&mut self, then: &Self, made: u64, covered: bool) {
         let mut now = std::mem::take(self);
         for call in &mut now.calls {
             call.told.take_if(|(told, _)| *told > made);
+        }
+        // Without the log nobody knows what was frozen since, and what was ended is suspended with all the rest.
+        if !covered {
+            now.freezes.retain(|freeze| freeze.asked < made);
+            for freeze in &mut now.freezes {
+                freeze.told.take_if(|told| *told > made);
+            }
+            now.revoked.retain(|_, told| *told < made);
         }
         *self = Self {
             keys: now.keys.recalled(&then.keys),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::api_key::{ApiKey, Rejection};
-use purser_actors::engine::Denied;
+use purser_actors::engine::{Denied, Engine};
 use purser_actors::id::{ApiKeyId, SessionId};
 use purser_actors::kernel::Kind;
 use purser_actors::session::Session;
@@ -112,6 +112,10 @@ impl Clients {
 
     async fn use_key(&self, nth: u32) {
         let (world, session, asked) = (&self.world, self.new_session(), self.world.moment());
+        // As whoever takes keys does: what is suspended opens nothing.
+        if self.is_suspended(nth).await {
+            return world.trace(|| format!("key {nth} is suspended"));
+        }
         let told = self.engine.use_api_key(id(nth), session).await;
         if world.is_dead() {
             return;
@@ -138,6 +142,13 @@ impl Clients {
         }
     }
 
+    async fn is_suspended(&self, nth: u32) -> bool {
+        let key: Option<ApiKey> = durable(&self.world, Kind::ApiKey, &id(nth).0.to_be_bytes());
+        let Some(key) = key else { return false };
+        let suspended = self.engine.is_key_suspended(id(nth), key.created_at).await;
+        suspended.unwrap_or(true)
+    }
+
     /// Whatever was opened with a key that was revoked has ended with it.
     async fn sessions_ended(&self, nth: u32) {
         let (world, engine) = (&self.world, &self.engine);
@@ -145,8 +156,9 @@ impl Clients {
         for id in opened {
             let stored: Option<Session> = durable(world, Kind::Session, &id.0.to_be_bytes());
             let Some(session) = stored else { continue };
+            let suspended = engine.is_suspended(session.created_at.seconds());
             let ended = engine.has_ended(&session).await;
-            if matches!(ended, Ok(false)) && !world.is_dead() {
+            if matches!(ended, Ok(false)) && !suspended && !world.is_dead() {
                 world.object("key.revived", format!("{id} of key {nth} still counts"));
             }
         }
@@ -167,7 +179,7 @@ impl Clients {
 }
 
 /// At rest: what somebody was told is revoked opens nothing.
-pub(crate) fn judge(world: &World) -> Result<(), (&'static str, String)> {
+pub(crate) fn judge(world: &World, engine: &Engine) -> Result<(), (&'static str, String)> {
     let notes = world.notes.lock();
     for nth in 0..8 {
         let key: Option<ApiKey> = durable(world, Kind::ApiKey, &id(nth).0.to_be_bytes());
@@ -175,7 +187,8 @@ pub(crate) fn judge(world: &World) -> Result<(), (&'static str, String)> {
             key.as_ref().is_some_and(ApiKey::is_alive),
             notes.keys.revoked.contains_key(&nth),
         );
-        if alive && revoked {
+        let suspended = |key: &ApiKey| engine.is_suspended(key.created_at.seconds());
+        if alive && revoked && !key.as_ref().is_some_and(suspended) {
             return Err(("key.revived", format!("key {nth} was revoked: {key:?}")));
         }
         if key.is_none() && notes.keys.made.contains_key(&nth) {

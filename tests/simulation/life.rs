@@ -148,6 +148,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
         Ok(engine) => engine,
         Err(error) => return world.object("start.refused", error.to_string()),
     };
+    restores::begin(world, &engine).await;
     *world.engine.lock() = Some(engine.clone());
     let clients = Clients {
         world: world.clone(),
@@ -161,8 +162,8 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             Step::Die { how, .. } => *death = *how,
             // What was written is still to be read, and is not durable.
             Step::Relapse(_) => *death = Death::Kill,
-            Step::Restore { down_ms } if world.archive.lock().has_backup() => {
-                *death = Death::Restored(*down_ms);
+            Step::Restore { down_ms, covered } if world.archive.lock().has_backup() => {
+                *death = Death::Restored(*down_ms, *covered);
                 world.die("and its store with it");
             }
             _ => {}

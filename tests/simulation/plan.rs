@@ -159,6 +159,8 @@ pub(crate) enum Step {
     /// The store is lost, and after so long the last copy is in its place.
     Restore {
         down_ms: u64,
+        /// Whether the log of what was ended is there.
+        covered: bool,
     },
     /// A provider is down for so long; it says so, or nothing.
     Outage {
@@ -181,8 +183,8 @@ pub(crate) enum Death {
     PowerCut,
     /// The same, and the snapshots are gone.
     SnapshotsLost,
-    /// Nothing; after so many milliseconds a backup is there.
-    Restored(u64),
+    /// Nothing; after so many milliseconds a backup is there, with the log of what was ended or without.
+    Restored(u64, bool),
 }
 
 #[derive(Clone, Debug)]

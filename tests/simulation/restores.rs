@@ -2,12 +2,14 @@
 //! everybody who was told something go on as if nothing had been: what was paid is a product or a credit once, what left has
 //! left once, and what was ended stays so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use purser::revocations::{Entry, entry_of};
 use purser_actors::account::Account;
 use purser_actors::engine::{Booking, Engine, Held, Lost, Restored, Rule};
 use purser_actors::id::WithdrawalId;
 use purser_actors::incoming::{Incoming, Status};
+use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::Payment;
 use purser_actors::port::{Booked, Timestamp};
@@ -15,7 +17,7 @@ use purser_storage::codec;
 use purser_storage::disk::Disk as _;
 use purser_storage::fault::{Seeded, SimDisk};
 use purser_storage::snapshot::MemoryRows;
-use purser_storage::{JournalStore, RestoreMark};
+use purser_storage::{JournalStore, RestoreMark, StoredEvent};
 
 use crate::agents::Agents;
 use crate::chain::received;
@@ -41,6 +43,8 @@ struct Backup {
     disk: SimDisk,
     shadow: Shadow,
     notes: Notes,
+    /// What had been sent, as it was sent.
+    sent: BTreeMap<u32, Vec<u8>>,
     /// The moment at which it was made: what was told later is in no book once it is restored.
     made: u64,
 }
@@ -50,11 +54,21 @@ struct Backup {
 pub(crate) struct Archive {
     backup: Option<Backup>,
     mark: Option<RestoreMark>,
+    /// What was ended, as it is kept beside the store.
+    log: Vec<Entry>,
+    /// Whether that was there at the restore.
+    covered: bool,
 }
 
 impl Archive {
     pub(crate) const fn has_backup(&self) -> bool {
         self.backup.is_some()
+    }
+
+    /// What somebody is about to be told was ended.
+    pub(crate) fn note(&mut self, events: &[StoredEvent]) {
+        let records = events.iter().filter_map(|event| Record::read(&event.payload).ok());
+        self.log.extend(records.filter_map(|record| entry_of(&record)));
     }
 
     /// The last restore.
@@ -93,8 +107,9 @@ pub(crate) fn add(plan: &mut Plan) {
     let from = chance.below(length * 2 / 3 + 1);
     let to = from + 1 + chance.below(length - from + 1);
     let down_ms = pick(&mut chance, &[0, 3_000, 40_000]);
-    plan.steps
-        .insert((to as usize).min(plan.steps.len()), Step::Restore { down_ms });
+    let covered = !chance.one_in(5);
+    let step = Step::Restore { down_ms, covered };
+    plan.steps.insert((to as usize).min(plan.steps.len()), step);
     plan.steps.insert(from as usize, Step::BackUp);
 }
 
@@ -135,12 +150,13 @@ pub(crate) fn back_up(world: &World, store: &SimStore) {
         disk,
         shadow,
         notes,
+        sent: world.chain.lock().sent(),
         made,
     });
 }
 
 /// The store of the last life is gone, and what was backed up is there in its place.
-pub(crate) fn restore(world: &World, down_ms: u64) {
+pub(crate) fn restore(world: &World, down_ms: u64, covered: bool) {
     let mut archive = world.archive.lock();
     let Some(backup) = &archive.backup else { return };
     world.pass_by(down_ms);
@@ -156,13 +172,15 @@ pub(crate) fn restore(world: &World, down_ms: u64) {
     };
     world.trace(|| format!("restored: {mark:?}"));
     world.shadow.lock().recall(&backup.shadow, mark.first_seq);
-    world.notes.lock().recall(&backup.notes, backup.made);
+    world.notes.lock().recall(&backup.notes, backup.made, covered);
+    world.chain.lock().recall(&backup.sent);
     world
         .watchers
         .lock()
         .iter_mut()
         .for_each(crate::watchers::Watcher::recall);
     archive.mark = Some(mark);
+    archive.covered = covered;
 }
 
 /// Departures that somebody has booked, by transaction.
@@ -171,6 +189,22 @@ pub(crate) fn booked(world: &World) -> BTreeSet<String> {
     let rows = shadow.rows.iter().filter(|(key, _)| key[0] == table::DEPARTURE);
     rows.map(|(_, row)| codec::decode::<Booked>(&row.value).unwrap().departure.transaction)
         .collect()
+}
+
+/// What a start does first in a store that was restored, as the service does it.
+pub(crate) async fn begin(world: &World, engine: &Engine) {
+    let (mark, log) = {
+        let archive = world.archive.lock();
+        (archive.mark, archive.covered.then(|| archive.log.clone()))
+    };
+    let Some(mark) = mark else { return };
+    if let Err(error) = purser::service::restore::begin(engine, mark, log.as_deref()).await
+        && !world.is_dead()
+    {
+        // As the binary: it does not serve, and is started again.
+        world.trace(|| format!("the start fails: {error}"));
+        world.die("as it cannot begin");
+    }
 }
 
 /// What operators do after a restore, and with what waits for an account that is frozen.

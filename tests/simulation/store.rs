@@ -27,6 +27,7 @@ struct Witness(Arc<World>, std::sync::Weak<JournalStore>);
 
 impl EventSink for Witness {
     fn publish(&self, events: &[StoredEvent]) {
+        self.0.archive.lock().note(events);
         let durable = self.1.upgrade().map_or(0, |journal| journal.durable_seq());
         if events.last().is_some_and(|e| e.seq > durable) && !self.0.is_dead() {
             self.0.object("publish.early", format!("{durable} is durable"));

@@ -9,7 +9,7 @@ use super::once::identified::{self, Standing};
 use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
-use crate::id::{PaymentId, Wallet};
+use crate::id::{Network, PaymentId, Wallet};
 use crate::kernel::memo::Place;
 use crate::kernel::{Refusal, origin, table};
 use crate::money::Cents;
@@ -115,6 +115,8 @@ pub enum PayError {
     Identified(Box<Authorization>),
     /// The identifier stands for another request.
     IdentifierUsed,
+    /// The treasury of this chain has less than what is promised there: what is forwarded from it is not sold now.
+    Short(Network),
     /// There is no room now.
     Overloaded(Overloaded),
     /// The engine cannot answer now; nothing was claimed.
@@ -312,12 +314,10 @@ impl Engine {
             once,
             ..
         } = request.clone();
-        let uncapped = planted::is(Bug::OwnRouteUncapped) && authorization.payer() != account;
-        let cap = self.0.settings.caps.of(purchase.line());
         let admission = Admission {
             payment: id,
             authorization,
-            cap: cap.filter(|_| !uncapped),
+            cap: self.0.settings.caps.of(purchase.line()),
             purchase,
             worth,
             found,

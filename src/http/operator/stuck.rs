@@ -33,9 +33,11 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
     if let Some(one) = one {
         stuck.effects.retain(|effect| effect.id == one);
         stuck.unknown.retain(|doubt| doubt.effect.id == one);
-        if stuck.effects.is_empty() && stuck.unknown.is_empty() {
-            return Err(unknown());
-        }
+    }
+    let mut waiting = admin.engine.held_back().await.map_err(|_| ApiError::internal())?;
+    waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
+    if one.is_some() && stuck.effects.is_empty() && stuck.unknown.is_empty() && waiting.is_empty() {
+        return Err(unknown());
     }
     let asked = said(
         &admin,
@@ -59,6 +61,11 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
                 .to_json(),
         );
     }
+    let mut held_back = Vec::with_capacity(waiting.len());
+    for (effect, why) in &waiting {
+        let view = shown(&admin, effect).text("held", why.name());
+        held_back.push(about(&admin, view, effect, None).await?.to_json());
+    }
     let unexplained = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
     let unexplained: Vec<String> = unexplained.iter().map(|u| departures::shown(u).to_json()).collect();
     let held = View::new().flag("withdrawals_held", admin.engine.is_held());
@@ -67,9 +74,10 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
         None => held.maybe("withdrawals_held_until_at_least", None::<&str>),
     };
     let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"unexplained_departures\":[{}],{}",
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],\"unexplained_departures\":[{}],{}",
         effects.join(","),
         unknown.join(","),
+        held_back.join(","),
         unexplained.join(","),
         held.to_json().trim_start_matches('{')
     );

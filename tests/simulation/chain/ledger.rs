@@ -55,6 +55,16 @@ impl Ledger {
         self.marks.get(&payment).copied().unwrap_or_default()
     }
 
+    /// What was sent, as it was sent first.
+    pub(crate) fn sent(&self) -> BTreeMap<u32, Vec<u8>> {
+        self.sent.clone()
+    }
+
+    /// What a lost history prepared is prepared anew: nobody has its bytes.
+    pub(crate) fn recall(&mut self, sent: &BTreeMap<u32, Vec<u8>>) {
+        self.sent.clone_from(sent);
+    }
+
     pub(crate) fn was_sent(&self, payment: u32) -> bool {
         self.sent.contains_key(&payment)
     }
