@@ -12,7 +12,7 @@ use purser_storage::{StoreError, codec};
 
 use super::operating::damaged;
 use super::{Engine, Place};
-use crate::id::{DepositId, Network, Wallet};
+use crate::id::{DepositId, Network};
 use crate::incoming::{Incoming, Transfer};
 use crate::kernel::table;
 use crate::payment::{Payment, Status};
