@@ -107,5 +107,6 @@ mod request;
 mod seller;
 mod two_users;
 mod verify;
+mod verify_managed;
 mod verify_sealed;
 mod wire;
