@@ -4,6 +4,7 @@
 //! signed before its price is known to be within `--max`.
 
 pub mod admin;
+pub mod config;
 pub mod listen;
 pub mod pay;
 pub mod provider;
@@ -13,12 +14,14 @@ pub mod serve;
 mod session;
 pub mod store;
 mod terminal;
+mod tls;
 pub mod token;
 pub mod trigger;
 pub mod wallet;
 
 use std::path::PathBuf;
 
+pub use self::tls::TlsArgs;
 use crate::wallet::WalletError;
 
 /// Why a command failed. Its text is for the person at the terminal.
@@ -135,7 +138,9 @@ impl From<NetworkArg> for purser_actors::id::Network {
     }
 }
 
-/// Says on standard error why a command failed.
+/// Says on standard error why a command failed, a line for each thing that is wrong.
 pub fn complain(error: &CliError) {
-    terminal::progress(&format!("error: {error}"));
+    for line in error.to_string().lines() {
+        terminal::progress(&format!("error: {line}"));
+    }
 }

@@ -33,6 +33,7 @@ enum Command {
     Reconcile(cli::reconcile::ReconcileArgs),
     Backup(cli::store::BackupArgs),
     Restore(cli::store::RestoreArgs),
+    Config(cli::config::Args),
     Provider(cli::provider::Args),
 }
 
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
             Some(Command::Reconcile(args)) => cli::reconcile::run(args).await,
             Some(Command::Backup(args)) => cli::store::backup(args).await,
             Some(Command::Restore(args)) => cli::store::restore(args).await,
+            Some(Command::Config(args)) => cli::config::run(&args),
             Some(Command::Provider(args)) => cli::provider::run(args).await,
         }
     });

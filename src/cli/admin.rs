@@ -7,6 +7,7 @@ mod sandbox;
 mod stuck;
 mod webhooks;
 
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 
 use reqwest::Url;
@@ -21,7 +22,7 @@ pub use stuck::{CreditBack, Resolve};
 pub use webhooks::Webhooks;
 
 use super::remote::{Answer, Remote, at, parse_url};
-use super::{CliError, serve, terminal};
+use super::{CliError, TlsArgs, serve, terminal};
 use crate::config::Config;
 use crate::http::operator::{hash_of, new_token};
 use crate::service::DataDir;
@@ -30,7 +31,7 @@ use crate::system::SystemEntropy;
 /// Act for the operator: find customers, freeze accounts, fulfil orders, look at stuck work and at the system, steer the sandbox
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The operator's address. Default: http:// and operator.listen of the settings
+    /// The operator's address. Default: where the service of the data directory listened last, else operator.listen
     #[arg(long, value_name = "URL", global = true)]
     pub at: Option<String>,
     /// A file with your token. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
@@ -42,6 +43,9 @@ pub struct Args {
     /// The service's data directory
     #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
+    /// Whom it trusts
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// What to do
     #[command(subcommand)]
     pub act: Act,
@@ -198,7 +202,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         return generate(name, role);
     }
     if let Act::Sandbox { service, act } = &args.act {
-        return said(&sandbox::ask(&args.settings()?, service.as_deref(), act).await?);
+        return said(&sandbox::ask(&args.settings()?, &args.tls, service.as_deref(), act).await?);
     }
     let desk = Desk::of(&args)?;
     let answer = match args.act {
@@ -292,22 +296,33 @@ struct Desk {
 impl Desk {
     fn of(args: &Args) -> Result<Self, CliError> {
         let config = args.settings()?;
-        let url = match (&args.at, config.operator.listen) {
+        let data = DataDir::at(&config.data_dir);
+        let listen = data.operator_address().or(config.operator.listen);
+        let url = match (&args.at, listen) {
             (Some(url), _) => parse_url(url)?,
-            (None, Some(listen)) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
+            (None, Some(mut listen)) if listen.port() != 0 => {
+                if listen.ip().is_unspecified() {
+                    listen.set_ip(if listen.is_ipv4() {
+                        Ipv4Addr::LOCALHOST.into()
+                    } else {
+                        Ipv6Addr::LOCALHOST.into()
+                    });
+                }
+                parse_url(&format!("http://{listen}"))?
+            }
             (None, _) => return Err(CliError::Usage("say where the service is, with --at URL".to_owned())),
         };
         let (token, token_of) = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
             (Some(path), _) => read(path)?,
             (None, Ok(token)) => (Zeroizing::new(token), "$PURSER_OPERATOR_TOKEN".to_owned()),
-            (None, Err(_)) => read(&DataDir::at(&config.data_dir).operator_token())?,
+            (None, Err(_)) => read(&data.operator_token())?,
         };
         let token = Zeroizing::new(token.trim().to_owned());
         if token.is_empty() || !token.bytes().all(|b| b.is_ascii_graphic()) {
             return Err(CliError::Usage(format!("{token_of} holds no token, which is one line")));
         }
         Ok(Self {
-            remote: Remote::new()?,
+            remote: Remote::new(&args.tls, &url)?,
             url,
             token,
             token_of,

@@ -2,9 +2,11 @@
 //!
 //! What a server says is printed inert: no control character of its text reaches the terminal.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde_json::Value;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::CliError;
 
@@ -45,6 +47,65 @@ pub(super) fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
 /// A line of progress. A closed standard error is no reason to stop.
 pub(super) fn progress(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", inert(line));
+}
+
+/// Lines that somebody types, or that come from elsewhere: then nothing is asked for.
+pub(super) struct Typing {
+    /// How the terminal was; it shows nothing of what is typed meanwhile.
+    shown: Option<Termios>,
+}
+
+impl Typing {
+    /// From now on nothing that is typed shows, until this is dropped or Ctrl-C is pressed. Within a runtime.
+    pub(super) fn hidden() -> Result<Self, CliError> {
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() {
+            return Ok(Self { shown: None });
+        }
+        let failed = |error: rustix::io::Errno| no_input(error.into());
+        let shown = tcgetattr(&stdin).map_err(failed)?;
+        let mut hidden = shown.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        // So that each answer has its own line all the same.
+        hidden.local_modes.insert(LocalModes::ECHONL);
+        tcsetattr(&stdin, OptionalActions::Now, &hidden).map_err(failed)?;
+        let again = shown.clone();
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &again);
+                // As a shell says that a signal ended it.
+                std::process::exit(130);
+            }
+        });
+        Ok(Self { shown: Some(shown) })
+    }
+
+    /// The next line, without white space.
+    pub(super) fn line(&self, what: &str) -> Result<Zeroizing<String>, CliError> {
+        if self.shown.is_some() {
+            progress(&format!("{what}:"));
+        }
+        let mut text = String::new();
+        std::io::stdin().lock().read_line(&mut text).map_err(no_input)?;
+        let kept = text.chars().filter(|c| !c.is_whitespace()).collect();
+        text.zeroize();
+        Ok(Zeroizing::new(kept))
+    }
+}
+
+impl Drop for Typing {
+    fn drop(&mut self) {
+        if let Some(shown) = &self.shown {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, shown);
+        }
+    }
+}
+
+fn no_input(source: std::io::Error) -> CliError {
+    CliError::Io {
+        what: "standard input".to_owned(),
+        source,
+    }
 }
 
 /// The members of an object, one a line, nested names joined by a point.

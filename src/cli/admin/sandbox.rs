@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::CliError;
 use crate::cli::remote::{Answer, Remote, at, parse_url};
+use crate::cli::{CliError, TlsArgs};
 use crate::config::Config;
 
 /// What is to happen in the pretended world.
@@ -173,7 +173,12 @@ pub struct Fault {
 }
 
 /// Asks the service.
-pub(super) async fn ask(config: &Config, service: Option<&str>, act: &Sandbox) -> Result<Answer, CliError> {
+pub(super) async fn ask(
+    config: &Config,
+    tls: &TlsArgs,
+    service: Option<&str>,
+    act: &Sandbox,
+) -> Result<Answer, CliError> {
     let url = match (service, config.server.listen) {
         (Some(url), _) => parse_url(url)?,
         (None, listen) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
@@ -183,7 +188,7 @@ pub(super) async fn ask(config: &Config, service: Option<&str>, act: &Sandbox) -
             ));
         }
     };
-    let remote = Remote::new()?;
+    let remote = Remote::new(tls, &url)?;
     match act {
         Sandbox::Look(look) => {
             let (path, pairs) = look.asked();
