@@ -26,8 +26,8 @@ pub use proxies::{AddressRange, ForwardedBy, NotARange};
 pub use rates::Rates;
 pub use reconciliation::Reconciliation;
 pub use sections::{
-    Caps, Engine, Identity, Limits, Log, LogFormat, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
-    ProviderKind, Recovery, Sandbox, Server, Service, Storage, Stream,
+    Caps, Engine, Identity, Limits, Log, LogFormat, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment,
+    Payouts, Provider, ProviderKind, Recovery, Sandbox, Server, Service, Storage, Stream,
 };
 pub use signup::Signup;
 pub use spending::{AgentWallets, Outbound};

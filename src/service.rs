@@ -107,7 +107,10 @@ async fn bind(
             Ok(listener) => break listener,
             Err(error) => {
                 let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
-                let next = wanted.port().checked_add(1).filter(|next| next - listen.port() <= NEXT_PORTS);
+                let next = wanted
+                    .port()
+                    .checked_add(1)
+                    .filter(|next| next - listen.port() <= NEXT_PORTS);
                 match next.filter(|_| is_taken && moves_on) {
                     Some(next) => wanted.set_port(next),
                     None => return Err(failed(error)),

@@ -212,7 +212,12 @@ mod tests {
         let server = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);
         let url = parse_url(&format!("{server}/login?token=secret")).unwrap();
-        let said = Remote::new(&TlsArgs::default(), &url).unwrap().get(&url, &[]).await.unwrap_err().to_string();
+        let said = Remote::new(&TlsArgs::default(), &url)
+            .unwrap()
+            .get(&url, &[])
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(
             said.starts_with(&format!("{server} cannot be reached; is the service running?")),
             "{said}"

@@ -68,11 +68,14 @@ pub(super) fn is_chosen(sources: &Sources, key: &str) -> bool {
         for section in sections.split('.').filter(|s| !s.is_empty()) {
             table = table.get(section)?.as_table()?;
         }
-        table.get(name)
+        Some(table.contains_key(name))
     };
     sources.flags.iter().any(|(flag, _)| flag == key)
-        || sources.env.iter().any(|(name, _)| env_key(name).as_deref() == Some(key))
-        || in_file().is_some()
+        || sources
+            .env
+            .iter()
+            .any(|(name, _)| env_key(name).as_deref() == Some(key))
+        || in_file().is_some_and(|is_there| is_there)
 }
 
 /// Sets what lies at this path, or the least around it that the defaults have, back to the default. Whether that changed
@@ -88,7 +91,9 @@ pub(super) fn reset(settings: &mut Table, path: &str) -> bool {
 fn back(settings: &mut Table, defaults: &Table, path: &[&str]) -> bool {
     let [name, rest @ ..] = path else { return false };
     match (settings.get_mut(*name), defaults.get(*name)) {
-        (Some(Value::Table(inner)), Some(Value::Table(by_default))) if !rest.is_empty() => back(inner, by_default, rest),
+        (Some(Value::Table(inner)), Some(Value::Table(by_default))) if !rest.is_empty() => {
+            back(inner, by_default, rest)
+        }
         (Some(now), Some(by_default)) if now == by_default => false,
         (Some(now), Some(by_default)) => {
             *now = by_default.clone();

@@ -83,7 +83,9 @@ async fn get_events(
         .map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
     not_frozen(&*state.stream.gate, &claims).await?;
     let page = page(&*state.stream.store, &claims.wallet.key(), place, limit, &filter).await;
-    let page = page.map_err(|error| of_store(&error))?.ok_or_else(|| ApiError::parameter("cursor_ahead", "after", AHEAD))?;
+    let page = page
+        .map_err(|error| of_store(&error))?
+        .ok_or_else(|| ApiError::parameter("cursor_ahead", "after", AHEAD))?;
     Ok(json::private(json::ok(&page)))
 }
 

@@ -350,9 +350,7 @@ impl Session {
 
 fn of_store(error: &StoreError) -> End {
     match error {
-        StoreError::Expired { oldest } => {
-            End::Close(close::EXPIRED_CURSOR, format!("{{\"oldest\":{oldest}}}"))
-        }
+        StoreError::Expired { oldest } => End::Close(close::EXPIRED_CURSOR, format!("{{\"oldest\":{oldest}}}")),
         StoreError::Io(_) | StoreError::Damaged(_) => {
             tracing::error!(%error, "a stream could not read the store");
             close_with(close::INTERNAL, "events cannot be read")

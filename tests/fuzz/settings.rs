@@ -45,10 +45,7 @@ fn a_changed_file_is_loaded_or_refused_by_name() {
             return;
         };
         let said = error.to_string();
-        assert!(
-            said.contains("purser.toml") || said.contains('`'),
-            "{said}"
-        );
+        assert!(said.contains("purser.toml") || said.contains('`'), "{said}");
     });
 }
 

@@ -8,8 +8,7 @@ use purser_actors::id::Wallet;
 use purser_actors::kernel::record::{Announcement, Record};
 use purser_actors::port::Timestamp;
 use purser_storage::{
-    Batch, Committed, Done, Event, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
-    codec,
+    Batch, Committed, Done, Event, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, codec,
 };
 
 /// Events in memory, under the contract of the store: durable first, then published.

@@ -39,7 +39,8 @@ type Wrong = (&'static str, String);
 impl Shadow {
     /// These are told to subscribers.
     pub(crate) fn published(&mut self, events: &[StoredEvent]) {
-        self.cursors.extend(events.iter().map(|event| (event.seq, event.cursor)));
+        self.cursors
+            .extend(events.iter().map(|event| (event.seq, event.cursor)));
     }
 
     /// A batch is on its way; its number.

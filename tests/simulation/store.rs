@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use purser_actors::kernel::{Kind, table};
 use purser_storage::{
-    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, Write,
+    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
+    Write,
 };
 use tokio::sync::Notify;
 

@@ -75,7 +75,7 @@ pub(crate) fn recover(
     // A journal that begins anew begins behind every cursor that was handed out before.
     let next_cursor = match (found.last(), end) {
         (Some(last), Some(end)) => end.next_cursor.max(last.head.first_cursor),
-        _ => clock().max(1),
+        _ => mark.map_or(1, |mark| mark.restored_at_ms * 1_000).max(clock()),
     };
     let mut spare = spare.filter(|spare| spare.file.size().ok() == Some(limits.segment_bytes));
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
