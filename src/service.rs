@@ -179,7 +179,7 @@ impl Service {
         let public_url = config.server.public_url(address);
 
         let store = parts::open_store(&config, &data)?;
-        data.tell_operator_address(watched.as_ref().map(|(_, address)| *address))?;
+        data.tell_addresses(address, watched.as_ref().map(|(_, address)| *address))?;
         // An acknowledged answer may rest on what a failed disk did not keep: no further word leaves this process.
         store.on_fatal(Box::new(|what| {
             tracing::error!(what, "storage failed; the process ends");
@@ -321,17 +321,28 @@ impl DataDir {
     /// Where the operator's side listened last, for `purser admin`: the setting may have named a port that was taken, or
     /// none. `None` if nothing of the kind is written down.
     pub fn operator_address(&self) -> Option<SocketAddr> {
-        let text = std::fs::read_to_string(self.root.join("operator.address")).ok()?;
-        text.trim().parse().ok()
+        self.told("operator.address")
     }
 
-    fn tell_operator_address(&self, address: Option<SocketAddr>) -> Result<(), ServiceError> {
-        let path = self.root.join("operator.address");
-        let text = address.map_or(String::new(), |address| format!("{address}\n"));
-        private_file::replace(&path, text.as_bytes()).map_err(|error| ServiceError::Io {
-            what: format!("cannot write {}", path.display()),
-            error,
-        })
+    /// The same of where clients come.
+    pub fn server_address(&self) -> Option<SocketAddr> {
+        self.told("server.address")
+    }
+
+    fn told(&self, name: &str) -> Option<SocketAddr> {
+        std::fs::read_to_string(self.root.join(name)).ok()?.trim().parse().ok()
+    }
+
+    fn tell_addresses(&self, server: SocketAddr, operator: Option<SocketAddr>) -> Result<(), ServiceError> {
+        for (name, address) in [("server.address", Some(server)), ("operator.address", operator)] {
+            let path = self.root.join(name);
+            let text = address.map_or(String::new(), |address| format!("{address}\n"));
+            private_file::replace(&path, text.as_bytes()).map_err(|error| ServiceError::Io {
+                what: format!("cannot write {}", path.display()),
+                error,
+            })?;
+        }
+        Ok(())
     }
 
     /// Keys of the vault.

@@ -38,7 +38,7 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
         ],
     ),
     // A place among one's own events: a time, whoever's events lie there.
-    ("/events", &["after"]),
+    ("/events", &["after", "before", "order"]),
     // A place in one's own statement, whose lines are numbered from one.
     ("/get-account-statement", &["starting_after"]),
     (

@@ -4,6 +4,8 @@
   const cards = new Map();
   // Events shown at first, and with each look further back.
   const PAGE = 50;
+  // Beyond so many the oldest go, and are read again by whoever looks back.
+  const SHOWN = 1000;
   let cursor = 0;
   let older = null;
   let known = 0;
@@ -113,6 +115,7 @@
   const line = (event) => {
     const object = event.data && event.data.object;
     const li = document.createElement("li");
+    li.dataset.seq = event.seq;
     const status = event.type.slice(event.type.lastIndexOf(".") + 1);
     li.append(piece("when", clock(event.created_at)), piece("type " + tone(status), event.type));
     li.append(piece("about id", about(object)));
@@ -134,6 +137,11 @@
     cursor = event.seq;
     const object = event.data && event.data.object;
     at("events").prepend(line(event));
+    while (at("events").childElementCount > SHOWN) {
+      at("events").lastElementChild.remove();
+      older = Number(at("events").lastElementChild.dataset.seq);
+      at("older").hidden = false;
+    }
     // What the account already contains is listed and changes nothing.
     if (event.seq <= known) return;
     if (/^(card|gift_card|intl_order)\./.test(event.type)) drawCard(object);
@@ -173,8 +181,9 @@
   };
 
   const open = async () => {
-    await load();
+    // In this order: what happens in between comes by the stream, behind the first page, and changes what was loaded.
     await lookBack();
+    await load();
     at("older").onclick = () => lookBack().catch(() => {});
     at("sign-in").hidden = true;
     at("account").hidden = false;
