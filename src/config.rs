@@ -203,12 +203,12 @@ impl Config {
             }
         };
         config.products.resolve(&config.service.countries);
-        config.server.moves_on = config.is_sandbox() && !layers::is_chosen(sources, "server.listen");
-        config.operator.moves_on = !layers::is_chosen(sources, "operator.listen");
+        config.server.moves_on = config.is_sandbox() && !layers::is_set(sources, "server.listen");
+        config.operator.moves_on = !layers::is_set(sources, "operator.listen");
         let mut found = check::Found::default();
         check::check(&config, &mut found);
         let known = |key: &str| wrong.iter().any(|error| error.key() == Some(key));
-        // What a default was put in for says nothing, nor does anything for another mode than was meant.
+        // Where a default was put in there is nothing to check, nor where another mode was meant.
         if !known("mode") {
             found.0.retain(|error| error.key().is_none_or(|key| !known(key)));
             wrong.append(&mut found.0);

@@ -27,7 +27,7 @@ const PREFIX_LEAST: usize = 4;
 const PREFIX_SHARE: usize = 40;
 /// Points of a name with slips, before they are taken off.
 const SLIPPED: u32 = 690;
-/// Points of words that all stand in a name, and of words that do but for slips, to which their share of the name is added.
+/// Points of words that all match words of a name, exactly or by their beginning, and of words that do with slips, to which their share of the name is added.
 const WITHIN: u32 = 720;
 const WITHIN_SLIPPED: u32 = 540;
 /// The beginning of a word is at least so many letters.
@@ -104,16 +104,16 @@ impl Wanted {
         spelled(&self.full, name).max(begun(&self.full, name)).max(core)
     }
 
-    /// How well the words that were typed stand among those of a name, in whatever order: for a list to choose from, where
-    /// "coffee" means everything with coffee in it. 0 unless each word that says anything is one of the name's, the beginning
-    /// of one, or one with slips.
+    /// How well the words of the query match those of a name, in any order: for a list to choose from, where "coffee" means
+    /// everything with coffee in it. 0 unless each significant word is one of the name's, the beginning of one, or one with
+    /// slips.
     pub fn points_within(&self, name: &Name) -> u32 {
         let (mut met, mut slipped) = (0, false);
         for part in &self.full.parts {
-            match name.parts.iter().filter_map(|word| met_by(part, word)).max() {
+            match name.parts.iter().filter_map(|word| word_match(part, word)).max() {
                 Some(how) => {
                     met += 1;
-                    slipped |= how == Met::Slipped;
+                    slipped |= how == Match::Slipped;
                 }
                 None if is_plain(&part.text) => {}
                 None => return 0,
@@ -130,20 +130,20 @@ impl Wanted {
 
 /// How a word of a query is one of a name's; the better ones are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Met {
+enum Match {
     Slipped,
     Begun,
     Same,
 }
 
-fn met_by(part: &Spelling, word: &Spelling) -> Option<Met> {
+fn word_match(part: &Spelling, word: &Spelling) -> Option<Match> {
     if part == word {
-        return Some(Met::Same);
+        return Some(Match::Same);
     }
     if part.len() >= WORD_PREFIX_LEAST && word.text.starts_with(&part.text) {
-        return Some(Met::Begun);
+        return Some(Match::Begun);
     }
-    slips(part, word, 0).map(|_| Met::Slipped)
+    slips(part, word, 0).map(|_| Match::Slipped)
 }
 
 /// Keeps what is a match, best first; equals stay in their order. Where one reading is certain, guesses go.

@@ -91,7 +91,7 @@ impl Running {
 /// Ports that are tried behind one that is taken.
 const NEXT_PORTS: u16 = 100;
 
-/// Listens, at the next free port if this one is taken and `moves_on`: nobody has chosen it, so nobody relies on it.
+/// Listens, at the next free port if this one is taken and `moves_on`: the port was not chosen, so no client relies on it.
 async fn bind(
     listen: SocketAddr,
     moves_on: bool,
@@ -123,6 +123,14 @@ async fn bind(
         tracing::warn!(setting, taken = %listen, %address, "the port is taken; the next free one serves");
     }
     Ok((listener, address))
+}
+
+async fn bind_operator(config: &Config) -> Result<Option<(TcpListener, SocketAddr)>, ServiceError> {
+    let setting = "operator.listen, empty turns it off";
+    match config.operator.listen {
+        Some(listen) => bind(listen, config.operator.moves_on, setting).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Where the sandbox's identity check calls back: this process, whatever clients call it.
@@ -169,17 +177,11 @@ impl Service {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
         let (listener, address) = bind(config.server.listen, config.server.moves_on, "server.listen").await?;
-        let watched = match config.operator.listen {
-            Some(listen) => {
-                let setting = "operator.listen, empty turns it off";
-                Some(bind(listen, config.operator.moves_on, setting).await?)
-            }
-            None => None,
-        };
+        let watched = bind_operator(&config).await?;
         let public_url = config.server.public_url(address);
 
         let store = parts::open_store(&config, &data)?;
-        data.tell_addresses(address, watched.as_ref().map(|(_, address)| *address))?;
+        data.write_addresses(address, watched.as_ref().map(|(_, address)| *address))?;
         // An acknowledged answer may rest on what a failed disk did not keep: no further word leaves this process.
         store.on_fatal(Box::new(|what| {
             tracing::error!(what, "storage failed; the process ends");
@@ -321,19 +323,19 @@ impl DataDir {
     /// Where the operator's side listened last, for `purser admin`: the setting may have named a port that was taken, or
     /// none. `None` if nothing of the kind is written down.
     pub fn operator_address(&self) -> Option<SocketAddr> {
-        self.told("operator.address")
+        self.written_address("operator.address")
     }
 
     /// The same of where clients come.
     pub fn server_address(&self) -> Option<SocketAddr> {
-        self.told("server.address")
+        self.written_address("server.address")
     }
 
-    fn told(&self, name: &str) -> Option<SocketAddr> {
+    fn written_address(&self, name: &str) -> Option<SocketAddr> {
         std::fs::read_to_string(self.root.join(name)).ok()?.trim().parse().ok()
     }
 
-    fn tell_addresses(&self, server: SocketAddr, operator: Option<SocketAddr>) -> Result<(), ServiceError> {
+    fn write_addresses(&self, server: SocketAddr, operator: Option<SocketAddr>) -> Result<(), ServiceError> {
         for (name, address) in [("server.address", Some(server)), ("operator.address", operator)] {
             let path = self.root.join(name);
             let text = address.map_or(String::new(), |address| format!("{address}\n"));

@@ -1,6 +1,6 @@
 //! Events to whoever watches: `GET /stream` (WebSocket) and `GET /events` (pages).
 //!
-//! The store's [`purser_storage::Cursor`] is the only one: it grows with the account's events and tells nothing of the others'.
+//! The store's [`purser_storage::Cursor`] is the only one: it grows with the account's events and shows nothing of the others'.
 //! It is called `seq` on an event. A subscriber first registers with the [`Hub`], then reads the store up
 //! to its end, then takes what the hub has collected meanwhile, skipping what it has sent already. An event is
 //! durable before it is published, so one published before the registration is found by the read, and one after it

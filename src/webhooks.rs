@@ -19,7 +19,7 @@ use crate::vault::{Vault, VaultError};
 
 /// `webhook-id`: of the message, the same on every try.
 pub const ID: HeaderName = HeaderName::from_static("webhook-id");
-/// `webhook-timestamp`: Unix seconds of the try, by the wall clock: a verifier holds them against its own, which nobody moves.
+/// `webhook-timestamp`: Unix seconds of the try, by the wall clock, as verifiers go by theirs.
 pub const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 /// `webhook-signature`: `v1,` and base64, one by each secret, with spaces between.
 pub const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");

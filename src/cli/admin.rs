@@ -41,7 +41,7 @@ pub struct Args {
     /// The service's data directory
     #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
-    /// Whom it trusts
+    /// Which servers it trusts
     #[command(flatten)]
     pub tls: TlsArgs,
     /// What to do

@@ -13,7 +13,7 @@ pub struct Args {
 /// What is done with settings.
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Act {
-    /// Load the settings as `purser serve` would and say all that is missing or wrong, a line each, with its name; exit
+    /// Load the settings as `purser serve` would and list all that is missing or wrong, a line each, with its name; exit
     /// status 2 if anything is
     Check(serve::Args),
 }

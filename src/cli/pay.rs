@@ -40,7 +40,7 @@ pub struct Args {
     /// Which wallet pays
     #[command(flatten)]
     pub file: WalletArgs,
-    /// Whom it trusts
+    /// Which servers it trusts
     #[command(flatten)]
     pub tls: TlsArgs,
     /// Refuse to sign for more than this many US dollars

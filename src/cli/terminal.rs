@@ -49,10 +49,10 @@ pub(super) fn progress(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", inert(line));
 }
 
-/// Lines that somebody types, or that come from elsewhere: then nothing is asked for.
+/// Lines of standard input. At a terminal each is prompted for.
 pub(super) struct Typing {
-    /// How the terminal was; it shows nothing of what is typed meanwhile.
-    shown: Option<Termios>,
+    /// The terminal's mode before, which shows what is typed.
+    before: Option<Termios>,
 }
 
 impl Typing {
@@ -60,16 +60,16 @@ impl Typing {
     pub(super) fn hidden() -> Result<Self, CliError> {
         let stdin = std::io::stdin();
         if !stdin.is_terminal() {
-            return Ok(Self { shown: None });
+            return Ok(Self { before: None });
         }
         let failed = |error: rustix::io::Errno| no_input(error.into());
-        let shown = tcgetattr(&stdin).map_err(failed)?;
-        let mut hidden = shown.clone();
+        let before = tcgetattr(&stdin).map_err(failed)?;
+        let mut hidden = before.clone();
         hidden.local_modes.remove(LocalModes::ECHO);
         // So that each answer has its own line all the same.
         hidden.local_modes.insert(LocalModes::ECHONL);
         tcsetattr(&stdin, OptionalActions::Now, &hidden).map_err(failed)?;
-        let again = shown.clone();
+        let again = before.clone();
         tokio::spawn(async move {
             if tokio::signal::ctrl_c().await.is_ok() {
                 let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &again);
@@ -77,12 +77,12 @@ impl Typing {
                 std::process::exit(130);
             }
         });
-        Ok(Self { shown: Some(shown) })
+        Ok(Self { before: Some(before) })
     }
 
     /// The next line, without white space.
     pub(super) fn line(&self, what: &str) -> Result<Zeroizing<String>, CliError> {
-        if self.shown.is_some() {
+        if self.before.is_some() {
             progress(&format!("{what}:"));
         }
         let mut text = String::new();
@@ -95,8 +95,8 @@ impl Typing {
 
 impl Drop for Typing {
     fn drop(&mut self) {
-        if let Some(shown) = &self.shown {
-            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, shown);
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
         }
     }
 }

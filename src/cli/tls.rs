@@ -1,4 +1,4 @@
-//! Whom a client's command trusts when it speaks TLS: whoever the system does, and whoever `--ca` names.
+//! Which certificate authorities a client command trusts: the system's, and those of `--ca`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl TlsArgs {
     /// How TLS is spoken: HTTP/1.1, over ring, with certificates that are checked.
     pub(super) fn config(&self) -> Result<ClientConfig, CliError> {
         let mut trusted = RootCertStore::empty();
-        // A system without a store, or with a bad entry, is no reason to refuse whom `--ca` names.
+        // A system without a store, or with a bad entry, is no reason to refuse the authorities of `--ca`.
         trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         if let Some(path) = &self.ca {
             for certificate in read(path)? {

@@ -21,7 +21,7 @@ pub struct Args {
     /// Whose token: this wallet's
     #[command(flatten)]
     pub file: WalletArgs,
-    /// Whom it trusts
+    /// Which servers it trusts
     #[command(flatten)]
     pub tls: TlsArgs,
 }

@@ -24,7 +24,7 @@ pub struct Args {
     /// Whose account: this wallet's
     #[command(flatten)]
     pub file: WalletArgs,
-    /// Whom it trusts
+    /// Which servers it trusts
     #[command(flatten)]
     pub tls: TlsArgs,
 }

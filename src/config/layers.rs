@@ -58,8 +58,8 @@ fn parse(origin: &str, text: &str, wrong: &mut Vec<ConfigError>) -> Table {
     })
 }
 
-/// Whether somebody has chosen this setting, be it as it is by default.
-pub(super) fn is_chosen(sources: &Sources, key: &str) -> bool {
+/// Whether a layer sets this, be it to the default.
+pub(super) fn is_set(sources: &Sources, key: &str) -> bool {
     let in_file = || {
         let (_, text) = sources.file.as_ref()?;
         let file: Table = text.parse().ok()?;

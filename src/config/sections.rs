@@ -24,7 +24,7 @@ use super::text;
 #[serde(deny_unknown_fields)]
 pub struct Server {
     pub listen: SocketAddr,
-    /// Nobody has chosen `listen`, in the sandbox: if it is taken, the next free port will do.
+    /// `listen` was not set, in the sandbox: if it is taken, the next free port will do.
     #[serde(skip)]
     pub moves_on: bool,
     pub public_url: String,
@@ -75,7 +75,7 @@ impl Server {
 pub struct Operator {
     #[serde(deserialize_with = "text::address")]
     pub listen: Option<SocketAddr>,
-    /// Nobody has chosen `listen`: if it is taken, the next free port will do.
+    /// `listen` was not set: if it is taken, the next free port will do.
     #[serde(skip)]
     pub moves_on: bool,
     pub beyond_loopback: bool,

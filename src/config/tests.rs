@@ -274,7 +274,7 @@ fn zero_is_no_cap_anywhere() {
     assert_eq!((cap.count, cap.sum), (u32::MAX, Cents::new(2_000_000)));
 }
 
-// Aim: an address that somebody chose, in whichever layer, is not moved from; one of the defaults is.
+// Aim: an address that a layer sets is not moved from; one of the defaults is.
 #[test]
 fn only_the_defaults_ports_move_on() {
     let moves = |sources: &Sources| {

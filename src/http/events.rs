@@ -78,24 +78,24 @@ async fn get_events(
 ) -> Result<Response, ApiError> {
     let claims = reader(&state, &bearer, &headers).await?;
     let query = Query::parse(raw.as_deref(), &["after", "before", "order", "types", "limit"])?;
-    let (place, limit) = asked(&query)?;
+    let (span, limit) = span_and_limit(&query)?;
     let filter = Filter::from_query(query.get("types").unwrap_or(""))
         .map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
     not_frozen(&*state.stream.gate, &claims).await?;
-    let page = page(&*state.stream.store, &claims.wallet.key(), place, limit, &filter).await;
+    let page = page(&*state.stream.store, &claims.wallet.key(), span, limit, &filter).await;
     let page = page
         .map_err(|error| of_store(&error))?
         .ok_or_else(|| ApiError::parameter("cursor_ahead", "after", AHEAD))?;
     Ok(json::private(json::ok(&page)))
 }
 
-/// Whose events are read. Without a token by the session cookie: nothing is changed, and another page than ours can have the
-/// answer fetched and not read it.
+/// Whose events are read. Without a token the session cookie counts: nothing is changed, and a page of another origin cannot
+/// read the answer.
 async fn reader(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Claims, ApiError> {
     if let (Bearer::Absent, Some(cookie)) = (bearer, headers.get(COOKIE).and_then(|v| v.to_str().ok())) {
         match state.stream.authenticator.authenticate_session(cookie).await {
             Ok(claims) => return Ok(claims),
-            // Somebody else's cookies.
+            // Cookies of another site's.
             Err(TokenError::Invalid) => {}
             Err(error) => return Err(error.into()),
         }
@@ -104,9 +104,9 @@ async fn reader(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Re
 }
 
 /// From where, which way and how many.
-fn asked(query: &Query) -> Result<(Span, usize), ApiError> {
+fn span_and_limit(query: &Query) -> Result<(Span, usize), ApiError> {
     let stray = |name, error: &str| Err(ApiError::parameter("parameter_invalid", name, error.to_owned()));
-    let place = match query.get("order").unwrap_or("asc") {
+    let span = match query.get("order").unwrap_or("asc") {
         order if order != "asc" && order != "desc" => return stray("order", "`order` is asc or desc."),
         "asc" if query.get("before").is_some() => return stray("before", "`before` goes with `order=desc`."),
         "asc" => Span::After(query.number("after", 0, 0, u64::MAX)?),
@@ -114,21 +114,21 @@ fn asked(query: &Query) -> Result<(Span, usize), ApiError> {
         _ => Span::Before(query.number("before", u64::MAX, 0, u64::MAX)?),
     };
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).map_err(|_| ApiError::internal())?;
-    Ok((place, limit))
+    Ok((span, limit))
 }
 
 /// `None`: the account has no event that `after` could be.
 async fn page(
     store: &dyn Store,
     subject: &[u8],
-    mut place: Span,
+    mut span: Span,
     limit: usize,
     filter: &Filter,
 ) -> Result<Option<Page>, StoreError> {
     let (mut events, mut looked, mut has_more) = (Vec::new(), 0, false);
     'reading: loop {
-        let read = store.events_of(subject, place, SCAN_PAGE).await?;
-        if let (0, true, Span::After(after)) = (looked, read.is_empty(), place)
+        let read = store.events_of(subject, span, SCAN_PAGE).await?;
+        if let (0, true, Span::After(after)) = (looked, read.is_empty(), span)
             && is_ahead(store, subject, after).await?
         {
             return Ok(None);
@@ -144,7 +144,7 @@ async fn page(
                 let envelope = RawValue::from_string(event.to_json());
                 events.push(envelope.map_err(|e| StoreError::Damaged(e.to_string()))?);
             }
-            place = match place {
+            span = match span {
                 Span::After(_) => Span::After(event.cursor),
                 Span::Before(_) => Span::Before(event.cursor),
             };
@@ -153,7 +153,7 @@ async fn page(
             break;
         }
     }
-    let (next_after, next_before) = match place {
+    let (next_after, next_before) = match span {
         Span::After(after) => (Some(after), None),
         Span::Before(before) => (None, has_more.then_some(before)),
     };

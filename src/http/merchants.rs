@@ -79,7 +79,7 @@ impl From<Merchant> for FoundMerchant {
 }
 
 impl FoundMerchant {
-    /// Nobody that the directory knows.
+    /// A merchant that the directory does not know.
     fn unknown(asked: &str) -> Self {
         Self {
             merchant_id: None,

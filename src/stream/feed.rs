@@ -44,7 +44,7 @@ impl Feed {
         self.behind = true;
     }
 
-    /// The place of the newest event that needs no sending again.
+    /// The cursor of the newest event that needs no sending again.
     pub fn cursor(&self) -> Cursor {
         self.cursor
     }
@@ -90,8 +90,8 @@ impl Feed {
     }
 }
 
-/// The place of the account's newest event, 0 without one: what somebody resumes from who has seen all there is. The service's
-/// own newest would tell how much others do.
+/// The cursor of the account's newest event, 0 without one: where a client resumes that has seen all there is. The service's
+/// own newest would show how much other accounts do.
 ///
 /// # Errors
 /// The store's.
@@ -100,20 +100,20 @@ pub async fn newest(store: &dyn Store, subject: &[u8]) -> Result<Cursor, StoreEr
     Ok(newest.first().map_or(0, |event| event.cursor))
 }
 
-/// Whether no event of the account can have been at this place or behind it: the cursor is from elsewhere.
+/// Whether no event of the account can have had this cursor or a later one: it is another service's.
 ///
 /// # Errors
 /// The store's: [`StoreError::Expired`] when what the cursor may have been about is no longer kept.
 pub async fn is_ahead(store: &dyn Store, subject: &[u8], cursor: Cursor) -> Result<bool, StoreError> {
-    let newest = newest(store, subject).await?;
-    if cursor <= newest {
+    // Nothing is before everything, and what has something behind it is ahead of nothing.
+    if cursor == 0 || !store.events_of(subject, Span::After(cursor), 1).await?.is_empty() {
         return Ok(false);
     }
-    store.events_of(subject, Span::After(cursor), 1).await?;
+    let newest = newest(store, subject).await?;
     if newest > 0 {
-        return Ok(true);
+        return Ok(cursor > newest);
     }
-    // Nothing of the account is kept: it may go on from where what is kept begins, as an expired cursor is told.
+    // No event of the account is stored: it may go on from the oldest cursor, which an expired one is answered with.
     match store.events_of(subject, Span::After(cursor - 1), 1).await {
         Err(StoreError::Expired { .. }) => Ok(false),
         read => read.map(|_| true),

@@ -111,8 +111,8 @@ impl Complaint {
     }
 }
 
-/// In words for whoever comes with a cursor that no event of the account can have had.
-pub const AHEAD: &str = "No event of this account is as new as that: the cursor is from elsewhere.";
+/// In words, for a cursor that no event of the account can have had.
+pub const AHEAD: &str = "No event of this account is as new as that: the cursor is of another service.";
 
 /// Which event types are wanted: names, in which `*` stands for any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -173,7 +173,7 @@ impl Filter {
 /// An event that its account's subscribers are told of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announced {
-    /// Its place among its account's events: the cursor to resume from.
+    /// Its cursor, to resume from.
     pub seq: Cursor,
     announcement: Announcement,
 }

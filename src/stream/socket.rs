@@ -93,7 +93,7 @@ fn close_with(code: u16, reason: &str) -> End {
 struct Client {
     socket: WebSocket,
     send_timeout: Duration,
-    /// The place of the newest event handed over: what was accepted still goes out ahead of a close.
+    /// The cursor of the newest event handed over: what was accepted still goes out ahead of a close.
     handed: Cursor,
 }
 
@@ -148,8 +148,8 @@ impl Client {
                     }
                 }
             }
-            // Until the client has closed too: whoever hangs up on bytes that are still unread resets the connection, and
-            // what the client had not read of ours, the close among it, is lost with it.
+            // Until the client has closed too: hanging up on bytes that are still unread resets the connection, and what the
+            // client had not read of ours, the close among it, is lost with it.
             while let Some(Ok(_)) = self.socket.next().await {}
         };
         let _ = timeout(grace, goodbye).await;
@@ -171,11 +171,6 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
     if state.gate.is_revoked(&claims) || state.gate.frozen_message(claims.wallet).await.is_some() {
         return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
     }
-    // Newer than the subscription: what comes from here on is in its queue.
-    client.handed = match feed::newest(&*state.store, subscription.subject()).await {
-        Ok(newest) => newest,
-        Err(error) => return ControlFlow::Break(of_store(&error)),
-    };
     let feed = Feed::new(state.store.clone(), subscription, client.handed, Filter::default());
     Session {
         feed,
@@ -325,7 +320,7 @@ impl Session {
         client.send(answer).await
     }
 
-    /// Begins anew after a place; gives that place.
+    /// Begins anew after a cursor; gives that cursor.
     async fn subscribe(
         &mut self,
         state: &StreamState,
@@ -336,12 +331,14 @@ impl Session {
             Ok(filter) => filter,
             Err(why) => return Ok(Err(Complaint::of_types(&why))),
         };
-        if let Some(after) = after
-            && feed::is_ahead(&*state.store, self.feed.subscription().subject(), after).await?
-        {
-            return Ok(Err(Complaint::ahead()));
-        }
-        let after = after.unwrap_or(self.feed.cursor());
+        let (store, subject) = (&*state.store, self.feed.subscription().subject());
+        let after = match after {
+            Some(after) if feed::is_ahead(store, subject, after).await? => return Ok(Err(Complaint::ahead())),
+            Some(after) => after,
+            None if self.subscribed => self.feed.cursor(),
+            // What happens from here on is in the subscription's queue.
+            None => feed::newest(store, subject).await?,
+        };
         self.feed.restart(after, filter);
         self.subscribed = true;
         Ok(Ok(after))

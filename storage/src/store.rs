@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// takes one all the same. Starts at 1; 0 means "before everything".
 pub type Seq = u64;
 
-/// Position among the events of one subject, for whoever follows it from outside: microseconds since 1970 of the commit,
+/// Position among the events of one subject, for clients that follow it: microseconds since 1970 of the commit,
 /// raised where that is needed to grow with every event of the store, however often the clock is set back. Unlike a
 /// [`Seq`] it does not tell how much was committed in between. 0 means "before everything".
 pub type Cursor = u64;
@@ -73,7 +73,7 @@ pub struct Event {
 pub struct StoredEvent {
     /// Its place in the one order.
     pub seq: Seq,
-    /// Its place as its subject's followers know it.
+    /// Its position for clients that follow its subject.
     pub cursor: Cursor,
     /// As given.
     pub subject: Arc<[u8]>,
@@ -84,14 +84,14 @@ pub struct StoredEvent {
 /// Which events of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Span {
-    /// Those behind a place, in order. Behind 0 is whatever is kept.
+    /// Those behind a cursor, in order. Behind 0 is all that is stored.
     After(Cursor),
-    /// Those before a place, the newest first.
+    /// Those before a cursor, the newest first.
     Before(Cursor),
 }
 
 impl Span {
-    /// All that are kept, the newest first.
+    /// All that are stored, the newest first.
     pub const NEWEST: Self = Self::Before(Cursor::MAX);
 }
 
@@ -184,7 +184,7 @@ pub enum StoreError {
     /// These events were dropped by retention.
     #[error("events up to {oldest} are no longer kept")]
     Expired {
-        /// The oldest place still kept: a [`Seq`] or a [`Cursor`], whichever was asked with.
+        /// The oldest position still kept: a [`Seq`] or a [`Cursor`], as in the request.
         oldest: u64,
     },
 }

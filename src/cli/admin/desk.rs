@@ -98,7 +98,7 @@ impl Desk {
     }
 }
 
-/// From this machine: nobody is called at an address that stands for all of them.
+/// As this machine reaches it: the unspecified address is the loopback one.
 pub(super) fn reachable(mut listen: SocketAddr) -> SocketAddr {
     match (listen.ip().is_unspecified(), listen.is_ipv4()) {
         (true, true) => listen.set_ip(Ipv4Addr::LOCALHOST.into()),

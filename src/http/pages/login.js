@@ -4,7 +4,7 @@
   const cards = new Map();
   // Events shown at first, and with each look further back.
   const PAGE = 50;
-  // Beyond so many the oldest go, and are read again by whoever looks back.
+  // Beyond so many the oldest go, and are read again by looking back.
   const SHOWN = 1000;
   let cursor = 0;
   let older = null;

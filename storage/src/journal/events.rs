@@ -135,13 +135,13 @@ fn take_frame(
     let on_event = |event: frame::EventRecord<'_>| {
         let inside = event.seq > wanted.after && event.seq <= wanted.upto && wanted.found.len() < wanted.limit;
         if inside && wanted.subject.is_none_or(|s| s == event.subject) {
-            wanted.found.push(kept(event));
+            wanted.found.push(stored_event(event));
         }
     };
     visit_at(segment, window, (at, end), &head, on_event)
 }
 
-fn kept(event: frame::EventRecord<'_>) -> StoredEvent {
+fn stored_event(event: frame::EventRecord<'_>) -> StoredEvent {
     StoredEvent {
         seq: event.seq,
         cursor: event.cursor,
@@ -188,19 +188,19 @@ pub(crate) fn read_span(
             }
             let first = segments.partition_point(|s| s.first_cursor <= after.saturating_add(1));
             for segment in &segments[first.saturating_sub(1)..] {
-                let wanted = |event: &frame::EventRecord<'_>| event.cursor > after && event.seq <= upto;
+                let filter = |event: &frame::EventRecord<'_>| event.cursor > after && event.seq <= upto;
                 let from = |cursor: Cursor| cursor <= after;
                 let left = limit - found.len();
-                found.extend(read_frames(segment, subject, (from, Way::Forward), left, &wanted)?);
+                found.extend(read_frames(segment, subject, (from, Way::Forward), left, &filter)?);
             }
         }
         Span::Before(before) => {
             let first = segments.partition_point(|s| s.first_cursor < before);
             for segment in segments[..first].iter().rev() {
-                let wanted = |event: &frame::EventRecord<'_>| event.cursor < before && event.seq <= upto;
+                let filter = |event: &frame::EventRecord<'_>| event.cursor < before && event.seq <= upto;
                 let from = |cursor: Cursor| cursor < before;
                 let left = limit - found.len();
-                found.extend(read_frames(segment, subject, (from, Way::Back), left, &wanted)?);
+                found.extend(read_frames(segment, subject, (from, Way::Back), left, &filter)?);
             }
         }
     }
@@ -213,14 +213,14 @@ enum Way {
     Back,
 }
 
-/// At most `limit` wanted events of the subject in one segment, beginning where the first cursors of frames stop being
+/// At most `limit` events of the subject that the filter takes in one segment, beginning where the first cursors of frames stop being
 /// `passed`: with the last frame that is, since only its first event is known to be.
 fn read_frames(
     segment: &Segment,
     subject: &[u8],
     (passed, way): (impl Fn(Cursor) -> bool, Way),
     limit: usize,
-    wanted: &dyn Fn(&frame::EventRecord<'_>) -> bool,
+    filter: &dyn Fn(&frame::EventRecord<'_>) -> bool,
 ) -> Result<Vec<StoredEvent>, StoreError> {
     let mut found = Vec::new();
     if limit == 0 {
@@ -254,8 +254,8 @@ fn read_frames(
         let mut of_frame = Vec::new();
         let mut exact = Window::exact(&*segment.file);
         visit_at(segment, &mut exact, (at, end), &head, |event| {
-            if event.subject == subject && wanted(&event) {
-                of_frame.push(kept(event));
+            if event.subject == subject && filter(&event) {
+                of_frame.push(stored_event(event));
             }
         })?;
         if way == Way::Back {

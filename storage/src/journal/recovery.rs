@@ -72,10 +72,9 @@ pub(crate) fn recover(
         .map_or(0, |mark| mark.first_seq - 1)
         .max(if found.is_empty() { exported } else { 0 });
     let next_seq = end.map_or(base + 1, |end| end.next_seq);
-    // A journal that begins anew begins behind every cursor that was handed out before.
     let next_cursor = match (found.last(), end) {
         (Some(last), Some(end)) => end.next_cursor.max(last.head.first_cursor),
-        _ => mark.map_or(1, |mark| mark.restored_at_ms * 1_000).max(clock()),
+        _ => first_cursor(mark, &clock),
     };
     let mut spare = spare.filter(|spare| spare.file.size().ok() == Some(limits.segment_bytes));
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
@@ -123,6 +122,12 @@ pub(crate) fn recover(
         applied,
     };
     Ok((Engine::new(from), mark))
+}
+
+/// A new journal begins behind every cursor that was handed out before the restore.
+fn first_cursor(mark: Option<RestoreMark>, clock: &Clock) -> Cursor {
+    let restored_at = mark.map_or(1, |mark| mark.restored_at_ms.saturating_mul(1_000));
+    restored_at.max(clock())
 }
 
 /// The epoch of this run: one above the newest of the chain. What a torn write claims does not count; it is
