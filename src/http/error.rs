@@ -75,8 +75,8 @@ pub struct Refusal {
 pub struct Seller {
     /// Its HTTP status.
     pub status: u16,
-    /// The beginning of its body: readable text.
-    pub body: String,
+    /// The beginning of its body, readable text; `None` where the refusal says all of it otherwise.
+    pub body: Option<String>,
 }
 
 impl Deref for ApiError {
@@ -126,6 +126,13 @@ impl ApiError {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Text>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a sentence to what is wrong.
+    #[must_use]
+    pub fn because(mut self, sentence: &str) -> Self {
+        self.0.error = format!("{} {sentence}", self.0.error).into();
         self
     }
 

@@ -88,7 +88,8 @@ pub struct Refusal {
     pub reason: Option<String>,
     /// Of a call made for the caller: the server's HTTP status.
     pub seller_status: Option<u16>,
-    /// The beginning of the server's body, at most 2,048 bytes of readable text.
+    /// The beginning of the server's body, at most 2,048 bytes of readable text; of this service's own route its code, sentence and
+    /// hint stand in its place.
     pub seller_body: Option<String>,
     /// What is lacking, by name.
     pub missing: Option<Vec<String>>,
@@ -130,7 +131,8 @@ pub struct CallableFailure {
     pub reason: Option<String>,
     /// Of a call made for the caller: the server's HTTP status.
     pub seller_status: Option<u16>,
-    /// The beginning of the server's body, at most 2,048 bytes of readable text.
+    /// The beginning of the server's body, at most 2,048 bytes of readable text; of this service's own route its code, sentence and
+    /// hint stand in its place.
     pub seller_body: Option<String>,
     /// What is lacking, by name.
     pub missing: Option<Vec<String>>,

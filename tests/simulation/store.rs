@@ -7,8 +7,8 @@ use purser_actors::kernel::{Kind, table};
 use purser_actors::payment::Payment;
 use purser_actors::product::Line;
 use purser_storage::{
-    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Store, StoreError, StoredEvent, Write,
-    codec,
+    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
+    Write, codec,
 };
 use tokio::sync::Notify;
 
@@ -32,6 +32,7 @@ impl EventSink for Witness {
         if events.last().is_some_and(|e| e.seq > durable) && !self.0.is_dead() {
             self.0.object("publish.early", format!("{durable} is durable"));
         }
+        self.0.shadow.lock().published(events);
     }
 }
 
@@ -218,6 +219,18 @@ impl Store for SimStore {
         Box::pin(async move {
             self.world.pass().await;
             self.journal.events(after, limit, subject).await
+        })
+    }
+
+    fn events_of<'a>(
+        &'a self,
+        subject: &'a [u8],
+        span: Span,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        Box::pin(async move {
+            self.world.pass().await;
+            self.journal.events_of(subject, span, limit).await
         })
     }
 

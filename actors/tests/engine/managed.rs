@@ -89,3 +89,27 @@ async fn case_73_a_managed_wallet_pays_under_its_owners_freeze_and_with_what_the
     let message = "call us".to_owned();
     assert_eq!(refused, PayError::Frozen { message });
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_82_what_was_credited_before_the_wallet_was_known_goes_back_to_it() {
+    // Aim: a restore credits an address whose owner it cannot know yet; once the owner opens the wallet the credit is sent to that
+    // address, once, and opening it again sends nothing.
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Declines]);
+    world.pay(&card_for(MANAGED, 1)).await.expect("it is paid");
+    world.quiet().await;
+    let limits = Limits {
+        per_call: Cents::new(100_000),
+        per_day: None,
+    };
+    for _ in 0..2 {
+        let keys = (ADDRESSES, b"keys".to_vec());
+        let made = world.engine.open_agent_wallet(OWNER, keys, limits, None);
+        made.await.expect("it is made");
+        world.quiet().await;
+        let credited = world.engine.account(&MANAGED).await.unwrap().unwrap();
+        assert_eq!((credited.balance.atomic(), credited.held.atomic()), (0, 0));
+        assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer back");
+    }
+    assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
+}

@@ -79,8 +79,8 @@ struct Understood {
 ///
 /// The wallet's addresses are addresses of its owner's account: what a `route` of this service sells is the owner's, under the
 /// owner's caps, identity and links, and is read with the owner's token. The answer holds no tokens and no codes. A refusal
-/// shows the server's status (`sellerStatus`) and the beginning of its body (`sellerBody`), of our own routes also the code
-/// (`reason`); what our own route refuses is available again at once. What another server answers under names of tokens and
+/// shows the server's status (`sellerStatus`) and the beginning of its body (`sellerBody`), of our own routes the code
+/// (`reason`), the sentence and the hint; what our own route refuses is available again at once. What another server answers under names of tokens and
 /// codes (`auth`, `access_token`, `api_key` …) is shown to this call alone, and is null wherever it can be read later.
 #[utoipa::path(post, path = "/agentX402Pay", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Wanted),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),

@@ -1,5 +1,5 @@
-//! Why a call came to nothing, as far as the server said so: its status and the beginning of its body; of our own routes also
-//! the code and the hint of the refusal.
+//! Why a call came to nothing, as far as the server said so: its status and the beginning of its body; of our own routes the
+//! code, the sentence and the hint of the refusal.
 
 use serde_json::Value;
 
@@ -8,21 +8,18 @@ use super::super::error::{ApiError, Seller};
 /// Bytes of a server's body that a refusal shows.
 const MOST: usize = 2_048;
 
-/// A refusal with what the server said. `own`: it was a route of this service.
+/// A refusal with what the server said. `own`: it was a route of this service, whose own refusal is told instead of its body.
 pub(super) fn said(error: ApiError, own: bool, status: u16, body: &[u8]) -> ApiError {
-    let seller = Seller {
-        status,
-        body: readable(body),
+    let Some(ours) = own.then(|| of_ours(body)).flatten() else {
+        let body = Some(readable(body));
+        return error.seller(Seller { status, body });
     };
-    let error = error.seller(seller);
-    match own.then(|| of_ours(body)).flatten() {
-        Some((code, hint)) => hinted(error.reason(code), hint),
+    let error = error.seller(Seller { status, body: None }).reason(ours.code);
+    let error = match &ours.error {
+        Some(sentence) => error.because(sentence),
         None => error,
-    }
-}
-
-fn hinted(error: ApiError, hint: Option<String>) -> ApiError {
-    match (hint, error.hint.clone()) {
+    };
+    match (ours.hint, error.hint.clone()) {
         (Some(own), Some(known)) => error.hint(format!("{own} {known}")),
         (Some(own), None) => error.hint(own),
         (None, _) => error,
@@ -43,12 +40,29 @@ fn readable(body: &[u8]) -> String {
     readable.trim().to_owned()
 }
 
-/// Code and hint of a refusal of ours, plain or of a callable function.
-fn of_ours(body: &[u8]) -> Option<(String, Option<String>)> {
+/// What a refusal of ours says.
+struct Ours {
+    code: String,
+    error: Option<String>,
+    hint: Option<String>,
+}
+
+/// A refusal of ours, plain or of a callable function.
+fn of_ours(body: &[u8]) -> Option<Ours> {
     let body: Value = serde_json::from_slice(body).ok()?;
-    let inside = body.get("error").filter(|error| error.is_object()).unwrap_or(&body);
+    let callable = body.get("error").filter(|error| error.is_object());
+    let inside = callable.unwrap_or(&body);
     let text = |name: &str| inside.get(name).and_then(Value::as_str).map(str::to_owned);
-    Some((text("code")?, text("hint")))
+    let error = if callable.is_some() {
+        text("message")
+    } else {
+        text("error")
+    };
+    Some(Ours {
+        code: text("code")?,
+        error,
+        hint: text("hint"),
+    })
 }
 
 #[cfg(test)]
@@ -71,16 +85,26 @@ mod tests {
             let own = said(error(), true, 412, body);
             assert_eq!(own.reason.as_deref(), Some("identity_required"));
             assert_eq!(own.hint.as_deref(), Some("Verify. Nothing was signed."));
+            assert_eq!(own.error, "It answered with an error. No.");
+            let seller = own.seller.as_ref().unwrap();
+            assert_eq!((seller.status, seller.body.as_deref()), (412, None));
             let other = said(error(), false, 412, body);
             assert_eq!(
                 (other.reason.as_deref(), other.hint.as_deref()),
                 (None, Some("Nothing was signed."))
             );
-            assert_eq!(other.seller.as_ref().unwrap().status, 412);
+            let seller = other.seller.as_ref().unwrap();
+            assert_eq!(
+                (seller.status, seller.body.as_deref()),
+                (412, std::str::from_utf8(body).ok())
+            );
         }
         let odd = said(error(), true, 500, "é\u{1b}[2J\r\n".repeat(1_000).as_bytes());
-        let shown = &odd.seller.as_ref().unwrap().body;
+        let shown = odd.seller.as_ref().unwrap().body.as_deref().unwrap();
         assert!(shown.len() <= MOST && shown.len() > MOST - 8 && !shown.contains(char::is_control));
-        assert_eq!(said(error(), true, 500, b"").seller.as_ref().unwrap().body, "");
+        assert_eq!(
+            said(error(), true, 500, b"").seller.as_ref().unwrap().body.as_deref(),
+            Some("")
+        );
     }
 }
