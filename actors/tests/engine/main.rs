@@ -16,6 +16,7 @@ mod figures;
 mod gift_cards;
 mod identified;
 mod identity;
+mod incoming;
 mod intl_orders;
 mod late_returns;
 mod lists;
