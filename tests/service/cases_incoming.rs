@@ -17,13 +17,12 @@ const CARD: &str = "/get-card?amount=5";
 const GIFT: &str = "/order-gift-card?product_id=gift_marche_lumiere_fr&amount=50&country=FR";
 const LIST: &str = "/admin/incoming-transfers";
 
-/// Reads the chains' lists without rest; what was signed before a restore can land for ten minutes after it.
+/// Reads the chains' lists without rest.
 fn host() -> Host {
     Host::new()
         .with("PURSER_RECONCILIATION__PAUSE_MS", "10")
         .with("PURSER_RECONCILIATION__GRACE_MS", "300")
         .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
-        .with("PURSER_ENGINE__RESTORED_QUIET_SECONDS", "600")
 }
 
 /// Brings a signed payment to its chain without us.

@@ -15,10 +15,6 @@ use super::wire::{Answer, Site, send};
 const BALANCE: &str = "/get-account-balance";
 const CONFIRM: &str = "/admin/suspended/confirm";
 
-fn host() -> Host {
-    Host::new().with("PURSER_ENGINE__RESTORED_QUIET_SECONDS", "0")
-}
-
 /// What an owner has before the backup: an id_token, a refresh token, and an API key with its id.
 struct Owned {
     agent: Agent,
@@ -54,7 +50,7 @@ impl Owned {
 async fn case_81_what_was_revoked_after_the_backup_stays_so() {
     // Aim: an API key, a session whose refresh token was used twice, an operator's token revoked and an account frozen after the
     // backup, another let go: all is so in the restored service, once and over another start; what was not revoked works.
-    let host = host();
+    let host = Host::new();
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     let (ended, other, frozen, freed) = (
@@ -108,7 +104,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
 async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed() {
     // Aim: the log is lost too: tokens, refresh tokens, login proofs, API keys and operators' tokens of before open nothing; a
     // wallet signs in anew; an administrator says what is good, key by key or all at once, and it is good over another start.
-    let host = host();
+    let host = Host::new();
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     let (owned, other) = (Owned::new(&site).await, Owned::new(&site).await);
