@@ -1,5 +1,6 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod account_map;
 mod acting;
 mod agent_wallet;
 mod api_keys;
@@ -42,6 +43,7 @@ use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, co
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
+use self::account_map::AccountMap;
 use self::agent_wallet::spoken;
 use self::departures::Departures;
 use self::families::Families;
@@ -99,6 +101,8 @@ struct Inner {
     settings: Settings,
     families: Families,
     secret: [u8; 32],
+    /// The addresses of managed wallets.
+    account_map: AccountMap,
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
     turns: turn::Turns,
@@ -167,6 +171,10 @@ impl Engine {
             runtime: tokio::runtime::Handle::current(),
             limits: settings.limits,
         };
+        let account_map = AccountMap::load(&*store).await?;
+        if restored.is_some() {
+            account_map.foresee(&*store, &*ports.custody).await?;
+        }
         let settlement = ports.settlement.clone();
         let departures = Arc::new(Departures::new(restored, store.clone(), settlement, clock.clone()));
         let inner = Inner {
@@ -177,6 +185,7 @@ impl Engine {
             entropy: entropy.clone(),
             settings,
             secret,
+            account_map,
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
             turns: turn::Turns::default(),
@@ -309,6 +318,8 @@ impl Inner {
             clock: self.clock.clone(),
             posting: self.posting.clone(),
             settings: self.settings,
+            secret: self.secret,
+            account_map: self.account_map.clone(),
             departures: self.departures.clone(),
             lists: self.lists.clone(),
             lost: self.lost,

@@ -12,7 +12,7 @@ use purser_storage::{StoreError, codec};
 
 use super::operating::damaged;
 use super::{Engine, Place};
-use crate::id::{DepositId, Network, Wallet};
+use crate::id::{DepositId, Network};
 use crate::incoming::{Incoming, Transfer};
 use crate::kernel::table;
 use crate::payment::{Payment, Status};
@@ -72,11 +72,6 @@ pub(super) fn settles_by(payment: &Payment, transfer: &Transfer) -> bool {
     // On Solana a mark is the whole transaction's, of which a payment is one transfer.
     let its_own = transfer.network == Network::Base || transfer.index == 0;
     expected && its_own && payment.price() == transfer.amount
-}
-
-/// Whose account an address is an address of.
-pub(super) const fn account_of(from: &Wallet) -> Wallet {
-    *from
 }
 
 impl Engine {

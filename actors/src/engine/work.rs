@@ -23,6 +23,7 @@ use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, Condition, Store, Write, codec};
 use tokio::sync::oneshot;
 
+use super::account_map::AccountMap;
 use super::departures::Departures;
 use super::families::Families;
 use super::incoming::{Arrivals, Lost};
@@ -52,6 +53,10 @@ pub(super) struct Desk {
     /// Who is posted to, and when.
     pub(super) posting: Arc<PostOffice>,
     pub(super) settings: Settings,
+    /// The key that payment ids are made with.
+    pub(super) secret: [u8; 32],
+    /// Whose account an address is an address of.
+    pub(super) account_map: AccountMap,
     /// What may leave after a restore.
     pub(super) departures: Arc<Departures>,
     /// What others have written down.

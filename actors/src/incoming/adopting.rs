@@ -35,6 +35,7 @@ impl Incoming {
             Made::GiftCard { .. } => Product::GiftCard(card),
         };
         let claim = Claim {
+            account: owner,
             authorization: self.authorization(),
             purchase,
             worth,

@@ -89,6 +89,8 @@ tables! {
     REQUEST = b'Q',
     /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
     CONFIRMED = b'J',
+    /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
+    ADDRESS = b'A',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -162,6 +164,11 @@ pub fn link(code_hash: &[u8; 32]) -> RowKey {
 /// A revoked session, with the second from which no id_token of it lives.
 pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
     key(&[&[REVOKED], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
+}
+
+/// An address of a managed wallet.
+pub fn address(wallet: &Wallet) -> RowKey {
+    key(&[&[ADDRESS], &wallet.key()])
 }
 
 /// Present once the transfer that would settle this payment was taken in without it; the value is the transfer's id.

@@ -70,7 +70,7 @@ impl Payment {
             .event(Event::Settled(transaction, context.now));
         if matches!(self.status, Status::Declined(..)) && !made {
             let credit = Work::Credit {
-                account: self.payer(),
+                account: self.account(),
                 amount: self.price(),
                 cause: CreditCause::Payment(*id),
             };
@@ -102,7 +102,7 @@ impl Payment {
 
     fn freed_share(&self) -> Work {
         Work::FreeShare {
-            account: self.payer(),
+            account: self.account(),
             share: self.claim.share,
         }
     }
@@ -246,7 +246,7 @@ impl Entity for Payment {
             // Somebody else's presentation was admitted first: this share goes back.
             (_, Command::Readmitted { effect, share }) => Ok(done.completes(effect).then(
                 Work::FreeShare {
-                    account: payment.payer(),
+                    account: payment.account(),
                     share,
                 },
                 context,
@@ -340,7 +340,7 @@ impl Entity for Payment {
     }
 
     fn owner(&self) -> Wallet {
-        self.payer()
+        self.account()
     }
 
     fn announces(event: &Event) -> Option<&'static str> {
@@ -360,7 +360,7 @@ impl Entity for Payment {
             Status::Fulfilled { transaction, product } => Some(Outcome::Fulfilled {
                 product: *product,
                 transaction: transaction.clone(),
-                session: self.claim.session.id,
+                session: (!self.by_managed_wallet()).then_some(self.claim.session.id),
             }),
             Status::Credited { transaction } => Some(Outcome::Credited {
                 amount: self.price(),

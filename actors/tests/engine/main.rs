@@ -20,6 +20,7 @@ mod incoming;
 mod intl_orders;
 mod late_returns;
 mod lists;
+mod managed;
 mod operating;
 mod paid_call;
 mod payouts;

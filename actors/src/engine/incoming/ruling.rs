@@ -1,6 +1,6 @@
 //! What operators decide about transfers that no payment claims.
 
-use super::{account_of, settles_by};
+use super::settles_by;
 use crate::engine::Engine;
 use crate::id::{DepositId, Wallet};
 use crate::incoming::{Command, Incoming, Rejection, Ruling, Status};
@@ -44,7 +44,7 @@ impl Engine {
     ) -> Result<Incoming, NotRuled> {
         let one = self.acting().await;
         let (incoming, payment) = self.undecided(id).await?;
-        let sender = account_of(&incoming.transfer.from);
+        let sender = self.account_of(&incoming.transfer.from);
         let ruling = match rule {
             Rule::Credit(None) => Ruling::Credit(sender),
             Rule::Credit(Some(account)) => {

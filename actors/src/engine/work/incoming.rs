@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Desk, Done, tell, unreadable, within};
 use crate::account;
-use crate::engine::incoming::{account_of, settles_by};
+use crate::engine::incoming::settles_by;
 use crate::id::{DepositId, EffectId, Network, PaymentId, Wallet};
 use crate::incoming::{Command, Made, Status, Transfer, Verdict};
 use crate::kernel::effect::Work;
@@ -66,7 +66,7 @@ impl Desk {
         if !self.lost.is_some_and(|lost| lost.has(transfer.at)) {
             return Ok(Verdict::Wait { shows: None });
         }
-        let account = account_of(&transfer.from);
+        let account = self.account_map.of(&transfer.from);
         for line in [Line::UsaCard, Line::GiftCard, Line::AppPayment] {
             match self.shown(transfer.payment, line).await? {
                 Shown::Nothing => {}
