@@ -26,14 +26,25 @@ const SUM: usize = 8;
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// It could not be read or written.
-    #[error("{}: {1}", .0.display())]
-    Io(PathBuf, #[source] io::Error),
+    #[error("{}: {error}", .file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// It is not what was written.
     #[error(
-        "{} is damaged at line {1}: put a whole copy in its place, or move it away; then every key, session and operator's token is suspended",
-        .0.display()
+        "{} is damaged at line {line}: put a whole copy in its place, or move it away; a restore without it suspends every key, session \
+         and operator's token",
+        .file.display()
     )]
-    Damaged(PathBuf, usize),
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+    },
 }
 
 /// The first line.
@@ -117,19 +128,26 @@ fn sum_of(before: &[u8; SUM], json: &str) -> [u8; SUM] {
 /// When it cannot be read, or is damaged.
 pub fn read(path: &Path) -> Result<Read, LogError> {
     let mut text = Vec::new();
+    let failed = |error| LogError::Io {
+        file: path.to_owned(),
+        error,
+    };
     match File::open(path) {
         Ok(mut file) => {
             let read = file.read_to_end(&mut text);
-            read.map_err(|error| LogError::Io(path.to_owned(), error))?;
+            read.map_err(failed)?;
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Read::default()),
-        Err(error) => return Err(LogError::Io(path.to_owned(), error)),
+        Err(error) => return Err(failed(error)),
     }
     let mut found = Read::default();
     for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         // What has no end was told to nobody.
         let Some(line) = line.strip_suffix(b"\n") else { break };
-        let damaged = || LogError::Damaged(path.to_owned(), number + 1);
+        let damaged = || LogError::Damaged {
+            file: path.to_owned(),
+            line: number + 1,
+        };
         let line = std::str::from_utf8(line).map_err(|_| damaged())?;
         let (sum, json) = line.split_once(' ').ok_or_else(damaged)?;
         let expected = sum_of(&found.sum, json);
@@ -158,7 +176,10 @@ impl RevocationLog {
     /// # Errors
     /// When the file cannot be written.
     pub fn open(path: &Path, read: &Read, store: &str, now_ms: u64) -> Result<Self, LogError> {
-        let failed = |error| LogError::Io(path.to_owned(), error);
+        let failed = |error| LogError::Io {
+            file: path.to_owned(),
+            error,
+        };
         let is_new = read.header.is_none();
         let open = OpenOptions::new()
             .create(true)
@@ -272,7 +293,10 @@ mod tests {
         for (bad, line) in [(lacking, 2), (changed, 2)] {
             std::fs::write(&path, bad).unwrap();
             let error = read(&path).unwrap_err();
-            assert!(matches!(&error, LogError::Damaged(_, at) if *at == line), "{error}");
+            assert!(
+                matches!(&error, LogError::Damaged { line: at, .. } if *at == line),
+                "{error}"
+            );
         }
     }
 }

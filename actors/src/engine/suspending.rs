@@ -2,6 +2,7 @@
 //! until somebody says so.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write};
@@ -65,8 +66,10 @@ impl Engine {
         let mut writes = vec![put(key, both)];
         let codes = store.scan(&[table::LINK], None, usize::MAX).await?;
         writes.extend(codes.into_iter().map(|(key, _)| Write::Delete { key }));
+        // Tokens say in which second they were made: none is made in this one any more.
+        let since_s = now.seconds().saturating_add(1);
         if !has_log {
-            writes.push(put(table::meta(SUSPENDED), now.seconds().to_be_bytes().to_vec()));
+            writes.push(put(table::meta(SUSPENDED), since_s.to_be_bytes().to_vec()));
         }
         let batch = Batch {
             writes,
@@ -74,7 +77,8 @@ impl Engine {
         };
         commit(store, batch).await.map_err(damaged)?;
         if !has_log {
-            self.0.suspended.0.store(now.seconds(), Ordering::Release);
+            self.0.suspended.0.store(since_s, Ordering::Release);
+            tokio::time::sleep(Duration::from_millis(1_000 - now.0 % 1_000)).await;
         }
         Ok(now)
     }
