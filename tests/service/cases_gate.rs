@@ -101,10 +101,7 @@ async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen(
     }
     well(&site).await;
     let shown = [&owners[..], &owners[..1]].concat();
-    let shown: Vec<_> = shown
-        .iter()
-        .map(|owner| (json!("held_frozen"), json!(owner)))
-        .collect();
+    let shown: Vec<_> = shown.iter().map(|owner| (json!("held_frozen"), json!(owner))).collect();
     let works = ["withdraw", "send_top_up", "spend"];
     tried(&service, &works).await;
     let desk = Desk::first(&host, &service);

@@ -26,8 +26,6 @@ use crate::plan::{Plan, Step, pick};
 use crate::seller::{SPEND, call_of, funded};
 use crate::withdrawals::{EACH, outlives_keys};
 
-/// The host of a spend that pays our own route.
-const ROUTE: &str = "route";
 /// Wallets whose agents have a managed one.
 const OWNERS: u32 = 2;
 
@@ -205,7 +203,9 @@ pub(crate) fn allows(nth: u32, to: Wallet, amount: u64) -> bool {
             4 => amount <= 80 * 10_000,
             _ => true,
         };
-    pinned && to != own::treasury(to.network()) && (amount == price(nth) * 10_000 || amount == (price(nth) + 400) * 10_000)
+    pinned
+        && to != own::treasury(to.network())
+        && (amount == price(nth) * 10_000 || amount == (price(nth) + 400) * 10_000)
 }
 
 fn usdc(cents: u64) -> Usdc {
@@ -250,7 +250,7 @@ impl Clients {
     fn asked(&self, nth: u32) -> Option<(Wallet, Usdc, Way)> {
         if let Some(payment) = own::payment_of(nth) {
             let (to, amount) = own::asked(nth, payment);
-            let host = ROUTE.into();
+            let host = Way::OWN.into();
             return Some((to, amount, Way::Call { host }));
         }
         if is_transfer(nth) {
