@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
-use purser_actors::id::{TopUpId, Wallet};
+use purser_actors::id::{Network, TopUpId, Wallet};
 use purser_actors::kernel::{Kind, table};
+use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
     Authorization, BoxFuture, Decline, Departure, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted,

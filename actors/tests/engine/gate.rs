@@ -90,10 +90,16 @@ async fn case_77_what_is_signed_while_a_freeze_is_on_its_way_is_refused() {
     // The first of the two is durable, so that its effect begins; the second is not.
     world.store.hold_after(1, true);
     world.store.commit(Batch::default(), Box::new(|_| {}));
-    in_time("an answer", asked).await.expect("no panic").expect("it is taken on");
+    in_time("an answer", asked)
+        .await
+        .expect("no panic")
+        .expect("it is taken on");
     eventually("it is signed", async || world.store.queued() >= 3).await;
     world.store.release();
-    in_time("an answer", frozen).await.expect("no panic").expect("it is frozen");
+    in_time("an answer", frozen)
+        .await
+        .expect("no panic")
+        .expect("it is frozen");
     stays(&world, &WITHDRAW, Held::Frozen).await;
     assert_eq!(read(&world).await.expect("it exists").status, Status::Pending);
     assert_eq!((world.chain.transfers(), world.chain.submissions()), (1, 1));
@@ -122,7 +128,10 @@ async fn case_77_a_freeze_at_any_batch_stops_what_is_not_signed() {
         let freezing = world.engine.clone();
         let frozen = tokio::spawn(async move { freezing.set_frozen(OWNER, Some("call us".into()), None).await });
         world.store.release();
-        in_time("an answer", frozen).await.expect("no panic").expect("it is frozen");
+        in_time("an answer", frozen)
+            .await
+            .expect("no panic")
+            .expect("it is frozen");
         let told = in_time("an answer", asked).await.expect("no panic");
         told.expect("it was asked before the freeze");
         let unsigned = read(&world).await.is_some_and(|one| one.status == Status::Pending);
@@ -199,7 +208,10 @@ async fn bought_frozen(world: &World, request: &PayRequest) -> Product {
     eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
     set_frozen(world, request.authorization.payer(), true).await;
     world.chain.open_gate();
-    let paid = in_time("an answer", paying).await.expect("no panic").expect("it is paid");
+    let paid = in_time("an answer", paying)
+        .await
+        .expect("no panic")
+        .expect("it is paid");
     match paid.outcome {
         Outcome::Fulfilled { product, .. } => product,
         other => panic!("nothing was bought: {other:?}"),

@@ -164,7 +164,12 @@ async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() 
     });
     quiet(&world);
     world.quiet().await;
-    let withdrawal = world.engine.withdrawal(&id).await.expect("readable").expect("it exists");
+    let withdrawal = world
+        .engine
+        .withdrawal(&id)
+        .await
+        .expect("readable")
+        .expect("it exists");
     assert_eq!((withdrawal.status(), world.chain.transfers()), ("complete", 2));
     assert_eq!(held(&world, &work).await, None);
 }
@@ -186,7 +191,10 @@ async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
     eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
     set_frozen(&world, payer, true).await;
     world.chain.open_gate();
-    let paid = in_time("an answer", paying).await.expect("no panic").expect("it is paid");
+    let paid = in_time("an answer", paying)
+        .await
+        .expect("no panic")
+        .expect("it is paid");
     let Outcome::Fulfilled {
         product: Product::TopUp(id),
         ..
@@ -256,7 +264,12 @@ async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_do
     assert!(world.rails.calls().is_empty() && world.bank.moved() == 0);
     quiet(&world);
     let ended = async || {
-        let payout = world.engine.payout(&payout).await.expect("readable").expect("it exists");
+        let payout = world
+            .engine
+            .payout(&payout)
+            .await
+            .expect("readable")
+            .expect("it exists");
         let transfer = world.engine.bank_transfer(&transfer).await.expect("readable");
         (payout.status(), transfer.expect("it exists").status()) == ("complete", "complete")
     };
