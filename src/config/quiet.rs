@@ -1,7 +1,7 @@
 //! How long nothing leaves after a restore.
 
 use super::Config;
-use super::check::{Checked, require};
+use super::check::Found;
 use crate::agent_wallet::custody::LONGEST_VALIDITY_S;
 use crate::payment::evm::MAX_EXTRA_LIFE_SECONDS;
 use crate::settlement::sandbox::LONGEST_SIGNED_S;
@@ -16,12 +16,12 @@ fn longest_authorization_s(config: &Config) -> u64 {
 }
 
 /// A shorter time would let something leave a second time.
-pub(super) fn check(config: &Config) -> Checked {
+pub(super) fn check(config: &Config, found: &mut Found) {
     let least = longest_authorization_s(config);
     let reason = format!(
         "must be at least {least}: for so long something that a lost history accepted or signed can land \
          (payment.max_timeout_seconds and {MAX_EXTRA_LIFE_SECONDS} more, and what is signed here)"
     );
     let quiet = config.engine.restored_quiet_seconds;
-    require(quiet >= least, "engine.restored_quiet_seconds", &reason)
+    found.require(quiet >= least, "engine.restored_quiet_seconds", &reason);
 }

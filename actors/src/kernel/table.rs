@@ -88,6 +88,8 @@ tables! {
     /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
     /// store has recognised as a spend's.
     GATE = b'F',
+    /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
+    ADDRESS = b'A',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -161,6 +163,11 @@ pub fn link(code_hash: &[u8; 32]) -> RowKey {
 /// A revoked session, with the second from which no id_token of it lives.
 pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
     key(&[&[REVOKED], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
+}
+
+/// An address of a managed wallet.
+pub fn address(wallet: &Wallet) -> RowKey {
+    key(&[&[ADDRESS], &wallet.key()])
 }
 
 /// A transfer that was credited as an unclaimed deposit.
