@@ -157,14 +157,7 @@ async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen(
         site.freeze(&owner, Some("Call us.")).await;
     }
     well(&site).await;
-<<<<<<< HEAD
-    let shown = [&owners[..], &owners[..1]].concat();
-    let shown: Vec<_> = shown.iter().map(|owner| (json!("held_frozen"), json!(owner))).collect();
-    let works = ["withdraw", "send_top_up", "spend"];
-    tried(&service, &works).await;
-=======
     tried(&service, &LEAVING).await;
->>>>>>> gate
     let desk = Desk::first(&host, &service);
     assert_eq!(listed(&desk, &kept.subjects).await, kept.shown());
     let figures = scrape(&service).await.1;

@@ -7,11 +7,7 @@ mod lists;
 use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
-<<<<<<< HEAD
 use purser_actors::id::{Network, Wallet};
-=======
-use purser_actors::id::{Network, TopUpId, Wallet};
->>>>>>> gate
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};

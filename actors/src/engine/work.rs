@@ -54,11 +54,6 @@ pub(super) struct Desk {
     /// Who is posted to, and when.
     pub(super) posting: Arc<PostOffice>,
     pub(super) settings: Settings,
-<<<<<<< HEAD
-=======
-    /// Whether any transfer was ever credited at a start. None is while the engine runs.
-    pub(super) has_deposits: bool,
->>>>>>> gate
     /// The key that payment ids are made with.
     pub(super) secret: [u8; 32],
     /// The gate that money leaves by.

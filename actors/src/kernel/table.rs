@@ -87,7 +87,6 @@ tables! {
     WEBHOOK = b'W',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
-<<<<<<< HEAD
     /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
     ADDRESS = b'A',
     /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
@@ -95,13 +94,6 @@ tables! {
     /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
     /// store has recognised as a spend's.
     GATE = b'F',
-=======
-    /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
-    /// store has recognised as a spend's.
-    GATE = b'F',
-    /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
-    ADDRESS = b'A',
->>>>>>> gate
     /// Facts about the store itself.
     META = b'm',
 }

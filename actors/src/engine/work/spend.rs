@@ -24,11 +24,7 @@ impl Desk {
         match &spend.status {
             Status::Reserved => self.begin_spend(effect, id, &spend).await,
             // An earlier try may still be on its way.
-<<<<<<< HEAD
-            Status::Signed(signed) => self.send(effect, id, (&spend.owner, signed), false).await,
-=======
             Status::Signed(signed) => self.send(effect, id, (&spend, signed), false).await,
->>>>>>> gate
             Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
             // The effect is deleted by the batch that ends it: this is an echo of it.
             _ => Ok(()),
@@ -54,19 +50,11 @@ impl Desk {
                     payment,
                 };
                 if planted::is(Bug::SpendSentBeforeDurable) {
-<<<<<<< HEAD
-                    let _early = self.send(effect, id, (owner, &signed), false).await;
-                }
-                self.tell_signed(owner, (&self.families.spends, id), command).await?;
-                let own_first = spend.order.way.is_own();
-                self.send(effect, id, (owner, &signed), own_first).await
-=======
                     let _early = self.send(effect, id, (spend, &signed), false).await;
                 }
                 self.tell_signed(&spend.owner, (&self.families.spends, id), command)
                     .await?;
                 self.send(effect, id, (spend, &signed), spend.order.way.is_own()).await
->>>>>>> gate
             }
             Err(error) if self.gives_up(effect, &error) => {
                 tracing::warn!(spend = %id, %error, "a spend could not be signed");
@@ -176,13 +164,8 @@ impl Desk {
     }
 
     /// `own_first`: this is the first time that it is shown to anybody, and that is our own service.
-<<<<<<< HEAD
-    async fn send(&self, effect: &Effect, id: SpendId, (owner, signed): (&Wallet, &Signed), own_first: bool) -> Done {
-        if self.is_barred(owner).await? {
-=======
     async fn send(&self, effect: &Effect, id: SpendId, (spend, signed): (&Spend, &Signed), own_first: bool) -> Done {
         if self.is_barred(&spend.owner).await? {
->>>>>>> gate
             return self.follow(effect, id, signed, None).await;
         }
         match &signed.sending {
