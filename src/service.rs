@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use purser_actors::engine::{Engine, StartError};
+use purser_actors::product::Line;
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
 
@@ -132,6 +133,11 @@ impl Readiness for Health {
         } else {
             Err("stopping")
         }
+    }
+
+    fn not_sold(&self) -> Vec<&'static str> {
+        let closed = Line::ALL.into_iter().filter(|line| !self.engine.is_open(*line));
+        closed.map(Line::name).collect()
     }
 }
 

@@ -222,6 +222,11 @@ fn engine(config: &Config) -> Checked {
         "must be at least 1",
     )?;
     require(engine.max_attempts > 0, "engine.max_attempts", "must be at least 1")?;
+    require(
+        (1..=3_600).contains(&engine.line_try_every_seconds),
+        "engine.line_try_every_seconds",
+        "must lie between 1 and 3600",
+    )?;
     require(engine.watch_every_ms > 0, "engine.watch_every_ms", "must be at least 1")?;
     require(
         engine.settle_timeout_ms < engine.answer_timeout_ms,

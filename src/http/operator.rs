@@ -11,6 +11,7 @@ mod document;
 mod doors;
 mod intl;
 mod leases;
+mod lines;
 mod operations;
 mod reconciliation;
 mod refunds;
@@ -93,6 +94,9 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
         .route("/admin/refunds/approve", post(refunds::post_approve))
         .route("/admin/refunds/reject", post(refunds::post_reject))
+        .route("/admin/lines", get(lines::get_lines))
+        .route("/admin/lines/close", post(lines::post_close))
+        .route("/admin/lines/open", post(lines::post_open))
         .route("/admin/audit", get(audit::get_audit))
         .route("/admin/intl-orders", get(intl::get_queue))
         .route("/admin/intl-orders/claim", post(intl::post_claim))

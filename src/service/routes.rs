@@ -124,7 +124,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     let docs_version = openapi::docs_version(&document, &Documents::of(&document, "", &types).pages());
     let documents = Documents::of(&document, &house.public_url, &types);
     let mut routes = Router::new()
-        .merge(pricing::router(config, rates(&house, checkout.prices.clone())).map_err(json)?)
+        .merge(pricing::router(config, rates(&house, checkout.prices.clone()), sold(&house)).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.retiring).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
@@ -171,6 +171,11 @@ fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<u
         rooms.extend(pretended::described());
     }
     rooms
+}
+
+fn sold(house: &House) -> pricing::Sold {
+    let engine = house.engine.clone();
+    Arc::new(move |line| engine.is_open(line))
 }
 
 fn rates(house: &House, prices: Arc<PriceBook>) -> pricing::Rates {

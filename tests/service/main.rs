@@ -46,6 +46,7 @@ mod cases_moves;
 mod cases_moves_back;
 mod cases_mpp;
 mod cases_operator_document;
+mod cases_outage;
 mod cases_paid;
 mod cases_payment;
 mod cases_payouts;

@@ -5,6 +5,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tracing::Instrument as _;
 
 use super::figures::Lack;
+use super::lines::NotSold;
 use super::once::identified::{self, Standing};
 use super::turn::Turn;
 use super::{Engine, RACES};
@@ -115,6 +116,8 @@ pub enum PayError {
     Identified(Box<Authorization>),
     /// The identifier stands for another request.
     IdentifierUsed,
+    /// The product is not sold now.
+    NotSold(NotSold),
     /// There is no room now.
     Overloaded(Overloaded),
     /// The engine cannot answer now; nothing was claimed.
@@ -260,6 +263,7 @@ impl Engine {
         if let Some(message) = account.and_then(|a| a.frozen) {
             return Err(PayError::Frozen { message });
         }
+        self.sells(request.purchase.line()).map_err(PayError::NotSold)?;
         let permit = self.admit(&known.payer()).map_err(PayError::Overloaded)?;
         // What it needs of the payer and of the world may have gone since it was claimed.
         self.check(&known.payer(), request).await?;
@@ -293,6 +297,8 @@ impl Engine {
                 return Err(PayError::ChallengeUsed);
             }
         }
+        let line = request.purchase.line();
+        self.sells(line).map_err(PayError::NotSold)?;
         let permit = self.admit(&payer).map_err(PayError::Overloaded)?;
         if self.collides(&payer).await.map_err(|_| PayError::Unavailable)? {
             return Err(PayError::Collision);
@@ -310,7 +316,7 @@ impl Engine {
         let admission = Admission {
             payment: id,
             authorization,
-            cap: self.0.settings.caps.of(purchase.line()),
+            cap: self.0.settings.caps.of(line),
             purchase,
             worth,
             found,
@@ -320,10 +326,16 @@ impl Engine {
         };
         let claim = account::Command::Claim(Box::new(admission));
         let memo = place.map(|place| identified::memo(place, id));
+        // Of all that are good, a line whose provider is down sells one.
+        self.sell(line).map_err(PayError::NotSold)?;
         match self.0.families.accounts.ask_recorded(payer, claim, memo).await {
             Ok(()) => Ok(Some(permit)),
-            Err(Refusal::Conflict) => Ok(None),
+            Err(Refusal::Conflict) => {
+                self.unsold(line);
+                Ok(None)
+            }
             Err(refusal) => {
+                self.unsold(line);
                 if planted::is(Bug::PermitLeaked) {
                     permit._room.forget();
                 }
