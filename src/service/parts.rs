@@ -133,7 +133,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;
     let vault = Arc::new(open_vault(config, data, store, entropy.clone()).await?);
-    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), machine.clone(), entropy.clone());
+    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), machine.clone());
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
     let posting = OutboundCaller::new(
