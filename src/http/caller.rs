@@ -7,7 +7,7 @@ use axum::extract::FromRequestParts;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
-use purser_actors::id::{ApiKeyId, SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
 use purser_actors::port::{BoxFuture, Timestamp};
 use purser_actors::session::Amr;
 use serde::{Serialize, Serializer};
@@ -36,7 +36,14 @@ impl Claims {
 
     /// It was born of a payment, which a hostile seller may have relayed.
     pub fn by_payment(&self) -> bool {
-        self.amr == Amr::Payment
+        self.amr.payment().is_some()
+    }
+
+    /// Whether it is shown the secrets (number, code, PIN, link) of what this payment bought; `None` is what no payment did. The
+    /// one rule of every route that shows any: a token born of a payment sees what its own payment bought, and with `earlier`,
+    /// which is a setting, all that its account has.
+    pub fn sees(&self, bought_by: Option<PaymentId>, earlier: bool) -> bool {
+        self.amr.payment().is_none_or(|own| earlier || bought_by == Some(own))
     }
 
     /// The names under which it may be revoked: its session's, and that of the API key behind it.

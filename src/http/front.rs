@@ -13,9 +13,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::FutureExt;
-use http::header::{ACCEPT, ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HOST};
+use http::header::{ACCEPT, ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use purser_actors::kernel::origin;
 use purser_actors::port::{Clock, Entropy};
 use tower::Service;
@@ -143,11 +143,12 @@ impl Front {
         let form = self.form(&parts);
         let is_preflight = parts.method == Method::OPTIONS;
         let announced = self.retiring.of(parts.uri.path());
+        let uri = parts.uri.clone();
 
         let mut response = if let Err(error) = self.precheck(&parts) {
             error.render(id, form)
         } else if is_preflight && self.open_to_pages {
-            preflight()
+            preflight(self.methods(&uri).await)
         } else if let Some(error) = self.refused(&parts, &budget, free).await {
             error.render(id, form)
         } else {
@@ -161,6 +162,21 @@ impl Front {
         };
         if let Some(announced) = announced {
             response.headers_mut().extend(announced.clone());
+        }
+        match response.status() {
+            // What was sent is not read to its end: the connection serves nothing more, and the client is told.
+            StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT => {
+                response
+                    .headers_mut()
+                    .insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            StatusCode::METHOD_NOT_ALLOWED => {
+                let routed = response.headers().get(ALLOW).cloned();
+                if let Some(allow) = routed.and_then(|routed| self.allow(uri.path(), &routed)) {
+                    response.headers_mut().insert(ALLOW, allow);
+                }
+            }
+            _ => {}
         }
         self.dress(response, id, &budget)
     }
@@ -220,7 +236,7 @@ impl Front {
     /// 405 before 429: a method that a route does not take is told so even to a caller over its limit.
     async fn refused(&self, parts: &Parts, budget: &Budget, free: bool) -> Option<ApiError> {
         if parts.method == Method::HEAD && self.no_head.contains(&parts.uri.path()) {
-            return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET, OPTIONS")));
+            return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET")));
         }
         if free || budget.allowed {
             return None;
@@ -229,20 +245,35 @@ impl Front {
         Some(wrong_method.unwrap_or_else(|| ApiError::rate_limited(u64::from(budget.reset_seconds))))
     }
 
-    /// Asks the routes which methods a path has, by a method none of them has, so that no handler runs.
-    async fn wrong_method(&self, parts: &Parts) -> Option<ApiError> {
+    /// Asks the routes which methods a path has, by a method none of them has, so that no handler runs. `None` where there is no
+    /// such path.
+    async fn methods(&self, uri: &Uri) -> Option<HeaderValue> {
         let mut probe = Request::new(Body::empty());
         *probe.method_mut() = Method::from_bytes(b"PROBE").ok()?;
-        *probe.uri_mut() = parts.uri.clone();
+        *probe.uri_mut() = uri.clone();
         let Ok(answer) = self.routes.clone().call(probe).await;
-        let allow = answer.headers().get(ALLOW)?;
-        let known = allow
-            .to_str()
-            .ok()?
-            .split(',')
-            .any(|m| m.trim() == parts.method.as_str());
-        (answer.status() == StatusCode::METHOD_NOT_ALLOWED && !known)
-            .then(|| ApiError::method_not_allowed(allow.clone()))
+        let is_there = answer.status() == StatusCode::METHOD_NOT_ALLOWED;
+        let routed = answer.headers().get(ALLOW).filter(|_| is_there)?;
+        self.allow(uri.path(), routed)
+    }
+
+    /// What a path really takes: the routes answer a HEAD wherever there is a GET, which the front refuses where it would cost
+    /// something; and a preflight is the front's.
+    fn allow(&self, path: &str, routed: &HeaderValue) -> Option<HeaderValue> {
+        let routed = routed.to_str().ok()?.split(',').map(str::trim);
+        let mut methods: Vec<&str> = routed
+            .filter(|method| *method != "HEAD" || !self.no_head.contains(&path))
+            .collect();
+        if self.open_to_pages && !methods.contains(&"OPTIONS") {
+            methods.push("OPTIONS");
+        }
+        HeaderValue::from_str(&methods.join(", ")).ok()
+    }
+
+    async fn wrong_method(&self, parts: &Parts) -> Option<ApiError> {
+        let allow = self.methods(&parts.uri).await?;
+        let mut known = allow.to_str().ok()?.split(", ");
+        (!known.any(|method| method == parts.method.as_str())).then(|| ApiError::method_not_allowed(allow.clone()))
     }
 
     /// Runs the routes; a panic is a 500, a handler that takes too long a 503.
@@ -300,10 +331,13 @@ fn is_address(host: &HeaderValue) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }
 
-fn preflight() -> Response {
+fn preflight(allow: Option<HeaderValue>) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     write_preflight(response.headers_mut());
+    if let Some(allow) = allow {
+        response.headers_mut().insert(ALLOW, allow);
+    }
     response
 }
 

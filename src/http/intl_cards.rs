@@ -24,7 +24,7 @@ use super::caller::{Claims, MaybeBearer};
 use super::cards::{of_another, unknown};
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, undecided};
-use super::query::Query;
+use super::query::{Query, is_readable};
 use super::{json, shapes};
 use crate::checkout::{Call, Checkout};
 use crate::config::Product;
@@ -105,11 +105,11 @@ fn whole_dollars(amount: Cents) -> Result<Cents, ApiError> {
     Err(ApiError::parameter("amount_invalid", "amount", error))
 }
 
-/// Any text: it is shown inert wherever it is shown.
+/// Readable text: it is shown inert wherever it is shown.
 fn label(query: &Query) -> Result<Option<String>, ApiError> {
     let label = query.get("label").filter(|label| !label.is_empty());
-    if label.is_some_and(|label| label.chars().count() > LABEL_MAX) {
-        let error = format!("`label` is longer than {LABEL_MAX} characters.");
+    if label.is_some_and(|label| !is_readable(label, LABEL_MAX)) {
+        let error = format!("`label` must be readable text of at most {LABEL_MAX} characters.");
         return Err(ApiError::parameter("parameter_invalid", "label", error));
     }
     Ok(label.map(str::to_owned))

@@ -227,7 +227,7 @@ async fn a_stream_ends_with_its_reason() {
     let world = World::start().await;
     let mut revoked = open_as(&world, "alice").await;
     let mut bob = open_as(&world, "bob").await;
-    world.hub.revoke(&ALICE, Some(SessionId(1)));
+    world.hub.revoke(&ALICE, SessionId(1));
     assert_eq!(until_closed(&mut revoked).await.1, 4001);
 
     let mut expiring = open_as(&world, "alice-for-a-moment").await;

@@ -28,7 +28,7 @@ impl Payment {
         let (owner, session) = (self.payer(), self.claim.session);
         let charge = self.charge(*id);
         let (life, first) = (session.life_ms, session.first);
-        let opened = Session::open(session.id, owner, Amr::Payment, first, life, context)?;
+        let opened = Session::open(session.id, owner, Amr::Payment(*id), first, life, context)?;
         let sold = charge.sold(received, self.claim.purchase.line().provider());
         let decision = decision.open(opened);
         let bought = |product| Event::Fulfilled(product, context.now);

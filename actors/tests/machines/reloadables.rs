@@ -57,6 +57,7 @@ fn commands() -> Vec<(&'static str, Command)> {
                 account: ACCOUNT,
                 amount: Cents::new(5_00),
                 reusable: true,
+                drawn: None,
             },
         ),
         (
@@ -124,6 +125,7 @@ fn events() -> Vec<Event> {
             account: ACCOUNT,
             amount: Cents::new(5_00),
             reusable: true,
+            bought_by: None,
             at: NOW,
         },
         Event::Opened(details(), NOW),

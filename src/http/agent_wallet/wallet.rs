@@ -84,7 +84,7 @@ pub(super) struct Which {
 #[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Which),
     responses((status = 200, description = "`wallet`, `balances`, `openSpends`; with `spendId` also `spend`, `response`.", body = shapes::AgentWalletNow),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId` or spend, or frozen."),
+        (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token born of a payment."),
         (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
 pub(super) async fn get_agent_wallet(
     State(room): Shared,
@@ -96,7 +96,12 @@ pub(super) async fn get_agent_wallet(
     let wallet = room.own(&claims.wallet).await?;
     let asked = match &call.data.spend_id {
         None => None,
-        Some(text) => Some(room.own_spend(&claims, text).await?),
+        Some(text) => {
+            let own = room.own_spend(&claims, text).await?;
+            // What was answered to a call may hold a code or a link, and no payment of this token's bought it.
+            may_spend(&claims)?;
+            Some(own)
+        }
     };
     let mut balances = View::new();
     for network in Network::ALL {
