@@ -212,6 +212,12 @@ impl ApiError {
         self
     }
 
+    /// As it is said where it is remembered under an idempotency key: the same request is answered with it again, so that what would
+    /// mend it helps under another key only.
+    pub(super) fn under_a_key(self) -> Self {
+        if MENDED.contains(&&*self.code) { self.for_good() } else { self }
+    }
+
     /// What is remembered of a refusal under an idempotency key.
     pub(super) fn to_record(&self) -> String {
         let fields = Recorded {
@@ -220,8 +226,7 @@ impl ApiError {
             param: self.param.clone(),
             hint: self.hint.clone(),
             missing: self.missing.clone(),
-            // The same request is answered with it again.
-            terminal: self.terminal || MENDED.contains(&&*self.code),
+            terminal: self.clone().under_a_key().terminal,
             retry_after_seconds: self.retry_after_seconds,
         };
         // Strings and numbers always serialise.

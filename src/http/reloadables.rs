@@ -298,9 +298,11 @@ async fn steer(
 ) -> Result<Response, ApiError> {
     let wanted: Which = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     active(&state.engine, &claims).await?;
-    let id = cards::own_reloadable(&state.engine, &claims, &wanted.card_id).await?;
-    let (engine, url) = (state.engine.clone(), state.status_url(id));
+    let (steering, caller, named) = (state.clone(), claims.clone(), wanted.card_id.clone());
     key.once(&state.engine, &claims, route, &wanted, move |place| async move {
+        let engine = &steering.engine;
+        let id = cards::own_reloadable(engine, &caller, &named).await?;
+        let url = steering.status_url(id);
         let shown = url.clone();
         let memo = place.map(|place| {
             memo::<Reloadable>(place, move |told: Told<'_, Reloadable>| {

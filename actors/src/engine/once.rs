@@ -102,6 +102,26 @@ impl Engine {
             .map_err(|e| StoreError::Damaged(e.to_string()))
     }
 
+    /// What an account's idempotency key was used with, or is being used with.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn key_used(&self, wallet: Wallet, key: &str) -> Result<Option<[u8; 32]>, StoreError> {
+        let key = digest(key);
+        if let Some(running) = self.0.running.get(&(wallet.digest(), key)) {
+            return Ok(Some(*running));
+        }
+        let place = Place {
+            wallet,
+            key,
+            fingerprint: [0; 32],
+            replaces: None,
+        };
+        let known = self.remembered(&place).await?;
+        let known = known.filter(|known| known.expires_s > self.0.clock.now().seconds());
+        Ok(known.map(|known| known.fingerprint))
+    }
+
     /// Takes an account's idempotency key for a command with this fingerprint, a digest of its route and body.
     ///
     /// # Errors
