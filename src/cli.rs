@@ -4,6 +4,7 @@
 //! signed before its price is known to be within `--max`.
 
 pub mod admin;
+mod beside;
 pub mod listen;
 pub mod pay;
 pub mod provider;

@@ -215,7 +215,11 @@ impl ApiError {
     /// As it is said where it is remembered under an idempotency key: the same request is answered with it again, so that what would
     /// mend it helps under another key only.
     pub(super) fn under_a_key(self) -> Self {
-        if MENDED.contains(&&*self.code) { self.for_good() } else { self }
+        if MENDED.contains(&&*self.code) {
+            self.for_good()
+        } else {
+            self
+        }
     }
 
     /// What is remembered of a refusal under an idempotency key.
@@ -318,7 +322,10 @@ pub(super) struct Complete;
 /// A 402 in members of its own gets those of every refusal: whether the same request can ever succeed, which is so once it is paid or
 /// signed, and the id of the request. `body` is a JSON object with at least one member.
 pub fn with_members(body: &[u8]) -> Vec<u8> {
-    let head = format!("{{\"terminal\":false,\"request_id\":\"{}\",", RequestId(origin::current().0));
+    let head = format!(
+        "{{\"terminal\":false,\"request_id\":\"{}\",",
+        RequestId(origin::current().0)
+    );
     let mut whole = Vec::with_capacity(head.len() + body.len());
     whole.extend_from_slice(head.as_bytes());
     whole.extend_from_slice(body.get(1..).unwrap_or_default());

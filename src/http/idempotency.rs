@@ -70,7 +70,13 @@ impl<S: Sync> FromRequestParts<S> for Key {
         if let (Some(text), Some(UsedKeys(engine)), Some(Bearer::Known(claims))) =
             (&key.0, used, asked.map(|asked| asked.bearer.clone()))
         {
-            here(&engine, &claims, text, route_of(&parts.method, parts.uri.path()).as_ref()).await?;
+            here(
+                &engine,
+                &claims,
+                text,
+                route_of(&parts.method, parts.uri.path()).as_ref(),
+            )
+            .await?;
         }
         Ok(key)
     }
@@ -275,7 +281,12 @@ impl Key {
                 match told.unwrap_or_else(|_| Err(ApiError::internal())) {
                     Ok(reply) => Ok(reply.into_response()),
                     // What was remembered is said the first time as it is said from then on.
-                    Err(error) if engine.key_used(claims.wallet, &key).await.is_ok_and(|used| used == Some(print)) => {
+                    Err(error)
+                        if engine
+                            .key_used(claims.wallet, &key)
+                            .await
+                            .is_ok_and(|used| used == Some(print)) =>
+                    {
                         Err(error.under_a_key())
                     }
                     Err(error) => Err(error),

@@ -132,7 +132,8 @@ async fn create_reloadable_card(
         match first
             .engine
             .create_reloadable(ordered, (amount, reusable), drawn, memo)
-            .await {
+            .await
+        {
             Ok(()) => first.created(id).await,
             Err(denied) => Err(undecided(&denied)),
         }
@@ -170,7 +171,9 @@ async fn within(engine: &Engine, payment: PaymentId, amount: Cents) -> Result<u3
     if amount <= left {
         return Ok(ordered);
     }
-    let error = format!("This token was born of a payment and loads only what that payment brought: {left} USD are left of it.");
+    let error = format!(
+        "This token was born of a payment and loads only what that payment brought: {left} USD are left of it."
+    );
     Err(ApiError::forbidden("sign_in_required", error)
         .param("usd_amount")
         .hint("Sign in with GET /auth to load more."))

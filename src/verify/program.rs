@@ -157,10 +157,17 @@ fn drawn(contents: &Contents, report: &mut Report) {
                     let taken = card_status(card) != "failed";
                     loaded = loaded.saturating_add(if taken { card.amount.get() } else { 0 });
                 }
-                _ => report.find("card_program.drawn", id, "it is counted for a payment whose token did not order it"),
+                _ => report.find(
+                    "card_program.drawn",
+                    id,
+                    "it is counted for a payment whose token did not order it",
+                ),
             }
         }
-        let bought = contents.payments.get(payment).map(|(payment, _)| payment.claim.purchase.clone());
+        let bought = contents
+            .payments
+            .get(payment)
+            .map(|(payment, _)| payment.claim.purchase.clone());
         let brought = match bought {
             Some(Purchase::CardBalance { amount }) => amount.get(),
             _ => 0,
@@ -173,7 +180,11 @@ fn drawn(contents: &Contents, report: &mut Report) {
     for (id, (card, _)) in &program.cards {
         let counted = |payment| program.drawn.get(&payment).is_some_and(|cards| cards.contains(id));
         if card.bought_by.is_some_and(|payment| !counted(payment)) {
-            report.find("card_program.drawn", id, "a payment's token ordered it, and it is not counted there");
+            report.find(
+                "card_program.drawn",
+                id,
+                "a payment's token ordered it, and it is not counted there",
+            );
         }
     }
 }

@@ -292,6 +292,15 @@ impl JournalStore {
         export::backup(&self.engine, path)
     }
 
+    /// Reads a backup to its end, row by row in the order of their keys, and so checks that it is whole. Blocks. Returns the
+    /// sequence it holds.
+    ///
+    /// # Errors
+    /// When it cannot be read or is damaged; `found` has been given rows then that prove nothing.
+    pub fn read_backup(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
+        export::read(path, found)
+    }
+
     /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences go on far behind
     /// the backup's, so that no cursor handed out by the lost future points at a new event.
     ///

@@ -12,8 +12,8 @@ use crate::id::{CardId, PaymentId, Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Entity as _, Kind, Memo, Refusal, View, table};
 use crate::money::Cents;
-use crate::port::{BoxFuture, CardProgram, CardWord, PortError, Wish};
 use crate::payment;
+use crate::port::{BoxFuture, CardProgram, CardWord, PortError, Wish};
 use crate::product::Product;
 use crate::reloadable::{self, Reloadable};
 use crate::top_up;
@@ -88,7 +88,11 @@ impl Engine {
             loaded = Cents::new(loaded.get().saturating_add(taken.map_or(0, |card| card.amount.get())));
         }
         let product = self.payment(&payment).await?.map(|payment| payment.status);
-        let Some(payment::Status::Fulfilled { product: Product::TopUp(id), .. }) = product else {
+        let Some(payment::Status::Fulfilled {
+            product: Product::TopUp(id),
+            ..
+        }) = product
+        else {
             return Ok((Cents::new(0), 0));
         };
         let top_up = self.top_up(&id).await?;

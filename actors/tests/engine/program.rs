@@ -90,7 +90,11 @@ async fn orders_at_once_never_overdraw_the_balance() {
             tokio::spawn(async move {
                 if n % 2 == 0 {
                     let ordered = (CardId(n), OWNER, ACCOUNT);
-                    drop(engine.create_reloadable(ordered, (Cents::new(300), true), None, None).await);
+                    drop(
+                        engine
+                            .create_reloadable(ordered, (Cents::new(300), true), None, None)
+                            .await,
+                    );
                 } else {
                     let asked = (WithdrawalId(n), OWNER, ACCOUNT);
                     let to = (evm(7), Cents::new(300));

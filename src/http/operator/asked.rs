@@ -75,7 +75,9 @@ async fn admitted(parts: &mut Parts, admin: &Admin, task: Task) -> Result<Act, A
 /// 400 `parameter_invalid`.
 pub(super) fn in_words(name: &'static str, about: &str, text: &str) -> Result<(), ApiError> {
     // Lines may end; nothing else in it steers a terminal or cuts a text short.
-    if text.lines().all(|line| line.trim().is_empty() || is_readable(line, SAID_MAX))
+    if text
+        .lines()
+        .all(|line| line.trim().is_empty() || is_readable(line, SAID_MAX))
         && !text.trim().is_empty()
         && text.chars().count() <= SAID_MAX
     {

@@ -200,7 +200,11 @@ fn case_43_a_clients_own_time_of_issue_is_right() {
             let mut proof = service.answer(network, Timestamp(NOW.0 - 60_000));
             proof.issued_at = rfc3339::format(Timestamp(own));
             let signed_in = service.check(&sign(proof, network)).unwrap();
-            assert_eq!(signed_in.nonce.expires, Timestamp(NOW.0 + 240_000), "remembered for as long as the challenge lives");
+            assert_eq!(
+                signed_in.nonce.expires,
+                Timestamp(NOW.0 + 240_000),
+                "remembered for as long as the challenge lives"
+            );
         }
         let mut old = service.answer(network, Timestamp(NOW.0 - 300_001));
         (old.issued_at, old.expiration_time) = (rfc3339::format(NOW), None);
