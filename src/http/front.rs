@@ -6,7 +6,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -21,7 +20,7 @@ use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
 
-use super::caller::{Asked, Authenticator, Bearer, RequestId};
+use super::caller::{Asked, Authenticator, Bearer, RequestId, RequestIds};
 use super::deprecation::Retiring;
 use super::error::{ApiError, Complete, Form, JSON, PROBLEM, Parked};
 use super::forwarded::Proxies;
@@ -100,10 +99,7 @@ impl Front {
             limiter: parts.limiter,
             meter: parts.meter,
             clock: parts.clock,
-            ids: RequestIds {
-                base: parts.entropy.random(),
-                next: AtomicU64::new(0),
-            },
+            ids: RequestIds::new(&*parts.entropy),
             retiring: Retiring::new(&config.versions.retiring),
             open_to_pages: parts.open_to_pages,
             fixed: FixedHeaders::new(docs, limits, sandbox, parts.open_to_pages),
@@ -163,22 +159,22 @@ impl Front {
         if let Some(announced) = announced {
             response.headers_mut().extend(announced.clone());
         }
-        match response.status() {
-            // What was sent is not read to its end: the connection serves nothing more, and the client is told.
-            StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT => {
-                response
-                    .headers_mut()
-                    .insert(CONNECTION, HeaderValue::from_static("close"));
-            }
-            StatusCode::METHOD_NOT_ALLOWED => {
-                let routed = response.headers().get(ALLOW).cloned();
-                if let Some(allow) = routed.and_then(|routed| self.allow(uri.path(), &routed)) {
-                    response.headers_mut().insert(ALLOW, allow);
-                }
-            }
-            _ => {}
-        }
+        self.correct(&mut response, uri.path());
         self.dress(response, id, &budget)
+    }
+
+    /// What only the front knows of a refusal.
+    fn correct(&self, response: &mut Response, path: &str) {
+        let (status, headers) = (response.status(), response.headers_mut());
+        // What was sent is not read to its end: the connection serves nothing more, and the client is told.
+        if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if status == StatusCode::METHOD_NOT_ALLOWED
+            && let Some(allow) = headers.get(ALLOW).and_then(|routed| self.allow(path, routed))
+        {
+            headers.insert(ALLOW, allow);
+        }
     }
 
     fn form(&self, parts: &Parts) -> Form {
@@ -272,8 +268,8 @@ impl Front {
 
     async fn wrong_method(&self, parts: &Parts) -> Option<ApiError> {
         let allow = self.methods(&parts.uri).await?;
-        let mut known = allow.to_str().ok()?.split(", ");
-        (!known.any(|method| method == parts.method.as_str())).then(|| ApiError::method_not_allowed(allow.clone()))
+        let known = allow.to_str().ok()?.split(", ").any(|one| one == parts.method.as_str());
+        (!known).then(|| ApiError::method_not_allowed(allow.clone()))
     }
 
     /// Runs the routes; a panic is a 500, a handler that takes too long a 503.
@@ -381,21 +377,4 @@ fn wants_problem(headers: &HeaderMap) -> bool {
         };
         parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(PROBLEM)) && !parts.any(unwanted)
     })
-}
-
-/// Request ids: unique in the process and across restarts, not secret, and no system call each.
-struct RequestIds {
-    base: u128,
-    next: AtomicU64,
-}
-
-impl RequestIds {
-    fn next(&self) -> RequestId {
-        let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
-        // Multiplying by an odd number is a bijection: no two counters give the same id.
-        RequestId(
-            self.base
-                .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)),
-        )
-    }
 }

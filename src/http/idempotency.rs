@@ -24,6 +24,8 @@
 //! fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError> { … }
 //! ```
 
+mod memos;
+
 use std::borrow::Cow;
 use std::future::Future;
 
@@ -32,8 +34,8 @@ use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use purser_actors::engine::{Denied, Engine, Once};
-use purser_actors::kernel::memo::{Kept, Place, Told};
-use purser_actors::kernel::{Entity, Memo, View, origin};
+use purser_actors::kernel::memo::{Kept, Place};
+use purser_actors::kernel::{View, origin};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tracing::Instrument as _;
@@ -44,6 +46,9 @@ use super::caller::{Asked, Bearer, Claims};
 use super::error::ApiError;
 use super::json;
 use crate::vault::Vault;
+
+use self::memos::keep;
+pub use self::memos::{memo, memo_following, memo_of};
 
 const HEADER: &str = "idempotency-key";
 static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -138,63 +143,6 @@ impl Reply {
     }
 }
 
-/// Has the answer to a command remembered in the key's place. `answer` renders it as it is sent; what is not to be
-/// remembered (400, 401, a frozen account, 429, 5xx) is recognised by its status.
-pub fn memo<E: Entity>(
-    place: Place,
-    answer: impl Fn(Told<'_, E>) -> Result<Reply, ApiError> + Send + Sync + 'static,
-) -> Memo<E> {
-    Memo::new(place, move |told| keep(&answer(told)))
-}
-
-/// Has the key follow an entity, for an answer that is only known later. See [`Key::once_following`].
-pub fn memo_of<E: Entity, F: Entity>(place: Place, id: F::Id) -> Memo<E>
-where
-    F::Id: Sync,
-{
-    use purser_actors::kernel::entity::EntityId as _;
-    Memo::new(place, move |told: Told<'_, E>| {
-        told.is_ok().then(|| Kept::Follow {
-            kind: F::KIND as u8,
-            id: id.key(),
-        })
-    })
-}
-
-/// As [`memo_of`] where the command was accepted; a refusal is remembered as `refused` renders it.
-pub fn memo_following<E: Entity, F: Entity>(
-    place: Place,
-    id: F::Id,
-    refused: impl Fn(&E::Rejection) -> ApiError + Send + Sync + 'static,
-) -> Memo<E>
-where
-    F::Id: Sync,
-{
-    use purser_actors::kernel::entity::EntityId as _;
-    Memo::new(place, move |told: Told<'_, E>| match told {
-        Ok(_) => Some(Kept::Follow {
-            kind: F::KIND as u8,
-            id: id.key(),
-        }),
-        Err(rejection) => keep(&Err(refused(rejection))),
-    })
-}
-
-fn keep(answer: &Result<Reply, ApiError>) -> Option<Kept> {
-    match answer {
-        Ok(reply) => Some(Kept::Answer {
-            status: reply.status.as_u16(),
-            body: reply.body.clone(),
-        }),
-        Err(error) if error.frozen_message.is_some() || error.status.is_server_error() => None,
-        Err(error) if matches!(error.status.as_u16(), 400 | 401 | 429) => None,
-        Err(error) => Some(Kept::Answer {
-            status: error.status.as_u16(),
-            body: error.to_record(),
-        }),
-    }
-}
-
 /// The refusal of a command whose fate this request does not know, or that could not be taken now.
 pub fn undecided<R>(denied: &Denied<R>) -> ApiError {
     match denied {
@@ -205,6 +153,15 @@ pub fn undecided<R>(denied: &Denied<R>) -> ApiError {
                 .hint("Send the same request again with the same Idempotency-Key: it is executed at most once.")
         }
     }
+}
+
+/// What a key whose command follows an entity is answered with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answered {
+    /// With what has become of the entity.
+    Followed,
+    /// With what was said the first time.
+    Kept,
 }
 
 impl Key {
@@ -246,7 +203,7 @@ impl Key {
     }
 
     /// As [`Key::once`], for a command whose memo may say [`Kept::Follow`]: `follow` renders what has become of the
-    /// entity whose key it gets.
+    /// entity whose key it gets. For answers that hold what is stored nowhere in clear.
     ///
     /// # Errors
     /// As [`Key::once`].
@@ -255,6 +212,45 @@ impl Key {
         engine: &Engine,
         claims: &Claims,
         route: &'static str,
+        wanted: &(impl Serialize + Sync),
+        run: impl FnOnce(Option<Place>) -> F + Send,
+        follow: impl FnOnce(Vec<u8>) -> G + Send,
+    ) -> Result<Response, ApiError>
+    where
+        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
+        G: Future<Output = Result<Reply, ApiError>> + Send,
+    {
+        let plain = Answered::Followed;
+        self.used(engine, claims, (route, plain), wanted, run, follow).await
+    }
+
+    /// As [`Key::once_following`] until there is an answer: once one was given, that is what the key is answered with, whatever
+    /// becomes of the entity. Only where the process died before it was, the entity is followed.
+    ///
+    /// # Errors
+    /// As [`Key::once`].
+    pub async fn once_answered<F, G>(
+        self,
+        engine: &Engine,
+        claims: &Claims,
+        route: &'static str,
+        wanted: &(impl Serialize + Sync),
+        run: impl FnOnce(Option<Place>) -> F + Send,
+        follow: impl FnOnce(Vec<u8>) -> G + Send,
+    ) -> Result<Response, ApiError>
+    where
+        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
+        G: Future<Output = Result<Reply, ApiError>> + Send,
+    {
+        let kept = Answered::Kept;
+        self.used(engine, claims, (route, kept), wanted, run, follow).await
+    }
+
+    async fn used<F, G>(
+        self,
+        engine: &Engine,
+        claims: &Claims,
+        (route, answered): (&'static str, Answered),
         wanted: &(impl Serialize + Sync),
         run: impl FnOnce(Option<Place>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
@@ -272,8 +268,15 @@ impl Key {
             Once::New(turn) => {
                 let work = run(Some(turn.place().clone()));
                 // A task of its own: the key is taken for as long as the command runs, whoever listens.
+                let writer = engine.clone();
                 let work = async move {
                     let told = work.await;
+                    if answered == Answered::Kept
+                        && let Some(kept) = keep(&told)
+                        && let Err(error) = writer.answered(turn.place(), kept).await
+                    {
+                        tracing::warn!(%error, "an answer could not be written down under its key");
+                    }
                     drop(turn);
                     told
                 };

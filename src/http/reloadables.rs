@@ -94,7 +94,7 @@ struct Order {
 /// issuer has not answered within 3 seconds: the card is `creating`, and `reloadable_card.open` or `reloadable_card.failed`
 /// tells what came of it.
 #[utoipa::path(post, path = "/create-reloadable-card", tag = "Cards", security(("bearer" = [])), request_body = inline(Wanted),
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same card, for 24 hours.")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = shapes::ReloadableCreated),
         (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = shapes::ReloadableCreated),
         (status = 400, description = "A malformed body, amount or key."), (status = 401, description = "No good token."),
@@ -142,7 +142,7 @@ async fn create_reloadable_card(
         let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
         later.created(CardId(u128::from_be_bytes(id))).await
     };
-    key.once_following(&state.engine, &claims, route, &order, run, follow)
+    key.once_answered(&state.engine, &claims, route, &order, run, follow)
         .await
 }
 

@@ -292,11 +292,8 @@ impl JournalStore {
         export::backup(&self.engine, path)
     }
 
-    /// Reads a backup to its end, row by row in the order of their keys, and so checks that it is whole. Blocks. Returns the
-    /// sequence it holds.
-    ///
-    /// # Errors
-    /// When it cannot be read or is damaged; `found` has been given rows then that prove nothing.
+    /// Reads a backup to its end, row by row, and returns the sequence it holds. Blocks. Errors when it is not whole: the rows
+    /// found so far prove nothing then.
     pub fn read_backup(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
         export::read(path, found)
     }

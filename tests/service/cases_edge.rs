@@ -1,13 +1,11 @@
-//! What is true at the edge whatever is asked: headers, members of every 402, forms of other pages, keys that were used elsewhere, a
-//! client's own clock, and what a frozen account's owner is told.
+//! What is true at the edge whatever is asked: headers, members of every 402, forms of other pages, keys that were used elsewhere
+//! and what a frozen account's owner is told.
 
 use purser::wallet::TestWallet;
 use purser_actors::id::Network;
-use purser_actors::kernel::record::rfc3339;
-use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
-use super::agent::{Agent, required};
+use super::agent::Agent;
 use super::host::Host;
 use super::listener::{Listener, Stream};
 use super::owner::Owner;
@@ -284,41 +282,6 @@ async fn no_name_that_people_give_holds_a_control_character() {
             let asked = site.request("POST", &format!("/{function}")).bearer_auth(&token);
             let answer = send(asked.json(&json!({"data": data}))).await.unwrap();
             assert_eq!(answer.status, 400, "{function}: {}", answer.text);
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn case_43_a_clients_own_time_of_issue_signs_in() {
-    // Aim: with our nonce, an issuedAt of the client's own within five minutes signs in, on both networks; one of ten minutes ago or
-    // ahead does not, and a nonce of ours serves once whatever time stands beside it.
-    let host = Host::new();
-    let service = host.start();
-    let site = Site::of(&service);
-    let now = || {
-        let since = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap();
-        Timestamp(u64::try_from(since.as_millis()).unwrap())
-    };
-    for network in Network::ALL {
-        let agent = Agent::new(network);
-        let signed = async |offset_ms: i64| {
-            let path = format!("/auth?network={}", network.name());
-            let mut info = required(&site.get(&path, &[]).await).sign_in().unwrap();
-            info.issued_at = rfc3339(Timestamp(now().0.saturating_add_signed(offset_ms)));
-            agent.wallet.sign_in(&info, network).unwrap()
-        };
-        for good in [-240_000, -1_000, 3_000] {
-            let proof = signed(good).await;
-            let answer = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
-            assert_eq!(answer.status, 200, "{network:?} {good}: {}", answer.text);
-            let again = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
-            assert_eq!((again.status, again.str("reason")), (402, Some("invalid_siwx_nonce")));
-        }
-        for bad in [-600_000, 600_000] {
-            let answer = site.get("/auth", &[("sign-in-with-x", &signed(bad).await)]).await;
-            assert_eq!(answer.status, 402, "{network:?} {bad}: {}", answer.text);
         }
     }
 }

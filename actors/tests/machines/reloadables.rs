@@ -97,6 +97,7 @@ fn cards() -> Vec<Reloadable> {
         account: ACCOUNT,
         amount: Cents::new(5_00),
         reusable: true,
+        bought_by: None,
         created_at: NOW,
         updated_at: NOW,
         wish,
