@@ -47,7 +47,7 @@ use crate::account::{self, Deposit};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
 use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
-use crate::port::{Clock, Entropy, Lists};
+use crate::port::{BoxFuture, Clock, Entropy, Lists};
 
 pub use departures::{Booking, NotBooked, Restored, Unexplained};
 pub use families::event_types;
@@ -129,7 +129,13 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails or actors cannot be started.
-    pub async fn start(parts: Parts) -> Result<Self, StartError> {
+    pub fn start(parts: Parts) -> BoxFuture<'static, Result<Self, StartError>> {
+        // Boxed, so that the actors are compiled here and not in every program that starts an engine: the body of an
+        // async function is generated where it is polled.
+        Box::pin(Self::open(parts))
+    }
+
+    async fn open(parts: Parts) -> Result<Self, StartError> {
         let Parts {
             store,
             clock,
