@@ -4,12 +4,12 @@
 //! signed before its price is known to be within `--max`.
 
 pub mod admin;
-mod beside;
 pub mod listen;
 pub mod pay;
 pub mod provider;
 pub mod reconcile;
 mod remote;
+mod running;
 pub mod serve;
 mod session;
 pub mod store;

@@ -36,8 +36,8 @@ pub struct Reloadable {
     pub amount: Cents,
     /// Whether it stays open after its first charge.
     pub reusable: bool,
-    /// The payment whose token ordered it: tokens born of that payment read its number, those of others do not.
-    pub bought_by: Option<PaymentId>,
+    /// The payment whose token ordered it: tokens issued for that payment read its number, those of others do not.
+    pub funded_by: Option<PaymentId>,
     /// When it was ordered.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -113,8 +113,8 @@ pub enum Command {
         amount: Cents,
         /// Whether it stays open after its first charge.
         reusable: bool,
-        /// For a token born of a payment: that payment, and how many cards its tokens have ordered before this one.
-        drawn: Option<(PaymentId, u32)>,
+        /// For a token issued for a payment: that payment, and how many cards its tokens have ordered before this one.
+        funding: Option<(PaymentId, u32)>,
     },
     /// The issuer opened it.
     Opened {
@@ -159,7 +159,7 @@ pub enum Event {
         /// Whether it stays open after its first charge.
         reusable: bool,
         /// The payment whose token ordered it.
-        bought_by: Option<PaymentId>,
+        funded_by: Option<PaymentId>,
         /// When.
         at: Timestamp,
     },

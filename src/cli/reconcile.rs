@@ -33,7 +33,7 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let (store, data) = match find(&config)? {
         store::Found::Store(store, data) => (store, data),
-        store::Found::Service(beside) => return told(&args, &beside.differences().await?),
+        store::Found::Service(running) => return print_running(&args, &running.differences().await?),
     };
     let as_store: Arc<dyn Store> = store.clone();
     let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
@@ -58,7 +58,7 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
 }
 
 /// What a service that runs has found by itself: it looks all the time.
-fn told(args: &ReconcileArgs, report: &Value) -> Result<(), CliError> {
+fn print_running(args: &ReconcileArgs, report: &Value) -> Result<(), CliError> {
     let differences = report["differences"].as_array().map_or(0, Vec::len);
     terminal::json(report, args.json)?;
     match (differences, report["complete"] == true) {

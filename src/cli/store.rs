@@ -1,5 +1,5 @@
 //! `purser verify`, `purser backup`, `purser restore`: the data directory. While a service runs on it, the first two ask the
-//! service (`beside.rs`); a restore wants it stopped.
+//! service (`running.rs`); a restore wants it stopped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use purser_actors::id::DocumentId;
 use purser_actors::port::Clock as _;
 use purser_storage::{JournalStore, OpenError, Store};
 
-use super::beside::Beside;
+use super::running::RunningService;
 use super::serve;
 use super::{CliError, terminal};
 use crate::config::Config;
@@ -57,17 +57,17 @@ pub struct RestoreArgs {
 
 /// The store of a data directory, or the service that has it.
 pub(super) enum Found {
-    /// Nobody else has it.
+    /// No other process has it.
     Store(Arc<JournalStore>, DataDir),
     /// A service runs on it.
-    Service(Beside),
+    Service(RunningService),
 }
 
 /// Opens the store, or finds the service that runs on it.
 pub(super) fn find(config: &Config) -> Result<Found, CliError> {
     match attempt(config)? {
         Ok((store, data)) => Ok(Found::Store(store, data)),
-        Err(ServiceError::Open(OpenError::Locked(_))) => Beside::of(config).map(Found::Service),
+        Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config).map(Found::Service),
         Err(error) => Err(failed(error)),
     }
 }
@@ -108,7 +108,7 @@ pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
             store.close();
             report
         }
-        Found::Service(beside) => beside.verify(&config).await?,
+        Found::Service(running) => running.verify(&config).await?,
     };
     if args.json {
         terminal::json(&serde_json::to_value(&report).map_err(failed)?, true)?;
@@ -169,7 +169,7 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
     let (store, data) = match find(&config)? {
         Found::Store(store, data) => (store, data),
-        Found::Service(beside) => return beside.backup(&config, &args.file).await,
+        Found::Service(running) => return running.backup(&config, &args.file).await,
     };
     let seq = store.backup(&args.file).map_err(failed)?;
     let named = documents_of(&*store).await.map_err(failed)?;

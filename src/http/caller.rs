@@ -41,9 +41,9 @@ impl Claims {
     }
 
     /// Whether it is shown the secrets (number, code, PIN, link) of what this payment bought; `None` is what no payment did. The
-    /// one rule of every route that shows any: a token born of a payment sees what its own payment bought, and with `earlier`,
+    /// one rule of every route that shows any: a token issued for a payment sees what its own payment bought, and with `earlier`,
     /// which is a setting, all that its account has.
-    pub fn sees(&self, bought_by: Option<PaymentId>, earlier: bool) -> bool {
+    pub fn may_read_secrets(&self, bought_by: Option<PaymentId>, earlier: bool) -> bool {
         self.amr.payment().is_none_or(|own| earlier || bought_by == Some(own))
     }
 

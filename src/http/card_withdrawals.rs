@@ -69,7 +69,7 @@ struct Order {
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = shapes::WithdrawalAccepted),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account, or a token born of a payment and another address than the wallet's."),
+        (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
         (status = 409, description = "The balance is less, the issuer refused, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),

@@ -44,7 +44,7 @@ pub struct Cards {
     pub program: Arc<dyn Program>,
     /// Gives those of prepaid cards.
     pub issuer: Arc<dyn Issuer>,
-    /// Whether a token born of a payment reads what other payments bought.
+    /// Whether a token issued for a payment reads what other payments bought.
     pub payment_token_reads_earlier: bool,
 }
 
@@ -132,7 +132,7 @@ async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, Api
     let held = own(&cards.engine, claims, id).await?;
     let mut view = held.view(&id).text("state", held.status());
     if held.opens() {
-        if !claims.sees(held.payment(), cards.payment_token_reads_earlier) {
+        if !claims.may_read_secrets(held.payment(), cards.payment_token_reads_earlier) {
             return Err(of_earlier());
         }
         view = held.opened(cards, id, view).await?;
@@ -173,9 +173,9 @@ async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiEr
     }
 }
 
-/// A token that was born of a payment may have been relayed.
+/// A token that was issued for a payment may have been relayed.
 fn of_earlier() -> ApiError {
-    let error = "This token was born of a payment and reads only what that payment bought.";
+    let error = "This token was issued for a payment and reads only what that payment bought.";
     ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth.")
 }
 

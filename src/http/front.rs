@@ -166,7 +166,7 @@ impl Front {
     /// What only the front knows of a refusal.
     fn correct(&self, response: &mut Response, path: &str) {
         let (status, headers) = (response.status(), response.headers_mut());
-        // What was sent is not read to its end: the connection serves nothing more, and the client is told.
+        // What was sent is not read to its end: the connection serves nothing more, and the client is informed.
         if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }

@@ -87,7 +87,7 @@ impl<S: Sync> FromRequestParts<S> for Key {
     }
 }
 
-/// The name by which a route's uses of keys are told from another's.
+/// The name that separates a route's uses of keys from another's.
 pub fn route_of<'a>(method: &Method, path: &'a str) -> Cow<'a, str> {
     match *method {
         Method::POST => Cow::Borrowed(path),
@@ -95,8 +95,8 @@ pub fn route_of<'a>(method: &Method, path: &'a str) -> Cow<'a, str> {
     }
 }
 
-/// A key that was used on another route is refused whatever this request names, before its body is even read. A frozen account is
-/// told nothing but that.
+/// A key that was used on another route is refused whatever this request names, before its body is even read. A frozen account learns
+/// nothing else.
 ///
 /// # Errors
 /// 422 `idempotency_key_reused`.
@@ -275,7 +275,7 @@ impl Key {
                         && let Some(kept) = keep(&told)
                         && let Err(error) = writer.answered(turn.place(), kept).await
                     {
-                        tracing::warn!(%error, "an answer could not be written down under its key");
+                        tracing::warn!(%error, "an answer could not be recorded under its key");
                     }
                     drop(turn);
                     told

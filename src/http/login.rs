@@ -203,8 +203,8 @@ async fn post_login(State(login): State<Arc<Login>>, headers: HeaderMap, body: B
     })
 }
 
-/// Whether another page has not sent it: that would sign its visitor in to an account of somebody else's choice. Our own page refers
-/// nobody, so that a browser hides where its form comes from (`null`) and says only that it is the same site's; what is no browser
+/// Whether another page has not sent it: that would sign its visitor in to an account that it did not choose. Our own page sends
+/// no referrer, so that a browser hides where its form comes from (`null`) and says only that it is the same site's; what is no browser
 /// says neither.
 fn is_own_form(login: &Login, headers: &HeaderMap) -> bool {
     let mut origins = headers.get_all(header::ORIGIN).iter();

@@ -37,7 +37,7 @@ pub struct Payouts {
     pub engine: Engine,
     /// Makes the links that a push to card's recipient gets.
     pub forms: FormLinks,
-    /// Whether a token born of a payment reads what other payments bought.
+    /// Whether a token issued for a payment reads what other payments bought.
     pub payment_token_reads_earlier: bool,
 }
 
@@ -344,8 +344,10 @@ impl Payouts {
     async fn one(&self, claims: &Claims, id: PayoutId, payout: &Payout) -> Result<View, ApiError> {
         let view = self.with_late_return(id, payout, payout.view(&id)).await?;
         Ok(match payout.status {
-            // Whoever opens the form is paid.
-            Status::AwaitingDetails if claims.sees(Some(payout.charge.payment), self.payment_token_reads_earlier) => {
+            // The caller that opens the form is paid.
+            Status::AwaitingDetails
+                if claims.may_read_secrets(Some(payout.charge.payment), self.payment_token_reads_earlier) =>
+            {
                 view.text("redemption_url", self.forms.url(id).expose())
             }
             Status::AwaitingDetails => view,

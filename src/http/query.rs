@@ -8,8 +8,8 @@ use super::error::ApiError;
 use crate::config::Product;
 use crate::nearest::nearest;
 
-/// The one rule for names, labels and notes that people give: something to read, of at most so many characters, without controls (a
-/// NUL cuts a text short, others steer a terminal).
+/// The one rule for names, labels and notes that people give: something to read, of at most `most` characters, without control characters (a
+/// NUL cuts a text short, others control a terminal).
 pub fn is_readable(text: &str, most: usize) -> bool {
     !text.trim().is_empty() && text.chars().nth(most).is_none() && !text.chars().any(char::is_control)
 }

@@ -98,7 +98,7 @@ struct Order {
     responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = shapes::ReloadableCreated),
         (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = shapes::ReloadableCreated),
         (status = 400, description = "A malformed body, amount or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account, an API key's token, or a token born of a payment that did not bring so much: `GET /auth` gives one that may."),
+        (status = 403, description = "A frozen account, an API key's token, or a token issued for a payment that did not bring that amount: `GET /auth` gives one that may."),
         (status = 409, description = "The balance is less, the issuer refused the card, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),
@@ -113,7 +113,7 @@ async fn create_reloadable_card(
     let amount = in_range(wanted.usd_amount.get(), "usd_amount", LEAST, None)?;
     let reusable = wanted.reusable.unwrap_or(true);
     active(&state.engine, &claims).await?;
-    let drawing = draws(&state.engine, &claims).await?;
+    let funded_by = funding_payment(&state.engine, &claims).await?;
     let order = Order {
         usd_amount: amount.to_string(),
         reusable,
@@ -123,15 +123,15 @@ async fn create_reloadable_card(
     let run = move |place: Option<Place>| async move {
         let account = top_ups::linked(&first.engine, &owner).await?;
         let id = CardId(first.entropy.random());
-        let drawn = match drawing {
-            Some(payment) => Some((payment, within(&first.engine, payment, amount).await?)),
+        let funding = match funded_by {
+            Some(payment) => Some((payment, cards_within(&first.engine, payment, amount).await?)),
             None => None,
         };
         let memo = place.map(|place| memo_of::<Reloadable, Reloadable>(place, id));
         let ordered = (id, owner, account);
         match first
             .engine
-            .create_reloadable(ordered, (amount, reusable), drawn, memo)
+            .create_reloadable(ordered, (amount, reusable), funding, memo)
             .await
         {
             Ok(()) => first.created(id).await,
@@ -146,12 +146,12 @@ async fn create_reloadable_card(
         .await
 }
 
-/// The payment that this token was born of and that loaded the card balance, if it was born of one. Whoever relayed a payment has
+/// The payment that this token was issued for and that loaded the card balance, if there is one. A seller that relayed a payment has
 /// a token of it, and with that the number of the card: what others loaded is not theirs.
 ///
 /// # Errors
 /// 403 `sign_in_required` for a token of another payment, and for an API key's.
-async fn draws(engine: &Engine, claims: &Claims) -> Result<Option<PaymentId>, ApiError> {
+async fn funding_payment(engine: &Engine, claims: &Claims) -> Result<Option<PaymentId>, ApiError> {
     let Some(payment) = claims.amr.payment() else {
         return signed_in(claims).map(|()| None);
     };
@@ -166,13 +166,13 @@ async fn draws(engine: &Engine, claims: &Claims) -> Result<Option<PaymentId>, Ap
 }
 
 /// How many cards tokens of this payment have ordered, if what it brought still covers this one.
-async fn within(engine: &Engine, payment: PaymentId, amount: Cents) -> Result<u32, ApiError> {
-    let (left, ordered) = engine.drawn_by(payment).await.map_err(|_| ApiError::internal())?;
+async fn cards_within(engine: &Engine, payment: PaymentId, amount: Cents) -> Result<u32, ApiError> {
+    let (left, ordered) = engine.top_up_left(payment).await.map_err(|_| ApiError::internal())?;
     if amount <= left {
         return Ok(ordered);
     }
     let error = format!(
-        "This token was born of a payment and loads only what that payment brought: {left} USD are left of it."
+        "This token was issued for a payment and loads only what that payment brought: {left} USD are left of it."
     );
     Err(ApiError::forbidden("sign_in_required", error)
         .param("usd_amount")

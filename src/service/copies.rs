@@ -1,4 +1,4 @@
-//! Copies of what is stored, made while the service runs, for whoever backs it up or proves its books.
+//! Copies of what is stored, made while the service runs, for backups and for `purser verify`.
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File};

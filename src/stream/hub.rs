@@ -161,7 +161,7 @@ impl Hub {
         }
     }
 
-    /// Closes all streams of an account once they have been told of this event, which froze it.
+    /// Closes all streams of an account once they have received this event, which froze it.
     pub fn freeze(&self, wallet: &Wallet, event: Seq) {
         let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
             return;
@@ -264,7 +264,7 @@ impl Subscriber {
                 live.queue.push_back(event.clone());
             }
         }
-        // Under the lock, so that whoever sees it and then finds the queue empty has taken the event.
+        // Under the lock, so that a reader that sees it and then finds the queue empty has taken the event.
         self.newest.store(event.seq, Ordering::Release);
         drop(live);
         if !planted::is(Bug::SubscriberNotWoken) {

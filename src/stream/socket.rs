@@ -272,8 +272,8 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    /// A frozen account's stream ends when its client has been told so, or after the grace time: whoever takes what is old as
-    /// slowly as it is allowed to does not stay for that.
+    /// A frozen account's stream ends when its client has received that event, or after the grace time: a client that reads old events as
+    /// slowly as it is allowed to does not stay connected.
     fn frozen(&mut self, grace: Duration) -> ControlFlow<End, Freeze> {
         let freeze = self.feed.subscription().freeze();
         if freeze == Freeze::None {

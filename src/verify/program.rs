@@ -25,7 +25,7 @@ pub(crate) struct Program {
     /// By transaction, which withdrawal it paid.
     paid_by: BTreeMap<String, u128>,
     /// By payment, the cards that its tokens ordered.
-    drawn: BTreeMap<PaymentId, Vec<CardId>>,
+    funded: BTreeMap<PaymentId, Vec<CardId>>,
 }
 
 impl Program {
@@ -59,9 +59,9 @@ impl Program {
             self.paid_by.insert(transaction, number(&row.value));
         })
         .await?;
-        each_row(store, &[table::DRAWN], |key, row| {
+        each_row(store, &[table::PAYMENT_CARD], |key, row| {
             let payment = key.get(1..17).map_or(0, number);
-            let cards = self.drawn.entry(PaymentId(payment)).or_default();
+            let cards = self.funded.entry(PaymentId(payment)).or_default();
             cards.push(CardId(number(&row.value)));
         })
         .await
@@ -143,22 +143,22 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
         report.find("card_program.stray_work", subject, detail);
     }
     rows(&contents.program, report);
-    drawn(contents, report);
+    funded(contents, report);
 }
 
-/// A token born of a payment has loaded no more than its payment brought, and each card of such a token is counted once.
-fn drawn(contents: &Contents, report: &mut Report) {
+/// A token issued for a payment has loaded no more than its payment brought, and each card of such a token is counted once.
+fn funded(contents: &Contents, report: &mut Report) {
     let program = &contents.program;
-    for (payment, cards) in &program.drawn {
+    for (payment, cards) in &program.funded {
         let mut loaded = 0_u64;
         for id in cards {
             match program.cards.get(id) {
-                Some((card, _)) if card.bought_by == Some(*payment) => {
+                Some((card, _)) if card.funded_by == Some(*payment) => {
                     let taken = card_status(card) != "failed";
                     loaded = loaded.saturating_add(if taken { card.amount.get() } else { 0 });
                 }
                 _ => report.find(
-                    "card_program.drawn",
+                    "card_program.funded",
                     id,
                     "it is counted for a payment whose token did not order it",
                 ),
@@ -174,14 +174,14 @@ fn drawn(contents: &Contents, report: &mut Report) {
         };
         if loaded > brought {
             let detail = format!("its tokens loaded {loaded} cents of the {brought} that it brought");
-            report.find("card_program.drawn", payment, detail);
+            report.find("card_program.funded", payment, detail);
         }
     }
     for (id, (card, _)) in &program.cards {
-        let counted = |payment| program.drawn.get(&payment).is_some_and(|cards| cards.contains(id));
-        if card.bought_by.is_some_and(|payment| !counted(payment)) {
+        let counted = |payment| program.funded.get(&payment).is_some_and(|cards| cards.contains(id));
+        if card.funded_by.is_some_and(|payment| !counted(payment)) {
             report.find(
-                "card_program.drawn",
+                "card_program.funded",
                 id,
                 "a payment's token ordered it, and it is not counted there",
             );

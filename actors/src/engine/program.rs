@@ -47,8 +47,8 @@ impl AnyWithdrawal {
 }
 
 impl Engine {
-    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more. `drawn` is what
-    /// [`Engine::drawn_by`] said of the payment that the caller's token was born of.
+    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more. `funding` is what
+    /// [`Engine::top_up_left`] returned for the payment that the caller's token was issued for.
     ///
     /// # Errors
     /// [`Denied::Used`] when an earlier use of the memo's key was executed, [`Denied::Unavailable`] when no account at the
@@ -57,7 +57,7 @@ impl Engine {
         &self,
         (id, owner, account): (CardId, Wallet, [u8; 20]),
         (amount, reusable): (Cents, bool),
-        drawn: Option<(PaymentId, u32)>,
+        funding: Option<(PaymentId, u32)>,
         memo: Option<Memo<Reloadable>>,
     ) -> Result<(), Denied<reloadable::Rejection>> {
         let command = reloadable::Command::Create {
@@ -65,20 +65,24 @@ impl Engine {
             account,
             amount,
             reusable,
-            drawn,
+            funding,
         };
         let created = self.ask_once(&self.0.families.reloadables, id, command, memo);
         created.await.map(drop)
     }
 
-    /// What tokens born of this payment may still load on reloadable cards, and how many cards they have ordered: what it
+    /// What tokens issued for this payment may still load on reloadable cards, and how many cards they have ordered: what it
     /// brought onto the card balance, less what they have loaded. Nothing for a payment that bought something else, and for one
     /// whose top-up failed, since its money is on the account's balance.
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn drawn_by(&self, payment: PaymentId) -> Result<(Cents, u32), LoadError> {
-        let rows = self.0.store.scan(&table::drawn_by(payment), None, usize::MAX).await?;
+    pub async fn top_up_left(&self, payment: PaymentId) -> Result<(Cents, u32), LoadError> {
+        let rows = self
+            .0
+            .store
+            .scan(&table::payment_cards(payment), None, usize::MAX)
+            .await?;
         let mut loaded = Cents::new(0);
         for (_, row) in &rows {
             let id = row.value.first_chunk().map_or(0, |id| u128::from_be_bytes(*id));

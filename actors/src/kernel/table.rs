@@ -83,8 +83,8 @@ tables! {
     API_KEY = b'K',
     /// Endpoints that events are posted to, by owner and URL.
     WEBHOOK = b'W',
-    /// Reloadable cards that tokens born of a payment have ordered, by that payment and in their order.
-    DRAWN = b'B',
+    /// Reloadable cards that tokens issued for a payment have ordered, by that payment and in their order.
+    PAYMENT_CARD = b'B',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
     /// Facts about the store itself.
@@ -202,14 +202,14 @@ pub fn paid_by(transaction: &str) -> RowKey {
     key(&[&[PAID_BY], transaction.as_bytes()])
 }
 
-/// Prefix of the reloadable cards that tokens born of a payment have ordered.
-pub fn drawn_by(payment: PaymentId) -> RowKey {
-    key(&[&[DRAWN], &payment.0.to_be_bytes()])
+/// Prefix of the reloadable cards that tokens issued for a payment have ordered.
+pub fn payment_cards(payment: PaymentId) -> RowKey {
+    key(&[&[PAYMENT_CARD], &payment.0.to_be_bytes()])
 }
 
 /// One of them; the value is the card's number.
-pub fn drawn(payment: PaymentId, nth: u32) -> RowKey {
-    key(&[&drawn_by(payment), &nth.to_be_bytes()])
+pub fn payment_card(payment: PaymentId, nth: u32) -> RowKey {
+    key(&[&payment_cards(payment), &nth.to_be_bytes()])
 }
 
 /// A late return, for the operator's list.

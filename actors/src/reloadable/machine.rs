@@ -137,7 +137,7 @@ impl Entity for Reloadable {
                 account,
                 amount,
                 reusable,
-                drawn,
+                funding,
             } = command
             else {
                 return Err(Rejection::State("-"));
@@ -147,12 +147,12 @@ impl Entity for Reloadable {
                 account,
                 amount,
                 reusable,
-                bought_by: drawn.map(|(payment, _)| payment),
+                funded_by: funding.map(|(payment, _)| payment),
                 at,
             };
             // Two orders that were judged by the same sum do not both hold.
-            let decided = match drawn {
-                Some((payment, nth)) => decided.put_new(table::drawn(payment, nth), id.0.to_be_bytes().to_vec()),
+            let decided = match funding {
+                Some((payment, nth)) => decided.put_new(table::payment_card(payment, nth), id.0.to_be_bytes().to_vec()),
                 None => decided,
             };
             return Ok(decided
@@ -196,14 +196,14 @@ impl Entity for Reloadable {
                     account,
                     amount,
                     reusable,
-                    bought_by,
+                    funded_by,
                     at,
                 } => Ok(Self {
                     owner: *owner,
                     account: *account,
                     amount: *amount,
                     reusable: *reusable,
-                    bought_by: *bought_by,
+                    funded_by: *funded_by,
                     created_at: *at,
                     updated_at: *at,
                     wish: None,

@@ -90,7 +90,7 @@ impl Held {
             Self::Usa(card) => Some(card.charge.payment),
             Self::Gift(gift) => Some(gift.charge.payment),
             Self::Intl(order) => Some(order.charge.payment),
-            Self::Reloadable(card) => card.bought_by,
+            Self::Reloadable(card) => card.funded_by,
         }
     }
 

@@ -74,7 +74,7 @@ async fn admitted(parts: &mut Parts, admin: &Admin, task: Task) -> Result<Act, A
 /// # Errors
 /// 400 `parameter_invalid`.
 pub(super) fn in_words(name: &'static str, about: &str, text: &str) -> Result<(), ApiError> {
-    // Lines may end; nothing else in it steers a terminal or cuts a text short.
+    // Lines may end; nothing else in it controls a terminal or cuts a text short.
     if text
         .lines()
         .all(|line| line.trim().is_empty() || is_readable(line, SAID_MAX))

@@ -27,7 +27,7 @@ static SEQUENCE: HeaderName = HeaderName::from_static("copy-sequence");
 /// Read and sent at a time.
 const CHUNK: usize = 256 << 10;
 
-/// A file that was made for one answer, and is nobody's but this handle's.
+/// A file that was made for one answer, and belongs to this handle alone.
 #[derive(Debug)]
 pub struct Copy {
     /// At its beginning.

@@ -1,4 +1,4 @@
-//! What a token that was born of a payment may read and load: a hostile seller may have relayed that payment.
+//! What a token that was issued for a payment may read and load: a hostile seller may have relayed that payment.
 
 use purser_actors::id::Network;
 use serde_json::{Value, json};
@@ -208,7 +208,7 @@ async fn case_75_a_payments_token_loads_what_it_brought_and_reads_that() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payments_token_reads_no_answer_that_a_managed_wallet_was_given() {
-    // Aim: what was answered to a call may hold a code: the wallet's owner reads it, a token born of a payment does not.
+    // Aim: what was answered to a call may hold a code: the wallet's owner reads it, a token issued for a payment does not.
     let host = Host::new();
     let service = host.start();
     let site = Site::of(&service);

@@ -29,13 +29,13 @@ use crate::verify::{ChainList, ChainTransfer, Report};
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// A running service, at the operator's address.
-pub(super) struct Beside {
+pub(super) struct RunningService {
     client: Client,
     url: Url,
     token: Zeroizing<String>,
 }
 
-impl Beside {
+impl RunningService {
     /// The service that runs on this data directory.
     ///
     /// # Errors
