@@ -54,6 +54,8 @@ async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
         text(&made)
     );
     assert!(text(&made).contains("holds 1 documents"), "{}", text(&made));
+    let made = host.run(&["backup", &path, "--force"]);
+    assert!(made.status.success(), "of a service at rest: {}", text(&made));
     let again = host.run(&["backup", &path]);
     assert_eq!(again.status.code(), Some(2), "a backup was replaced: {}", text(&again));
     let taken = host.run(&["restore", &path]);

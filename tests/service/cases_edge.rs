@@ -59,7 +59,10 @@ async fn a_freeze_is_pushed_and_its_owner_reads_why() {
     })
     .await;
     let types = || -> Vec<Value> { listener.events().iter().map(|event| event["type"].clone()).collect() };
-    assert_eq!(types().last(), Some(&json!("account.frozen")));
+    until("its event", async || {
+        (types().last() == Some(&json!("account.frozen"))).then_some(())
+    })
+    .await;
 
     let owner = Owner::by_token(&site, &token).await;
     let page = owner.page(&site).await;
