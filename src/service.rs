@@ -2,6 +2,7 @@
 //! before everything behind it is open, verified and has taken up what the last process left.
 
 mod checkout;
+pub mod copies;
 pub mod parts;
 pub mod restore;
 mod routes;
@@ -314,6 +315,11 @@ impl DataDir {
     /// What holders uploaded for the bank, each file sealed.
     pub fn documents(&self) -> PathBuf {
         self.root.join("documents")
+    }
+
+    /// Where copies for backups are written before they are sent.
+    pub fn copies(&self) -> PathBuf {
+        self.root.join("copies")
     }
 
     /// Keys of CVVs, one file each.

@@ -7,7 +7,7 @@ mod pretended;
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Extension, Router};
 use purser_actors::engine::Engine;
 use purser_actors::id::Network;
 use purser_storage::{JournalStore, Store};
@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::http::documents::{self, Documents};
 use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
+use crate::http::idempotency::UsedKeys;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
@@ -139,6 +140,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     if config.is_sandbox() {
         routes = routes.merge(pretended::router(&house));
     }
+    // For every route that takes an idempotency key.
+    let routes = routes.layer(Extension(UsedKeys(house.engine.clone())));
     let inside = Inside {
         routes,
         no_head: [shop.no_head.as_slice(), NO_HEAD].concat(),
