@@ -13,8 +13,7 @@ use purser_storage::{Seq, Store, StoreError};
 
 use super::{
     Contents, Report, agent_wallets, api_keys, banking, differences, incoming, late_returns, lines, people, products,
-    program,
-    refunds, saved, webhooks,
+    program, refunds, saved, webhooks,
 };
 
 /// What the events say of one entity.
