@@ -93,7 +93,7 @@ impl Spender {
                 (None, _) => error,
             });
         }
-        Ok(reply_verbatim(&shown(id, &spend, said)?))
+        Ok(reply_verbatim(&shown(&self.engine, id, &spend, said).await?))
     }
 }
 
@@ -154,7 +154,12 @@ pub(super) async fn said(
 }
 
 /// `status`, `spend` and `response`, with members in camel case but for what the server wrote.
-pub(super) fn shown(id: SpendId, spend: &Spend, said: Option<Vec<u8>>) -> Result<String, ApiError> {
+pub(super) async fn shown(
+    engine: &Engine,
+    id: SpendId,
+    spend: &Spend,
+    said: Option<Vec<u8>>,
+) -> Result<String, ApiError> {
     let status = if spend.is_open() { "pending" } else { spend.status() };
     let response = match (spend.answer().filter(|answer| answer.http_status > 0), said) {
         (Some(answer), Some(body)) => response(answer.http_status, answer.content_type.as_deref(), &body)?,
