@@ -28,6 +28,7 @@ use super::super::idempotency::{Key, Reply, memo, undecided};
 use super::super::shapes;
 use super::members::{amount, line};
 use super::{Banking, Shared};
+use crate::checkout::product_unavailable;
 use crate::prices::{Asked, Quote};
 
 /// What `createBankingTransfer` takes.
@@ -223,10 +224,11 @@ pub(super) async fn send_banking_payout(
                 let error = ApiError::new(StatusCode::CONFLICT, "destination_not_payable", error);
                 return Err(error.param("destinationId"));
             }
+            let engine = &room.callables.engine;
+            engine.sells(Line::BankPayment).map_err(product_unavailable)?;
+            takes_on(engine)?;
             let quote = room.quote(cents)?;
             let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
-            let engine = &room.callables.engine;
-            takes_on(engine)?;
             let plan = Plan {
                 target: Target::Bank(destination, kept.details),
                 terms: engine.bank_payment_terms(),
