@@ -152,6 +152,16 @@ id!(
 impl PaymentId {
     /// Of what a balance paid for.
     pub const NONE: Self = Self(0);
+
+    /// The number of what it buys, and so the name of it at its provider: it follows from the payment alone, so that a
+    /// restored store which does not know what was bought can ask for it.
+    pub fn product(self) -> u128 {
+        let mut hash = Sha256::new();
+        hash.update(b"bought with a payment");
+        hash.update([0]);
+        hash.update(self.0.to_be_bytes());
+        first_half(&hash.finalize())
+    }
 }
 
 id!(
@@ -190,7 +200,7 @@ id!(
 );
 
 id!(
-    /// A transfer to our treasury that no payment claims, credited to whoever sent it.
+    /// A transfer to our treasury that no payment claims.
     DepositId, "dep_"
 );
 
@@ -250,9 +260,22 @@ impl EntryId {
 }
 
 impl DepositId {
-    /// Of a transaction on a network: the same transaction always has the same id.
-    pub fn of(network: Network, transaction: &str) -> Self {
-        Self(of_transaction(network, transaction))
+    /// Of a transfer on a network: the same place in the same transaction always has the same id.
+    pub fn of(network: Network, transaction: &str, index: u32) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"incoming transfer");
+        hash.update([0]);
+        hash.update(network.caip2());
+        hash.update([0]);
+        hash.update(transaction);
+        hash.update([0]);
+        hash.update(index.to_be_bytes());
+        Self(first_half(&hash.finalize()))
+    }
+
+    /// The withdrawal that sends the transfer back.
+    pub const fn sent_back(self) -> WithdrawalId {
+        WithdrawalId(self.0)
     }
 }
 
@@ -268,7 +291,10 @@ fn of_transaction(network: Network, transaction: &str) -> u128 {
     hash.update(network.caip2());
     hash.update([0]);
     hash.update(transaction);
-    let hash = hash.finalize();
+    first_half(&hash.finalize())
+}
+
+fn first_half(hash: &[u8]) -> u128 {
     let mut first = [0; 16];
     first.copy_from_slice(&hash[..16]);
     u128::from_be_bytes(first)

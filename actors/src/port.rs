@@ -27,7 +27,8 @@ pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, S
 pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
 pub use departure::{Booked, Departure};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
-pub use lists::{Cursor, Entry, EntryName, Lists, Movement, Page, ProviderList, TreasuryList};
+pub(crate) use lists::key_of;
+pub use lists::{Cursor, Entry, EntryName, GiftTerms, Lists, Movement, Page, ProviderList, TreasuryList};
 pub use mask::masked;
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 pub use program::{
@@ -285,6 +286,15 @@ pub trait Settlement: Send + Sync {
 
     /// Reads the chain.
     fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>>;
+
+    /// Whether this address can be sent USDC: an owner on Solana can once there is a token account of theirs.
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>>;
+
+    /// What our treasury holds on this chain, durable there.
+    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
+
+    /// Everything that left this wallet on its chain since then and stayed, oldest first.
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>>;
 
     /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
     fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>>;

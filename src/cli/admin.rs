@@ -2,6 +2,7 @@
 
 mod card_withdrawals;
 mod desk;
+mod incoming;
 mod intl;
 mod lines;
 mod refunds;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 pub use card_withdrawals::CardWithdrawals;
+pub use incoming::Incoming;
 pub use intl::Intl;
 pub use lines::Lines;
 pub use refunds::Refunds;
@@ -112,6 +114,9 @@ pub enum Act {
     Resolve(Resolve),
     /// Give a holder back what stuck work was paid with
     CreditBack(CreditBack),
+    /// Transfers to the treasury that no payment claims
+    #[command(subcommand)]
+    Incoming(Incoming),
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
     Refunds(Refunds),
@@ -225,6 +230,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Resolve(resolve) => stuck::resolve(&desk, resolve).await?,
         Act::CreditBack(credit) => stuck::credit_back(&desk, credit).await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        Act::Incoming(act) => incoming::ask(&desk, act).await?,
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
         Act::Lines(act) => lines::ask(&desk, act).await?,
         Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,

@@ -11,8 +11,8 @@ use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
 use super::{
-    Contents, Report, agent_wallets, api_keys, banking, differences, late_returns, lines, people, products, program,
-    refunds, saved, webhooks,
+    Contents, Report, agent_wallets, api_keys, banking, differences, incoming, late_returns, lines, people, products,
+    program, refunds, saved, webhooks,
 };
 
 /// What the events say of one entity.
@@ -110,6 +110,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| differences::fold(kind, &record.event));
             let told = told.or_else(|| refunds::fold(kind, &record.event));
             let told = told.or_else(|| lines::fold(kind, &record.event));
+            let told = told.or_else(|| incoming::fold(kind, &record.event));
             let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
             let told = told.or_else(|| api_keys::fold(kind, &record.event));
             let told = told.or_else(|| webhooks::fold(kind, &record.event));
@@ -188,6 +189,11 @@ fn payment_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> 
             trail.transaction = Some(transaction);
             "settled"
         }
+        payment::Event::Adopted(_, transaction, product) => {
+            trail.transaction = Some(transaction);
+            trail.product = Some(product.to_string());
+            "fulfilled"
+        }
         payment::Event::Fulfilled(product, _) => {
             trail.product = Some(product.to_string());
             "fulfilled"
@@ -250,12 +256,13 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.late_returns(contents);
     seen.differences(contents);
     seen.refunds(contents);
+    seen.arrivals(contents);
     seen.program(contents);
     seen.saved(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
     let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len();
     let known = known + contents.saved.len() + contents.program.len() + contents.late_returns.len();
-    let known = known + contents.differences.all.len() + contents.refunds.all.len();
+    let known = known + contents.differences.all.len() + contents.refunds.all.len() + contents.arrivals.all.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",

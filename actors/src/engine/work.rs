@@ -4,7 +4,9 @@
 mod banking;
 mod cards;
 mod crediting;
+mod gate;
 mod gift_cards;
+mod incoming;
 mod owner;
 mod payout;
 mod program;
@@ -22,21 +24,23 @@ use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, Condition, Store, Write, codec};
 use tokio::sync::oneshot;
 
+use super::account_map::AccountMap;
 use super::departures::Departures;
 use super::families::Families;
+use super::incoming::{Arrivals, Lost};
 use super::lines::Lines;
 use super::webhooks::PostOffice;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
-use crate::id::{CardId, DepositId, PaymentId};
+use crate::id::{CardId, PaymentId};
 use crate::intl_order;
 use crate::kernel::delivery::{Tries, Worker};
 use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
-use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
+use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, Lookup, PortError, Submitted};
 use crate::product::Line;
 use crate::refund;
 
@@ -56,12 +60,18 @@ pub(super) struct Desk {
     /// What tries come to.
     pub(super) tries: Arc<Tries>,
     pub(super) settings: Settings,
-    /// Whether any transfer was ever credited at a start. None is while the engine runs.
-    pub(super) has_deposits: bool,
     /// The key that payment ids are made with.
     pub(super) secret: [u8; 32],
-    /// What may leave after a restore.
+    /// The gate that money leaves by.
     pub(super) departures: Arc<Departures>,
+    /// The addresses of managed wallets.
+    pub(super) account_map: AccountMap,
+    /// What others have written down.
+    pub(super) lists: Lists,
+    /// What a restore has lost.
+    pub(super) lost: Option<Lost>,
+    /// What came in.
+    pub(super) arrivals: Arc<Arrivals>,
 }
 
 type Done = Result<(), Failure>;
@@ -145,6 +155,12 @@ impl Worker for Desk {
                 Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => self.about_webhooks(effect).await,
                 Work::ConfirmRefund(_) | Work::ExpireRefund { .. } => self.about_refund(effect).await,
                 Work::Pursue(id) => self.pursue(effect, *id).await,
+                Work::PlaceIncoming(id) => self.place_incoming(effect, *id).await,
+                Work::SendBack { account, .. } => self.send_back(effect, *account).await,
+                Work::ConfirmIncoming(id) => {
+                    let command = crate::incoming::Command::Confirm { effect: effect.id };
+                    tell(&self.families.incoming, *id, command).await
+                }
             }
         })
     }
@@ -234,12 +250,10 @@ impl Desk {
         let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
-            Ok(Submitted::Settled { transaction }) if self.is_deposit(&payment, &transaction).await? => {
-                payment::Command::Deposited {
-                    effect: effect_id,
-                    transaction,
-                }
-            }
+            Ok(Submitted::Settled { transaction }) if self.is_taken(id).await? => payment::Command::Deposited {
+                effect: effect_id,
+                transaction,
+            },
             Ok(Submitted::Settled { transaction }) => payment::Command::Settled {
                 effect: effect_id,
                 transaction,
@@ -281,12 +295,11 @@ impl Desk {
         Ok(stored.created_at == effect.created_at)
     }
 
-    /// Whether the transfer was credited to its sender when an older backup was restored.
-    async fn is_deposit(&self, payment: &Payment, transaction: &str) -> Result<bool, Failure> {
-        if !self.has_deposits {
+    /// Whether the transfer that the payment would settle by was taken in without it.
+    async fn is_taken(&self, id: PaymentId) -> Result<bool, Failure> {
+        if !self.arrivals.any_taken() || planted::is(Bug::TakenInSettles) {
             return Ok(false);
         }
-        let id = DepositId::of(payment.claim.authorization.network(), transaction);
         let row = self.store.read(&table::deposit(id)).await;
         Ok(row.map_err(|e| Failure::temporary(e.to_string()))?.is_some())
     }
@@ -321,7 +334,7 @@ impl Desk {
                 Err(_) if planted::is(Bug::RefusedUnproven) => Lookup::Impossible,
                 Ok(Lookup::Pending) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
                 Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
-                Ok(Lookup::Landed { transaction }) if self.is_deposit(&payment, &transaction).await? => {
+                Ok(Lookup::Landed { transaction }) if self.is_taken(id).await? => {
                     let command = payment::Command::Deposited {
                         effect: effect.id,
                         transaction,
@@ -334,12 +347,14 @@ impl Desk {
             // Nothing to watch any more: this ends the effect.
             Lookup::Pending
         };
+        let made = matches!(lookup, Lookup::Landed { .. }) && self.is_made(id, &payment).await?;
         tell(
             &self.families.payments,
             id,
             payment::Command::Seen {
                 effect: effect.id,
                 lookup,
+                made,
             },
         )
         .await?;

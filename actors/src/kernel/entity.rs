@@ -71,6 +71,8 @@ pub enum Kind {
     Refund = 27,
     /// Whether a line of products is sold.
     Line = 32,
+    /// A transfer to our treasury that no payment claims.
+    Incoming = 30,
 }
 
 impl Kind {
@@ -105,6 +107,7 @@ impl Kind {
             Self::WebhookDelivery => "webhook_delivery",
             Self::Refund => "refund",
             Self::Line => "line",
+            Self::Incoming => "incoming_transfer",
         }
     }
 }
@@ -171,7 +174,8 @@ entity_id!(
     crate::id::ApiKeyId,
     crate::id::EndpointId,
     crate::id::DeliveryId,
-    crate::id::RefundId
+    crate::id::RefundId,
+    crate::id::DepositId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.
