@@ -1,6 +1,7 @@
 //! Events to whoever watches: `GET /stream` (WebSocket) and `GET /events` (pages).
 //!
-//! The store's sequence is the only cursor. A subscriber first registers with the [`Hub`], then reads the store up
+//! The store's [`purser_storage::Cursor`] is the only one: it grows with the account's events and shows nothing of the others'.
+//! It is called `seq` on an event. A subscriber first registers with the [`Hub`], then reads the store up
 //! to its end, then takes what the hub has collected meanwhile, skipping what it has sent already. An event is
 //! durable before it is published, so one published before the registration is found by the read, and one after it
 //! in the queue: no gap, and the skip leaves no duplicate.
@@ -13,15 +14,17 @@ mod frame;
 mod hub;
 mod socket;
 
-pub use feed::Feed;
-pub use frame::{Announced, ClientFrame, Complaint, Filter, NoFilter};
-pub use hub::{Full, Hub, Seat, Subscription, Taken};
+pub use feed::{Feed, is_ahead, newest};
+pub use frame::{AHEAD, Announced, ClientFrame, Complaint, Filter, NoFilter};
+pub use hub::{Freeze, Full, Hub, Seat, Subscription, Taken};
 pub use socket::{Access, StreamState, upgrade};
 
 /// Close codes of `/stream`.
 pub mod close {
     /// No credential in time, or it ended or was revoked.
     pub const UNAUTHORIZED: u16 = 4001;
+    /// The account is frozen: tokens are good, and the page behind `/get-auth-link` says why.
+    pub const FROZEN: u16 = 4003;
     /// The client does not read; the reason holds its cursor.
     pub const TOO_SLOW: u16 = 4008;
     /// The events after the client's cursor are no longer kept; the reason holds the oldest.

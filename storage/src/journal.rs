@@ -29,10 +29,10 @@ use crate::export::{self, RestoreMark};
 use crate::lock::DirLock;
 use crate::snapshot::{SledSource, SnapshotSource};
 use crate::stats::Stats;
-use crate::{Batch, BoxFuture, Done, EventSink, Headroom, Row, RowKey, Seq, Store, StoreError, StoredEvent};
+use crate::{Batch, BoxFuture, Done, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent};
 use threads::Threads;
 
-/// Milliseconds since 1970. Journal timestamps and retention take their time from here.
+/// Microseconds since 1970. Cursors and retention take their time from here.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Sizes and times of a store.
@@ -292,6 +292,12 @@ impl JournalStore {
         export::backup(&self.engine, path)
     }
 
+    /// Reads a backup to its end, row by row, and returns the sequence it holds. Blocks. Errors when it is not whole: the rows
+    /// found so far prove nothing then.
+    pub fn read_backup(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
+        export::read(path, found)
+    }
+
     /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences go on far behind
     /// the backup's, so that no cursor handed out by the lost future points at a new event.
     ///
@@ -331,7 +337,7 @@ impl JournalStore {
         }
     }
 
-    /// Accepts nothing more, commits what is queued, applies it, and stops the threads. Further calls do nothing.
+    /// Accepts nothing more, commits and applies what is queued, and stops the threads. Further calls do nothing.
     pub fn close(&self) {
         self.engine.close_inbox();
         self.threads.stop(&self.engine);
@@ -368,12 +374,18 @@ impl Store for JournalStore {
         limit: usize,
         subject: Option<&'a [u8]>,
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
-        Box::pin(std::future::ready(events::read_events(
-            &self.engine,
-            after,
-            limit,
-            subject,
-        )))
+        let read = events::read_events(&self.engine, after, limit, subject);
+        Box::pin(std::future::ready(read))
+    }
+
+    fn events_of<'a>(
+        &'a self,
+        subject: &'a [u8],
+        span: Span,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        let read = events::read_span(&self.engine, subject, span, limit);
+        Box::pin(std::future::ready(read))
     }
 
     fn durable_seq(&self) -> Seq {

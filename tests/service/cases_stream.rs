@@ -76,7 +76,11 @@ async fn a_listener_does_not_repeat_what_is_refused_for_good() {
         (listener.said("types_invalid") == 1).then_some(())
     })
     .await;
-    let mut listener = Listener::start(&service.url, &host.beside("wallet.json"), &["--after", "1000000"]);
+    let mut listener = Listener::start(
+        &service.url,
+        &host.beside("wallet.json"),
+        &["--after", "9007199254740991"],
+    );
     assert_eq!(until("the end", async || listener.ended()).await, 2);
     until("its words", async || (listener.said("cursor_ahead") == 1).then_some(())).await;
 }
@@ -109,7 +113,7 @@ async fn a_stream_ends_with_its_session_and_no_other_does() {
         kinds.push(other.frame().await["type"].clone());
     }
     site.freeze(&agent.address(), Some("Wait.")).await;
-    assert_eq!(other.until_closed().await, 4001);
+    assert_eq!(other.until_closed().await, 4003);
 }
 
 #[tokio::test(flavor = "multi_thread")]

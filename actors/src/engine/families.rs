@@ -24,6 +24,7 @@ use crate::kernel::entity::Quotable;
 use crate::kernel::family::{Ground, LoadError};
 use crate::kernel::{Entity, Family, Kind, record};
 use crate::late_return::LateReturn;
+use crate::line::Selling;
 use crate::link::Link;
 use crate::payment::Payment;
 use crate::payout::Payout;
@@ -135,4 +136,5 @@ families! {
     webhook_deliveries: Delivery,
     refunds: Refund,
     incoming: Incoming,
+    lines: Selling,
 }

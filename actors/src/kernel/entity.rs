@@ -71,6 +71,8 @@ pub enum Kind {
     Refund = 27,
     /// A transfer to our treasury that no payment claims.
     Incoming = 30,
+    /// Whether a line of products is sold.
+    Line = 32,
 }
 
 impl Kind {
@@ -105,6 +107,7 @@ impl Kind {
             Self::WebhookDelivery => "webhook_delivery",
             Self::Refund => "refund",
             Self::Incoming => "incoming_transfer",
+            Self::Line => "line",
         }
     }
 }

@@ -85,6 +85,8 @@ tables! {
     API_KEY = b'K',
     /// Endpoints that events are posted to, by owner and URL.
     WEBHOOK = b'W',
+    /// Reloadable cards that tokens issued for a payment have ordered, by that payment and in their order.
+    PAYMENT_CARD = b'B',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
     /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
@@ -214,6 +216,16 @@ pub fn card_queued(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
 /// A transaction that paid one.
 pub fn paid_by(transaction: &str) -> RowKey {
     key(&[&[PAID_BY], transaction.as_bytes()])
+}
+
+/// Prefix of the reloadable cards that tokens issued for a payment have ordered.
+pub fn payment_cards(payment: PaymentId) -> RowKey {
+    key(&[&[PAYMENT_CARD], &payment.0.to_be_bytes()])
+}
+
+/// One of them; the value is the card's number.
+pub fn payment_card(payment: PaymentId, nth: u32) -> RowKey {
+    key(&[&payment_cards(payment), &nth.to_be_bytes()])
 }
 
 /// A late return, for the operator's list.
