@@ -271,7 +271,7 @@ fn say_what_is_known(mark: &RestoreMark, data: &DataDir, name: Option<&str>) -> 
         ),
         false => format!(
             "{} does not reach back to the backup: from the first start on every session, API key and operator's token of before is \
-             suspended (`POST /admin/suspended/confirm`), and accounts are frozen or not as in the backup. Put the log of the lost \
+             suspended (`purser admin confirm`), and accounts are frozen or not as in the backup. Put the log of the lost \
              service there before the start to have it replayed",
             log.display()
         ),

@@ -1,12 +1,13 @@
 //! The journal's events, folded by rules of this file, held against the snapshots.
 
+mod payments;
 mod plain;
 
 use std::collections::BTreeMap;
 
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::record::Record;
-use purser_actors::{account, payment, session, withdrawal};
+use purser_actors::{account, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
@@ -97,7 +98,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
     trail.revision = record.revision;
     let read = match record.kind {
         k if k == Kind::Account as u8 => account_event(record, trail, history),
-        k if k == Kind::Payment as u8 => payment_event(record, trail),
+        k if k == Kind::Payment as u8 => payments::follow(record, trail),
         k if k == Kind::Session as u8 => session_event(record, trail),
         k if k == Kind::Withdrawal as u8 => withdrawal_event(record, trail),
         kind => {
@@ -109,8 +110,8 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| late_returns::fold(kind, &record.event));
             let told = told.or_else(|| differences::fold(kind, &record.event));
             let told = told.or_else(|| refunds::fold(kind, &record.event));
-            let told = told.or_else(|| lines::fold(kind, &record.event));
             let told = told.or_else(|| incoming::fold(kind, &record.event));
+            let told = told.or_else(|| lines::fold(kind, &record.event));
             let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
             let told = told.or_else(|| api_keys::fold(kind, &record.event));
             let told = told.or_else(|| webhooks::fold(kind, &record.event));
@@ -175,42 +176,6 @@ fn keep(trail: &mut Trail, record: &Record) {
     if trail.status.is_empty() {
         trail.status.clone_from(&record.status);
     }
-}
-
-fn payment_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
-    let event: payment::Event = codec::decode(&record.event)?;
-    let status = match event {
-        payment::Event::Claimed(_) | payment::Event::Readmitted(..) => "claimed",
-        payment::Event::Settling(..) | payment::Event::Resumed(_) => "settling",
-        payment::Event::Lost(_) => "unknown",
-        payment::Event::Declined(..) => "declined",
-        payment::Event::Released(_) => "released",
-        payment::Event::Settled(transaction, _) => {
-            trail.transaction = Some(transaction);
-            "settled"
-        }
-        payment::Event::Adopted(_, transaction, product) => {
-            trail.transaction = Some(transaction);
-            trail.product = Some(product.to_string());
-            "fulfilled"
-        }
-        payment::Event::Fulfilled(product, _) => {
-            trail.product = Some(product.to_string());
-            "fulfilled"
-        }
-        payment::Event::Credited(_) => "credited",
-        payment::Event::Deposited(transaction, _) => {
-            trail.transaction = Some(transaction);
-            "credited"
-        }
-        payment::Event::Refused(_) => "refused",
-        payment::Event::Reversed(_) => {
-            trail.transaction = None;
-            "reversed"
-        }
-    };
-    trail.status = status.into();
-    Ok(())
 }
 
 fn session_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {

@@ -137,6 +137,9 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     let token = owned.agent.token(&site).await;
     assert_eq!(site.get_as(&token, BALANCE).await.status, 200);
 
+    let system = desk.get("/admin/system").await.body;
+    assert!(system["suspended_since"].is_string(), "{system}");
+
     for (body, refusal) in [
         (json!({}), (400, "parameter_invalid")),
         (json!({"token": "nobody"}), (404, "suspended_unknown")),

@@ -135,6 +135,6 @@ families! {
     webhooks: Endpoint,
     webhook_deliveries: Delivery,
     refunds: Refund,
-    lines: Selling,
     incoming: Incoming,
+    lines: Selling,
 }

@@ -5,10 +5,11 @@
 mod ruling;
 mod watcher;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use purser_storage::{StoreError, codec};
+use ractor::ActorId;
 
 use super::operating::damaged;
 use super::{Engine, Place};
@@ -45,6 +46,7 @@ pub(super) struct Arrivals {
     /// Whether any transfer was ever taken in without its payment: only then a settlement must look whether its own was.
     taken: AtomicBool,
     restarts: AtomicU64,
+    supervisor: OnceLock<ActorId>,
 }
 
 impl Arrivals {
@@ -52,7 +54,13 @@ impl Arrivals {
         Arc::new(Self {
             taken: AtomicBool::new(taken),
             restarts: AtomicU64::new(0),
+            supervisor: OnceLock::new(),
         })
+    }
+
+    /// The supervisor, once it has begun.
+    pub(super) fn supervisor(&self) -> Option<ActorId> {
+        self.supervisor.get().copied()
     }
 
     pub(super) fn any_taken(&self) -> bool {

@@ -69,10 +69,10 @@ pub enum Kind {
     WebhookDelivery = 24,
     /// What the house gives back in connection with a payment.
     Refund = 27,
-    /// Whether a line of products is sold.
-    Line = 32,
     /// A transfer to our treasury that no payment claims.
     Incoming = 30,
+    /// Whether a line of products is sold.
+    Line = 32,
 }
 
 impl Kind {
@@ -106,8 +106,8 @@ impl Kind {
             Self::Webhook => "webhook",
             Self::WebhookDelivery => "webhook_delivery",
             Self::Refund => "refund",
-            Self::Line => "line",
             Self::Incoming => "incoming_transfer",
+            Self::Line => "line",
         }
     }
 }

@@ -60,7 +60,9 @@ pub(in crate::engine) async fn watch(engine: &Engine, reconciling: &Reconciling)
         lost: inner.lost,
         arrivals: inner.arrivals.clone(),
     };
-    Actor::spawn_linked(None, Supervisor(ground), (), inner.root.clone()).await?;
+    let (supervisor, _) = Actor::spawn_linked(None, Supervisor(ground), (), inner.root.clone()).await?;
+    // Set once: an engine begins it once.
+    let _ = inner.arrivals.supervisor.set(supervisor.get_id());
     Ok(())
 }
 
