@@ -13,6 +13,7 @@ mod families;
 pub mod figures;
 mod forgetting;
 mod holder;
+mod incoming;
 mod lines;
 mod listening;
 mod mailroom;
@@ -30,6 +31,7 @@ mod requiring;
 mod resolving;
 mod secret;
 mod stuck;
+mod suspending;
 mod turn;
 pub mod webhooks;
 mod work;
@@ -47,16 +49,17 @@ use self::account_map::AccountMap;
 use self::agent_wallet::spoken;
 use self::departures::Departures;
 use self::families::Families;
+use self::incoming::Arrivals;
 use self::secret::claim_secret;
-use crate::account::{self, Deposit};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
 use crate::kernel::family::{Ground, StartEffects};
-use crate::kernel::{Effect, Refusal, root, table, timer};
+use crate::kernel::{Effect, root, table, timer};
 use crate::port::{BoxFuture, Clock, Entropy, Lists};
 
 pub use departures::{Booking, Held, NotBooked, NotPromised, Promise, Restored, Unexplained};
 pub use families::event_types;
 pub use holder::Denied;
+pub use incoming::{Lost, NotRuled, Rule};
 pub use lines::{LineFigures, NotSold};
 pub use once::{Once, Turn};
 pub use operating::{Place, Queued};
@@ -68,6 +71,7 @@ pub use reconciling::{Open, Pace, Reconciler, Reconciliation, Reconciling, Walk}
 pub use refunding::{Limits as RefundLimits, NotRefunded};
 pub use resolving::{NotResolved, Outcome, Resolution};
 pub use stuck::{Doubt, Evidence, Late, Says, Stuck};
+pub use suspending::Confirmed;
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
@@ -84,9 +88,6 @@ pub enum StartError {
     /// The store refused the first commit.
     #[error("the store refused a commit: {0}")]
     Commit(CommitError),
-    /// An unclaimed transfer could not be credited.
-    #[error("the unclaimed transfer {0} could not be credited")]
-    Deposit(String),
     /// The actor runtime is stopping.
     #[error("actors cannot be started: {0}")]
     Actors(String),
@@ -125,6 +126,12 @@ struct Inner {
     lines: Arc<lines::Lines>,
     /// The gate that money leaves by.
     departures: Arc<Departures>,
+    /// What a restore has lost.
+    lost: Option<Lost>,
+    /// What came in.
+    arrivals: Arc<Arrivals>,
+    /// What of before a restore is not good until somebody says so.
+    suspended: suspending::Suspended,
     /// Whose lists the books are held against.
     lists: Lists,
     /// What reconciliation counts.
@@ -151,7 +158,7 @@ impl Engine {
             clock,
             entropy,
             ports,
-            deposits,
+            lost,
             restored,
             reconciling,
             settings,
@@ -200,18 +207,19 @@ impl Engine {
             lines: Arc::new(lines::Lines::new(settings.lines)),
             lists: reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default(),
             departures,
+            lost,
+            arrivals: Arrivals::new(!store.scan(&[table::DEPOSIT], None, 1).await?.is_empty()),
+            suspended: suspending::Suspended::load(&*store).await?,
             watching: Arc::default(),
             sound,
             root: root.clone(),
         };
-        let has_deposits = !deposits.is_empty() || !store.scan(&[table::DEPOSIT], None, 1).await?.is_empty();
-        let worker = Arc::new(inner.worker(has_deposits));
+        let worker = Arc::new(inner.worker());
         deliveries
             .open(Families::KINDS, inner.delivery_ground(), worker, root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
-        engine.import(deposits).await?;
         engine.live(deliveries, reconciling).await?;
         Ok(engine)
     }
@@ -230,31 +238,10 @@ impl Engine {
         listening::listen::<program::Cards>(self);
         listening::listen::<banking::Deposits>(self);
         mailroom::open(self);
-        match reconciling {
-            Some(reconciling) => reconciling::watch(self, reconciling)
-                .await
-                .map_err(|e| StartError::Actors(e.to_string())),
-            None => Ok(()),
-        }
-    }
-
-    /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.
-    async fn import(&self, deposits: Vec<Deposit>) -> Result<(), StartError> {
-        for deposit in deposits {
-            let (wallet, transaction) = (self.account_of(&deposit.from), deposit.transaction.clone());
-            match self
-                .0
-                .families
-                .accounts
-                .ask(wallet, account::Command::Import(deposit))
-                .await
-            {
-                Ok(()) => tracing::warn!(%wallet, transaction, "an unclaimed transfer was credited"),
-                Err(Refusal::Conflict) => {}
-                Err(_) => return Err(StartError::Deposit(transaction)),
-            }
-        }
-        Ok(())
+        let Some(reconciling) = reconciling else { return Ok(()) };
+        let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
+        incoming::watch(self, &reconciling).await.map_err(actors)?;
+        reconciling::watch(self, reconciling).await.map_err(actors)
     }
 
     /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:
@@ -337,7 +324,7 @@ impl Engine {
 
 impl Inner {
     /// Who does the effects' work.
-    fn worker(&self, has_deposits: bool) -> work::Desk {
+    fn worker(&self) -> work::Desk {
         work::Desk {
             families: self.families.clone(),
             store: self.store.clone(),
@@ -347,10 +334,12 @@ impl Inner {
             lines: self.lines.clone(),
             tries: self.tries.clone(),
             settings: self.settings,
-            has_deposits,
             secret: self.secret,
             departures: self.departures.clone(),
+            account_map: self.account_map.clone(),
             lists: self.lists.clone(),
+            lost: self.lost,
+            arrivals: self.arrivals.clone(),
         }
     }
 

@@ -28,6 +28,8 @@ pub enum Place {
     Costs,
     /// What we were paid and a chain has taken back.
     Losses,
+    /// Put into the treasury by whoever runs the service: an operator said so of a transfer.
+    OperatorFunds,
 }
 
 /// Who makes what is sold.

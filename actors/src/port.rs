@@ -27,7 +27,8 @@ pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, S
 pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
 pub use departure::{Booked, Departure};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
-pub use lists::{Cursor, Entry, EntryName, Lists, Movement, Page, ProviderList, TreasuryList};
+pub(crate) use lists::key_of;
+pub use lists::{Cursor, Entry, EntryName, GiftTerms, Lists, Movement, Page, ProviderList, TreasuryList};
 pub use mask::masked;
 pub use owner::{AccountOpening, BegunCheck, CardAccounts, CheckStatus, IdentityCheck, StartCheck, Verdict};
 pub use program::{

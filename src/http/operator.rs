@@ -10,6 +10,7 @@ mod departures;
 mod desk;
 mod document;
 mod doors;
+mod incoming;
 mod intl;
 mod leases;
 mod lines;
@@ -18,6 +19,7 @@ mod reconciliation;
 mod refunds;
 pub mod shapes;
 mod stuck;
+mod suspended;
 pub mod system;
 mod tokens;
 mod webhooks;
@@ -38,6 +40,7 @@ use purser_storage::Store;
 use super::caller::{Authenticator, Claims, TokenError};
 use super::error::ApiError;
 use crate::metrics::{self, Metrics};
+use crate::revocations::RevocationLog;
 use crate::vault::{CvvVault, Vault};
 
 pub use copies::{Copies, Copy, Listed};
@@ -66,6 +69,8 @@ pub struct Admin {
     pub clock: Arc<dyn Clock>,
     /// New tokens.
     pub entropy: Arc<dyn Entropy>,
+    /// Where revoked ones are written down.
+    pub revocations: Arc<RevocationLog>,
     /// How long a claimed order is held, in milliseconds.
     pub lease_ms: u64,
     /// What an operator may refund alone.
@@ -94,6 +99,13 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/stuck/credit", post(stuck::post_credit))
         .route("/admin/late-returns", get(desk::get_late_returns))
         .route("/admin/departures/book", post(departures::post_book))
+        .route("/admin/incoming-transfers", get(incoming::get_incoming))
+        .route("/admin/incoming-transfers/credit", post(incoming::post_credit))
+        .route(
+            "/admin/incoming-transfers/operator-funds",
+            post(incoming::post_operator_funds),
+        )
+        .route("/admin/incoming-transfers/return", post(incoming::post_return))
         .route("/admin/reconciliation", get(reconciliation::get_reconciliation))
         .route("/admin/events", get(reconciliation::get_events))
         .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
@@ -118,6 +130,7 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/webhooks/redeliver", post(webhooks::post_redeliver))
         .route("/admin/tokens", get(tokens::get_tokens).post(tokens::post_token))
         .route("/admin/tokens/revoke", post(tokens::post_revoke))
+        .route("/admin/suspended/confirm", post(suspended::post_confirm))
         .with_state(admin);
     Router::new()
         .route("/metrics", get(get_metrics))

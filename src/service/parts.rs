@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::account::Deposit;
 use purser_actors::breaker::Rules;
-use purser_actors::engine::{Parts, Ports, Reconciling, Restored, Settings};
+use purser_actors::engine::{Lost, Parts, Ports, Reconciling, Restored, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -195,7 +194,7 @@ pub fn engine_parts(
     config: &Config,
     store: Arc<dyn Store>,
     world: &World,
-    (deposits, restored): (Vec<Deposit>, Option<Restored>),
+    (lost, restored): (Option<Lost>, Option<Restored>),
 ) -> Parts {
     let providers = &world.providers;
     Parts {
@@ -222,7 +221,7 @@ pub fn engine_parts(
                 world.documents.clone(),
             )),
         },
-        deposits,
+        lost,
         restored,
         reconciling: Some(reconciling(config, world)),
         settings: engine_settings(config),

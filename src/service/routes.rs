@@ -10,6 +10,7 @@ use std::sync::Arc;
 use axum::{Extension, Router};
 use purser_actors::engine::Engine;
 use purser_actors::id::Network;
+use purser_actors::port::Timestamp;
 use purser_storage::{JournalStore, Store};
 use utoipa::OpenApi;
 
@@ -46,6 +47,7 @@ use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::prices::PriceBook;
+use crate::revocations::RevocationLog;
 use crate::stream::{Hub, StreamState};
 
 /// Routes beside the shop's that HEAD must not reach: they make or hand out something.
@@ -63,6 +65,10 @@ pub(super) struct House {
     pub(super) hub: Arc<Hub>,
     pub(super) world: World,
     pub(super) public_url: String,
+    /// What no restore may bring back.
+    pub(super) revocations: Arc<RevocationLog>,
+    /// Nonces of before this are not ours any more: they may have been used in a history that a restore has lost.
+    pub(super) begun: Timestamp,
 }
 
 /// Who may come in, and what they come in with.
@@ -213,6 +219,7 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
         house.world.clock.clone(),
         house.engine.clone(),
         (house.hub.clone(), arrivals.clone()),
+        house.revocations.clone(),
     )
     .await?;
     let (current, previous) = derived.challenge.clone();
@@ -227,7 +234,7 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
         credentials,
         cookies,
         doorkeeper: Arc::new(doorkeeper),
-        nonces: Nonces::new(&derived.nonce, &origin),
+        nonces: Nonces::new(&derived.nonce, &origin).not_before(house.begun),
         origin,
     })
 }

@@ -15,11 +15,12 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 34] = [
+pub(crate) const ADMIN: [(&str, &str); 39] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
     ("GET", "/admin/events"),
+    ("GET", "/admin/incoming-transfers"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/openapi.json"),
@@ -35,6 +36,9 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
     ("POST", "/admin/card-withdrawals/fulfil"),
     ("POST", "/admin/card-withdrawals/reject"),
     ("POST", "/admin/departures/book"),
+    ("POST", "/admin/incoming-transfers/credit"),
+    ("POST", "/admin/incoming-transfers/operator-funds"),
+    ("POST", "/admin/incoming-transfers/return"),
     ("POST", "/admin/intl-orders/claim"),
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
@@ -47,6 +51,7 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
     ("POST", "/admin/stuck/resolve"),
     ("POST", "/admin/unfreeze"),
     ("POST", "/admin/webhooks/redeliver"),
+    ("POST", "/admin/suspended/confirm"),
     ("GET", "/admin/tokens"),
     ("POST", "/admin/tokens"),
     ("POST", "/admin/tokens/revoke"),
@@ -54,10 +59,10 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 13),
-    ("support", 14),
-    ("operator", 31),
-    ("administrator", 34),
+    ("read-only", 14),
+    ("support", 15),
+    ("operator", 35),
+    ("administrator", 39),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -12,14 +12,15 @@ use super::host::Host;
 use super::owner::fault;
 use super::wire::{Site, until};
 
-const CARD: &str = "/get-card?amount=5";
+/// Operators make it, so that no provider can be asked after it.
+const CARD: &str = "/order-intl-card?amount=100";
 
 /// A transaction on Base.
 const PAID: &str = "0xefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefef";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_the_lost_history_took_is_credited_once() {
-    // Aim: paid after the backup, so that the restored service credits the transfer; the same payment presented again buys
+    // Aim: paid after the backup, for something that no provider has, so that the restored service credits the transfer; the same payment presented again buys
     // nothing and is charged nothing, whether the chain answers at once or must be read.
     let host = Host::new();
     host.start().stop();
@@ -39,7 +40,7 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
     let site = Site::of(&service);
     for (agent, payment, told) in &paid {
         let token = agent.token(&site).await;
-        balance(&site, &token, [5.0, 5.0, 0.0]).await;
+        balance(&site, &token, [103.8, 103.8, 0.0]).await;
         if told.ends_with("unknown") {
             site.chain_fault(json!({"fault": "lose_answer", "wallet": agent.address()}))
                 .await;
@@ -56,7 +57,7 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
             again.text
         );
         site.hears(&token, &[told]).await;
-        balance(&site, &token, [5.0, 5.0, 0.0]).await;
+        balance(&site, &token, [103.8, 103.8, 0.0]).await;
     }
     assert_eq!(site.transfers().await.len(), 2);
     service.stop();

@@ -100,6 +100,11 @@ impl Departures {
         !self.free.load(Ordering::Acquire) && !self.open.lock().iter().any(|departure| Some(departure.mark) == mark)
     }
 
+    /// What has left and has no row, as last read.
+    pub(super) fn unexplained(&self) -> Vec<Departure> {
+        self.open.lock().clone()
+    }
+
     /// Whether nothing that a lost history signed can land any more.
     fn is_quiet(&self) -> bool {
         let over = |restored: Restored| self.clock.now() > restored.until;

@@ -188,29 +188,23 @@ impl Engine {
         }
     }
 
-    /// Ends a token. Its row stays, so that its name is never another's.
+    /// Ends a token, and returns its hash. Its row stays, so that its name is never another's.
     ///
     /// # Errors
     /// [`Denied::Used`] when no token has this name.
-    pub async fn revoke_token(&self, name: &str, act: &Act) -> Result<(), Denied<()>> {
+    pub async fn revoke_token(&self, name: &str, act: &Act) -> Result<[u8; 32], Denied<()>> {
         let one = self.acting().await;
-        let rows = self.0.store.scan(&[table::OPERATOR], None, usize::MAX).await;
-        for (key, row) in rows.map_err(|_| Denied::Unavailable)? {
-            let token: AccessToken = codec::decode(&row.value).map_err(|_| Denied::Unavailable)?;
-            if token.name != name {
-                continue;
-            }
-            let revoked = AccessToken { revoked: true, ..token };
-            let words = Words {
-                act,
-                what: "token.revoke",
-                subject: name.to_owned(),
-                words: None,
-            };
-            let done = self.act_alone(&one, &words, Vec::new(), vec![put(key, &revoked)]);
-            return done.await.map_err(|_| Denied::Unavailable);
-        }
-        Err(Denied::Used)
+        let known = self.token_named(name).await.map_err(|_| Denied::Unavailable)?;
+        let (hash, token) = known.ok_or(Denied::Used)?;
+        let revoked = AccessToken { revoked: true, ..token };
+        let words = Words {
+            act,
+            what: "token.revoke",
+            subject: name.to_owned(),
+            words: None,
+        };
+        let done = self.act_alone(&one, &words, Vec::new(), vec![put(table::operator(&hash), &revoked)]);
+        done.await.map(|()| hash).map_err(|_| Denied::Unavailable)
     }
 
     /// What operators did, the oldest first, behind the act of this number, at most `limit`; each with the hash of its row.

@@ -220,6 +220,12 @@ impl Engine {
                 of(&all.refunds, id, |refund| Some(Money::Usdc(refund.asked.amount))).await
             }
             Work::Pursue(id) => of(&all.differences, id, |_| None).await,
+            Work::PlaceIncoming(id) | Work::SendBack { deposit: id, .. } | Work::ConfirmIncoming(id) => {
+                of(&all.incoming, id, |incoming| {
+                    Some(Money::Usdc(incoming.transfer.amount))
+                })
+                .await
+            }
         }
     }
 

@@ -11,8 +11,8 @@ mod share;
 mod subject;
 
 use crate::id::{
-    BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, DifferenceId, EndpointId, LateReturnId, Network,
-    PaymentId, PayoutId, RefundId, SpendId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, CardId, DeliveryId, DepositId, DestinationId, DifferenceId, EndpointId,
+    LateReturnId, Network, PaymentId, PayoutId, RefundId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::money::Usdc;
@@ -179,11 +179,26 @@ pub enum Work {
     },
     /// Ask the chain whether a payment that it has taken back can land again; if it never can, book the loss.
     Pursue(DifferenceId),
+    /// Look into a transfer that no payment claims: whether one does, what was bought with it, whose it is.
+    PlaceIncoming(DepositId),
+    /// Reserve a transfer that goes back to its sender, and open the withdrawal that brings it there.
+    SendBack {
+        /// Whose withdrawal.
+        account: Wallet,
+        /// Which transfer.
+        deposit: DepositId,
+        /// Who sent it.
+        to: Wallet,
+        /// How much.
+        amount: Usdc,
+    },
+    /// Tell a transfer that the account holds it.
+    ConfirmIncoming(DepositId),
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 45] = [
+    pub const NAMES: [&str; 48] = [
         "settle",
         "watch",
         "issue_card",
@@ -229,6 +244,9 @@ impl Work {
         "confirm_refund",
         "expire_refund",
         "pursue",
+        "place_incoming",
+        "send_back",
+        "confirm_incoming",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -279,6 +297,9 @@ impl Work {
             Self::ConfirmRefund(_) => 42,
             Self::ExpireRefund { .. } => 43,
             Self::Pursue(_) => 44,
+            Self::PlaceIncoming(_) => 45,
+            Self::SendBack { .. } => 46,
+            Self::ConfirmIncoming(_) => 47,
         }
     }
 
@@ -293,7 +314,9 @@ impl Work {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
             Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
-            Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } => Kind::Account,
+            Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } | Self::SendBack { .. } => {
+                Kind::Account
+            }
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
             Self::CheckIdentity(_) => Kind::Identity,
             Self::OpenIssuerAccount(_) => Kind::Link,
@@ -314,6 +337,7 @@ impl Work {
             Self::ResendWebhooks { .. } => Kind::Webhook,
             Self::ConfirmRefund(_) | Self::ExpireRefund { .. } => Kind::Refund,
             Self::Pursue(_) => Kind::Difference,
+            Self::PlaceIncoming(_) | Self::ConfirmIncoming(_) => Kind::Incoming,
         }
     }
 

@@ -3,8 +3,8 @@
 use purser_storage::RowKey;
 
 use crate::id::{
-    CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, PaymentId, RefundId,
-    RequestId, SessionId, SpendId, Wallet, WithdrawalId,
+    ApiKeyId, CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, PaymentId,
+    RefundId, RequestId, SessionId, SpendId, Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
@@ -47,8 +47,10 @@ tables! {
     USER = b'u',
     /// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
     REVOKED = b'r',
-    /// Transfers credited as unclaimed deposits: none of them settles a payment any more.
+    /// Payments whose transfer was taken in as an incoming transfer that no payment claims: none of them settles any more.
     DEPOSIT = b'd',
+    /// Incoming transfers that nobody has decided about, the oldest first; the value says whether an operator must.
+    INCOMING = b'I',
     /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
     DEPARTURE = b'h',
     /// Sealed card numbers.
@@ -87,11 +89,13 @@ tables! {
     PAYMENT_CARD = b'B',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
+    /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
+    ADDRESS = b'A',
+    /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
+    CONFIRMED = b'J',
     /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
     /// store has recognised as a spend's.
     GATE = b'F',
-    /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
-    ADDRESS = b'A',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -172,9 +176,14 @@ pub fn address(wallet: &Wallet) -> RowKey {
     key(&[&[ADDRESS], &wallet.key()])
 }
 
-/// A transfer that was credited as an unclaimed deposit.
-pub fn deposit(id: DepositId) -> RowKey {
-    key(&[&[DEPOSIT], &id.0.to_be_bytes()])
+/// Present once the transfer that would settle this payment was taken in without it; the value is the transfer's id.
+pub fn deposit(payment: PaymentId) -> RowKey {
+    key(&[&[DEPOSIT], &payment.0.to_be_bytes()])
+}
+
+/// An incoming transfer that nobody has decided about.
+pub fn incoming(since: Timestamp, id: DepositId) -> RowKey {
+    key(&[&[INCOMING], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// A transfer out of the treasury that an operator has booked.
@@ -317,6 +326,16 @@ pub fn webhook(owner: &Wallet, url: &str) -> RowKey {
 /// What a request opened.
 pub fn request(id: RequestId) -> RowKey {
     key(&[&[REQUEST], &id.0.to_be_bytes()])
+}
+
+/// Present once an API key of before a restore is known to be good.
+pub fn confirmed_key(id: ApiKeyId) -> RowKey {
+    key(&[&[CONFIRMED, 0], &id.0.to_be_bytes()])
+}
+
+/// The same of an operator's token, by its hash.
+pub fn confirmed_token(token_hash: &[u8; 32]) -> RowKey {
+    key(&[&[CONFIRMED, 1], token_hash])
 }
 
 /// Present while the account is frozen: what signs for it is a batch that holds only without this row.

@@ -1,5 +1,6 @@
 //! How each purchase becomes a product: the one place that knows all of them. What is ordered of a provider has the
-//! product's own number as its key, so that either is found by the other.
+//! product's own number as its key, so that either is found by the other; and that number follows from the payment, so that it is
+//! found by whoever knows no more than the transfer that paid.
 
 use super::{Event, Found, Payment};
 use crate::card::Card;
@@ -39,7 +40,7 @@ impl Payment {
         let bought = |product| Event::Fulfilled(product, context.now);
         let decision = match &self.claim.purchase {
             Purchase::UsaCard { amount } => {
-                let card = CardId(context.id());
+                let card = CardId(id.product());
                 decision
                     .event(bought(Product::Card(card)))
                     .open(Card::order(card, owner, charge, *amount, context)?)
@@ -52,7 +53,7 @@ impl Payment {
                 product,
                 country,
             } => {
-                let card = CardId(context.id());
+                let card = CardId(id.product());
                 let (fee_rate, quoted) = self.claim.found.offer();
                 let order = gift_card::Order {
                     product: product.clone(),
@@ -69,7 +70,7 @@ impl Payment {
                     .then_as(EffectId(card.0), Work::OrderGiftCard(card), context)
             }
             Purchase::IntlCard { amount, label } => {
-                let card = CardId(context.id());
+                let card = CardId(id.product());
                 let overdue = context.now.plus_ms(OVERDUE_AFTER_MS);
                 decision
                     .event(bought(Product::IntlOrder(card)))
@@ -79,21 +80,21 @@ impl Payment {
                     .then_at(overdue, Work::IntlOverdue(card), context)
             }
             Purchase::PushToCard { .. } | Purchase::BankPayment { .. } | Purchase::AppPayment { .. } => {
-                let payout = PayoutId(context.id());
+                let payout = PayoutId(id.product());
                 let decision =
                     decision
                         .event(bought(Product::Payout(payout)))
                         .owned(&owner, Kind::Payout, payout.0, context);
                 self.pay_out(*id, payout, decision, context)?
             }
-            Purchase::CardBalance { amount } => self.top_up(charge, *amount, decision, context)?,
+            Purchase::CardBalance { amount } => self.top_up((*id, charge), *amount, decision, context)?,
         };
         Ok(decision.post(&sold, context))
     }
 
     fn top_up(
         &self,
-        charge: Charge,
+        (id, charge): (PaymentId, Charge),
         amount: Cents,
         decision: Decision<Self>,
         context: &Context,
@@ -102,7 +103,7 @@ impl Payment {
             return Err(OutOfOrder::new("settling", &self.claim.found));
         };
         let (owner, rail) = (self.account(), self.claim.authorization.network());
-        let top_up = TopUpId(context.id());
+        let top_up = TopUpId(id.product());
         Ok(decision
             .event(Event::Fulfilled(Product::TopUp(top_up), context.now))
             .open(TopUp::pay(top_up, owner, charge, (amount, rail, address), context)?)

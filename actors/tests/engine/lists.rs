@@ -302,6 +302,7 @@ async fn burned(world: &World, lists: &TestLists, id: TopUpId) -> String {
     let burn = top_up.transaction(LegName::Burn).expect("it was burned").to_owned();
     lists.show(Movement {
         transaction: burn.clone(),
+        index: 0,
         incoming: false,
         other: Wallet::Solana([9; 32]),
         amount: top_up.spent,

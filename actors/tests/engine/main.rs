@@ -17,6 +17,7 @@ mod gate;
 mod gift_cards;
 mod identified;
 mod identity;
+mod incoming;
 mod intl_orders;
 mod late_returns;
 mod lists;

@@ -58,6 +58,7 @@ fn payment_events() -> Vec<payment::Event> {
     use payment::Event;
     vec![
         Event::Claimed(Box::new(claim())),
+        Event::Adopted(Box::new(claim()), transaction(), Product::Card(CARD)),
         Event::Settling(prepared(), NOW),
         Event::Lost(NOW),
         Event::Declined(decline(), NOW),

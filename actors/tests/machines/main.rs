@@ -12,6 +12,7 @@ mod card_withdrawals;
 mod cards;
 mod charts;
 mod gift_cards;
+mod incoming;
 mod intl_orders;
 mod late_returns;
 mod lines;

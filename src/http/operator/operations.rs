@@ -3,7 +3,10 @@
 use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
-use super::{card_withdrawals, departures, desk, intl, lines as selling, refunds as refunding, shapes, stuck, tokens};
+use super::{
+    card_withdrawals, departures, desk, incoming, intl, lines as selling, refunds as refunding, shapes, stuck,
+    suspended, tokens,
+};
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
 
@@ -12,6 +15,7 @@ pub(super) fn operations() -> Vec<Operation> {
     [
         accounts(),
         work(),
+        arrivals(),
         refunds(),
         house(),
         lines(),
@@ -91,6 +95,41 @@ fn work() -> Vec<Operation> {
         )
         .refuses(404, "No such transfer waits to be explained.")
         .refuses(409, "It does not fit what it is booked to, or not yet."),
+    ]
+}
+
+fn arrivals() -> Vec<Operation> {
+    let none = "There is no such transfer.";
+    let decided = "It waits for no decision.";
+    vec![
+        Operation::get(
+            "/admin/incoming-transfers",
+            Task::Look,
+            "Transfers to the treasury that no payment claims and nobody has decided about, the oldest first",
+            of::<shapes::IncomingTransfers>,
+        )
+        .paged(),
+        Operation::post::<incoming::Credit>(
+            "/admin/incoming-transfers/credit",
+            "Credit a transfer to whoever sent it, or to another account, once",
+            of::<shapes::IncomingTransfer>,
+        )
+        .refuses(404, none)
+        .refuses(409, decided),
+        Operation::post::<incoming::OperatorFunds>(
+            "/admin/incoming-transfers/operator-funds",
+            "Say that a transfer is the treasury's own, put there by whoever runs the service",
+            of::<shapes::IncomingTransfer>,
+        )
+        .refuses(404, none)
+        .refuses(409, decided),
+        Operation::post::<incoming::Return>(
+            "/admin/incoming-transfers/return",
+            "Send a transfer back to whoever sent it, by a withdrawal of their account's",
+            of::<shapes::IncomingTransfer>,
+        )
+        .refuses(404, none)
+        .refuses(409, decided),
     ]
 }
 
@@ -336,6 +375,12 @@ fn trust() -> Vec<Operation> {
         Operation::post::<tokens::Revoke>("/admin/tokens/revoke", "End a token", of::<shapes::Revoked>)
             .refuses(404, "No token has this name.")
             .refuses(409, "It stands in the settings."),
+        Operation::post::<suspended::Confirm>(
+            "/admin/suspended/confirm",
+            "After a restore without the log of revocations: say that an API key, an operator's token or everything of before is good",
+            of::<shapes::StillSuspended>,
+        )
+        .refuses(404, "Nothing of this name is suspended."),
         Operation::get("/admin/openapi.json", Task::Look, "This document", any),
     ]
 }

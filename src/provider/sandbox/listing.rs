@@ -1,4 +1,5 @@
-//! The issuer's list of what it was ever ordered. A card that is being made is left out until it is made.
+//! The issuer's list of what it was ever ordered. A card that is being made is left out until it is made, but for whoever asks for it
+//! by its name.
 
 use purser_actors::port::{BoxFuture, Cursor, Entry, EntryName, ErrorKind, Page, PortError, ProviderList, Timestamp};
 use purser_actors::product::Currency;
@@ -54,21 +55,30 @@ pub(super) enum Shown {
     NotYet,
 }
 
-/// Once it is made, or refused.
-fn entry(order: &Ordered, now: Timestamp) -> Option<Entry> {
+/// However it stands.
+fn entry(order: &Ordered, now: Timestamp) -> Entry {
     let (standing, at) = match order.declined {
         Some(_) => (Standing::Refused, order.at),
         None if order.ready_at <= now => (Standing::Done, order.ready_at),
-        None => return None,
+        None => (Standing::UnderWay, order.at),
     };
-    Some(Entry {
+    Entry {
         name: EntryName::of(order.key),
         product: "card".into(),
         money: Money::Cents(order.amount, Currency::USD),
         returns: None,
+        terms: None,
         standing,
         at,
-    })
+    }
+}
+
+/// Once it is made, or declined.
+fn listed(order: &Ordered, now: Timestamp) -> Shown {
+    match entry(order, now) {
+        entry if entry.standing == Standing::UnderWay => Shown::NotYet,
+        entry => Shown::As(entry),
+    }
 }
 
 impl ProviderList for SandboxIssuer {
@@ -79,7 +89,7 @@ impl ProviderList for SandboxIssuer {
                 let mut book = self.book.lock();
                 book.now = book.now.max(self.clock.now());
                 let now = book.now;
-                let shown = |order: &Ordered| entry(order, now).map_or(Shown::NotYet, Shown::As);
+                let shown = |order: &Ordered| listed(order, now);
                 (page(book.shelf(), after, limit, shown), self.archive.barrier())
             };
             durably(page, durable).await
@@ -92,7 +102,7 @@ impl ProviderList for SandboxIssuer {
                 let mut book = self.book.lock();
                 book.now = book.now.max(self.clock.now());
                 let order = name.order().and_then(|key| book.order(key));
-                let found = order.and_then(|order| entry(&order, book.now));
+                let found = order.map(|order| entry(&order, book.now));
                 (found, self.archive.barrier())
             };
             durably(found, durable).await

@@ -90,7 +90,10 @@ impl Work {
             | Self::ResendWebhooks { .. }
             | Self::ConfirmRefund(_)
             | Self::ExpireRefund { .. }
-            | Self::Pursue(_) => Resolvable::Nobodys,
+            | Self::Pursue(_)
+            | Self::PlaceIncoming(_)
+            | Self::SendBack { .. }
+            | Self::ConfirmIncoming(_) => Resolvable::Nobodys,
         }
     }
 

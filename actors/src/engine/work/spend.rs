@@ -24,7 +24,7 @@ impl Desk {
         match &spend.status {
             Status::Reserved => self.begin_spend(effect, id, &spend).await,
             // An earlier try may still be on its way.
-            Status::Signed(signed) => self.send(effect, id, (&spend, signed), false).await,
+            Status::Signed(signed) => self.send(effect, id, (&spend.owner, signed), false).await,
             Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
             // The effect is deleted by the batch that ends it: this is an echo of it.
             _ => Ok(()),
@@ -49,12 +49,13 @@ impl Desk {
                     signed: Box::new(signed.clone()),
                     payment,
                 };
+                let owner = &spend.owner;
                 if planted::is(Bug::SpendSentBeforeDurable) {
-                    let _early = self.send(effect, id, (spend, &signed), false).await;
+                    let _early = self.send(effect, id, (owner, &signed), false).await;
                 }
-                self.tell_signed(&spend.owner, (&self.families.spends, id), command)
-                    .await?;
-                self.send(effect, id, (spend, &signed), spend.order.way.is_own()).await
+                self.tell_signed(owner, (&self.families.spends, id), command).await?;
+                let own_first = spend.order.way.is_own();
+                self.send(effect, id, (owner, &signed), own_first).await
             }
             Err(error) if self.gives_up(effect, &error) => {
                 tracing::warn!(spend = %id, %error, "a spend could not be signed");
@@ -68,7 +69,8 @@ impl Desk {
     /// however often it is signed, and what was sent is this spend by its nonce; on Solana it is known by what it moved.
     async fn sent_before(&self, id: SpendId, spend: &Spend) -> Result<Option<String>, Failure> {
         let since = self.departures.may_be_sent_since(spend.created_at).await;
-        let Some(since) = since.map_err(|e| Failure::temporary(e.to_string()))? else {
+        let since = since.map_err(|e| Failure::temporary(e.to_string()))?;
+        let Some(since) = since.filter(|_| !planted::is(Bug::SpendSignedAnew)) else {
             return Ok(None);
         };
         let every_ms = self.settings.watch_every_ms;
@@ -163,8 +165,8 @@ impl Desk {
     }
 
     /// `own_first`: this is the first time that it is shown to anybody, and that is our own service.
-    async fn send(&self, effect: &Effect, id: SpendId, (spend, signed): (&Spend, &Signed), own_first: bool) -> Done {
-        if self.is_barred(&spend.owner).await? {
+    async fn send(&self, effect: &Effect, id: SpendId, (owner, signed): (&Wallet, &Signed), own_first: bool) -> Done {
+        if self.is_barred(owner).await? {
             return self.follow(effect, id, signed, None).await;
         }
         match &signed.sending {

@@ -67,7 +67,10 @@ impl Work {
             | Self::ResendWebhooks { .. }
             | Self::ConfirmRefund(_)
             | Self::ExpireRefund { .. }
-            | Self::Pursue(_) => None,
+            | Self::Pursue(_)
+            | Self::PlaceIncoming(_)
+            | Self::SendBack { .. }
+            | Self::ConfirmIncoming(_) => None,
         }
     }
 }

@@ -44,6 +44,7 @@ impl Work {
             Self::ResendWebhooks { endpoint, .. } => endpoint.to_string(),
             Self::ConfirmRefund(id) | Self::ExpireRefund { refund: id, .. } => id.to_string(),
             Self::Pursue(id) => id.to_string(),
+            Self::PlaceIncoming(id) | Self::SendBack { deposit: id, .. } | Self::ConfirmIncoming(id) => id.to_string(),
         }
     }
 }

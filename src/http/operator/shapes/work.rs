@@ -237,3 +237,58 @@ pub struct RefundPage {
     #[schema(required)]
     pub next_after: Option<String>,
 }
+
+/// Transfers that nobody has decided about.
+#[derive(Deserialize, ToSchema)]
+pub struct IncomingTransfers {
+    /// The oldest first.
+    pub incoming_transfers: Vec<IncomingTransfer>,
+    /// For the next page; null on an empty one.
+    #[schema(required)]
+    pub next_after: Option<String>,
+}
+
+/// A transfer to the treasury that no payment claims.
+#[derive(Deserialize, ToSchema)]
+pub struct IncomingTransfer {
+    /// Its id.
+    pub deposit_id: String,
+    /// `base` or `solana`.
+    pub network: String,
+    /// The chain's id of the transaction.
+    pub transaction: String,
+    /// Which transfer in it, from 0.
+    pub index: u64,
+    /// Who sent it.
+    pub sender: String,
+    /// USDC.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// When, by the chain's clock; RFC 3339.
+    pub at: String,
+    /// `found`, `waiting`, `crediting`, `credited`, `adopted`, `operator_funds`, `returning`, `returned` or `claimed`.
+    pub status: String,
+    /// What a provider has under the name of what it would have bought.
+    #[schema(required)]
+    pub shows: Option<String>,
+    /// Whose balance has it or gets it.
+    #[schema(required)]
+    pub account: Option<String>,
+    /// What was bought with it in a history that a restore has lost.
+    #[schema(required)]
+    pub product_id: Option<String>,
+    /// What brings it back to its sender.
+    #[schema(required)]
+    pub withdrawal_id: Option<String>,
+    /// RFC 3339.
+    pub found_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+}
+
+/// Whether anything of before a restore is suspended.
+#[derive(Deserialize, ToSchema)]
+pub struct StillSuspended {
+    /// It is: what was not confirmed opens nothing.
+    pub suspended: bool,
+}

@@ -28,6 +28,7 @@ fn listed(key: EffectId, product: &'static str, (standing, amount): (Standing, C
         product: product.into(),
         money: Money::Cents(amount, Currency::USD),
         returns: None,
+        terms: None,
         standing,
         at,
     }
