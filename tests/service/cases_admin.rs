@@ -15,11 +15,12 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 34] = [
+pub(crate) const ADMIN: [(&str, &str); 36] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
     ("GET", "/admin/events"),
+    ("GET", "/admin/intl-cards"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/openapi.json"),
@@ -39,6 +40,7 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
+    ("POST", "/admin/intl-cards/report"),
     ("POST", "/admin/refunds"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
@@ -54,10 +56,10 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 13),
-    ("support", 14),
-    ("operator", 31),
-    ("administrator", 34),
+    ("read-only", 14),
+    ("support", 15),
+    ("operator", 33),
+    ("administrator", 36),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -78,6 +78,7 @@ impl Worker for Desk {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
                 Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
+                Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
                 Work::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
                 Work::EndLease { order, lease } => self.end_lease(effect, *order, *lease).await,
                 Work::IntlOverdue(id) => {

@@ -177,11 +177,13 @@ pub enum Work {
     },
     /// Ask the chain whether a payment that it has taken back can land again; if it never can, book the loss.
     Pursue(DifferenceId),
+    /// Have the issuer do what a prepaid card's holder wants of it.
+    SteerPrepaid(CardId),
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 45] = [
+    pub const NAMES: [&str; 46] = [
         "settle",
         "watch",
         "issue_card",
@@ -227,6 +229,7 @@ impl Work {
         "confirm_refund",
         "expire_refund",
         "pursue",
+        "steer_prepaid",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -277,6 +280,7 @@ impl Work {
             Self::ConfirmRefund(_) => 42,
             Self::ExpireRefund { .. } => 43,
             Self::Pursue(_) => 44,
+            Self::SteerPrepaid(_) => 45,
         }
     }
 
@@ -289,7 +293,7 @@ impl Work {
     pub const fn family(&self) -> Kind {
         match self {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
-            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) => Kind::Card,
+            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::SteerPrepaid(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
             Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } => Kind::Account,
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,

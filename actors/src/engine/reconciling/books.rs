@@ -169,7 +169,9 @@ fn order(
 fn of_card(number: u128, card: &Card) -> Ours {
     let standing = match card.status {
         card::Status::Pending => Standing::UnderWay,
-        card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_) => Standing::Done,
+        card::Status::Ready(_) | card::Status::Paused(_) | card::Status::Closed(_) | card::Status::Expired(_) => {
+            Standing::Done
+        }
         card::Status::Failed { .. } => Standing::Refused,
     };
     let named = (Source::Cards, number, CardId(number));
