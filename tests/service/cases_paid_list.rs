@@ -229,7 +229,7 @@ fn same(first: &Value, later: &Value, members: &[&str]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_first_answer_calls_something_is_called_so_ever_after() {
     // Aim: each member of a first answer is in its poll, its list and its events under the same name: payouts, withdrawals,
-    // endpoints, cards of every kind; a withdrawal's states are `pending`, `sent`, `complete` and `failed`.
+    // cards; a withdrawal's states are `pending`, `sent`, `complete` and `failed`.
     let host = quick();
     let service = host.start();
     let site = Site::of(&service);
@@ -315,13 +315,6 @@ async fn what_a_first_answer_calls_something_is_called_so_ever_after() {
             .all(|state| ["pending", "sent", "complete"].contains(&state.as_str())),
         "{states:?}"
     );
-    let hook = json!({"url": "https://hooks.example/purser"});
-    let registered = ask(&site, &token, "/register-webhook", None, &hook).await;
-    if registered.status == 200 {
-        let id = registered.str("webhook_id").unwrap();
-        let one = site.get_as(&token, &format!("/get-webhook?webhook_id={id}")).await.body;
-        assert_eq!(one["webhook"]["webhook_id"], json!(id), "{one}");
-    }
     let events = site.events(&token, 0).await;
     let payout = events
         .iter()

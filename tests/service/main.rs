@@ -20,6 +20,7 @@ mod cases_banking;
 mod cases_banking_money;
 mod cases_card_withdrawal;
 mod cases_cards;
+mod cases_cards_intl;
 mod cases_catalogs;
 mod cases_countries;
 mod cases_customers;

@@ -11,6 +11,7 @@ mod card_withdrawals;
 mod cards;
 mod charts;
 mod gift_cards;
+mod intl_cards;
 mod intl_orders;
 mod late_returns;
 mod names;
