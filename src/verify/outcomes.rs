@@ -155,8 +155,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &Under
         }
         // What a balance paid for was taken from it under the product's own name.
         let by_balance = sold.charge.payment == PaymentId::NONE;
-        let coming = under_way.get(&name).copied().unwrap_or(0);
-        let want = back - coming - if by_balance { all } else { 0 };
+        let want = back - under_way.get(&name).copied().unwrap_or(0) - if by_balance { all } else { 0 };
         if credited != want {
             report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
         }

@@ -131,6 +131,41 @@ async fn charges_of_a_usa_card_are_known_by_themselves_whatever_comes_of_them() 
     host.assert_books();
 }
 
+/// Pauses, resumes and closes a card, with a charge in between that is taken.
+async fn steered_to_its_end(site: &Site<'_>, token: &str, card: &str) -> Answer {
+    let asked = wish(site, token, "pause", card).await;
+    assert_eq!(
+        (asked.status, asked.str("requested")),
+        (202, Some("pause")),
+        "{}",
+        asked.text
+    );
+    let paused = comes_to(site, token, card, "paused").await;
+    assert!(paused["card_details"]["card_number"].is_string(), "{paused}");
+    assert_eq!(
+        (&paused["requested"], &paused["state"]),
+        (&Value::Null, &json!("paused"))
+    );
+    let so = wish(site, token, "pause", card).await;
+    assert_eq!((so.status, &so.body["requested"]), (200, &Value::Null), "{}", so.text);
+    let refused = charged(site, card, "1", false).await;
+    assert_eq!(refused.str("decline_reason"), Some("card_paused"));
+    assert_eq!(wish(site, token, "resume", card).await.status, 202);
+    comes_to(site, token, card, "ready").await;
+    let taken = charged(site, card, "7.5", false).await;
+    assert_eq!(taken.str("status"), Some("settled"));
+    assert_eq!(wish(site, token, "close", card).await.status, 202);
+    comes_to(site, token, card, "closed").await;
+    let refused = wish(site, token, "resume", card).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (409, "card_not_open"),
+        "{}",
+        refused.text
+    );
+    taken
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_usa_card_is_paused_resumed_and_closed_and_its_rest_is_credited() {
     // Aim: on both chains: paused, it keeps its number and refuses charges; resumed, it takes them; closed, what is left is on
@@ -142,36 +177,7 @@ async fn a_usa_card_is_paused_resumed_and_closed_and_its_rest_is_credited() {
         let site = Site::of(&service);
         for network in Network::ALL {
             let (agent, token, card) = usa_card(&site, network, 20).await;
-            let asked = wish(&site, &token, "pause", &card).await;
-            assert_eq!(
-                (asked.status, asked.str("requested")),
-                (202, Some("pause")),
-                "{}",
-                asked.text
-            );
-            let paused = comes_to(&site, &token, &card, "paused").await;
-            assert!(paused["card_details"]["card_number"].is_string(), "{paused}");
-            assert_eq!(
-                (&paused["requested"], &paused["state"]),
-                (&Value::Null, &json!("paused"))
-            );
-            let so = wish(&site, &token, "pause", &card).await;
-            assert_eq!((so.status, &so.body["requested"]), (200, &Value::Null), "{}", so.text);
-            let refused = charged(&site, &card, "1", false).await;
-            assert_eq!(refused.str("decline_reason"), Some("card_paused"));
-            assert_eq!(wish(&site, &token, "resume", &card).await.status, 202);
-            comes_to(&site, &token, &card, "ready").await;
-            let taken = charged(&site, &card, "7.5", false).await;
-            assert_eq!(taken.str("status"), Some("settled"));
-            assert_eq!(wish(&site, &token, "close", &card).await.status, 202);
-            comes_to(&site, &token, &card, "closed").await;
-            let refused = wish(&site, &token, "resume", &card).await;
-            assert_eq!(
-                (refused.status, refused.code()),
-                (409, "card_not_open"),
-                "{}",
-                refused.text
-            );
+            let taken = steered_to_its_end(&site, &token, &card).await;
             becomes(&site, &card, &taken, "refunded").await;
             holders.push((agent, card));
         }

@@ -25,6 +25,25 @@ async fn payments(site: &Site<'_>, token: &str, query: &str) -> Answer {
     answer
 }
 
+/// All payments, read two at a time.
+async fn in_pages(site: &Site<'_>, token: &str) -> Vec<Value> {
+    let mut seen = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page = payments(site, token, &format!("?limit=2{after}")).await.body;
+        let ids = page["payments"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["payment_id"].clone());
+        seen.extend(ids);
+        if page["has_more"] == false {
+            return seen;
+        }
+        after = format!("&starting_after={}", seen.last().unwrap().as_str().unwrap());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn payments_are_listed_with_what_they_bought_and_their_receipts() {
     // Aim: newest first, in pages, on both chains: what each bought as it stands now and the receipt that its answer had; a
@@ -81,23 +100,8 @@ async fn payments_are_listed_with_what_they_bought_and_their_receipts() {
         for secret in ["redemption", "pin_code", "card_number", "cvv", "token", "auth\""] {
             assert!(!list.text.contains(secret), "{secret}: {}", list.text);
         }
-        let mut seen = Vec::new();
-        let mut after = String::new();
-        loop {
-            let page = payments(&site, &token, &format!("?limit=2{after}")).await.body;
-            let ids = page["payments"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|one| one["payment_id"].clone());
-            seen.extend(ids);
-            after = format!("&starting_after={}", seen.last().unwrap().as_str().unwrap());
-            if page["has_more"] == false {
-                break;
-            }
-        }
         let ids: Vec<_> = all.iter().map(|one| one["payment_id"].clone()).collect();
-        assert_eq!(seen, ids);
+        assert_eq!(in_pages(&site, &token).await, ids);
     }
     service.stop();
     host.assert_books();
@@ -131,6 +135,40 @@ async fn a_reader_of_payments_is_refused_for_the_first_rule_that_it_breaks() {
     read.drop("starting_after");
     ladder.meets(&read.send(&site).await);
     ladder.ends();
+}
+
+/// To a recipient that is saved as Ada King, by the path that pays her by her id alone.
+async fn what_is_said_beside_must_agree(site: &Site<'_>, agent: &Agent, alone: &str) {
+    for (query, status, code) in [
+        ("&recipient_last_name=Lovelace", 409, "recipient_differs"),
+        ("&platform=venmo", 404, "recipient_unknown"),
+        (
+            "&recipient_last_name=King&platform=paypal&recipient_email=ADA@example.com",
+            200,
+            "",
+        ),
+    ] {
+        let answer = agent.buy(site, &format!("{alone}{query}")).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (status, code),
+            "{query}: {}",
+            answer.text
+        );
+    }
+    let other = Agent::new(Network::Solana);
+    let their_token = other.token(site).await;
+    Owner::by_token(site, &their_token)
+        .await
+        .verify(site, &their_token)
+        .await;
+    let refused = other.buy(site, alone).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (404, "recipient_unknown"),
+        "{}",
+        refused.text
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -184,36 +222,7 @@ async fn a_saved_recipient_shows_what_is_paid_and_is_paid_by_its_id_alone() {
     for (member, expected) in shown {
         assert_eq!(saved[member], expected, "{member}: {saved}");
     }
-    for (query, status, code) in [
-        ("&recipient_last_name=Lovelace", 409, "recipient_differs"),
-        ("&platform=venmo", 404, "recipient_unknown"),
-        (
-            "&recipient_last_name=King&platform=paypal&recipient_email=ADA@example.com",
-            200,
-            "",
-        ),
-    ] {
-        let answer = agent.buy(&site, &format!("{alone}{query}")).await;
-        assert_eq!(
-            (answer.status, answer.code()),
-            (status, code),
-            "{query}: {}",
-            answer.text
-        );
-    }
-    let other = Agent::new(Network::Solana);
-    let their_token = other.token(&site).await;
-    Owner::by_token(&site, &their_token)
-        .await
-        .verify(&site, &their_token)
-        .await;
-    let refused = other.buy(&site, &alone).await;
-    assert_eq!(
-        (refused.status, refused.code()),
-        (404, "recipient_unknown"),
-        "{}",
-        refused.text
-    );
+    what_is_said_beside_must_agree(&site, &agent, &alone).await;
     service.stop();
     host.assert_books();
 }
@@ -224,6 +233,68 @@ fn same(first: &Value, later: &Value, members: &[&str]) {
         assert!(first.get(*member).is_some(), "{member}: {first}");
         assert!(later.get(*member).is_some(), "{member}: {later}");
     }
+}
+
+/// Cards of two kinds; the first is refused, so that its charge is on the balance.
+async fn cards_as_they_were_bought(site: &Site<'_>, agent: &Agent, token: &str) {
+    let card = agent.buy(site, "/get-card?amount=6.66").await;
+    balance_is(site, token, "6.66").await;
+    let path = format!("/get-card-data?card_id={}", card.card());
+    same(
+        &card.body["card"],
+        site.get_as(token, &path).await.body,
+        &["card_id", "usd_amount", "country", "status", "created_at"],
+    );
+    let order = agent.buy(site, "/order-intl-card?amount=100").await;
+    let order = &order.body["intl_card_order"];
+    let list = site
+        .get_as(token, "/get-card-data?card_type=Non-Reloadable%20International")
+        .await
+        .body;
+    let known = [
+        "card_id",
+        "on_card_usd_amount",
+        "charged_usd_amount",
+        "label",
+        "status",
+        "created_at",
+    ];
+    same(order, &list["cards"][0], &known);
+    let one = format!("/get-card-data?card_id={}", order["card_id"].as_str().unwrap());
+    let one = site.get_as(token, &one).await.body;
+    same(
+        &one,
+        &list["cards"][0],
+        &["state", "fees_paid", "usd_amount", "card_type"],
+    );
+}
+
+/// A withdrawal, from its first answer to its end.
+async fn withdrawn_as_it_is_said(site: &Site<'_>, token: &str) {
+    let withdrawn = ask(site, token, "/withdraw", None, &json!({"amount": 1})).await;
+    let id = withdrawn.body["withdrawal"]["id"].as_str().unwrap();
+    let mut states = Vec::new();
+    until("the withdrawal", async || {
+        let poll = site
+            .get_as(token, &format!("/get-withdrawal-status?withdrawal_id={id}"))
+            .await
+            .body;
+        same(
+            &withdrawn.body["withdrawal"],
+            &poll["withdrawal"],
+            &["id", "amount", "state"],
+        );
+        let state = poll["withdrawal"]["state"].as_str().unwrap().to_owned();
+        states.push(state.clone());
+        (state == "complete").then_some(())
+    })
+    .await;
+    assert!(
+        states
+            .iter()
+            .all(|state| ["pending", "sent", "complete"].contains(&state.as_str())),
+        "{states:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -261,60 +332,8 @@ async fn what_a_first_answer_calls_something_is_called_so_ever_after() {
     );
     let list = site.get_as(&token, "/get-payment-status").await.body;
     same(bank, &list["payouts"][0], &["payout_id", "amount", "state"]);
-    let card = agent.buy(&site, "/get-card?amount=6.66").await;
-    balance_is(&site, &token, "6.66").await;
-    let path = format!("/get-card-data?card_id={}", card.card());
-    same(
-        &card.body["card"],
-        &site.get_as(&token, &path).await.body,
-        &["card_id", "usd_amount", "country", "status", "created_at"],
-    );
-    let order = agent.buy(&site, "/order-intl-card?amount=100").await;
-    let order = &order.body["intl_card_order"];
-    let list = site
-        .get_as(&token, "/get-card-data?card_type=Non-Reloadable%20International")
-        .await
-        .body;
-    let known = [
-        "card_id",
-        "on_card_usd_amount",
-        "charged_usd_amount",
-        "label",
-        "status",
-        "created_at",
-    ];
-    same(order, &list["cards"][0], &known);
-    let one = format!("/get-card-data?card_id={}", order["card_id"].as_str().unwrap());
-    let one = site.get_as(&token, &one).await.body;
-    same(
-        &one,
-        &list["cards"][0],
-        &["state", "fees_paid", "usd_amount", "card_type"],
-    );
-    let withdrawn = ask(&site, &token, "/withdraw", None, &json!({"amount": 1})).await;
-    let id = withdrawn.body["withdrawal"]["id"].as_str().unwrap();
-    let mut states = Vec::new();
-    until("the withdrawal", async || {
-        let poll = site
-            .get_as(&token, &format!("/get-withdrawal-status?withdrawal_id={id}"))
-            .await
-            .body;
-        same(
-            &withdrawn.body["withdrawal"],
-            &poll["withdrawal"],
-            &["id", "amount", "state"],
-        );
-        let state = poll["withdrawal"]["state"].as_str().unwrap().to_owned();
-        states.push(state.clone());
-        (state == "complete").then_some(())
-    })
-    .await;
-    assert!(
-        states
-            .iter()
-            .all(|state| ["pending", "sent", "complete"].contains(&state.as_str())),
-        "{states:?}"
-    );
+    cards_as_they_were_bought(&site, &agent, &token).await;
+    withdrawn_as_it_is_said(&site, &token).await;
     let events = site.events(&token, 0).await;
     let payout = events
         .iter()
