@@ -170,7 +170,7 @@ fn what_is_left_on_a_closed_card_is_credited_when_its_issuer_says_so_and_once() 
     }
     let (more, after) = told(&closed, standing(8, CardState::Closed, 4_00));
     assert_eq!(given_back(&more), [(1_000_000, Usdc::from_atomic(1_000_000))]);
-    let (most, after) = told(&after, standing(9, CardState::Closed, 900_00));
+    let (most, after) = told(&after, standing(9, CardState::Closed, 90_000));
     assert_eq!(given_back(&most), [(1_000_000, Usdc::from_atomic(1_000_000))]);
     assert_eq!(after.life.released, after.amount);
     let (expired, _) = told(&cards()[4], standing(5, CardState::Closed, 2_00));
