@@ -1,9 +1,10 @@
-//! Managed wallets on this side of the ports: who signs with their sealed keys (`custody`), what a paid call is and what of
-//! a server's terms is taken (`terms`), and who makes it (`calling`).
+//! Managed wallets on this side of the ports: who derives their keys and signs (`custody`), what of a server's terms is taken
+//! (`terms`), who makes a paid call (`calling`), and what of its answer is stored (`bearer`).
 //!
 //! What an agent asks for and what a server answers may hold somebody's secrets: both are sealed before the engine sees
 //! them, under the id of the spend.
 
+pub mod bearer;
 pub mod calling;
 pub mod custody;
 pub mod terms;

@@ -148,14 +148,15 @@ impl Checkout {
             identifier,
             follows,
         } = shown;
-        let payer = authorization.payer();
-        let budget = self.limiter.count_payment(payer, self.clock.now());
+        // Whose account it is: a managed wallet's payment is its owner's.
+        let account = self.engine.account_of(&authorization.payer());
+        let budget = self.limiter.count_payment(account, self.clock.now());
         if !budget.allowed {
             self.calls.note(Came::Limited);
             return Err(ApiError::rate_limited(u64::from(budget.reset_seconds)));
         }
         if let Bearer::Known(claims) = call.bearer
-            && claims.wallet != payer
+            && claims.wallet != account
         {
             self.calls.note(Came::Refused);
             return Err(ApiError::forbidden(
@@ -199,6 +200,7 @@ impl Checkout {
         };
         let settlement = answer::Settlement {
             payment: id,
+            account: self.engine.account_of(&authorization.payer()),
             authorization,
             challenge,
         };
@@ -216,7 +218,7 @@ impl Checkout {
                 transaction,
                 session,
             } => {
-                let winner = paid.won.then_some(session);
+                let winner = session.filter(|_| paid.won);
                 self.answers
                     .fulfilled(&self.engine, &settlement, product, &transaction, winner, call.html)
                     .await

@@ -4,6 +4,7 @@
 //! signed before its price is known to be within `--max`.
 
 pub mod admin;
+pub mod config;
 pub mod listen;
 pub mod pay;
 pub mod provider;
@@ -13,13 +14,82 @@ pub mod serve;
 mod session;
 pub mod store;
 mod terminal;
+mod tls;
 pub mod token;
 pub mod trigger;
 pub mod wallet;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
+use clap::{Parser, Subcommand};
+
+pub use self::tls::TlsArgs;
 use crate::wallet::WalletError;
+
+/// Sells prepaid cards, gift cards, payouts and bank payments to software agents, paid call by call in USDC (x402 or MPP). Without
+/// a command: serve
+#[derive(Parser)]
+#[command(name = "purser", version, arg_required_else_help = false)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: serve::Args,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Serve(serve::Args),
+    Pay(pay::Args),
+    Wallet(wallet::Args),
+    Listen(listen::Args),
+    Token(token::Args),
+    Trigger(trigger::Args),
+    Admin(admin::Args),
+    Verify(store::VerifyArgs),
+    Reconcile(reconcile::ReconcileArgs),
+    Backup(store::BackupArgs),
+    Restore(store::RestoreArgs),
+    Config(config::Args),
+    Provider(provider::Args),
+}
+
+/// Runs the command that the process was started with.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&CliError::Connection(format!("cannot start the runtime: {error}"))),
+    };
+    let done = runtime.block_on(async {
+        match cli.command {
+            None => serve::run(cli.serve).await,
+            Some(Command::Serve(args)) => serve::run(args).await,
+            Some(Command::Pay(args)) => pay::run(args).await,
+            Some(Command::Wallet(args)) => wallet::run(args).await,
+            Some(Command::Listen(args)) => listen::run(args).await,
+            Some(Command::Token(args)) => token::run(args).await,
+            Some(Command::Trigger(args)) => trigger::run(args).await,
+            Some(Command::Admin(args)) => admin::run(args).await,
+            Some(Command::Verify(args)) => store::verify(args).await,
+            Some(Command::Reconcile(args)) => reconcile::run(args).await,
+            Some(Command::Backup(args)) => store::backup(args).await,
+            Some(Command::Restore(args)) => store::restore(args).await,
+            Some(Command::Config(args)) => config::run(&args),
+            Some(Command::Provider(args)) => provider::run(args).await,
+        }
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &CliError) -> ExitCode {
+    complain(error);
+    ExitCode::from(error.exit_status())
+}
 
 /// Why a command failed. Its text is for the person at the terminal.
 #[derive(Debug, thiserror::Error)]
@@ -135,7 +205,9 @@ impl From<NetworkArg> for purser_actors::id::Network {
     }
 }
 
-/// Says on standard error why a command failed.
-pub fn complain(error: &CliError) {
-    terminal::progress(&format!("error: {error}"));
+/// Says on standard error why a command failed, a line for each thing that is wrong.
+fn complain(error: &CliError) {
+    for line in error.to_string().lines() {
+        terminal::progress(&format!("error: {line}"));
+    }
 }

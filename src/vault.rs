@@ -2,11 +2,13 @@
 //!
 //! A record is `version (1) | key id (4) | nonce (24) | ciphertext and tag`, XChaCha20-Poly1305. The header before
 //! the nonce and the card's id are authenticated with it, so a record opens for its own card only. The nonce is
-//! random: 192 bits need no counter. CVVs of issuers never come here; those that operators enter have keys of their own
+//! random: 192 bits need no counter. A record of version 2 holds no secret of its own but names the key that secrets are derived
+//! from ([`Vault::derive`]): it stays under that key, which cannot be removed for as long as there is such a record. CVVs of issuers never come here; those that operators enter have keys of their own
 //! ([`CvvVault`]).
 
 pub mod archive;
 mod cvv;
+mod derive;
 mod documents;
 mod keyring;
 
@@ -29,6 +31,8 @@ use crate::identity::secret::{Key32, MacKey};
 use crate::secret::Secret;
 
 const VERSION: u8 = 1;
+/// Of a record that stays under its key, because something is derived from that.
+const ROOTED: u8 = 2;
 const NONCE: usize = 24;
 const HEADER: usize = 5;
 const TAG: usize = 16;
@@ -215,11 +219,20 @@ impl Vault {
     /// # Errors
     /// As [`seal`](Self::seal).
     pub fn seal_bytes(&self, card: CardId, plain: &[u8]) -> Result<Vec<u8>, VaultError> {
-        let random = self.entropy.bytes();
         let keyring = self.keyring.read();
-        let (id, key) = keyring.active();
+        self.seal_under(VERSION, keyring.active(), card, plain)
+    }
+
+    fn seal_under(
+        &self,
+        version: u8,
+        (id, key): (KeyId, &DataKey),
+        card: CardId,
+        plain: &[u8],
+    ) -> Result<Vec<u8>, VaultError> {
+        let random = self.entropy.bytes();
         let mut record = Vec::with_capacity(HEADER + NONCE + plain.len() + TAG);
-        record.push(VERSION);
+        record.push(version);
         record.extend_from_slice(&id.0);
         let mut nonce = [0; NONCE];
         nonce.copy_from_slice(&random[..NONCE]);
@@ -296,12 +309,13 @@ impl Vault {
         self.keyring.read().ids()
     }
 
-    /// Seals a record again under the active key, for a rotation that lets the old key go. `None` if it already is.
+    /// Seals a record again under the active key, for a rotation that lets the old key go. `None` if it already is, or if
+    /// something is derived from the old one: that key stays.
     ///
     /// # Errors
     /// As [`open`](Self::open) and [`seal`](Self::seal).
     pub fn reseal(&self, card: CardId, record: &[u8]) -> Result<Option<Vec<u8>>, VaultError> {
-        if key_of(record)? == self.active_key() {
+        if key_of(record)? == self.active_key() || record.first() == Some(&ROOTED) {
             return Ok(None);
         }
         self.seal_bytes(card, &self.open_bytes(card, record)?).map(Some)
@@ -332,7 +346,7 @@ fn key_of(record: &[u8]) -> Result<KeyId, VaultError> {
         return Err(VaultError::Sealed("truncated"));
     }
     match record {
-        [VERSION, a, b, c, d, ..] => Ok(KeyId([*a, *b, *c, *d])),
+        [VERSION | ROOTED, a, b, c, d, ..] => Ok(KeyId([*a, *b, *c, *d])),
         _ => Err(VaultError::Sealed("unknown version")),
     }
 }

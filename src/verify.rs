@@ -322,6 +322,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
     contents.people.read_rows(store, report).await?;
     contents.program.read_rows(store).await?;
     contents.differences.read_rows(store).await?;
+    contents.agents.read_rows(store, report).await?;
     contents.api_keys.read_rows(store).await?;
     contents.refunds.read_rows(store).await?;
     for work in [table::EFFECT, table::TIMER] {

@@ -2,7 +2,7 @@
 //!
 //! These are wallets for the sandbox and for small test amounts: a key lies in a file that only its owner can read.
 //! The server signs with this module for the sandbox's treasury and for managed wallets ([`crate::agent_wallet`]), whose
-//! keys lie in the vault; it holds no other payer's key.
+//! keys the vault derives; it holds no other payer's key.
 //!
 //! What a stock client sends for the same challenge, clock and random bytes, this module sends byte for byte; the
 //! golden vectors hold it to that.

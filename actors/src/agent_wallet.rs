@@ -1,8 +1,11 @@
-//! A managed wallet: USDC of an account's holder at addresses of its own, whose keys we keep for the holder's agents.
+//! A managed wallet: USDC at addresses of an account, whose keys are derived for the agents of that account's owner.
 //!
 //! ```text
 //! - --agent opens it--> active
 //! ```
+//!
+//! Its addresses are addresses of the owner's account, by rows that the batch writes which opens it: whatever they pay for
+//! is the owner's.
 //!
 //! Its money is on the chains and in nobody's books but theirs: what it holds is read there. What is in here are the
 //! limits that a person has set, and a reservation for each spend on its way. Every spend begins with a command to this
@@ -98,7 +101,7 @@ pub enum Command {
     Open {
         /// Where it is.
         addresses: Addresses,
-        /// Its keys, sealed under the owner's digest.
+        /// What its keys are derived from, sealed under the owner's digest: no key is in it.
         sealed: Vec<u8>,
         /// Until a person sets others.
         limits: Limits,
@@ -199,7 +202,7 @@ impl AgentWallet {
     /// Addresses that one wallet keeps.
     pub const MOST_SAVED: usize = 100;
 
-    /// The row of the sealed keys.
+    /// The row of what the keys are derived from.
     pub fn keys(owner: &Wallet) -> CardId {
         CardId(owner.digest())
     }

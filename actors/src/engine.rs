@@ -1,5 +1,6 @@
 //! The whole engine behind one handle: what the edge calls.
 
+mod account_map;
 mod acting;
 mod agent_wallet;
 mod api_keys;
@@ -40,6 +41,7 @@ use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, co
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
+use self::account_map::AccountMap;
 use self::agent_wallet::spoken;
 use self::departures::Departures;
 use self::families::Families;
@@ -47,7 +49,7 @@ use crate::account::{self, Deposit};
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
 use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, Refusal, root, table, timer};
-use crate::port::{Clock, Entropy, Lists};
+use crate::port::{BoxFuture, Clock, Entropy, Lists};
 
 pub use departures::{Booking, NotBooked, Restored, Unexplained};
 pub use families::event_types;
@@ -98,6 +100,8 @@ struct Inner {
     settings: Settings,
     families: Families,
     secret: [u8; 32],
+    /// The addresses of managed wallets.
+    account_map: AccountMap,
     permits: Arc<Semaphore>,
     payers: dashmap::DashMap<u128, usize>,
     turns: turn::Turns,
@@ -130,7 +134,13 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails or actors cannot be started.
-    pub async fn start(parts: Parts) -> Result<Self, StartError> {
+    pub fn start(parts: Parts) -> BoxFuture<'static, Result<Self, StartError>> {
+        // Boxed, so that the actors are compiled here and not in every program that starts an engine: the body of an
+        // async function is generated where it is polled.
+        Box::pin(Self::open(parts))
+    }
+
+    async fn open(parts: Parts) -> Result<Self, StartError> {
         let Parts {
             store,
             clock,
@@ -155,6 +165,10 @@ impl Engine {
             runtime: tokio::runtime::Handle::current(),
             limits: settings.limits,
         };
+        let account_map = AccountMap::load(&*store).await?;
+        if restored.is_some() {
+            account_map.foresee(&*store, &*ports.custody).await?;
+        }
         let settlement = ports.settlement.clone();
         let departures = Arc::new(Departures::new(restored, store.clone(), settlement, clock.clone()));
         let inner = Inner {
@@ -165,6 +179,7 @@ impl Engine {
             entropy: entropy.clone(),
             settings,
             secret,
+            account_map,
             permits: Arc::new(Semaphore::new(settings.in_flight_max)),
             payers: dashmap::DashMap::new(),
             turns: turn::Turns::default(),
@@ -218,7 +233,7 @@ impl Engine {
     /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.
     async fn import(&self, deposits: Vec<Deposit>) -> Result<(), StartError> {
         for deposit in deposits {
-            let (wallet, transaction) = (deposit.from, deposit.transaction.clone());
+            let (wallet, transaction) = (self.account_of(&deposit.from), deposit.transaction.clone());
             match self
                 .0
                 .families
@@ -320,6 +335,7 @@ impl Inner {
             posting: self.posting.clone(),
             settings: self.settings,
             has_deposits,
+            secret: self.secret,
             departures: self.departures.clone(),
         }
     }

@@ -75,13 +75,15 @@ pub struct NewSession {
 /// What is claimed: fixed for the payment's life.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct Claim {
+    /// Whose account it is a payment of: the payer's own, or of a managed wallet its owner's.
+    pub account: Wallet,
     /// The signed payment, verified.
     pub authorization: Authorization,
     /// What it buys.
     pub purchase: Purchase,
     /// What that is worth in US dollars, fees apart, at the quoted rate.
     pub worth: Cents,
-    /// What was read of the payer for it.
+    /// What was read of the account for it.
     pub found: Found,
     /// Digest of the exact request: route and parameters in canonical form.
     pub request: [u8; 32],
@@ -274,8 +276,8 @@ pub enum Outcome {
         product: Product,
         /// The transaction.
         transaction: String,
-        /// The session opened for the caller whose claim won.
-        session: SessionId,
+        /// The session opened for the caller whose claim won; `None` for a managed wallet's payment.
+        session: Option<SessionId>,
     },
     /// Paid, not bought, credited.
     Credited {
@@ -293,11 +295,11 @@ pub enum Outcome {
 }
 
 impl Stored for Payment {
-    const SCHEMA: u16 = 12;
+    const SCHEMA: u16 = 300;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 13;
+    const SCHEMA: u16 = 301;
 }
 
 impl Payment {
@@ -306,7 +308,17 @@ impl Payment {
         table::owned_one(owner, Kind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
     }
 
-    /// Whose money.
+    /// Whose account: who has what it buys, its credits and refunds, and whose caps and freeze hold for it.
+    pub const fn account(&self) -> Wallet {
+        self.claim.account
+    }
+
+    /// Whether a managed wallet paid: its owner has tokens, so none are made for whoever showed the payment.
+    pub fn by_managed_wallet(&self) -> bool {
+        self.payer() != self.account()
+    }
+
+    /// Who sent the money, as the chain shows it.
     pub const fn payer(&self) -> Wallet {
         self.claim.authorization.payer()
     }

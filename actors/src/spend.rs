@@ -9,7 +9,8 @@
 //!
 //! Its share of the wallet's caps is reserved by the batch that opens it. What is sent was durable before, the same
 //! signature on every try: whatever dies in between, the chain takes one. What a server says proves nothing about the
-//! money; a spend ends by what the chain shows, and its reservation with it.
+//! money; a spend ends by what the chain shows, and its reservation with it. Only our own service proves more: a payment that
+//! it has refused without claiming it was shown to nobody else, and is never sent.
 
 mod machine;
 mod spoken;
@@ -135,6 +136,16 @@ pub enum CallFailure {
     Unsettled,
 }
 
+impl Way {
+    /// What [`Way::Call`] has for a host where the call goes to our own service.
+    pub const OWN: &'static str = "route";
+
+    /// Whether it is a call of our own service.
+    pub fn is_own(&self) -> bool {
+        matches!(self, Self::Call { host } if host == Self::OWN)
+    }
+}
+
 impl Answer {
     /// As it is where the chain shows the payment: a server that has been paid and answers as if it had not is one that
     /// answers with an error. One that took the payment and did not answer says so to the same payment again.
@@ -174,6 +185,15 @@ pub enum Command {
         /// What it said.
         answer: Answer,
         /// [`Part::Answer`]; empty without one.
+        body: Vec<u8>,
+    },
+    /// Our own service has refused it and claimed nothing, so nobody will ever send it: answer and end are one.
+    Declined {
+        /// The effect that called.
+        effect: EffectId,
+        /// What was said.
+        answer: Answer,
+        /// [`Part::Answer`].
         body: Vec<u8>,
     },
     /// The chain shows it.

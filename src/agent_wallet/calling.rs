@@ -1,14 +1,19 @@
 //! Makes the calls that managed wallets pay for: our own routes in this process, everybody else's through the address
 //! filter.
 
+use std::collections::VecDeque;
 use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock, Weak};
 
 use axum::body::Body;
 use http::{HeaderName, HeaderValue, Method, Request, header};
+use parking_lot::Mutex;
+use purser_actors::id::SpendId;
 use purser_actors::port::{BoxFuture, ErrorKind, PaidCalls, PortError, Said, SealedPart};
 use purser_actors::spend::{Answer, CallFailure};
+use zeroize::Zeroizing;
 
+use super::bearer::without_bearer;
 use super::{ANSWER, PAYMENT, PaidRequest, Target, failed, open, seal};
 use crate::http::front::Front;
 use crate::outbound::call::{Answered, Asking, CallError, OutboundCaller};
@@ -27,7 +32,12 @@ pub struct Calling {
     own: OnceLock<Weak<Front>>,
     vault: Arc<Vault>,
     max_body_bytes: usize,
+    /// Answers of which less was stored, for the calls that still wait for them; the oldest first.
+    fresh: Mutex<VecDeque<(SpendId, Zeroizing<Vec<u8>>)>>,
 }
+
+/// So many answers wait in memory for their callers.
+const FRESH: usize = 64;
 
 impl Calling {
     /// Calls of others through `outbound`; answers, of at most so many bytes, are sealed by the vault.
@@ -37,7 +47,24 @@ impl Calling {
             own: OnceLock::new(),
             vault,
             max_body_bytes,
+            fresh: Mutex::new(VecDeque::new()),
         }
+    }
+
+    /// The whole answer to a spend's call, once, if more of it came than was stored. For the call that made the spend, and for
+    /// no other.
+    pub fn take_fresh(&self, spend: SpendId) -> Option<Zeroizing<Vec<u8>>> {
+        let mut fresh = self.fresh.lock();
+        let at = fresh.iter().position(|(of, _)| *of == spend)?;
+        fresh.remove(at).map(|(_, body)| body)
+    }
+
+    fn keep_fresh(&self, spend: SpendId, body: &[u8]) {
+        let mut fresh = self.fresh.lock();
+        if fresh.len() == FRESH {
+            fresh.pop_front();
+        }
+        fresh.push_back((spend, Zeroizing::new(body.to_vec())));
     }
 
     /// From now on our own routes can be called.
@@ -107,7 +134,12 @@ impl Calling {
     fn answer(&self, call: SealedPart<'_>, answered: &Answered) -> Result<(Answer, Vec<u8>), PortError> {
         let content_type = answered.headers.get(header::CONTENT_TYPE);
         let content_type = content_type.and_then(|value| value.to_str().ok());
-        let body = seal(&self.vault, call.spend.0, ANSWER, &answered.body);
+        let stored = without_bearer(&answered.body);
+        if stored.is_some() {
+            self.keep_fresh(call.spend, &answered.body);
+        }
+        let stored = stored.as_ref().map_or(&answered.body[..], String::as_bytes);
+        let body = seal(&self.vault, call.spend.0, ANSWER, stored);
         let answer = Answer {
             http_status: answered.status,
             content_type: content_type.map(Said::from),

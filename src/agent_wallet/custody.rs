@@ -1,4 +1,8 @@
-//! The keys of managed wallets: made, sealed, and used to sign, on the sandbox's chains.
+//! The keys of managed wallets: derived, and used to sign, on the sandbox's chains.
+//!
+//! No key is stored. Both follow from a key of the vault's ring, the owner and a number (`0` is an account's first wallet), so
+//! the same owner has the same addresses after a restore, also where the wallet was opened after the backup. What is stored is a
+//! record that names the key of the ring and seals number and addresses; it keeps that key on the ring ([`Vault::root`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,53 +15,53 @@ use purser_actors::port::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::{KEYS, PAYMENT, PaidRequest, failed, open, seal};
+use super::{KEYS, PAYMENT, PaidRequest, failed, seal};
 use crate::settlement::sandbox::SandboxSettlement;
-use crate::vault::Vault;
+use crate::vault::{KeyId, Vault, VaultError};
 use crate::wallet::payment::{Circumstances, SignedPayment};
 use crate::wallet::{PaymentRequired, TestWallet};
 
 /// No payment is signed for longer, in seconds, however patient the server: for as long its amount may stay reserved.
 pub const LONGEST_VALIDITY_S: u32 = 900;
 
-/// Managed wallets whose keys the vault seals.
+/// Managed wallets whose keys the vault derives.
 pub struct VaultedWallets {
     vault: Arc<Vault>,
     settlement: Arc<SandboxSettlement>,
     clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
 }
 
 impl VaultedWallets {
-    /// With the vault that seals their keys, on these chains.
-    pub const fn new(
-        vault: Arc<Vault>,
-        settlement: Arc<SandboxSettlement>,
-        clock: Arc<dyn Clock>,
-        entropy: Arc<dyn Entropy>,
-    ) -> Self {
+    /// With the vault that derives their keys, on these chains.
+    pub const fn new(vault: Arc<Vault>, settlement: Arc<SandboxSettlement>, clock: Arc<dyn Clock>) -> Self {
         Self {
             vault,
             settlement,
             clock,
-            entropy,
         }
     }
 
-    /// New keys for an owner: where they are, and sealed.
+    /// Where an owner's wallet is or would be, if it is not open yet.
+    ///
+    /// # Errors
+    /// When the vault fails.
+    pub fn addresses_of(&self, owner: &Wallet) -> Result<Addresses, PortError> {
+        let wallet = derived(&self.vault, self.vault.root_key(), owner, FIRST);
+        let wallet = wallet.map_err(|e| failed(ErrorKind::Temporary, "derive keys", e))?;
+        Ok(addresses_of(&wallet))
+    }
+
+    /// An owner's first wallet: where it is, and the record of what its keys are derived from.
     ///
     /// # Errors
     /// When the vault fails.
     pub fn create(&self, owner: &Wallet) -> Result<(Addresses, Vec<u8>), PortError> {
-        let no = |error: String| failed(ErrorKind::Temporary, "create keys", error);
-        let wallet = TestWallet::create(&*self.entropy).map_err(|e| no(e.to_string()))?;
-        let id = AgentWallet::keys(owner).0;
-        let sealed = seal(&self.vault, id, KEYS, &*wallet.expose_keys()).map_err(|e| no(e.to_string()))?;
-        let addresses = Addresses {
-            base: wallet.evm_address(),
-            solana: wallet.solana_address(),
-        };
-        Ok((addresses, sealed))
+        let addresses = self.addresses_of(owner)?;
+        let record = self
+            .vault
+            .root(AgentWallet::keys(owner), &plain_of(FIRST, &addresses))
+            .map_err(|e| failed(ErrorKind::Temporary, "derive keys", e))?;
+        Ok((addresses, record))
     }
 
     /// What the chain shows that an address holds.
@@ -70,13 +74,19 @@ impl VaultedWallets {
     }
 
     fn keys(&self, keys: SealedKeys<'_>) -> Result<TestWallet, PortError> {
-        let lost = |error: String| failed(ErrorKind::Temporary, "open keys", error);
-        let id = AgentWallet::keys(&keys.owner).0;
-        let plain = open(&self.vault, id, KEYS, keys.sealed).map_err(|e| lost(e.to_string()))?;
-        let (Some(evm), Some(solana)) = (plain.first_chunk::<32>(), plain.last_chunk::<32>()) else {
-            return Err(lost("not two keys".into()));
+        let lost = |error: String| failed(ErrorKind::Temporary, "derive keys", error);
+        let opened = self.vault.open_root(AgentWallet::keys(&keys.owner), keys.sealed);
+        let (key, plain) = opened.map_err(|e| lost(e.to_string()))?;
+        let number = match plain.split_first_chunk::<5>() {
+            Some(([KEYS, number @ ..], _)) => u32::from_be_bytes(*number),
+            _ => return Err(lost("not what keys are derived from".into())),
         };
-        TestWallet::from_bytes(evm, solana).map_err(|e| lost(e.to_string()))
+        let wallet = derived(&self.vault, key, &keys.owner, number).map_err(|e| lost(e.to_string()))?;
+        // Another ring than the one that the wallet was opened with must not sign for another address.
+        if *plain != plain_of(number, &addresses_of(&wallet)) {
+            return Err(lost("the keys that are derived are another wallet's".into()));
+        }
+        Ok(wallet)
     }
 
     fn pay(&self, keys: SealedKeys<'_>, call: SealedPart<'_>) -> Result<(Authorization, Vec<u8>), PortError> {
@@ -114,6 +124,29 @@ impl VaultedWallets {
     }
 }
 
+/// The number of an account's first wallet.
+const FIRST: u32 = 0;
+
+/// The wallet of an owner and a number, by a key of the ring.
+fn derived(vault: &Vault, key: KeyId, owner: &Wallet, number: u32) -> Result<TestWallet, VaultError> {
+    let (owner, number) = (owner.key(), number.to_be_bytes());
+    let of = |chain: &[u8]| vault.derive(key, &[b"purser managed wallet 1", chain, &number, &owner]);
+    // Of all 256-bit numbers one in 2^128 is no key on Base; then this owner has no wallet.
+    TestWallet::from_bytes(&*of(b" base ")?, &*of(b" solana ")?).map_err(|_| VaultError::Sealed("derivation"))
+}
+
+fn addresses_of(wallet: &TestWallet) -> Addresses {
+    Addresses {
+        base: wallet.evm_address(),
+        solana: wallet.solana_address(),
+    }
+}
+
+/// What a wallet's record seals: the number, and the addresses to compare with.
+fn plain_of(number: u32, addresses: &Addresses) -> Vec<u8> {
+    [&[KEYS][..], &number.to_be_bytes(), &addresses.base, &addresses.solana].concat()
+}
+
 /// Bits that follow from a spend's id, which is random: the same for the same spend.
 struct OfSpend(SpendId, AtomicU64);
 
@@ -131,6 +164,10 @@ impl Entropy for OfSpend {
 }
 
 impl Custody for VaultedWallets {
+    fn addresses(&self, owner: &Wallet) -> Option<Addresses> {
+        self.addresses_of(owner).ok()
+    }
+
     fn sign_transfer<'a>(
         &'a self,
         keys: SealedKeys<'a>,

@@ -5,7 +5,7 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
 
 use crate::payment::evm::checksummed;
-use crate::payment::solana::address::base58;
+use crate::payment::solana::address::{associated_token_account, base58};
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::wallet::PaymentRequired;
 
@@ -20,6 +20,29 @@ pub struct Pins {
     pub network: Option<Network>,
     /// To this address.
     pub pay_to: Option<Wallet>,
+}
+
+/// Addresses at which this service is paid, however a server names them.
+#[derive(Clone, Debug, Default)]
+pub struct OwnAddresses(Vec<Wallet>);
+
+impl OwnAddresses {
+    /// The treasuries, and the account of each that holds USDC on Solana.
+    pub fn of(treasuries: impl IntoIterator<Item = Wallet>) -> Self {
+        let with_accounts = |treasury| match treasury {
+            Wallet::Solana(owner) => {
+                let account = associated_token_account(&owner, &SOLANA_USDC).map(Wallet::Solana);
+                [Some(treasury), account]
+            }
+            Wallet::Evm(_) => [Some(treasury), None],
+        };
+        Self(treasuries.into_iter().flat_map(with_accounts).flatten().collect())
+    }
+
+    /// Whether money for this address would be ours.
+    pub fn has(&self, to: &Wallet) -> bool {
+        self.0.contains(to)
+    }
 }
 
 /// An offer that may be taken.
@@ -39,6 +62,9 @@ pub enum NoOffer {
     /// No plain USDC payment on a network that we know.
     #[error("The server asks for no USDC payment on Base or Solana that this wallet can make.")]
     None,
+    /// Only such as pay this service: another server shows our own terms, and what they buy would be told to it.
+    #[error("The server asks for a payment to this service itself. To buy from it, name its `route`.")]
+    OwnTerms,
     /// None on the pinned network.
     #[error("The server offers no payment on the network of `expectedNetwork`.")]
     Network,
@@ -53,12 +79,27 @@ pub enum NoOffer {
     Amount,
 }
 
+impl NoOffer {
+    /// For programs, where it is more than a pin that the agent has set.
+    pub const fn reason(self) -> Option<&'static str> {
+        match self {
+            Self::OwnTerms => Some("own_terms"),
+            _ => None,
+        }
+    }
+}
+
 impl Pins {
-    /// The offers that every pin allows, in the server's order.
+    /// The offers that every pin allows and that pay none of `own`, in the server's order. Of our own routes `own` is empty.
     ///
     /// # Errors
     /// [`NoOffer`]: the pin that the last of them failed at.
-    pub fn acceptable(&self, required: &PaymentRequired, wallet: &Addresses) -> Result<Vec<Acceptable>, NoOffer> {
+    pub fn acceptable(
+        &self,
+        required: &PaymentRequired,
+        wallet: &Addresses,
+        own: &OwnAddresses,
+    ) -> Result<Vec<Acceptable>, NoOffer> {
         let mut left: Vec<_> = required
             .offers()
             .enumerate()
@@ -68,6 +109,10 @@ impl Pins {
             .collect();
         if left.is_empty() {
             return Err(NoOffer::None);
+        }
+        left.retain(|(_, to, _)| !own.has(to));
+        if left.is_empty() {
+            return Err(NoOffer::OwnTerms);
         }
         left.retain(|(_, _, offer)| self.network.is_none_or(|network| offer.network == network));
         if left.is_empty() {
@@ -121,6 +166,10 @@ mod tests {
         }
     }
 
+    fn own() -> OwnAddresses {
+        OwnAddresses::of([Wallet::Evm([3; 20]), Wallet::Solana([4; 32])])
+    }
+
     fn base(amount: &str) -> Value {
         json!({"scheme": "exact", "network": "eip155:8453", "amount": amount, "asset": checksummed(&BASE_USDC),
             "payTo": SELLER, "maxTimeoutSeconds": 300, "extra": {"name": "USD Coin", "version": "2"}})
@@ -137,7 +186,7 @@ mod tests {
     }
 
     fn taken(pins: &Pins, accepts: &[Value]) -> Result<Vec<usize>, NoOffer> {
-        let found = pins.acceptable(&required(accepts), &wallet())?;
+        let found = pins.acceptable(&required(accepts), &wallet(), &own())?;
         Ok(found.iter().map(|offer| offer.index).collect())
     }
 
@@ -172,6 +221,31 @@ mod tests {
                 "{foreign}"
             );
         }
+    }
+
+    // Aim: an offer that pays this service is no offer, by whichever of its addresses; one of others beside it is.
+    #[test]
+    fn our_own_terms_are_nobody_elses() {
+        let none = Pins::default();
+        let account = associated_token_account(&[4; 32], &SOLANA_USDC).unwrap();
+        let to = |mut offer: Value, wallet: Wallet| {
+            offer["payTo"] = json!(wallet.address());
+            offer
+        };
+        let own = [
+            to(base("5"), Wallet::Evm([3; 20])),
+            to(solana("5"), Wallet::Solana([4; 32])),
+            to(solana("5"), Wallet::Solana(account)),
+        ];
+        for offer in &own {
+            assert_eq!(
+                taken(&none, std::slice::from_ref(offer)),
+                Err(NoOffer::OwnTerms),
+                "{offer}"
+            );
+        }
+        assert_eq!(taken(&none, &own), Err(NoOffer::OwnTerms));
+        assert_eq!(taken(&none, &[own[0].clone(), solana("5")]), Ok(vec![1]));
     }
 
     // Aim: each pin takes offers away and none adds one; the refusal names the pin.

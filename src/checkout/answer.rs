@@ -7,7 +7,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use purser_actors::engine::Engine;
-use purser_actors::id::{PaymentId, SessionId};
+use purser_actors::id::{PaymentId, SessionId, Wallet};
 use purser_actors::kernel::View;
 use purser_actors::kernel::record::rfc3339;
 use purser_actors::money::Usdc;
@@ -33,6 +33,8 @@ const ASK_AGAIN_S: u64 = 2;
 pub struct Settlement<'a> {
     /// Its id.
     pub payment: PaymentId,
+    /// Whose account has what it came to.
+    pub account: Wallet,
     /// Who paid what, where.
     pub authorization: &'a Authorization,
     /// Id of the MPP challenge that it answered, and when it settled.
@@ -97,7 +99,7 @@ impl Answers {
     pub fn credited(&self, settlement: &Settlement<'_>, amount: Usdc, transaction: &str) -> Response {
         let body = View::new()
             .text("status", "credited")
-            .text("user_id", settlement.authorization.payer().user_id())
+            .text("user_id", settlement.account.user_id())
             .text("payment_id", settlement.payment)
             .number("credited_amount", amount.decimal())
             .text(
@@ -107,7 +109,7 @@ impl Answers {
         self.settled(settlement, transaction, json::bytes_as_json(body.to_json()))
     }
 
-    /// 200 with what was bought, and with credentials for the caller whose claim won.
+    /// 200 with what was bought, and with credentials for the caller whose claim won, if its own wallet paid.
     pub async fn fulfilled(
         &self,
         engine: &Engine,
@@ -124,12 +126,12 @@ impl Answers {
             response.headers_mut().insert(header::CONTENT_TYPE, html);
             return Ok(self.settled(settlement, transaction, response));
         }
-        let payer = settlement.authorization.payer();
+        let account = settlement.account;
         let mut body = View::new();
         if let Some(session) = winner {
-            body = body.object("auth", &self.credentials.make(&payer, session, Amr::Payment, 0));
+            body = body.object("auth", &self.credentials.make(&account, session, Amr::Payment, 0));
         }
-        let body = bought.members(body.text("user_id", payer.user_id()), winner.is_some(), self);
+        let body = bought.members(body.text("user_id", account.user_id()), winner.is_some(), self);
         let body = body.text("payment_id", settlement.payment);
         Ok(self.settled(settlement, transaction, json::bytes_as_json(body.to_json())))
     }

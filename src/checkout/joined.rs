@@ -2,7 +2,6 @@
 //! become of prices, rates and catalogs since.
 
 use http::HeaderMap;
-use purser_actors::id::Wallet;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::Authorization;
 use purser_actors::product::Purchase;
@@ -22,7 +21,7 @@ impl Checkout {
                 let identifier = identifier::read(payment.extensions.as_ref()).ok()?;
                 let authorization = verify_for_replay(&payment, &payees, self.recovery)?;
                 match self.under_way(&authorization).await {
-                    None => self.named(&authorization.payer(), identifier.as_deref()).await,
+                    None => self.named(&authorization, identifier.as_deref()).await,
                     known => known,
                 }
             }
@@ -35,9 +34,10 @@ impl Checkout {
         Some(known?.claim.purchase)
     }
 
-    /// The payment that is claimed under this payer's identifier.
-    pub(super) async fn named(&self, payer: &Wallet, identifier: Option<&str>) -> Option<Payment> {
-        let named = self.engine.identified(payer, identifier?).await;
+    /// The payment that is claimed under the identifier of this one's account.
+    pub(super) async fn named(&self, shown: &Authorization, identifier: Option<&str>) -> Option<Payment> {
+        let account = self.engine.account_of(&shown.payer());
+        let named = self.engine.identified(&account, identifier?).await;
         named.ok()?.filter(is_under_way)
     }
 

@@ -38,7 +38,7 @@ impl Checkout {
         if self.under_way(&authorization).await.is_some() {
             return Ok(Shown::x402(authorization, None));
         }
-        match self.named(&authorization.payer(), identifier.as_deref()).await {
+        match self.named(&authorization, identifier.as_deref()).await {
             Some(known) if known.claim.request == digest(call.route, &call.purchase) => {
                 let known = Shown::x402(known.claim.authorization, None);
                 Ok(Shown { follows: true, ..known })

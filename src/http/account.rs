@@ -119,7 +119,7 @@ async fn get_payment(
         .ok_or_else(unknown)?;
     let mut view = progress(&payment);
     if let Some(claims) = claims {
-        if claims.wallet != payment.payer() {
+        if claims.wallet != payment.account() {
             return Err(ApiError::forbidden(
                 "payment_of_another",
                 "This payment belongs to another wallet.",

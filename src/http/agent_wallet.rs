@@ -2,6 +2,7 @@
 
 mod address_book;
 mod pay;
+mod refusal;
 mod spending;
 mod transfer;
 mod url;
@@ -24,6 +25,7 @@ use super::error::ApiError;
 use super::rate::{Counted, RateLimiter};
 use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::custody::VaultedWallets;
+use crate::agent_wallet::terms::OwnAddresses;
 use crate::vault::Vault;
 
 /// What these functions need.
@@ -44,8 +46,8 @@ pub struct AgentWallets {
     pub limits: Limits,
     /// How often an account may spend.
     pub ceiling: RateLimiter,
-    /// Our own addresses, which nothing is transferred to.
-    pub treasuries: Vec<Wallet>,
+    /// Our own addresses, which nothing is transferred to and no other server is paid at.
+    pub own_addresses: OwnAddresses,
     /// Our own origin: what begins with it is a route.
     pub public_url: String,
     /// How long a call waits for its spend before it answers that it is on its way.

@@ -61,8 +61,21 @@ pub struct Refusal {
     pub missing: Vec<Text>,
     /// Whether the same request can never succeed.
     pub terminal: bool,
+    /// Of several reasons for one code: which.
+    pub reason: Option<Text>,
+    /// Of a call made for the caller: what the server said.
+    pub seller: Option<Seller>,
     /// For 405.
     pub allow: Option<HeaderValue>,
+}
+
+/// What a server said that was called for somebody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seller {
+    /// Its HTTP status.
+    pub status: u16,
+    /// The beginning of its body, readable text; `None` where the refusal says all of it otherwise.
+    pub body: Option<String>,
 }
 
 impl Deref for ApiError {
@@ -90,6 +103,8 @@ impl ApiError {
             frozen_message: None,
             missing: Vec::new(),
             terminal: !mends,
+            reason: None,
+            seller: None,
             allow: None,
         }))
     }
@@ -110,6 +125,27 @@ impl ApiError {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Text>) -> Self {
         self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a sentence to what is wrong.
+    #[must_use]
+    pub fn because(mut self, sentence: &str) -> Self {
+        self.0.error = format!("{} {sentence}", self.0.error).into();
+        self
+    }
+
+    /// Says which of several reasons it was.
+    #[must_use]
+    pub fn reason(mut self, reason: impl Into<Text>) -> Self {
+        self.0.reason = Some(reason.into());
+        self
+    }
+
+    /// Adds what the server said that was called.
+    #[must_use]
+    pub fn seller(mut self, seller: Seller) -> Self {
+        self.0.seller = Some(seller);
         self
     }
 
@@ -242,6 +278,8 @@ impl ApiError {
             frozen_message: None,
             missing: fields.missing,
             terminal: fields.terminal,
+            reason: None,
+            seller: None,
             allow: None,
         }))
     }

@@ -76,7 +76,7 @@ impl Payments {
         let unknown = || ApiError::not_found("payment_unknown", "There is no such payment.");
         let id: PaymentId = text.parse().map_err(|_| unknown())?;
         let payment = self.engine.payment(&id).await.map_err(|_| ApiError::internal())?;
-        if payment.ok_or_else(unknown)?.payer() == *wallet {
+        if payment.ok_or_else(unknown)?.account() == *wallet {
             return Ok(id);
         }
         let error = "This payment belongs to another wallet.";

@@ -86,6 +86,13 @@ pub struct Refusal {
     pub param: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Of several reasons for one code: which. Of a call to this service's own route: the code that it answered with.
+    pub reason: Option<String>,
+    /// Of a call made for the caller: the server's HTTP status.
+    pub seller_status: Option<u16>,
+    /// The beginning of the server's body, at most 2,048 bytes of readable text; of this service's own route its code, sentence and
+    /// hint stand in its place.
+    pub seller_body: Option<String>,
     /// What is lacking, by name.
     pub missing: Option<Vec<String>>,
     /// The operator's words to a frozen account.
@@ -122,6 +129,13 @@ pub struct CallableFailure {
     pub param: Option<String>,
     /// What to do about it.
     pub hint: Option<String>,
+    /// Of several reasons for one code: which. Of a call to this service's own route: the code that it answered with.
+    pub reason: Option<String>,
+    /// Of a call made for the caller: the server's HTTP status.
+    pub seller_status: Option<u16>,
+    /// The beginning of the server's body, at most 2,048 bytes of readable text; of this service's own route its code, sentence and
+    /// hint stand in its place.
+    pub seller_body: Option<String>,
     /// What is lacking, by name.
     pub missing: Option<Vec<String>>,
     /// Whether the same call can never succeed.

@@ -69,7 +69,7 @@ pub fn store_limits(config: &Config) -> StoreLimits {
 /// # Errors
 /// When it cannot be recovered.
 pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
-    let clock = Arc::new(|| SystemClock.now().0);
+    let clock = Arc::new(|| SystemClock.micros());
     Ok(JournalStore::open(Options {
         dir: data.store(),
         limits: store_limits(config),
@@ -133,7 +133,7 @@ pub async fn open_world(config: &Config, data: &DataDir, store: &dyn Store) -> R
         .await
         .map_err(|e| ServiceError::Part("a provider", e))?;
     let vault = Arc::new(open_vault(config, data, store, entropy.clone()).await?);
-    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), machine.clone(), entropy.clone());
+    let wallets = VaultedWallets::new(vault.clone(), settlement.clone(), machine.clone());
     let outbound = OutboundCaller::new(config.outbound.policy(), config.outbound.limits())
         .map_err(|e| ServiceError::Part("the HTTP client", e.to_string()))?;
     let posting = OutboundCaller::new(

@@ -9,6 +9,7 @@ use utoipa::OpenApi;
 use utoipa::openapi::OpenApi as Document;
 
 use super::routes::House;
+use crate::agent_wallet::terms::OwnAddresses;
 use crate::checkout::Checkout;
 use crate::http::callable::Callables;
 use crate::http::rate::RateLimiter;
@@ -142,7 +143,7 @@ fn agent_wallets(house: &House) -> agent_wallet::AgentWallets {
         entropy: world.entropy.clone(),
         limits: config.agent_wallet.limits(),
         ceiling: RateLimiter::new(&config.agent_wallet.ceiling(&config.limits)),
-        treasuries: Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n)).collect(),
+        own_addresses: OwnAddresses::of(Network::ALL.into_iter().filter_map(|n| pay_to.wallet(n))),
         public_url: house.public_url.clone(),
         patience: Duration::from_millis(patience),
     }

@@ -132,6 +132,10 @@ impl Keyring {
         self.older.first().map_or(&self.active.1, |(_, key)| key)
     }
 
+    pub(super) fn oldest_id(&self) -> KeyId {
+        self.older.first().map_or(self.active.0, |(id, _)| *id)
+    }
+
     pub(super) fn get(&self, id: KeyId) -> Option<&DataKey> {
         std::iter::once(&self.active)
             .chain(&self.older)

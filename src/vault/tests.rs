@@ -193,3 +193,31 @@ fn a_digest_is_the_vaults_own() {
     let other = Vault::from_file(&dir.path().join("others"), true, entropy(5)).unwrap();
     assert_ne!(other.digest(PAN.as_bytes()), first);
 }
+
+// case_82: what is derived from a key is there again with the keyring alone, rotated or not; its record keeps that key on the
+// ring, is sealed under no other, and opens for its own id only.
+#[test]
+fn case_82_what_is_derived_from_a_key_keeps_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("keys");
+    let vault = Vault::from_file(&path, true, entropy(1)).unwrap();
+    let key = vault.root_key();
+    let derived = |vault: &Vault, purpose: &[&[u8]]| *vault.derive(vault.root_key(), purpose).unwrap();
+    let secret = derived(&vault, &[b"one", b"two"]);
+    assert_ne!(secret, derived(&vault, &[b"one", b"three"]));
+    let record = vault.root(CARD, b"plain").unwrap();
+    vault.rotate().unwrap();
+    let again = Vault::from_file(&path, false, entropy(9)).unwrap();
+    assert_eq!((again.root_key(), derived(&again, &[b"one", b"two"])), (key, secret));
+    let (of, plain) = again.open_root(CARD, &record).unwrap();
+    assert_eq!((of, &plain[..]), (key, &b"plain"[..]));
+    assert!(again.open_root(CardId(7), &record).is_err());
+    assert!(again.reseal(CARD, &record).unwrap().is_none());
+    assert!(matches!(again.remove_key(key, [record.as_slice()]), Err(VaultError::InUse(id)) if id == key));
+    let sealed = again.seal_bytes(CARD, b"plain").unwrap();
+    assert!(again.open_root(CARD, &sealed).is_err(), "nothing is derived from that");
+    assert!(matches!(
+        again.derive(KeyId([9; 4]), &[b"one"]),
+        Err(VaultError::MissingKey(KeyId([9, 9, 9, 9])))
+    ));
+}

@@ -1,24 +1,26 @@
-//! Managed wallets and their spends: what is reserved is what may still leave, and what left a wallet's address on the chain
-//! left for one spend.
+//! Managed wallets and their spends: what is reserved is what may still leave, what left a wallet's address on the chain left
+//! for one spend, and its addresses are its owner's: whatever they paid for is.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::agent_wallet::{self, AgentWallet};
 use purser_actors::id::{Network, SpendId, Wallet};
-use purser_actors::kernel::Kind;
 use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Kind, table};
 use purser_actors::spend::{self, Spend, Status, Way};
-use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
+use purser_storage::{Row, Store, StoreError};
 
 use super::banking::Kept;
-use super::{ChainTransfer, Contents, Report};
+use super::{ChainTransfer, Contents, Report, each_row};
 
 /// Of all accounts.
 #[derive(Default)]
 pub(crate) struct Wallets {
     pub(crate) wallets: BTreeMap<Wallet, AgentWallet>,
     spends: BTreeMap<SpendId, Spend>,
+    /// Whose each address is, by its row.
+    addresses: BTreeMap<Wallet, Wallet>,
 }
 
 const fn name_of(status: &Status) -> &'static str {
@@ -54,6 +56,60 @@ impl Wallets {
         }
         None
     }
+
+    /// Reads the rows of the addresses.
+    pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut Report) -> Result<(), StoreError> {
+        each_row(store, &[table::ADDRESS], |key, row| {
+            match (Wallet::from_key(&key[1..]), Wallet::from_key(&row.value)) {
+                (Some(address), Some(owner)) => drop(self.addresses.insert(address, owner)),
+                _ => report.find("agent_wallet.row_damaged", hex::encode(key), "not two wallets"),
+            }
+        })
+        .await
+    }
+}
+
+/// The addresses of every wallet, and of nothing else, are its owner's; whose a payment is follows from who sent it, and no
+/// session is a managed wallet's.
+fn check_addresses(contents: &Contents, report: &mut Report) {
+    let Wallets { wallets, addresses, .. } = &contents.agents;
+    let mut expected = BTreeMap::new();
+    for wallet in wallets.values() {
+        for address in Network::ALL.map(|network| wallet.addresses.on(network)) {
+            if expected.insert(address, wallet.owner).is_some() {
+                report.find("agent_wallet.address", address, "two wallets have it");
+            }
+        }
+    }
+    for (address, owner) in &expected {
+        if addresses.get(address) != Some(owner) {
+            report.find(
+                "agent_wallet.address",
+                address,
+                format!("no row says that it is {owner}'s"),
+            );
+        }
+    }
+    for address in addresses.keys().filter(|address| !expected.contains_key(address)) {
+        report.find("agent_wallet.address", address, "a row names it, and no wallet has it");
+    }
+    for (id, (payment, _)) in &contents.payments {
+        let payer = payment.claim.authorization.payer();
+        let owner = expected.get(&payer).unwrap_or(&payer);
+        if payment.claim.account != *owner {
+            let detail = format!("{payer} paid, and it is a payment of {}", payment.claim.account);
+            report.find("payment.account", id, detail);
+        }
+    }
+    for (id, (session, _)) in &contents.sessions {
+        if expected.contains_key(&session.owner) {
+            report.find(
+                "agent_wallet.session",
+                id,
+                "it is a managed wallet's, which nobody signs in with",
+            );
+        }
+    }
 }
 
 /// The status after an event, `None` in it where it stays as it is; `None` for another kind.
@@ -85,6 +141,7 @@ pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 
 /// Reservations against spends, and work under way against both.
 pub(super) fn check(contents: &Contents, report: &mut Report) {
+    check_addresses(contents, report);
     let mut moving: BTreeMap<SpendId, (usize, usize)> = BTreeMap::new();
     let mut forgetting = BTreeSet::new();
     for effect in &contents.effects {
@@ -97,7 +154,7 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
             _ => {}
         }
     }
-    let Wallets { wallets, spends } = &contents.agents;
+    let Wallets { wallets, spends, .. } = &contents.agents;
     for (id, spend) in spends {
         let (sending, ending) = moving.remove(id).unwrap_or_default();
         let wallet = wallets.get(&spend.owner);
@@ -141,7 +198,11 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
             report.find("spend.missing", open.spend, format!("{owner} has reserved for it"));
         }
         if !contents.sealed.contains(&AgentWallet::keys(owner).0) {
-            report.find("agent_wallet.keys", owner, "its sealed keys are not there");
+            report.find(
+                "agent_wallet.keys",
+                owner,
+                "what its keys are derived from is not there",
+            );
         }
     }
 }
@@ -152,7 +213,7 @@ pub(super) fn against_chain<'a>(
     chain: impl Iterator<Item = &'a ChainTransfer>,
     report: &mut Report,
 ) {
-    let Wallets { wallets, spends } = &contents.agents;
+    let Wallets { wallets, spends, .. } = &contents.agents;
     let addresses = wallets
         .values()
         .flat_map(|wallet| Network::ALL.map(|network| wallet.addresses.on(network)));

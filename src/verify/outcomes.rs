@@ -91,7 +91,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &U
         if let Some(product) = bought(&payment.status) {
             match made.iter().find(|sold| sold.product == *product) {
                 None => report.find("payment.product", &name, format!("it bought no {product}")),
-                Some(sold) if sold.owner != payment.payer() => {
+                Some(sold) if sold.owner != payment.account() => {
                     report.find("payment.product", &name, format!("{product} belongs to another wallet"));
                 }
                 Some(_) => {}

@@ -134,7 +134,7 @@ fn paid(
             payment.status,
             payment::Status::Fulfilled { .. } | payment::Status::Reversed { product: Some(_), .. }
         );
-        bought && asked.payment.0 == id.0 && payment.payer() == asked.owner
+        bought && asked.payment.0 == id.0 && payment.account() == asked.owner
     });
     let (Some(_), Some(sold)) = (payment, sold.get(&asked.payment)) else {
         return report.find(

@@ -74,14 +74,6 @@ impl TestWallet {
         Self::from_bytes(&evm, &solana)
     }
 
-    /// Both keys, as [`TestWallet::from_bytes`] takes them, to be sealed.
-    pub fn expose_keys(&self) -> Zeroizing<[u8; 64]> {
-        let mut keys = Zeroizing::new([0; 64]);
-        keys[..32].copy_from_slice(&self.evm.to_bytes());
-        keys[32..].copy_from_slice(self.solana.as_bytes());
-        keys
-    }
-
     /// Opens a wallet file.
     ///
     /// # Errors

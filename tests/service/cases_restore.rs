@@ -24,7 +24,7 @@ fn host() -> Host {
 }
 
 /// From the backup, with everything else left as the lost history made it.
-pub(super) fn restore(host: &Host, backup: &str) {
+pub(crate) fn restore(host: &Host, backup: &str) {
     std::fs::rename(host.data().join("store"), host.beside("lost")).unwrap();
     let restored = host.run(&["restore", backup]);
     assert!(restored.status.success(), "{}", text(&restored));

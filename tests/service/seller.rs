@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::Signer as _;
 use purser::payment::evm::checksummed;
-use purser::payment::solana::address::base58;
+use purser::payment::solana::address::{associated_token_account, base58, parse};
 use purser::payment::terms::{BASE_USDC, SOLANA_USDC};
 use purser::wallet::TestWallet;
 use purser_actors::id::Network;
@@ -20,6 +20,9 @@ use super::wire::{client, send};
 
 /// What everything costs, in atomic USDC.
 const PRICE: &str = "1000000";
+
+/// A token that one of its answers tells.
+pub(crate) const TOLD_TOKEN: &str = "told-to-one-caller";
 
 /// A server on a port of its own.
 pub(crate) struct Seller {
@@ -108,6 +111,11 @@ async fn serve(mut stream: TcpStream, chain: String) {
     };
     let challenge = format!("payment-required: {}\r\n", STANDARD.encode(terms().to_string()));
     let answer = match (asked.path.as_str(), &asked.payment) {
+        ("/ours" | "/our-account", _) => plain(
+            "402 Payment Required",
+            &others_terms(&chain, &asked.path).await,
+            &json!({}),
+        ),
         ("/broken", _) => plain("500 Internal Server Error", "", &json!({})),
         ("/moved", _) => plain("302 Found", "location: http://169.254.169.254/\r\n", &json!({})),
         ("/untermed", _) => plain("402 Payment Required", "", &json!({"x402Version": 1})),
@@ -126,10 +134,33 @@ async fn serve(mut stream: TcpStream, chain: String) {
             } else {
                 "200 OK"
             };
-            plain(status, &receipt, &json!({"echo": asked.body}))
+            let body = match path {
+                "/tells-token" => json!({"access_token": TOLD_TOKEN, "for": "you"}),
+                _ => json!({"echo": asked.body}),
+            };
+            plain(status, &receipt, &body)
         }
     };
     let _ = stream.write_all(answer.as_bytes()).await;
+}
+
+/// What the service itself asks for a card, as this server's own terms: as it is, or with the account that holds the treasury's
+/// USDC on Solana in its place.
+async fn others_terms(service: &str, path: &str) -> String {
+    let asked = send(client().get(format!("{service}/get-card?amount=5")))
+        .await
+        .unwrap();
+    let header = asked.header("payment-required").unwrap();
+    if path == "/ours" {
+        return format!("payment-required: {header}\r\n");
+    }
+    let mut terms: Value = serde_json::from_slice(&STANDARD.decode(header).unwrap()).unwrap();
+    let offers = terms["accepts"].as_array_mut().unwrap();
+    offers.retain(|offer| offer["network"] == Network::Solana.caip2());
+    let owner = parse(offers[0]["payTo"].as_str().unwrap()).unwrap();
+    let account = associated_token_account(&owner, &SOLANA_USDC).unwrap();
+    offers[0]["payTo"] = json!(base58(&account));
+    format!("payment-required: {}\r\n", STANDARD.encode(terms.to_string()))
 }
 
 fn terms() -> Value {

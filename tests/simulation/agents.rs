@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::agent_wallet::terms::{Acceptable, Pins};
+use purser::agent_wallet::terms::{Acceptable, OwnAddresses, Pins};
 use purser::wallet::PaymentRequired;
 use purser_actors::agent_wallet::{Addresses, AgentWallet, Limits};
 use purser_actors::engine::{Denied, Once};
@@ -236,7 +236,11 @@ impl Clients {
             let network = if nth % 8 == 3 { Network::Base } else { Network::Solana };
             return Some((seller(network, true), usdc(price(nth)), Way::Transfer));
         }
-        let offers = pins(nth).acceptable(&required(nth), &addresses(&wallet(owner(nth))));
+        let offers = pins(nth).acceptable(
+            &required(nth),
+            &addresses(&wallet(owner(nth))),
+            &OwnAddresses::default(),
+        );
         let Acceptable { to, amount, .. } = match offers {
             Ok(offers) => *offers.first()?,
             Err(none) => {

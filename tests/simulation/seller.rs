@@ -245,6 +245,10 @@ fn answer(http_status: u16, failure: Option<CallFailure>) -> (Answer, Vec<u8>) {
 }
 
 impl Custody for SimSeller {
+    fn addresses(&self, _: &Wallet) -> Option<Addresses> {
+        None
+    }
+
     fn sign_transfer<'a>(&'a self, keys: SealedKeys<'a>, transfer: &'a Transfer) -> Told<'a, Authorization> {
         Box::pin(async move {
             let id = SpendId(transfer.key);

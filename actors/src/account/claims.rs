@@ -78,6 +78,7 @@ pub(super) fn claim(
         ..
     } = admission;
     let claim = Claim {
+        account: *wallet,
         authorization,
         purchase,
         worth,

@@ -88,7 +88,8 @@ fn import(
 ) -> Result<Decision<Account>, Rejection> {
     let most = this.map_or(Usdc::ZERO, |a| a.total_deposits.max(a.balance));
     most.plus(deposit.amount).map_err(|_| Rejection::Overflow)?;
-    let network = wallet.network();
+    // A managed wallet's transfer may have come over the other chain than its owner's address is on.
+    let network = deposit.from.network();
     let id = DepositId::of(network, &deposit.transaction);
     let booked =
         Transaction::new(context.now, id).book(Place::Treasury(network), Place::Holder(*wallet), deposit.amount);

@@ -109,14 +109,17 @@ impl Entity for AgentWallet {
                     sealed,
                     limits,
                 },
-            ) => Ok(done
+            ) => Ok(Network::ALL
+                .into_iter()
+                .map(|network| table::address(&addresses.on(network)))
+                .fold(done, |done, address| done.put_new(address, owner.key()))
                 .put_new(table::vault(Self::keys(owner)), sealed)
                 .event(Event::Opened {
                     addresses,
                     limits,
                     at: context.now,
                 })),
-            // Another call was first: its keys are the wallet's, and these are forgotten.
+            // Another call was first; what both derived is the same.
             (Some(_), Command::Open { .. }) => Ok(done),
             (Some(wallet), Command::SetLimits(limits)) if wallet.limits == limits => Ok(done),
             (Some(_), Command::SetLimits(limits)) => Ok(done.event(Event::LimitsChanged(limits))),

@@ -4,7 +4,7 @@ use purser_storage::{Store, StoreError};
 
 use super::{Denied, Engine};
 use crate::agent_wallet::{self, Addresses, AgentWallet, Limits, Saved};
-use crate::id::{AddressId, SpendId, Wallet};
+use crate::id::{AddressId, Network, SpendId, Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Memo, table};
 use crate::money::Usdc;
@@ -22,7 +22,7 @@ impl Engine {
         Ok(read.map(|(wallet, _)| wallet))
     }
 
-    /// Makes an account's managed wallet with these keys, unless there is one.
+    /// Makes an account's managed wallet with these keys, unless there is one. From then on its addresses are the account's.
     ///
     /// # Errors
     /// When the engine cannot answer.
@@ -33,12 +33,36 @@ impl Engine {
         limits: Limits,
         memo: Option<Memo<AgentWallet>>,
     ) -> Result<(), Refused> {
+        // Before anybody can know of the wallet.
+        self.take_for(&owner, &addresses);
         let command = agent_wallet::Command::Open {
             addresses,
             sealed,
             limits,
         };
-        self.ask_agent_wallet(owner, command, memo).await
+        self.ask_agent_wallet(owner, command, memo).await?;
+        self.send_back(&addresses).await;
+        Ok(())
+    }
+
+    /// What was credited to an address before it was known whose it is: after a restore, where the lost history opened both the
+    /// owner's account and the wallet. It goes back to where it came from, which is the wallet that its owner now has again.
+    async fn send_back(&self, addresses: &Addresses) {
+        for network in Network::ALL {
+            let address = addresses.on(network);
+            let account = self.account(&address).await.ok().flatten();
+            let Some(amount) = account
+                .map(|account| account.available())
+                .filter(|amount| *amount > Usdc::ZERO)
+            else {
+                continue;
+            };
+            let id = WithdrawalId(self.0.entropy.random());
+            // Asked for again by the next call that opens the wallet.
+            if let Err(error) = self.withdraw(address, (id, address, amount), None).await {
+                tracing::warn!(%address, ?error, "what is credited to a managed wallet's address could not be sent back");
+            }
+        }
     }
 
     /// Sets the limits of a managed wallet. Whoever calls this has made sure that a person asks.

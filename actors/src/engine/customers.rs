@@ -100,7 +100,11 @@ impl Engine {
     /// When storage fails.
     pub async fn named(&self, text: &str) -> Result<Vec<Thing>, LoadError> {
         let Ok(effect) = text.parse::<EffectId>() else {
-            return self.0.families.named(text).await;
+            // An address of a managed wallet is its owner's.
+            let owner = text
+                .parse::<Wallet>()
+                .map(|address| self.account_of(&address).address());
+            return self.0.families.named(owner.as_deref().unwrap_or(text)).await;
         };
         let Some(row) = self.0.store.read(&table::effect(effect)).await? else {
             return Ok(Vec::new());
@@ -273,7 +277,7 @@ impl Engine {
         let subject = work.subject();
         if let Ok(payment) = subject.parse::<PaymentId>() {
             let read = self.payment(&payment).await?;
-            return Ok(read.is_some_and(|payment| payment.payer() == *wallet));
+            return Ok(read.is_some_and(|payment| payment.account() == *wallet));
         }
         let named = self.0.families.named(&subject).await?;
         Ok(named.iter().any(|thing| thing.owner == *wallet))

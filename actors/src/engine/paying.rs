@@ -46,7 +46,7 @@ pub struct Permit {
     _share: PayerShare,
 }
 
-/// Counts one payer's calls in flight; gives its place back when dropped.
+/// Counts one account's calls in flight; gives its place back when dropped.
 struct PayerShare {
     engine: Engine,
     payer: u128,
@@ -124,11 +124,11 @@ pub enum PayError {
 }
 
 impl Engine {
-    /// Takes room for one paid call.
+    /// Takes room for one paid call of an account.
     ///
     /// # Errors
-    /// [`Overloaded`] when the engine, the payer's share or the journal's room is full.
-    pub fn admit(&self, payer: &Wallet) -> Result<Permit, Overloaded> {
+    /// [`Overloaded`] when the engine, the account's share or the journal's room is full.
+    pub fn admit(&self, account: &Wallet) -> Result<Permit, Overloaded> {
         let full = |lack| {
             self.0.refused.note(lack);
             Overloaded { retry_after_s: 1 }
@@ -142,7 +142,7 @@ impl Engine {
         }
         let room = self.0.permits.clone().try_acquire_owned();
         let room = room.map_err(|_| full(Lack::Room))?;
-        let payer = payer.digest();
+        let payer = account.digest();
         {
             let mut n = self.0.payers.entry(payer).or_insert(0);
             if *n >= self.0.settings.in_flight_per_payer_max {
@@ -181,14 +181,14 @@ impl Engine {
     }
 
     async fn claim_or_join(&self, payment: PaymentId, request: PayRequest) -> Result<Paid, PayError> {
-        let payer = request.authorization.payer();
+        let account = self.account_of(&request.authorization.payer());
         // Kept until the claim is durable and no longer: who comes next finds what it left.
         let turn = match &request.identifier {
-            Some(identifier) => Some(Turn::take(&self.0.turns, identified::line(&payer, identifier)).await),
+            Some(identifier) => Some(Turn::take(&self.0.turns, identified::line(&account, identifier)).await),
             None => None,
         };
         for _ in 0..RACES {
-            let place = self.place(payment, &request).await?;
+            let place = self.place(payment, account, &request).await?;
             let known = self
                 .0
                 .families
@@ -197,7 +197,7 @@ impl Engine {
                 .await
                 .map_err(|_| PayError::Unavailable)?;
             let (won, permit, above) = match known {
-                None => match self.claim(payment, payer, &request, place).await? {
+                None => match self.claim(payment, account, &request, place).await? {
                     None => continue,
                     Some(permit) => (true, Some(permit), 0),
                 },
@@ -206,7 +206,7 @@ impl Engine {
                 }
                 Some((known, _)) => {
                     let permit = self.room_to_settle_again(&known, &request).await?;
-                    match self.join(payment, (payer, place), &request, permit.is_some()).await? {
+                    match self.join(payment, (account, place), &request, permit.is_some()).await? {
                         None => continue,
                         Some(above) => (false, permit, above),
                     }
@@ -221,12 +221,16 @@ impl Engine {
     }
 
     /// Where the claim is to leave the request's identifier, if it has one that is free.
-    async fn place(&self, payment: PaymentId, request: &PayRequest) -> Result<Option<Place>, PayError> {
+    async fn place(
+        &self,
+        payment: PaymentId,
+        account: Wallet,
+        request: &PayRequest,
+    ) -> Result<Option<Place>, PayError> {
         let Some(identifier) = &request.identifier else {
             return Ok(None);
         };
-        let payer = request.authorization.payer();
-        let standing = self.standing(&payer, identifier, request.request).await;
+        let standing = self.standing(&account, identifier, request.request).await;
         match standing.map_err(|_| PayError::Unavailable)? {
             Standing::Free(place) => Ok(Some(place)),
             Standing::Payment(known) if self.payment_id(&known) == payment => Ok(None),
@@ -256,13 +260,14 @@ impl Engine {
         if !ours || !matches!(known.status, Status::Declined(..) | Status::Released) {
             return Ok(None);
         }
-        let account = self.account(&known.payer()).await.map_err(|_| PayError::Unavailable)?;
+        let owner = known.account();
+        let account = self.account(&owner).await.map_err(|_| PayError::Unavailable)?;
         if let Some(message) = account.and_then(|a| a.frozen) {
             return Err(PayError::Frozen { message });
         }
-        let permit = self.admit(&known.payer()).map_err(PayError::Overloaded)?;
-        // What it needs of the payer and of the world may have gone since it was claimed.
-        self.check(&known.payer(), request).await?;
+        let permit = self.admit(&owner).map_err(PayError::Overloaded)?;
+        // What it needs of the account and of the world may have gone since it was claimed.
+        self.check(&owner, request).await?;
         Ok(Some(permit))
     }
 
@@ -270,7 +275,7 @@ impl Engine {
     async fn claim(
         &self,
         id: PaymentId,
-        payer: Wallet,
+        account: Wallet,
         request: &PayRequest,
         place: Option<Place>,
     ) -> Result<Option<Permit>, PayError> {
@@ -293,11 +298,11 @@ impl Engine {
                 return Err(PayError::ChallengeUsed);
             }
         }
-        let permit = self.admit(&payer).map_err(PayError::Overloaded)?;
-        if self.collides(&payer).await.map_err(|_| PayError::Unavailable)? {
+        let permit = self.admit(&account).map_err(PayError::Overloaded)?;
+        if self.collides(&account).await.map_err(|_| PayError::Unavailable)? {
             return Err(PayError::Collision);
         }
-        let found = self.check(&payer, request).await?;
+        let found = self.check(&account, request).await?;
         let PayRequest {
             authorization,
             purchase,
@@ -320,7 +325,7 @@ impl Engine {
         };
         let claim = account::Command::Claim(Box::new(admission));
         let memo = place.map(|place| identified::memo(place, id));
-        match self.0.families.accounts.ask_recorded(payer, claim, memo).await {
+        match self.0.families.accounts.ask_recorded(account, claim, memo).await {
             Ok(()) => Ok(Some(permit)),
             Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => {
@@ -336,7 +341,7 @@ impl Engine {
     async fn join(
         &self,
         id: PaymentId,
-        (payer, place): (Wallet, Option<Place>),
+        (account, place): (Wallet, Option<Place>),
         request: &PayRequest,
         again: bool,
     ) -> Result<Option<u64>, PayError> {
@@ -349,7 +354,7 @@ impl Engine {
             Ok(payment::Answer::Wait | payment::Answer::Done) => Ok(Some(0)),
             // Released since it was read: it takes room like any other.
             Ok(payment::Answer::Readmit) if !again => Ok(None),
-            Ok(payment::Answer::Readmit) => self.readmit(id, payer, request).await,
+            Ok(payment::Answer::Readmit) => self.readmit(id, account, request).await,
             Err(Refusal::Rejected(Rejection::OtherRequest)) => Err(PayError::AlreadyUsed),
             Err(Refusal::Conflict | Refusal::Missing | Refusal::Rejected(_)) => Ok(None),
             Err(Refusal::Quarantined) => Err(PayError::Unavailable),
@@ -357,7 +362,7 @@ impl Engine {
         }
     }
 
-    async fn readmit(&self, id: PaymentId, payer: Wallet, request: &PayRequest) -> Result<Option<u64>, PayError> {
+    async fn readmit(&self, id: PaymentId, account: Wallet, request: &PayRequest) -> Result<Option<u64>, PayError> {
         let known = self
             .0
             .families
@@ -376,7 +381,7 @@ impl Engine {
             purchase,
             worth: request.worth,
         };
-        match self.0.families.accounts.ask(payer, command).await {
+        match self.0.families.accounts.ask(account, command).await {
             Ok(()) => Ok(Some(above)),
             Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => Err(refused(id, refusal)),

@@ -169,7 +169,7 @@ impl Engine {
         let refundable = self.refundable(product).await.map_err(unread)?;
         match amount > refundable {
             true => Err(NotRefunded::TooMuch { refundable }),
-            false => Ok(paid.payer()),
+            false => Ok(paid.account()),
         }
     }
 

@@ -52,6 +52,8 @@ pub(super) struct Desk {
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
+    /// The key that payment ids are made with.
+    pub(super) secret: [u8; 32],
     /// What may leave after a restore.
     pub(super) departures: Arc<Departures>,
 }

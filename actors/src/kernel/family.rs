@@ -59,6 +59,9 @@ pub(crate) struct FamilyCore<E: Entity> {
     /// Commands asked and not answered.
     open: Tally,
     guardian: ActorCell,
+    /// [`FamilyCore::activate`] on the runtime. A pointer, so that the shell and its actor are compiled with the engine's
+    /// start alone: through a direct call every crate that asks an entity would compile them again.
+    launch: fn(Arc<Self>, E::Id),
 }
 
 /// Handle on a family: what callers use.
@@ -95,6 +98,7 @@ impl<E: Entity> Family<E> {
             restarts: AtomicU64::new(0),
             open: Tally::default(),
             guardian,
+            launch: |core, id| drop(core.runtime.clone().spawn(core.activate(id))),
         });
         // Before the first child: supervision events overtake messages, so a message could come too late.
         drop(ward.set(core.clone()));
@@ -241,7 +245,7 @@ impl<E: Entity> FamilyCore<E> {
             },
             Entry::Vacant(vacant) => {
                 vacant.insert(Slot::Waiting(vec![message]));
-                self.runtime.spawn(self.clone().activate(id));
+                (self.launch)(self.clone(), id);
             }
         }
     }

@@ -87,6 +87,8 @@ tables! {
     WEBHOOK = b'W',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
+    /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
+    ADDRESS = b'A',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -160,6 +162,11 @@ pub fn link(code_hash: &[u8; 32]) -> RowKey {
 /// A revoked session, with the second from which no id_token of it lives.
 pub fn revoked(until_s: u64, session: SessionId) -> RowKey {
     key(&[&[REVOKED], &until_s.to_be_bytes(), &session.0.to_be_bytes()])
+}
+
+/// An address of a managed wallet.
+pub fn address(wallet: &Wallet) -> RowKey {
+    key(&[&[ADDRESS], &wallet.key()])
 }
 
 /// A transfer that was credited as an unclaimed deposit.

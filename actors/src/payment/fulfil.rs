@@ -16,7 +16,7 @@ use crate::session::{Amr, Session};
 use crate::top_up::TopUp;
 
 impl Payment {
-    /// Adds the product and the payer's session to a decision. What was received and what is owed for it are one ledger
+    /// Adds the product to a decision, and the payer's session unless a managed wallet paid. What was received and what is owed for it are one ledger
     /// transaction.
     pub(super) fn fulfil(
         &self,
@@ -25,12 +25,17 @@ impl Payment {
         received: Transaction,
         context: &Context,
     ) -> Result<Decision<Self>, OutOfOrder> {
-        let (owner, session) = (self.payer(), self.claim.session);
+        let (owner, session) = (self.account(), self.claim.session);
         let charge = self.charge(*id);
-        let (life, first) = (session.life_ms, session.first);
-        let opened = Session::open(session.id, owner, Amr::Payment, first, life, context)?;
         let sold = charge.sold(received, self.claim.purchase.line().provider());
-        let decision = decision.open(opened);
+        let decision = match self.by_managed_wallet() {
+            true => decision,
+            false => {
+                let (life, first) = (session.life_ms, session.first);
+                let opened = Session::open(session.id, owner, Amr::Payment, first, life, context)?;
+                decision.open(opened)
+            }
+        };
         let bought = |product| Event::Fulfilled(product, context.now);
         let decision = match &self.claim.purchase {
             Purchase::UsaCard { amount } => {
@@ -96,7 +101,7 @@ impl Payment {
         let Found::Linked(address) = self.claim.found else {
             return Err(OutOfOrder::new("settling", &self.claim.found));
         };
-        let (owner, rail) = (self.payer(), self.claim.authorization.network());
+        let (owner, rail) = (self.account(), self.claim.authorization.network());
         let top_up = TopUpId(context.id());
         Ok(decision
             .event(Event::Fulfilled(Product::TopUp(top_up), context.now))
@@ -117,7 +122,7 @@ impl Payment {
         };
         let (amount, currency) = self.claim.purchase.amount();
         let ordered = payout::Ordered {
-            owner: self.payer(),
+            owner: self.account(),
             charge: self.charge(id),
             amount,
             currency,

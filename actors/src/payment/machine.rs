@@ -48,7 +48,7 @@ impl Payment {
             .event(Event::Settled(transaction, context.now));
         if matches!(self.status, Status::Declined(..)) {
             let credit = Work::Credit {
-                account: self.payer(),
+                account: self.account(),
                 amount: self.price(),
                 cause: CreditCause::Payment(*id),
             };
@@ -80,7 +80,7 @@ impl Payment {
 
     fn freed_share(&self) -> Work {
         Work::FreeShare {
-            account: self.payer(),
+            account: self.account(),
             share: self.claim.share,
         }
     }
@@ -223,7 +223,7 @@ impl Entity for Payment {
             // Somebody else's presentation was admitted first: this share goes back.
             (_, Command::Readmitted { effect, share }) => Ok(done.completes(effect).then(
                 Work::FreeShare {
-                    account: payment.payer(),
+                    account: payment.account(),
                     share,
                 },
                 context,
@@ -309,7 +309,7 @@ impl Entity for Payment {
     }
 
     fn owner(&self) -> Wallet {
-        self.payer()
+        self.account()
     }
 
     fn announces(event: &Event) -> Option<&'static str> {
@@ -329,7 +329,7 @@ impl Entity for Payment {
             Status::Fulfilled { transaction, product } => Some(Outcome::Fulfilled {
                 product: *product,
                 transaction: transaction.clone(),
-                session: self.claim.session.id,
+                session: (!self.by_managed_wallet()).then_some(self.claim.session.id),
             }),
             Status::Credited { transaction } => Some(Outcome::Credited {
                 amount: self.price(),

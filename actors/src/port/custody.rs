@@ -1,10 +1,11 @@
 //! Managed wallets: who signs with their keys, and who calls the servers that they pay.
 
 use super::{Authorization, BoxFuture, PortError, Transfer};
+use crate::agent_wallet::Addresses;
 use crate::id::{SpendId, Wallet};
 use crate::spend::Answer;
 
-/// The sealed keys of a managed wallet.
+/// What the keys of a managed wallet are derived from.
 #[derive(Clone, Copy, Debug)]
 pub struct SealedKeys<'a> {
     /// Whose wallet.
@@ -24,6 +25,9 @@ pub struct SealedPart<'a> {
 
 /// Signs with the keys of managed wallets. Sends nothing.
 pub trait Custody: Send + Sync {
+    /// Where an owner's managed wallet is or would be, if that follows from the owner.
+    fn addresses(&self, owner: &Wallet) -> Option<Addresses>;
+
     /// Signs a transfer, good for a limited time; it is then prepared, sent and looked up like a payment.
     fn sign_transfer<'a>(
         &'a self,

@@ -7,6 +7,9 @@ use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::port::Timestamp;
 
+/// Why a spend ended that our own service did not take.
+const NOT_TAKEN: &str = "not_taken";
+
 impl Spend {
     /// The first snapshot of a spend, for the batch of the wallet that reserves for it.
     ///
@@ -88,6 +91,12 @@ impl Entity for Spend {
             (Status::Signed(_), Command::Answered { answer, body }) if matches!(spend.order.way, Way::Call { .. }) => {
                 let decided = Part::Answer.put(*id, &body, decided);
                 Ok(decided.event(Event::Answered(answer, now)))
+            }
+            (Status::Signed(_), Command::Declined { effect, answer, body }) if spend.order.way.is_own() => {
+                let decided = Part::Answer.put(*id, &body, decided.completes(effect));
+                let decided = decided.event(Event::Answered(answer, now));
+                let decided = decided.event(Event::Unsettled(NOT_TAKEN.into(), now));
+                Ok(spend.ends(*id, false, decided, context))
             }
             (Status::Signed(_) | Status::Sent(..), Command::Landed { effect, transaction }) => {
                 let decided = decided.completes(effect).event(Event::Landed(transaction, now));

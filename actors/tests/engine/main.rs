@@ -19,6 +19,7 @@ mod identity;
 mod intl_orders;
 mod late_returns;
 mod lists;
+mod managed;
 mod operating;
 mod paid_call;
 mod payouts;

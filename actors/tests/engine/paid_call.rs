@@ -25,9 +25,9 @@ async fn a_paid_call_ends_in_a_card_a_session_and_an_account() {
     else {
         panic!("{:?}", paid.outcome);
     };
-    assert_eq!(*session, request.session.id);
+    assert_eq!(*session, Some(request.session.id));
     assert_eq!(*transaction, world.chain.land(&request.authorization));
-    let opened = world.engine.session(session).await.unwrap().unwrap();
+    let opened = world.engine.session(&request.session.id).await.unwrap().unwrap();
     assert_eq!(opened.owner, evm(1));
     let account = world.engine.account(&evm(1)).await.unwrap().unwrap();
     assert_eq!(account.balance.atomic(), 0);

@@ -44,7 +44,14 @@ fn order(amount: Usdc, way: Way) -> Order {
 }
 
 fn paid_call() -> Way {
-    Way::Call { host: "route".into() }
+    Way::Call {
+        host: "shop.example.com:443".into(),
+    }
+}
+
+fn own_call() -> Way {
+    let host = Way::OWN.to_owned();
+    Way::Call { host }
 }
 
 async fn spend(world: &World, id: SpendId, way: Way) -> Result<(), Denied<Rejection>> {
@@ -230,6 +237,38 @@ async fn a_spend_ends_by_what_the_chain_shows_whatever_the_server_says() {
             again.expect("its share was given back");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_our_own_service_refused_is_free_at_once() {
+    // Aim: a refusal of our own service, which has claimed nothing, frees the reservation before the payment's time is over;
+    // one that came to a second try does not, because the first may still be on its way to a claim.
+    let world = opened(10, Some(1)).await;
+    world.sellers.serve(&[Served::Refused]);
+    spend(&world, ID, own_call()).await.expect("it is reserved");
+    world.quiet().await;
+    let told = read(&world).await;
+    assert!(matches!(told.status, Status::Unsettled { .. }), "{told:?}");
+    assert_eq!(
+        told.answer().and_then(|answer| answer.failure),
+        Some(CallFailure::Unsettled)
+    );
+    assert!(wallet(&world).await.open.is_empty());
+    spend(&world, SpendId(78), Way::Transfer)
+        .await
+        .expect("its share was given back");
+
+    let world = opened(10, Some(1)).await;
+    world.sellers.serve(&[Served::Unreachable, Served::Refused]);
+    spend(&world, ID, own_call()).await.expect("it is reserved");
+    eventually("the call was answered", async || {
+        matches!(read(&world).await.status, Status::Sent(..))
+    })
+    .await;
+    assert_eq!(wallet(&world).await.open.len(), 1, "the chain is waited for");
+    world.sellers.signed().iter().for_each(|one| world.chain.expire(one));
+    world.quiet().await;
+    assert!(wallet(&world).await.open.is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

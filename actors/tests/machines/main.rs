@@ -25,6 +25,7 @@ mod reloadables;
 mod sample;
 mod sessions;
 mod spends;
+mod spends_own;
 mod top_ups;
 mod webhooks;
 mod withdrawals;

@@ -1,6 +1,7 @@
 //! The payment's machine, every command in every state.
 
-use purser_actors::id::Network;
+use purser_actors::id::{Network, Wallet};
+use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Decision, Entity};
 use purser_actors::ledger::{Place, Transaction};
 use purser_actors::payment::{Answer, Command, Payment, Rejection, Status, id_of};
@@ -213,6 +214,28 @@ fn fulfilment_opens_the_product_and_the_session_in_the_same_batch() {
     }
     let declined = payment(Status::Declined(decline(), prepared()));
     assert!(decide(Some(&declined), "seen_landed").unwrap().openings().is_empty());
+}
+
+#[test]
+fn case_73_a_managed_wallets_payment_is_its_owners() {
+    // Aim: product, credit and share go to the account and no session is opened, whoever the chain saw paying.
+    let owner = Wallet::Solana([5; 32]);
+    let of = |state: &Payment| {
+        let mut state = state.clone();
+        state.claim.account = owner;
+        state
+    };
+    let settled = decide(Some(&of(&payments()[1])), "settled").unwrap();
+    let keys: Vec<_> = settled.openings().iter().map(|o| o.key()[1]).collect();
+    assert_eq!(keys, [3], "a card, and nobody's session");
+    let declined = of(&payment(Status::Declined(decline(), prepared())));
+    for (name, state) in [("seen_landed", &declined), ("seen_impossible", &declined)] {
+        let decision = decide(Some(state), name).unwrap();
+        let told = decision.effects().iter().any(|effect| {
+            matches!(&effect.work, Work::Credit { account, .. } | Work::FreeShare { account, .. } if *account == owner)
+        });
+        assert!(told, "{name}: {:?}", decision.effects());
+    }
 }
 
 #[test]

@@ -72,6 +72,7 @@ pub(crate) const fn five_dollar_card() -> Purchase {
 
 pub(crate) fn claim() -> Claim {
     Claim {
+        account: authorization().payer(),
         authorization: authorization(),
         purchase: five_dollar_card(),
         worth: Cents::new(5_00),

@@ -13,18 +13,19 @@ use purser_actors::spend::{Answer, CallFailure, Command, Event, Order, Rejection
 use crate::charts::assert_chart;
 use crate::sample::{DAY, DAY_MS, EFFECT, NOW, WALLET, at, authorization, fold, happened, status, transaction, work};
 
-const SPEND: SpendId = SpendId(21);
+pub(crate) const SPEND: SpendId = SpendId(21);
 
 const TABLE: &str = "
           -  reserved  signed    sent       settled  refused  unsettled
 signed    !  Signed    !         !          !        !        !
 answered  !  !         Answered  !          !        !        !
+declined  !  !         !         !          !        !        !
 landed    !  !         Landed    Landed     !        !        !
 fail      !  Refused   Unsettled Unsettled  !        !        !
 forget    !  !         !         !          =        =        =
 ";
 
-fn order(way: Way) -> Order {
+pub(crate) fn order(way: Way) -> Order {
     Order {
         to: Wallet::Evm([5; 20]),
         amount: Usdc::from_atomic(5_000_000),
@@ -46,7 +47,7 @@ fn signed() -> Box<Signed> {
     })
 }
 
-fn answer() -> Answer {
+pub(crate) fn answer() -> Answer {
     Answer {
         http_status: 402,
         content_type: Some("text/plain".into()),
@@ -71,7 +72,7 @@ fn events() -> Vec<Event> {
 }
 
 /// One in each state, in the order of the table.
-fn spends() -> Vec<Spend> {
+pub(crate) fn spends() -> Vec<Spend> {
     let events = events();
     let of = |path: &[usize]| {
         let path: Vec<Event> = path.iter().map(|n| events[*n].clone()).collect();
@@ -87,7 +88,7 @@ fn spends() -> Vec<Spend> {
     ]
 }
 
-fn commands() -> Vec<(&'static str, Command)> {
+pub(crate) fn commands() -> Vec<(&'static str, Command)> {
     let (effect, transaction) = (EFFECT, transaction());
     let reason = "expired".into();
     vec![
@@ -101,6 +102,14 @@ fn commands() -> Vec<(&'static str, Command)> {
         (
             "answered",
             Command::Answered {
+                answer: answer(),
+                body: vec![2; 12_289],
+            },
+        ),
+        (
+            "declined",
+            Command::Declined {
+                effect,
                 answer: answer(),
                 body: vec![2; 12_289],
             },
@@ -119,7 +128,7 @@ fn commands() -> Vec<(&'static str, Command)> {
 
 #[test]
 fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
-    // Aim: five commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
+    // Aim: six commands in seven states; an end refuses everything but that its words are forgotten, and each end tells the
     // wallet once whether it left.
     let states: Vec<_> = std::iter::once(None).chain(spends().into_iter().map(Some)).collect();
     let mut lines = TABLE.lines().filter(|line| !line.is_empty());
@@ -166,7 +175,7 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
         other => panic!("{other:?}"),
     };
     let transfer: Spend = fold(None, &SPEND, &[transfer, events()[1].clone()]);
-    let (_, landed) = commands().remove(2);
+    let (_, landed) = commands().remove(3);
     let landed = Spend::decide(Some(&transfer), &SPEND, landed, &at(NOW)).unwrap();
     assert_eq!(landed.writes().len(), 1, "nothing was said for a transfer");
     let [_, _, _, settled, ..] = &spends()[..] else {
@@ -323,7 +332,12 @@ fn a_wallet_refuses_what_its_limits_and_its_room_forbid() {
         limits: LIMITS,
     };
     let made = AgentWallet::decide(None, &WALLET, open(), &at(NOW)).unwrap();
-    assert_eq!((happened(&made), made.writes().len()), ("Opened".to_owned(), 1));
+    assert_eq!((happened(&made), made.writes().len()), ("Opened".to_owned(), 3));
+    for address in [Wallet::Evm([1; 20]), Wallet::Solana([1; 32])] {
+        let (key, revision, value) = (table::address(&address), 0, WALLET.key());
+        let owner = purser_storage::Write::Put { key, revision, value };
+        assert!(made.writes().contains(&owner), "its addresses are its owner's");
+    }
     let again = AgentWallet::decide(Some(&wallet(None)), &WALLET, open(), &at(NOW)).unwrap();
     assert!(again.events().is_empty() && again.writes().is_empty());
     let tight = Limits {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use purser_actors::agent_wallet::Addresses;
 use purser_actors::id::Wallet;
 use purser_actors::port::{
     Authorization, BoxFuture, Custody, ErrorKind, EvmAuthorization, PaidCalls, PortError, SealedKeys, SealedPart,
@@ -82,6 +83,10 @@ impl Sellers {
 }
 
 impl Custody for Sellers {
+    fn addresses(&self, _: &Wallet) -> Option<Addresses> {
+        None
+    }
+
     fn sign_transfer<'a>(
         &'a self,
         keys: SealedKeys<'a>,

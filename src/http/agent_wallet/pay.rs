@@ -23,8 +23,8 @@ use super::super::idempotency::{Key, Reply, secret_print};
 use super::super::shapes;
 use super::spending::{Spender, free};
 use super::transfer::amount;
-use super::{AgentWallets, Shared, address, network, note, policy_filtered};
-use crate::agent_wallet::terms::{Acceptable, Pins};
+use super::{AgentWallets, Shared, address, network, note, policy_filtered, refusal};
+use crate::agent_wallet::terms::{Acceptable, OwnAddresses, Pins};
 use crate::agent_wallet::{PaidRequest, Target};
 use crate::outbound::call::{Answered, CallError};
 use crate::wallet::PaymentRequired;
@@ -76,16 +76,22 @@ struct Understood {
 /// By x402 v2, from the managed wallet, within the caps that a person has set and the pins of this call, which only ever
 /// tighten them. What asks for no payment costs nothing. What is signed is kept before it is sent, and a crash in between
 /// sends the same again: one call is paid at most once.
+///
+/// The wallet's addresses are addresses of its owner's account: what a `route` of this service sells is the owner's, under the
+/// owner's caps, identity and links, and is read with the owner's token. The answer holds no tokens and no codes. A refusal
+/// shows the server's status (`sellerStatus`) and the beginning of its body (`sellerBody`), of our own routes the code
+/// (`reason`), the sentence and the hint; what our own route refuses is available again at once. What another server answers under names of tokens and
+/// codes (`auth`, `access_token`, `api_key` …) is shown to this call alone, and is null wherever it can be read later.
 #[utoipa::path(post, path = "/agentX402Pay", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Wanted),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`status` (`settled`, `pending`, or `free` for what asked for no payment), `spend`, `response`.", body = shapes::AgentSpending),
         (status = 400, description = "A malformed member or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "`policy_filtered`: a cap, a pin, or an address that is not called; nothing was signed. Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 403, description = "`policy_filtered`: a cap, a pin, an address that is not called, or (`reason` `own_terms`) another server's offer that pays this service; nothing was signed. Another account's `userId`, frozen, or a token born of a payment."),
         (status = 404, description = "No wallet."),
         (status = 409, description = "`unsettled`: the payment was signed and did not settle. More than is available."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
-        (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error."),
+        (status = 502, description = "`fetch_failed`: no whole answer. `http_error`: an answer that is an error, with what was said."),
         (status = 503, description = "Not now.")))]
 pub(super) async fn agent_x402_pay(
     State(room): Shared,
@@ -164,7 +170,7 @@ impl AgentWallets {
         self.count(claims.wallet)?;
         let wallet = self.own(&claims.wallet).await?;
         let host = match &asked.target {
-            Target::Route(_) => "route".to_owned(),
+            Target::Route(_) => Way::OWN.to_owned(),
             Target::Url(url) => self.calling.host(url).map_err(|e| uncalled(&e))?,
         };
         let mut request = PaidRequest {
@@ -175,13 +181,12 @@ impl AgentWallets {
             terms: None,
         };
         let answered = self.calling.ask(&request, None).await.map_err(|e| uncalled(&e))?;
+        let own = matches!(request.target, Target::Route(_));
         if answered.status != 402 {
-            return unpaid(&answered);
+            return unpaid(&answered, own);
         }
         let (header, required) = terms(&answered)?;
-        let offers = pins
-            .acceptable(&required, &wallet.addresses)
-            .map_err(|no| policy_filtered(no.to_string()))?;
+        let offers = self.acceptable(own, &pins, &required, &wallet)?;
         let (offer, holds) = self.affordable(&wallet, offers).await?;
         request.terms = Some((header, offer.index));
         let id = SpendId(self.entropy.random());
@@ -193,6 +198,26 @@ impl AgentWallets {
             way: Way::Call { host },
         };
         spender.spend(id, (order, sealed), holds, place).await
+    }
+
+    /// The offers that may be taken. What another server sells for us it would be told: our own terms are taken of our own
+    /// routes alone, under whatever name the service was called.
+    fn acceptable(
+        &self,
+        own: bool,
+        pins: &Pins,
+        required: &PaymentRequired,
+        wallet: &AgentWallet,
+    ) -> Result<Vec<Acceptable>, ApiError> {
+        let none = OwnAddresses::default();
+        let refused = if own { &none } else { &self.own_addresses };
+        pins.acceptable(required, &wallet.addresses, refused).map_err(|no| {
+            let error = policy_filtered(no.to_string());
+            match no.reason() {
+                Some(reason) => error.reason(reason),
+                None => error,
+            }
+        })
     }
 
     /// The first offer that the wallet can pay, or else the first, with what the wallet holds there.
@@ -222,10 +247,11 @@ fn terms(answered: &Answered) -> Result<(String, PaymentRequired), ApiError> {
 }
 
 /// An answer that asks for no payment.
-fn unpaid(answered: &Answered) -> Result<Reply, ApiError> {
+fn unpaid(answered: &Answered, own: bool) -> Result<Reply, ApiError> {
     if !(200..300).contains(&answered.status) {
         let error = format!("The server answered {} and asks for no payment.", answered.status);
-        return Err(ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error).hint("Nothing was signed."));
+        let error = ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error).hint("Nothing was signed.");
+        return Err(refusal::said(error, own, answered.status, &answered.body));
     }
     let kind = answered.headers.get(header::CONTENT_TYPE);
     free(

@@ -14,7 +14,8 @@ use serde_json::value::to_raw_value;
 use super::super::callable::{camel, reply_verbatim};
 use super::super::error::ApiError;
 use super::super::idempotency::{Reply, memo_following, undecided};
-use super::{AgentWallets, refused};
+use super::{AgentWallets, refusal, refused};
+use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::open_answer;
 use crate::vault::Vault;
 
@@ -23,6 +24,7 @@ pub(super) struct Spender {
     pub(super) owner: Wallet,
     pub(super) engine: Engine,
     pub(super) vault: std::sync::Arc<Vault>,
+    pub(super) calling: std::sync::Arc<Calling>,
     pub(super) patience: std::time::Duration,
 }
 
@@ -32,6 +34,7 @@ impl AgentWallets {
             owner,
             engine: self.callables.engine.clone(),
             vault: self.vault.clone(),
+            calling: self.calling.clone(),
             patience: self.patience,
         }
     }
@@ -48,7 +51,7 @@ impl Spender {
     ) -> Result<Reply, ApiError> {
         let memo = place.map(|place| memo_following::<AgentWallet, Spend>(place, id, refused));
         match self.engine.spend(self.owner, (id, holds), (order, call), memo).await {
-            Ok(()) => self.answer(id).await,
+            Ok(()) => self.answer(id, true).await,
             Err(Denied::Rejected(why)) => Err(refused(&why)),
             Err(denied) => Err(undecided(&denied)),
         }
@@ -60,10 +63,11 @@ impl Spender {
             .try_into()
             .map(u128::from_be_bytes)
             .map_err(|_| ApiError::internal())?;
-        self.answer(SpendId(id)).await
+        self.answer(SpendId(id), false).await
     }
 
-    async fn answer(&self, id: SpendId) -> Result<Reply, ApiError> {
+    /// `first`: for the call that made the spend, which alone is shown what was not stored.
+    async fn answer(&self, id: SpendId, first: bool) -> Result<Reply, ApiError> {
         let ended = tokio::time::timeout(self.patience, self.engine.spend_ended(id)).await;
         let spend = match ended.ok().flatten() {
             Some(spend) => spend,
@@ -72,11 +76,22 @@ impl Spender {
                 read.ok_or_else(ApiError::internal)?
             }
         };
+        let fresh = if first { self.calling.take_fresh(id) } else { None };
+        let said = match fresh {
+            Some(fresh) => Some(fresh.to_vec()),
+            None => said(&self.engine, &self.vault, id, &spend).await?,
+        };
         if let Some(error) = failure(id, &spend) {
-            return Err(error);
+            let answer = spend.answer().filter(|answer| answer.http_status > 0);
+            let status = answer.map(|answer| answer.http_status);
+            return Err(match (status, said) {
+                (Some(status), said) => {
+                    refusal::said(error, spend.order.way.is_own(), status, &said.unwrap_or_default())
+                }
+                (None, _) => error,
+            });
         }
-        let body = shown(&self.engine, &self.vault, id, &spend).await?;
-        Ok(reply_verbatim(&body))
+        Ok(reply_verbatim(&shown(id, &spend, said)?))
     }
 }
 
@@ -90,6 +105,10 @@ fn failure(id: SpendId, spend: &Spend) -> Option<ApiError> {
         (Status::Refused { reason }, _) => {
             let error = format!("Nothing was signed: {reason}.");
             ApiError::new(StatusCode::CONFLICT, "spend_refused", error)
+        }
+        (Status::Unsettled { .. }, Some(CallFailure::HttpError)) if spend.order.way.is_own() => {
+            let error = "The service refused the paid call. Nothing was spent.";
+            ApiError::new(StatusCode::BAD_GATEWAY, "http_error", error)
         }
         (Status::Unsettled { reason, .. }, _) => {
             let error = format!("The payment is not on the chain and never will be ({reason}). Nothing was spent.");
@@ -113,25 +132,31 @@ fn failure(id: SpendId, spend: &Spend) -> Option<ApiError> {
     Some(error.hint(seen))
 }
 
+/// What the server said, as it is stored: `None` if it said nothing, and 30 days after the end.
+pub(super) async fn said(
+    engine: &Engine,
+    vault: &Vault,
+    id: SpendId,
+    spend: &Spend,
+) -> Result<Option<Vec<u8>>, ApiError> {
+    if spend.answer().is_none_or(|answer| answer.http_status == 0) {
+        return Ok(None);
+    }
+    let sealed = engine.spoken(id, Part::Answer).await;
+    let sealed = sealed.map_err(|_| ApiError::internal())?;
+    if sealed.is_empty() {
+        return Ok(None);
+    }
+    let opened = open_answer(vault, id, &sealed);
+    opened.map(Some).map_err(|_| ApiError::internal())
+}
+
 /// `status`, `spend` and `response`, with members in camel case but for what the server wrote.
-pub(super) async fn shown(engine: &Engine, vault: &Vault, id: SpendId, spend: &Spend) -> Result<String, ApiError> {
+pub(super) fn shown(id: SpendId, spend: &Spend, said: Option<Vec<u8>>) -> Result<String, ApiError> {
     let status = if spend.is_open() { "pending" } else { spend.status() };
-    let response = match spend.answer().filter(|answer| answer.http_status > 0) {
-        None => "null".to_owned(),
-        Some(answer) => {
-            let sealed = engine
-                .spoken(id, Part::Answer)
-                .await
-                .map_err(|_| ApiError::internal())?;
-            match sealed.is_empty() {
-                // It is forgotten 30 days after the end.
-                true => "null".to_owned(),
-                false => {
-                    let body = open_answer(vault, id, &sealed).map_err(|_| ApiError::internal())?;
-                    response(answer.http_status, answer.content_type.as_deref(), &body)?
-                }
-            }
-        }
+    let response = match (spend.answer().filter(|answer| answer.http_status > 0), said) {
+        (Some(answer), Some(body)) => response(answer.http_status, answer.content_type.as_deref(), &body)?,
+        _ => "null".to_owned(),
     };
     let view = camel(&spend.view(&id).to_json());
     Ok(format!(

@@ -160,7 +160,7 @@ impl AgentWallets {
             let error = "The address is on the other network.";
             return Err(ApiError::parameter("parameter_invalid", "network", error));
         }
-        if self.treasuries.contains(to) {
+        if self.own_addresses.has(to) {
             let error = "The address is the service's own.";
             return Err(ApiError::parameter("parameter_invalid", param, error)
                 .hint("To buy something, pay for its route with agentX402Pay."));

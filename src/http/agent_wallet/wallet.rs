@@ -22,8 +22,9 @@ use super::{AgentWallets, Nothing, Shared, refused, spending};
 
 /// Make the managed wallet
 ///
-/// Once an account: a USDC address on Base and one on Solana, whose keys the service keeps sealed and signs with when this
-/// account's agents ask. Where there is one it is answered.
+/// Once an account: a USDC address on Base and one on Solana, whose keys the service derives and signs with when this
+/// account's agents ask. Both are addresses of the account: what they pay for here is its own. Where there is a wallet it is
+/// answered.
 #[utoipa::path(post, path = "/createAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Nothing),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`wallet`.", body = shapes::NewAgentWallet),
@@ -80,7 +81,8 @@ pub(super) struct Which {
 
 /// The managed wallet
 ///
-/// Its addresses and limits, what the chains show that it holds, and what of that is reserved for spends on their way.
+/// Its addresses and limits, what the chains show that it holds, and what of that is reserved for spends on their way. A token
+/// born of a payment reads a spend without what was answered to its call (`response` is null).
 #[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Which),
     responses((status = 200, description = "`wallet`, `balances`, `openSpends`; with `spendId` also `spend`, `response`.", body = shapes::AgentWalletNow),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
@@ -122,7 +124,12 @@ pub(super) async fn get_agent_wallet(
     let Some((id, spend)) = asked else {
         return Ok(callable::result_verbatim(&told));
     };
-    let spend = spending::shown(&room.callables.engine, &room.vault, id, &spend).await?;
+    // Whoever relayed a payment may have its token: what others told the owner's agents is not for them.
+    let said = match claims.by_payment() {
+        true => None,
+        false => spending::said(&room.callables.engine, &room.vault, id, &spend).await?,
+    };
+    let spend = spending::shown(id, &spend, said)?;
     // Two objects, one after the other.
     let both = format!("{},{}", &told[..told.len() - 1], &spend[1..]);
     Ok(callable::result_verbatim(&both))

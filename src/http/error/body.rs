@@ -27,6 +27,9 @@ impl ApiError {
                 status: self.status.as_u16(),
                 param: self.param.as_deref(),
                 hint: self.hint.as_deref(),
+                reason: self.reason.as_deref(),
+                seller_status: self.seller.as_ref().map(|seller| seller.status),
+                seller_body: self.seller.as_ref().and_then(|seller| seller.body.as_deref()),
                 missing: &self.missing,
                 terminal: self.terminal,
                 request_id,
@@ -48,6 +51,9 @@ impl ApiError {
             code: &self.code,
             param: self.param.as_deref(),
             hint: self.hint.as_deref(),
+            reason: self.reason.as_deref(),
+            seller_status: self.seller.as_ref().map(|seller| seller.status),
+            seller_body: self.seller.as_ref().and_then(|seller| seller.body.as_deref()),
             missing: &self.missing,
             frozen_message: self.frozen_message.as_deref(),
             terminal: self.terminal,
@@ -78,6 +84,12 @@ struct Failure<'a> {
     param: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seller_status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seller_body: Option<&'a str>,
     #[serde(skip_serializing_if = "<[Text]>::is_empty")]
     missing: &'a [Text],
     terminal: bool,
@@ -102,6 +114,12 @@ struct Fields<'a> {
     param: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seller_status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seller_body: Option<&'a str>,
     #[serde(skip_serializing_if = "<[Text]>::is_empty")]
     missing: &'a [Text],
     #[serde(skip_serializing_if = "Option::is_none")]

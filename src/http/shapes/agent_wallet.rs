@@ -159,7 +159,7 @@ pub struct AgentSpend {
     pub last_updated_at: String,
 }
 
-/// What a server answered.
+/// What a server answered. Members of its body that are tokens or codes are null where it is read later.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AgentResponse {

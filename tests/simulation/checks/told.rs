@@ -85,7 +85,7 @@ fn stays(stock: &Stock, calls: &[Call], n: usize, told: &Outcome, payment: &Paym
             },
         ) => {
             let sold = product == p && transaction == t;
-            sold && *session == payment.claim.session.id && stock.sessions.contains_key(session)
+            sold && session.is_some_and(|id| id == payment.claim.session.id && stock.sessions.contains_key(&id))
         }
         (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
             transaction == t && *amount == payment.price()

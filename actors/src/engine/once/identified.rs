@@ -36,19 +36,19 @@ impl Engine {
     ///
     /// # Errors
     /// When storage fails.
-    pub async fn identified(&self, payer: &Wallet, identifier: &str) -> Result<Option<Payment>, StoreError> {
-        let (_, payment) = self.place_of(payer, identifier, [0; 32]).await?;
+    pub async fn identified(&self, account: &Wallet, identifier: &str) -> Result<Option<Payment>, StoreError> {
+        let (_, payment) = self.place_of(account, identifier, [0; 32]).await?;
         Ok(payment.filter(|payment| !is_refused(payment)))
     }
 
     /// How an identifier stands for a request with this digest.
     pub(in crate::engine) async fn standing(
         &self,
-        payer: &Wallet,
+        account: &Wallet,
         identifier: &str,
         request: [u8; 32],
     ) -> Result<Standing, StoreError> {
-        let (place, payment) = self.place_of(payer, identifier, request).await?;
+        let (place, payment) = self.place_of(account, identifier, request).await?;
         Ok(match payment {
             Some(payment) if payment.claim.request != request => Standing::OtherRequest,
             Some(payment) if !is_refused(&payment) => Standing::Payment(Box::new(payment.claim.authorization)),
@@ -59,12 +59,12 @@ impl Engine {
     /// The identifier's place, and the payment that stands there.
     async fn place_of(
         &self,
-        payer: &Wallet,
+        account: &Wallet,
         identifier: &str,
         request: [u8; 32],
     ) -> Result<(Place, Option<Payment>), StoreError> {
         let mut place = Place {
-            wallet: *payer,
+            wallet: *account,
             key: key(identifier),
             fingerprint: request,
             replaces: None,
@@ -99,8 +99,8 @@ pub(in crate::engine) fn memo<E: Entity>(place: Place, payment: PaymentId) -> Me
 }
 
 /// Who waits in line for an identifier: its payer's alone.
-pub(in crate::engine) fn line(payer: &Wallet, identifier: &str) -> u128 {
-    payer.digest() ^ key(identifier)
+pub(in crate::engine) fn line(account: &Wallet, identifier: &str) -> u128 {
+    account.digest() ^ key(identifier)
 }
 
 fn key(identifier: &str) -> u128 {

@@ -39,7 +39,7 @@ impl Desk {
             // It is booked as a deposit, of another history: an operator's to judge.
             return tell(differences, id, over).await;
         }
-        self.freeze_for_reversal(effect, payment.payer(), payment_id).await?;
+        self.freeze_for_reversal(effect, payment.account(), payment_id).await?;
         tracing::error!(payment = %payment_id, "a chain has taken a payment back for good: its loss is booked");
         let command = payment::Command::Reversed { effect: effect.id };
         tell(&self.families.payments, payment_id, command).await

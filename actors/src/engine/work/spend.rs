@@ -8,6 +8,7 @@ use super::{Desk, Done, tell, unreadable, within};
 use crate::agent_wallet::{self, AgentWallet};
 use crate::id::{SpendId, Wallet};
 use crate::kernel::{Effect, Failure, table};
+use crate::payment;
 use crate::port::{ErrorKind, Lookup, PortError, Said, SealedKeys, SealedPart, Submitted, Transfer};
 use crate::spend::{self, Answer, CallFailure, Part, Sending, Signed, Spend, Status, Way};
 
@@ -20,7 +21,8 @@ impl Desk {
         };
         match &spend.status {
             Status::Reserved => self.begin_spend(effect, id, &spend).await,
-            Status::Signed(signed) => self.send(effect, id, signed).await,
+            // An earlier try may still be on its way.
+            Status::Signed(signed) => self.send(effect, id, signed, false).await,
             Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
             // The effect is deleted by the batch that ends it: this is an echo of it.
             _ => Ok(()),
@@ -43,10 +45,10 @@ impl Desk {
                     payment,
                 };
                 if planted::is(Bug::SpendSentBeforeDurable) {
-                    let _early = self.send(effect, id, &signed).await;
+                    let _early = self.send(effect, id, &signed, false).await;
                 }
                 tell(&self.families.spends, id, command).await?;
-                self.send(effect, id, &signed).await
+                self.send(effect, id, &signed, spend.order.way.is_own()).await
             }
             Err(error) if self.gives_up(effect, &error) => {
                 tracing::warn!(spend = %id, %error, "a spend could not be signed");
@@ -108,7 +110,8 @@ impl Desk {
         })
     }
 
-    async fn send(&self, effect: &Effect, id: SpendId, signed: &Signed) -> Done {
+    /// `own_first`: this is the first time that it is shown to anybody, and that is our own service.
+    async fn send(&self, effect: &Effect, id: SpendId, signed: &Signed, own_first: bool) -> Done {
         match &signed.sending {
             Sending::ToChain(prepared) => {
                 let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
@@ -143,10 +146,25 @@ impl Desk {
                     Some(CallFailure::Unsettled) if self.has_landed(signed).await => answer.though_paid(),
                     _ => answer,
                 };
+                if own_first && self.is_turned_away(&answer, signed).await? {
+                    let effect = effect.id;
+                    let command = spend::Command::Declined { effect, answer, body };
+                    return tell(&self.families.spends, id, command).await;
+                }
                 tell(&self.families.spends, id, spend::Command::Answered { answer, body }).await?;
                 self.follow(effect, id, signed, None).await
             }
         }
+    }
+
+    /// Whether our own service has refused the payment and claimed nothing. It was shown to nobody else, so it is never sent.
+    async fn is_turned_away(&self, answer: &Answer, signed: &Signed) -> Result<bool, Failure> {
+        if answer.http_status == 0 || answer.failure.is_none() {
+            return Ok(false);
+        }
+        let payment = payment::id_of(&signed.authorization, &self.secret);
+        let claimed = self.families.payments.read(&payment).await.map_err(unreadable)?;
+        Ok(claimed.is_none())
     }
 
     async fn has_landed(&self, signed: &Signed) -> bool {

@@ -1,0 +1,83 @@
+//! Whose account an address is an address of: its own, but for those of managed wallets.
+//!
+//! The addresses of managed wallets are rows, written by the batch that opens the wallet. They are read at the start and kept
+//! in memory, so a paid call looks here and reads no store. Keys are derived, so after a restore those of wallets that the
+//! lost history opened are known too: what they sent is their owners'.
+
+use std::sync::Arc;
+
+use dashmap::DashMap;
+use purser_storage::{Store, codec};
+
+use super::{Engine, StartError};
+use crate::agent_wallet::Addresses;
+use crate::id::{Network, Wallet};
+use crate::kernel::{Kind, table};
+use crate::port::Custody;
+
+/// The addresses of managed wallets, with their owners. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct AccountMap(Arc<DashMap<Wallet, Wallet>>);
+
+impl AccountMap {
+    /// Of all managed wallets in a store.
+    pub(super) async fn load(store: &dyn Store) -> Result<Self, StartError> {
+        const PAGE: usize = 1_000;
+        let (map, mut after) = (Self::default(), None);
+        loop {
+            let page = store.scan(&[table::ADDRESS], after.as_deref(), PAGE).await?;
+            for (key, row) in &page {
+                let both = (key.get(1..).and_then(Wallet::from_key), Wallet::from_key(&row.value));
+                let (Some(address), Some(owner)) = both else {
+                    return Err(StartError::Damaged("wallet address", codec::DecodeError::Truncated));
+                };
+                map.0.insert(address, owner);
+            }
+            match page.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(map),
+            }
+        }
+    }
+
+    /// After a restore: also the addresses of wallets that the lost history may have opened, for every account that there is.
+    pub(super) async fn foresee(&self, store: &dyn Store, custody: &dyn Custody) -> Result<(), StartError> {
+        const PAGE: usize = 1_000;
+        let (accounts, mut after) = (table::entity(Kind::Account, &[]), None);
+        loop {
+            let page = store.scan(&accounts, after.as_deref(), PAGE).await?;
+            for owner in page.iter().filter_map(|(key, _)| Wallet::from_key(key.get(2..)?)) {
+                if let Some(addresses) = custody.addresses(&owner) {
+                    self.take(&owner, &addresses);
+                }
+            }
+            match page.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn take(&self, owner: &Wallet, addresses: &Addresses) {
+        for network in Network::ALL {
+            self.0.insert(addresses.on(network), *owner);
+        }
+    }
+
+    /// Whose account an address is an address of.
+    pub(super) fn of(&self, address: &Wallet) -> Wallet {
+        self.0.get(address).map_or(*address, |owner| *owner)
+    }
+}
+
+impl Engine {
+    /// Whose account an address is an address of: of a managed wallet its owner's, of any other its own.
+    pub fn account_of(&self, address: &Wallet) -> Wallet {
+        self.0.account_map.of(address)
+    }
+
+    /// Takes these addresses for the owner's, before they are rows: only this service has their keys.
+    pub(super) fn take_for(&self, owner: &Wallet, addresses: &Addresses) {
+        self.0.account_map.take(owner, addresses);
+    }
+}

@@ -1,0 +1,115 @@
+//! What a managed wallet pays for is its owner's: products, credits, caps, freeze, transfers that came after a backup.
+
+use purser_actors::agent_wallet::{Addresses, Limits};
+use purser_actors::engine::{PayError, PayRequest};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::kernel::table;
+use purser_actors::money::Cents;
+use purser_actors::payment::Outcome;
+use purser_actors::product::{Purchase, Requirement};
+
+use crate::support::ports::Mood;
+use crate::support::world::{World, bought, card_for, evm};
+
+const OWNER: Wallet = evm(1);
+const ADDRESSES: Addresses = Addresses {
+    base: [8; 20],
+    solana: [8; 32],
+};
+
+/// The owner's managed wallet on Base.
+const MANAGED: Wallet = ADDRESSES.on(Network::Base);
+
+async fn opened() -> World {
+    let world = World::new().await;
+    let limits = Limits {
+        per_call: Cents::new(100_000),
+        per_day: None,
+    };
+    let made = world
+        .engine
+        .open_agent_wallet(OWNER, (ADDRESSES, b"keys".to_vec()), limits, None);
+    made.await.expect("it is made");
+    world
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
+    // Aim: on both chains' addresses and over a restart the product, its credit and the payment are the owner's; nobody gets a
+    // session, and the chain still sees who paid.
+    let mut world = opened().await;
+    for nonce in 1..=2 {
+        let request = card_for(MANAGED, nonce);
+        let paid = world.pay_until_told(&request).await;
+        assert!(
+            matches!(paid.outcome, Outcome::Fulfilled { session: None, .. }),
+            "{paid:?}"
+        );
+        world.quiet().await;
+        let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
+        assert_eq!((payment.account(), payment.payer()), (OWNER, MANAGED));
+        let (cards, _) = world.engine.cards_of(&OWNER, None, 10).await.unwrap();
+        assert!(cards.iter().any(|(id, _)| *id == bought(&paid)));
+        assert!(world.engine.session(&request.session.id).await.unwrap().is_none());
+        world = world.crash().await;
+    }
+    for network in Network::ALL {
+        assert_eq!(world.engine.account_of(&ADDRESSES.on(network)), OWNER);
+    }
+    assert_eq!(world.engine.account_of(&evm(5)), evm(5));
+    world.issuer.moods(&[Mood::Declines]);
+    world.pay_until_told(&card_for(MANAGED, 3)).await;
+    world.quiet().await;
+    let owner = world.engine.account(&OWNER).await.unwrap().unwrap();
+    assert_eq!(owner.balance.atomic(), 5_000_000, "the credit");
+    assert!(
+        world.engine.account(&MANAGED).await.unwrap().is_none(),
+        "no account of its own"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_73_a_managed_wallet_pays_under_its_owners_freeze_and_with_what_the_owner_has() {
+    // Aim: what the owner lacks is lacking, what the owner has is there, and a frozen owner's wallet buys nothing.
+    let world = opened().await;
+    let top_up = |nonce| PayRequest {
+        purchase: Purchase::CardBalance {
+            amount: Cents::new(500),
+        },
+        ..card_for(MANAGED, nonce)
+    };
+    let lacking = world.pay(&top_up(1)).await.unwrap_err();
+    assert_eq!(lacking, PayError::Missing(Requirement::Linked));
+    world.store.scribble(table::linked(&OWNER), &[0xdd; 20]);
+    let paid = world.pay_until_told(&top_up(1)).await;
+    assert!(matches!(paid.outcome, Outcome::Fulfilled { .. }), "{paid:?}");
+    let frozen = world.engine.set_frozen(OWNER, Some("call us".into()), None);
+    frozen.await.expect("it is frozen");
+    let refused = world.pay(&card_for(MANAGED, 2)).await.unwrap_err();
+    let message = "call us".to_owned();
+    assert_eq!(refused, PayError::Frozen { message });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_82_what_was_credited_before_the_wallet_was_known_goes_back_to_it() {
+    // Aim: a restore credits an address whose owner it cannot know yet; once the owner opens the wallet the credit is sent to that
+    // address, once, and opening it again sends nothing.
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Declines]);
+    world.pay(&card_for(MANAGED, 1)).await.expect("it is paid");
+    world.quiet().await;
+    let limits = Limits {
+        per_call: Cents::new(100_000),
+        per_day: None,
+    };
+    for _ in 0..2 {
+        let keys = (ADDRESSES, b"keys".to_vec());
+        let made = world.engine.open_agent_wallet(OWNER, keys, limits, None);
+        made.await.expect("it is made");
+        world.quiet().await;
+        let credited = world.engine.account(&MANAGED).await.unwrap().unwrap();
+        assert_eq!((credited.balance.atomic(), credited.held.atomic()), (0, 0));
+        assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer back");
+    }
+    assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
+}

@@ -1,0 +1,56 @@
+//! `purser verify` on managed wallets: whose each address is, and whose each payment.
+
+use purser_actors::id::{Network, Wallet};
+use purser_actors::kernel::{Kind, table};
+use purser_actors::payment::Payment;
+use purser_storage::{Row, RowKey, Write, codec};
+use serde_json::json;
+
+use super::cases_agent_wallet::{opened, with_open};
+use super::cases_banking::result;
+use super::host::Host;
+use super::verify::{assert_found, rewritten};
+use super::wire::Site;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_73_verify_names_an_address_and_a_payment_that_are_not_the_owners() {
+    // Aim: an address without its row, one whose row names another account, and a payment of a managed wallet that is another
+    // account's, are each found by name.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let (_, token, wallet) = opened(&site, Network::Base).await;
+    result(&site, &token, "agentX402Pay", json!({"route": "/get-card?amount=5"})).await;
+    with_open(&site, &token, 0).await;
+    service.stop();
+    host.assert_books();
+    let address: Wallet = wallet["addresses"]["base"].as_str().unwrap().parse().unwrap();
+    let row = table::address(&address);
+    let stranger = Wallet::Evm([0x77; 20]);
+    let gone = |key: &RowKey, _: &Row| Some(vec![Write::Delete { key: key.clone() }]);
+    let moved = |key: &RowKey, old: &Row| {
+        Some(vec![Write::Put {
+            key: key.clone(),
+            revision: old.revision,
+            value: stranger.key(),
+        }])
+    };
+    let (copy, changed) = rewritten(&host, "gone", &row, gone).await;
+    assert_eq!(changed, 1);
+    assert_found(&host, &copy, "agent_wallet.address", &address.address());
+    let (copy, _) = rewritten(&host, "moved", &row, moved).await;
+    assert_found(&host, &copy, "agent_wallet.address", &address.address());
+    let payments = [table::ENTITY, Kind::Payment as u8];
+    let taken = |key: &RowKey, old: &Row| {
+        let mut payment: Payment = codec::decode(&old.value).unwrap();
+        payment.claim.account = payment.payer();
+        Some(vec![Write::Put {
+            key: key.clone(),
+            revision: old.revision,
+            value: codec::encode(&payment),
+        }])
+    };
+    let (copy, changed) = rewritten(&host, "taken", &payments, taken).await;
+    assert_eq!(changed, 1);
+    assert_found(&host, &copy, "payment.account", "pay_");
+}
