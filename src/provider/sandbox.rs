@@ -15,7 +15,7 @@ pub mod fault;
 pub mod gift_cards;
 pub mod identity_check;
 mod life;
-mod listing;
+pub mod listing;
 pub mod merchants;
 pub mod payouts;
 pub mod program;

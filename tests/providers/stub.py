@@ -93,6 +93,7 @@ class Provider(Money, Bridge):
         Bridge.__init__(self)
         self.cards, self.checks, self.pages, self.payouts = {}, {}, {}, {}
         self.prepaid_changed = []  # references of prepaid cards in the order of changes
+        self.remainder_lines = []  # of which something was given back, and when
         self.on_their_way = deque()  # payouts, the first due first
         self.words = []  # in the order told; a word's number is its place here, from 1
 
@@ -123,7 +124,8 @@ class Provider(Money, Bridge):
         body, state = self.order("card", asked, result)
         # Of one that is declined nobody learns the reference.
         self.cards.setdefault(reference, {"card_id": body["card_id"], "available": Decimal(body["amount"]),
-                                          "released": Decimal(0), "sequence": 0, "state": "open"})
+                                          "released": Decimal(0), "sequence": 0, "state": "open",
+                                          "key": asked["Idempotency-Key"]})
         return {**body, **state}
 
     def years(self):
@@ -158,6 +160,7 @@ class Provider(Money, Bridge):
             self.prepaid_changed.append(reference)
         if to == "closed":  # what is left is the service's again, for the holder
             card["released"], card["available"] = card["available"], Decimal(0)
+            self.remainder_lines.append((reference, time.monotonic()))
         return {"key": key, "card_id": card["card_id"], **self.prepaid(reference)}
 
     def prepaid_card_words(self, asked):
@@ -272,11 +275,18 @@ class Provider(Money, Bridge):
                    "currency": body["currency"], "returned_transfer_id": None,
                    "status": stands[payout["word"]["status"]], "at_ms": self.wall_ms(payout["told_at"])}
 
+    def listed_remainders(self):
+        for reference, at in list(self.remainder_lines):
+            card = self.cards[reference]
+            yield {"key": card["key"], "product": "remainder", "amount": str(card["released"]), "currency": "USD",
+                   "returned_transfer_id": None, "status": "done", "at_ms": self.wall_ms(at)}
+
     def list_entries(self, asked):
         after, key = asked["after"], asked["key"]
         kinds = {"cards": "card", "gift_cards": "gift card", "bank": "bank transfer"}
         others = {"payouts": self.listed_payouts, "bank_deposits": self.listed_deposits, "card_program": self.listed_program,
-                  "card_balances": self.listed_balances, "bridge": self.listed_crossings}
+                  "card_balances": self.listed_balances, "bridge": self.listed_crossings,
+                  "prepaid_remainders": self.listed_remainders}
         insist(asked["list"] in (*kinds, *others), "no such list", "not_found")
         insist(after is None or key is None, "a cursor or a key, and not both")
         lines = others[asked["list"]]() if asked["list"] in others else self.listed_orders(kinds[asked["list"]])

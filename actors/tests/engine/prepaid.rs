@@ -1,14 +1,20 @@
 //! What goes on with prepaid cards at their issuer, over lost answers, panics and deaths.
 
+use std::sync::Arc;
+
 use purser_actors::engine::RefundLimits;
-use purser_actors::id::{CardId, RequestId};
+use purser_actors::id::{CardId, EffectId, RequestId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{Place, Provider};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{Act, Role};
 use purser_actors::port::Wish;
+use purser_actors::reconcile::{Source, Standing};
 
+use crate::lists::{agreed, each_way};
+use crate::reconciliation::pays;
 use crate::support::eventually;
+use crate::support::lists::{TestLists, dollars, entry};
 use crate::support::ports::Mood;
 use crate::support::world::{World, bought, card_for, evm};
 
@@ -141,4 +147,20 @@ async fn what_is_given_back_long_after_the_end_is_credited_when_the_issuer_says_
     })
     .await;
     assert_eq!(world.announced("card.remainder_released"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_was_given_back_of_a_prepaid_card_otherwise_is_a_difference() {
+    // Aim: what its issuer gave back of a closed card, and we credited: lost there, twice, of another amount.
+    let (world, lists) = (World::new().await, Arc::new(TestLists::default()));
+    let (paid, _) = pays(&world, &lists, &card_for(evm(1), 1)).await;
+    let card = bought(&paid);
+    lists.enter(card.0, Standing::Done, 500);
+    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    world.quiet().await;
+    let given = entry(EffectId(card.0), Standing::Done, dollars(5_00));
+    lists.put(Source::PrepaidRemainders, given.clone());
+    let world = agreed(world, &lists).await;
+    let double = EffectId(99).to_string();
+    each_way(&world, &lists, Source::PrepaidRemainders, given, &double).await;
 }

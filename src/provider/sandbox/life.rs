@@ -31,7 +31,15 @@ pub(super) enum What {
         key: Option<EffectId>,
         state: CardState,
         released: Cents,
+        at: Timestamp,
     },
+}
+
+impl Event {
+    /// Whether something of what was left was given back with it.
+    pub(super) fn gives_back(&self) -> bool {
+        matches!(self.what, What::Moved { released, .. } if released > Cents::ZERO)
+    }
 }
 
 fn by_ref(issuer_ref: &str) -> u64 {
@@ -73,6 +81,8 @@ pub(super) struct CardFile {
     order: Ordered,
     pub(super) state: CardState,
     released: Cents,
+    /// When that last grew.
+    released_at: Timestamp,
     changes: u64,
     /// Oldest first.
     charges: Vec<CardTransaction>,
@@ -87,6 +97,11 @@ impl CardFile {
             .filter(|one| matches!(one.status, TransactionStatus::Pending | TransactionStatus::Settled));
         let gone = taken.fold(self.released.get(), |sum, one| sum.saturating_add(one.amount.get()));
         Cents::new(self.order.amount.get().saturating_sub(gone))
+    }
+
+    /// What was given back, and when that was last; nothing if nothing was.
+    pub(super) fn given_back(&self) -> Option<(Cents, Timestamp)> {
+        (self.released > Cents::ZERO).then_some((self.released, self.released_at))
     }
 
     pub(super) fn standing(&self) -> Standing {
@@ -129,7 +144,7 @@ impl CardFile {
 
     /// What follows when a charge is settled or given back: what comes back to a card that has ended is given back at once.
     /// `None` for what cannot become of it.
-    pub(super) fn became(&self, transaction: &str, status: TransactionStatus) -> Option<Vec<What>> {
+    pub(super) fn became(&self, transaction: &str, status: TransactionStatus, at: Timestamp) -> Option<Vec<What>> {
         let one = self.charges.iter().find(|one| one.id == transaction)?;
         let follows = matches!(
             (one.status, status),
@@ -144,12 +159,13 @@ impl CardFile {
             key: None,
             state: CardState::Closed,
             released: one.amount,
+            at,
         });
         Some(std::iter::once(became).chain(back).collect())
     }
 
     /// What comes of a holder's wish; nothing where it cannot be done, or is so already.
-    pub(super) fn wished(&self, key: EffectId, wish: Wish) -> Option<What> {
+    pub(super) fn wished(&self, key: EffectId, wish: Wish, at: Timestamp) -> Option<What> {
         let (state, released) = match (self.state, wish) {
             (CardState::Open, Wish::Pause) => (CardState::Paused, Cents::ZERO),
             (CardState::Paused, Wish::Resume) => (CardState::Open, Cents::ZERO),
@@ -157,7 +173,12 @@ impl CardFile {
             _ => return None,
         };
         let key = Some(key);
-        Some(What::Moved { key, state, released })
+        Some(What::Moved {
+            key,
+            state,
+            released,
+            at,
+        })
     }
 }
 
@@ -175,6 +196,7 @@ impl Lives {
             order,
             state: CardState::Open,
             released: Cents::ZERO,
+            released_at: Timestamp(0),
             changes: 0,
             charges: Vec::new(),
         };
@@ -191,9 +213,14 @@ impl Lives {
                         .filter(|one| one.id == id)
                         .for_each(|one| one.status = status);
                 }
-                What::Moved { state, released, .. } => {
+                What::Moved {
+                    state, released, at, ..
+                } => {
                     file.state = state;
-                    file.released = Cents::new(file.released.get().saturating_add(released.get()));
+                    if released > Cents::ZERO {
+                        file.released = Cents::new(file.released.get().saturating_add(released.get()));
+                        file.released_at = at;
+                    }
                 }
             }
         }

@@ -45,7 +45,8 @@ impl SandboxIssuer {
         status: TransactionStatus,
     ) -> Result<(), PortError> {
         let known = self.find("end charge", issuer_ref).await?;
-        let lived = |file: &CardFile| file.became(transaction, status);
+        let now = self.clock.now();
+        let lived = |file: &CardFile| file.became(transaction, status, now);
         match self.live(known, issuer_ref, lived).await? {
             Some(_) => Ok(()),
             None => Err(failed(
@@ -62,10 +63,11 @@ impl SandboxIssuer {
             return Err(failed("steer card", ErrorKind::Permanent, "no such card"));
         }
         let stands = known.clone();
+        let now = self.clock.now();
         // What was carried out is not carried out again, whatever came after it.
         let moved = |lives: &Lives, file: &CardFile| match lives.is_done(order.key) {
             true => None,
-            false => file.wished(order.key, order.wish).map(|moved| vec![moved]),
+            false => file.wished(order.key, order.wish, now).map(|moved| vec![moved]),
         };
         match self.live_on(known, &order.issuer_ref, moved).await? {
             Some(standing) => Ok(standing),
