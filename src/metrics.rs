@@ -10,6 +10,7 @@ use purser_actors::engine::webhooks::OUTCOMES;
 use purser_actors::engine::{Engine, Reconciliation};
 use purser_actors::kernel::delivery::FAILURES;
 use purser_actors::kernel::effect::Work;
+use purser_actors::line::Status;
 use purser_actors::reconcile::Discrepancy;
 use purser_storage::{JournalStore, Store, StoreError};
 
@@ -56,6 +57,7 @@ impl Metrics {
         entities(&mut page, &figures);
         effects(&mut page, &figures);
         admission(&mut page, &figures);
+        lines(&mut page, &figures);
         reconciliation(&mut page, &reconciled);
         self.streams(&mut page);
         self.webhooks(&mut page).await?;
@@ -204,6 +206,12 @@ fn effects(page: &mut Page, figures: &Figures) {
             open = open.with(&[("work", work), ("state", state)], n);
         }
     }
+    page.gauge(
+        "purser_effects_late",
+        Unit::One,
+        "Open effects that fail and are older than engine.late_after_minutes.",
+    )
+    .each("work", works().map(|(work, f)| (work, f.late)));
     let mut oldest = page.gauge(
         "purser_effects_oldest_seconds",
         Unit::Millis,
@@ -264,6 +272,30 @@ fn admission(page: &mut Page, figures: &Figures) {
         "Paid calls that found no room, by reason.",
     )
     .each("reason", refused);
+}
+
+fn lines(page: &mut Page, figures: &Figures) {
+    let lines = || figures.lines.iter();
+    let mut open = page.gauge(
+        "purser_lines",
+        Unit::One,
+        "1 for how each line of products stands: open, failing (its provider is down), or closed by an operator.",
+    );
+    for stands in lines() {
+        for status in [Status::Open, Status::Failing, Status::Closed] {
+            let labels = [("line", stands.line.name()), ("status", status.name())];
+            open = open.with(&labels, u64::from(stands.status == status));
+        }
+    }
+    page.gauge(
+        "purser_line_failures",
+        Unit::One,
+        "Deliveries of each line that failed in a row.",
+    )
+    .each(
+        "line",
+        lines().map(|stands| (stands.line.name(), u64::from(stands.failures))),
+    );
 }
 
 fn reconciliation(page: &mut Page, stands: &Reconciliation) {

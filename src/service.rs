@@ -2,6 +2,7 @@
 //! before everything behind it is open, verified and has taken up what the last process left.
 
 mod checkout;
+pub mod copies;
 pub mod parts;
 pub mod restore;
 mod routes;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use purser_actors::engine::{Engine, StartError};
+use purser_actors::product::Line;
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
 
@@ -166,6 +168,11 @@ impl Readiness for Health {
             Err("stopping")
         }
     }
+
+    fn not_sold(&self) -> Vec<&'static str> {
+        let closed = Line::ALL.into_iter().filter(|line| !self.engine.is_open(*line));
+        closed.map(Line::name).collect()
+    }
 }
 
 impl Service {
@@ -308,6 +315,11 @@ impl DataDir {
     /// What holders uploaded for the bank, each file sealed.
     pub fn documents(&self) -> PathBuf {
         self.root.join("documents")
+    }
+
+    /// Where copies for backups are written before they are sent.
+    pub fn copies(&self) -> PathBuf {
+        self.root.join("copies")
     }
 
     /// Keys of CVVs, one file each.

@@ -13,6 +13,7 @@ mod departures;
 mod differences;
 mod fold;
 mod late_returns;
+mod lines;
 mod outcomes;
 mod people;
 mod products;
@@ -205,7 +206,10 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("payments", contents.payments.len()),
         ("sessions", contents.sessions.len()),
         ("identities", contents.people.identities.len()),
-        ("banking", contents.bank.len() - contents.webhooks.count()),
+        (
+            "banking",
+            contents.bank.len() - contents.webhooks.count() - lines::count(contents.bank.keys()),
+        ),
         ("links", contents.people.links.len()),
         ("withdrawals", contents.withdrawals.len()),
         ("reloadable_cards", contents.program.cards.len()),
@@ -299,6 +303,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
             .or_else(|| contents.agents.read(kind, id, row))
             .or_else(|| contents.api_keys.read(kind, id, row))
             .or_else(|| contents.webhooks.read(kind, id, row))
+            .or_else(|| lines::read(kind, id, row))
         {
             match read {
                 Ok(kept) => drop(contents.bank.insert((kind, id.to_vec()), kept)),

@@ -131,7 +131,7 @@ pub struct LinkGrant {
 }
 
 impl Stored for LinkGrant {
-    const SCHEMA: u16 = 42;
+    const SCHEMA: u16 = 412;
 }
 
 /// What may be asked.

@@ -13,6 +13,7 @@ mod families;
 pub mod figures;
 mod forgetting;
 mod holder;
+mod lines;
 mod listening;
 mod mailroom;
 mod once;
@@ -54,6 +55,7 @@ use crate::port::{BoxFuture, Clock, Entropy, Lists};
 pub use departures::{Booking, NotBooked, Restored, Unexplained};
 pub use families::event_types;
 pub use holder::Denied;
+pub use lines::{LineFigures, NotSold};
 pub use once::{Once, Turn};
 pub use operating::{Place, Queued};
 pub use parts::{Parts, Ports, Settings};
@@ -63,7 +65,7 @@ pub use program::AnyWithdrawal;
 pub use reconciling::{Open, Pace, Reconciler, Reconciliation, Reconciling, Walk};
 pub use refunding::{Limits as RefundLimits, NotRefunded};
 pub use resolving::{NotResolved, Outcome, Resolution};
-pub use stuck::{Doubt, Evidence, Says, Stuck};
+pub use stuck::{Doubt, Evidence, Late, Says, Stuck};
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
@@ -118,6 +120,8 @@ struct Inner {
     operating: tokio::sync::Mutex<()>,
     /// Events on their way to endpoints.
     posting: Arc<webhooks::PostOffice>,
+    /// What is sold now.
+    lines: Arc<lines::Lines>,
     /// What may leave after a restore.
     departures: Arc<Departures>,
     /// Whose lists the books are held against.
@@ -193,6 +197,7 @@ impl Engine {
             deliveries: deliveries.clone(),
             operating: tokio::sync::Mutex::default(),
             posting: webhooks::PostOffice::new(&settings.webhooks, &entropy),
+            lines: Arc::new(lines::Lines::new(settings.lines)),
             lists: reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default(),
             departures,
             watching: Arc::default(),
@@ -213,6 +218,10 @@ impl Engine {
 
     /// What was not done is taken up, and what goes on for as long as the engine lives begins.
     async fn live(&self, deliveries: Arc<Deliveries>, reconciling: Option<Reconciling>) -> Result<(), StartError> {
+        self.0
+            .lines
+            .remember(&self.0.families.lines, self.0.clock.now())
+            .await?;
         self.watch_departures().await;
         self.take_up(&*deliveries).await?;
         self.keep_house();
@@ -333,6 +342,8 @@ impl Inner {
             ports: self.ports.clone(),
             clock: self.clock.clone(),
             posting: self.posting.clone(),
+            lines: self.lines.clone(),
+            tries: self.tries.clone(),
             settings: self.settings,
             has_deposits,
             secret: self.secret,

@@ -3,6 +3,7 @@
 mod card_withdrawals;
 mod desk;
 mod intl;
+mod lines;
 mod refunds;
 mod sandbox;
 mod stuck;
@@ -14,6 +15,7 @@ use serde_json::json;
 
 pub use card_withdrawals::CardWithdrawals;
 pub use intl::Intl;
+pub use lines::Lines;
 pub use refunds::Refunds;
 pub use sandbox::{Fault, Sandbox};
 pub use stuck::{CreditBack, Resolve};
@@ -113,6 +115,9 @@ pub enum Act {
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
     Refunds(Refunds),
+    /// Lines of products: what is sold now
+    #[command(subcommand)]
+    Lines(Lines),
     /// What our books and others' lists do not agree about, the oldest first
     Reconciliation {
         /// `next_after` of the page before
@@ -221,6 +226,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::CreditBack(credit) => stuck::credit_back(&desk, credit).await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
+        Act::Lines(act) => lines::ask(&desk, act).await?,
         Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,
         Act::Events { after } => desk.page("/admin/events", after).await?,
         Act::LateReturns { after } => desk.page("/admin/late-returns", after).await?,

@@ -216,6 +216,11 @@ fn engine(config: &Config, found: &mut Found) {
         "must be at least 1",
     );
     found.require(engine.max_attempts > 0, "engine.max_attempts", "must be at least 1");
+    found.require(
+        (1..=3_600).contains(&engine.line_try_every_seconds),
+        "engine.line_try_every_seconds",
+        "must lie between 1 and 3600",
+    );
     found.require(engine.watch_every_ms > 0, "engine.watch_every_ms", "must be at least 1");
     found.require(
         engine.settle_timeout_ms < engine.answer_timeout_ms,

@@ -10,7 +10,7 @@ use axum::response::Response;
 use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
-use purser_actors::id::{CardId, PaymentId};
+use purser_actors::id::CardId;
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
@@ -44,8 +44,8 @@ pub struct Cards {
     pub program: Arc<dyn Program>,
     /// Gives those of prepaid cards.
     pub issuer: Arc<dyn Issuer>,
-    /// Whether a token born of a payment reads cards that another session bought.
-    pub payment_token_reads_cards: bool,
+    /// Whether a token issued for a payment reads what other payments bought.
+    pub payment_token_reads_earlier: bool,
 }
 
 /// The operations of this room.
@@ -132,7 +132,9 @@ async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, Api
     let held = own(&cards.engine, claims, id).await?;
     let mut view = held.view(&id);
     if held.opens() {
-        readable(cards, claims, held.payment()).await?;
+        if !claims.may_read_secrets(held.payment(), cards.payment_token_reads_earlier) {
+            return Err(of_earlier());
+        }
         view = held.opened(cards, id, view).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
@@ -162,23 +164,10 @@ async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiEr
     }
 }
 
-/// A token that was born of a payment may have been relayed; a setting keeps it away from earlier purchases, and from cards
-/// that no payment bought.
-async fn readable(cards: &Cards, claims: &Claims, payment: Option<PaymentId>) -> Result<(), ApiError> {
-    if !claims.by_payment() || cards.payment_token_reads_cards {
-        return Ok(());
-    }
-    if let Some(payment) = payment {
-        let payment = cards.engine.payment(&payment).await.map_err(|_| ApiError::internal())?;
-        if payment.is_some_and(|p| p.claim.session.id == claims.session) {
-            return Ok(());
-        }
-    }
-    Err(ApiError::forbidden(
-        "sign_in_required",
-        "This token may not read cards bought by another payment.",
-    )
-    .hint("Sign in with GET /auth."))
+/// A token that was issued for a payment may have been relayed.
+fn of_earlier() -> ApiError {
+    let error = "This token was issued for a payment and reads only what that payment bought.";
+    ApiError::forbidden("sign_in_required", error).hint("Sign in with GET /auth.")
 }
 
 async fn list(cards: &Cards, claims: &Claims, query: &Query) -> Result<Response, ApiError> {

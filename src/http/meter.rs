@@ -101,6 +101,7 @@ pub const ROUTES: &[&str] = &[
     "/listAgentApiKeys",
     "/login",
     "/metrics",
+    "/copy",
     "/openapi.json",
     "/order-gift-card",
     "/order-intl-card",

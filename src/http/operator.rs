@@ -4,6 +4,7 @@
 mod asked;
 mod audit;
 mod card_withdrawals;
+mod copies;
 mod customers;
 mod departures;
 mod desk;
@@ -12,6 +13,7 @@ mod doors;
 mod intl;
 mod intl_cards;
 mod leases;
+mod lines;
 mod operations;
 mod reconciliation;
 mod refunds;
@@ -39,6 +41,7 @@ use super::error::ApiError;
 use crate::metrics::{self, Metrics};
 use crate::vault::{CvvVault, Vault};
 
+pub use copies::{Copies, Copy, Listed};
 pub use doors::{Doors, hash_of, new_token};
 pub use tokens::first_token;
 
@@ -54,6 +57,8 @@ pub struct Admin {
     pub segment_bytes: u64,
     /// Events of the house.
     pub store: Arc<dyn Store>,
+    /// Copies for backups.
+    pub copies: Arc<dyn Copies>,
     /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs.
@@ -78,6 +83,7 @@ type Shared = State<Arc<Admin>>;
 pub fn router(admin: Arc<Admin>) -> Router {
     let metrics = admin.metrics.clone();
     let desk = Router::new()
+        .route("/copy", get(copies::get_copy))
         .route("/admin/customers", get(customers::get_customers))
         .route("/admin/system", get(system::get_system))
         .route("/admin/openapi.json", get(document::get_openapi))
@@ -94,6 +100,9 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
         .route("/admin/refunds/approve", post(refunds::post_approve))
         .route("/admin/refunds/reject", post(refunds::post_reject))
+        .route("/admin/lines", get(lines::get_lines))
+        .route("/admin/lines/close", post(lines::post_close))
+        .route("/admin/lines/open", post(lines::post_open))
         .route("/admin/audit", get(audit::get_audit))
         .route("/admin/intl-orders", get(intl::get_queue))
         .route("/admin/intl-orders/claim", post(intl::post_claim))

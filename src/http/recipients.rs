@@ -22,7 +22,7 @@ use super::account::{Holder, active};
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::payouts::platform;
-use super::query::Query;
+use super::query::{Query, is_readable};
 use super::{json, shapes};
 
 /// What these routes need.
@@ -228,11 +228,11 @@ fn changed(owner: &Wallet, id: RecipientId, saved: &Recipient) -> Reply {
 
 fn display_name(value: Value) -> Result<String, ApiError> {
     let invalid = || {
-        let error = format!("`display_name` must be a string of 1 to {NAME_MAX} characters.");
+        let error = format!("`display_name` must be readable text of 1 to {NAME_MAX} characters.");
         ApiError::parameter("invalid_display_name", "display_name", error)
     };
     match value {
-        Value::String(name) if !name.trim().is_empty() && name.chars().count() <= NAME_MAX => Ok(name),
+        Value::String(name) if is_readable(&name, NAME_MAX) => Ok(name),
         _ => Err(invalid()),
     }
 }

@@ -10,17 +10,20 @@ use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
 use purser_actors::engine::Engine;
-use purser_actors::id::CardId;
+use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::View;
 use purser_actors::kernel::memo::Place;
 use purser_actors::money::Cents;
+use purser_actors::payment;
 use purser_actors::port::Entropy;
+use purser_actors::product::Product;
 use purser_actors::reloadable::{INSUFFICIENT, Reloadable, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
 
 use super::account::{Holder, active};
+use super::caller::Claims;
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo_of, undecided};
 use super::login::signed_in;
@@ -81,16 +84,17 @@ struct Order {
 
 /// Create a reloadable card
 ///
-/// Free. The card is loaded from the balance at the card issuer, which `GET /get-card-deposit-address` shows. A card that is
+/// Free. The card is loaded from the balance at the card issuer, which `GET /get-card-deposit-address` shows. The token that
+/// `GET /fund-card-balance` answered with loads up to what that payment brought, and reads the number of what it made. A card that is
 /// not `reusable` closes after its first charge; closing gives what is left on a card back to the balance. 202 when the
 /// issuer has not answered within 3 seconds: the card is `creating`, and `reloadable_card.open` or `reloadable_card.failed`
 /// tells what came of it.
 #[utoipa::path(post, path = "/create-reloadable-card", tag = "Cards", security(("bearer" = [])), request_body = inline(Wanted),
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same card, for 24 hours.")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "The card is open: `GET /get-card-data` has its number.", body = shapes::ReloadableCreated),
         (status = 202, description = "The issuer has not answered yet: follow `status_url`.", body = shapes::ReloadableCreated),
         (status = 400, description = "A malformed body, amount or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account, or a token born of a payment: `GET /auth` gives one that may."),
+        (status = 403, description = "A frozen account, an API key's token, or a token issued for a payment that did not bring that amount: `GET /auth` gives one that may."),
         (status = 409, description = "The balance is less, the issuer refused the card, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),
@@ -105,8 +109,7 @@ async fn create_reloadable_card(
     let amount = in_range(wanted.usd_amount.get(), "usd_amount", LEAST, None)?;
     let reusable = wanted.reusable.unwrap_or(true);
     active(&state.engine, &claims).await?;
-    // Whoever relayed a payment has a token of it, and the card's number with it: what was loaded before is not theirs.
-    signed_in(&claims)?;
+    let funded_by = funding_payment(&state.engine, &claims).await?;
     let order = Order {
         usd_amount: amount.to_string(),
         reusable,
@@ -116,9 +119,17 @@ async fn create_reloadable_card(
     let run = move |place: Option<Place>| async move {
         let account = top_ups::linked(&first.engine, &owner).await?;
         let id = CardId(first.entropy.random());
+        let funding = match funded_by {
+            Some(payment) => Some((payment, cards_within(&first.engine, payment, amount).await?)),
+            None => None,
+        };
         let memo = place.map(|place| memo_of::<Reloadable, Reloadable>(place, id));
         let ordered = (id, owner, account);
-        match first.engine.create_reloadable(ordered, amount, reusable, memo).await {
+        match first
+            .engine
+            .create_reloadable(ordered, (amount, reusable), funding, memo)
+            .await
+        {
             Ok(()) => first.created(id).await,
             Err(denied) => Err(undecided(&denied)),
         }
@@ -127,8 +138,41 @@ async fn create_reloadable_card(
         let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
         later.created(CardId(u128::from_be_bytes(id))).await
     };
-    key.once_following(&state.engine, &claims, route, &order, run, follow)
+    key.once_answered(&state.engine, &claims, route, &order, run, follow)
         .await
+}
+
+/// The payment that this token was issued for and that loaded the card balance, if there is one. A seller that relayed a payment has
+/// a token of it, and with that the number of the card: what others loaded is not theirs.
+///
+/// # Errors
+/// 403 `sign_in_required` for a token of another payment, and for an API key's.
+async fn funding_payment(engine: &Engine, claims: &Claims) -> Result<Option<PaymentId>, ApiError> {
+    let Some(payment) = claims.amr.payment() else {
+        return signed_in(claims).map(|()| None);
+    };
+    let bought = engine.payment(&payment).await.map_err(|_| ApiError::internal())?;
+    match bought.map(|payment| payment.status) {
+        Some(payment::Status::Fulfilled {
+            product: Product::TopUp(_),
+            ..
+        }) => Ok(Some(payment)),
+        _ => signed_in(claims).map(|()| None),
+    }
+}
+
+/// How many cards tokens of this payment have ordered, if what it brought still covers this one.
+async fn cards_within(engine: &Engine, payment: PaymentId, amount: Cents) -> Result<u32, ApiError> {
+    let (left, ordered) = engine.top_up_left(payment).await.map_err(|_| ApiError::internal())?;
+    if amount <= left {
+        return Ok(ordered);
+    }
+    let error = format!(
+        "This token was issued for a payment and loads only what that payment brought: {left} USD are left of it."
+    );
+    Err(ApiError::forbidden("sign_in_required", error)
+        .param("usd_amount")
+        .hint("Sign in with GET /auth to load more."))
 }
 
 impl Reloadables {

@@ -207,6 +207,11 @@ pub struct PublicKey {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Challenge {
+    /// False: paid or signed, the same request succeeds.
+    pub terminal: bool,
+    /// As in the header `Request-Id`.
+    #[serde(rename = "request_id")]
+    pub request_id: String,
     /// 2.
     #[serde(rename = "x402Version")]
     pub x402_version: u8,
@@ -295,6 +300,11 @@ pub struct Offer {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettlementFailed {
+    /// False: the same request may succeed.
+    pub terminal: bool,
+    /// As in the header `Request-Id`.
+    #[serde(rename = "request_id")]
+    pub request_id: String,
     /// False.
     pub success: bool,
     /// For people, one sentence.

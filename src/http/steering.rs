@@ -115,14 +115,16 @@ async fn steer(
 ) -> Result<Response, ApiError> {
     let wanted: Which = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     active(&state.engine, &claims).await?;
-    let (id, held) = cards::own_card(&state.engine, &claims, &wanted.card_id).await?;
-    let (engine, url) = (state.engine.clone(), state.status_url(id));
+    let (steering, caller, named) = (state.clone(), claims.clone(), wanted.card_id.clone());
     key.once(&state.engine, &claims, route, &wanted, move |place| async move {
+        let engine = &steering.engine;
+        let (id, held) = cards::own_card(engine, &caller, &named).await?;
+        let url = steering.status_url(id);
         let asked = Asked { id, wish, url };
         match held {
-            Held::Usa(_) => asked.of_usa(&engine, place).await,
-            Held::Intl(_) => asked.of_intl(&engine, place).await,
-            Held::Reloadable(_) => asked.of_reloadable(&engine, place).await,
+            Held::Usa(_) => asked.of_usa(engine, place).await,
+            Held::Intl(_) => asked.of_intl(engine, place).await,
+            Held::Reloadable(_) => asked.of_reloadable(engine, place).await,
             Held::Gift(_) => Err(cards::unknown().hint("A gift card is neither paused nor closed.")),
         }
     })

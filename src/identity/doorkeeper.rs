@@ -118,7 +118,7 @@ impl Authenticator for Doorkeeper {
             session: claims.session,
             amr: match claims.method {
                 SignInMethod::Wallet => Amr::Wallet,
-                SignInMethod::Payment => Amr::Payment,
+                SignInMethod::Payment(payment) => Amr::Payment(payment),
                 SignInMethod::Key(key) => Amr::Key(key),
             },
             expires_at: Timestamp(claims.expires_s.saturating_mul(1000)),
@@ -164,13 +164,13 @@ impl EventSink for Doorkeeper {
                     let family = SessionId(id);
                     self.forget_old();
                     self.revoked.insert(family, record.at.seconds() + ID_TOKEN_MAX_S);
-                    self.hub.revoke(&record.owner, Some(family));
+                    self.hub.revoke(&record.owner, family);
                 }
                 if of_key {
                     self.arrivals.tell(ApiKeyId(id));
                 }
             } else if record.kind == Kind::Account as u8 && record.status == "frozen" {
-                self.hub.revoke(&record.owner, None);
+                self.hub.freeze(&record.owner, event.seq);
             }
         }
     }

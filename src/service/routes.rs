@@ -7,7 +7,7 @@ mod pretended;
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Extension, Router};
 use purser_actors::engine::Engine;
 use purser_actors::id::Network;
 use purser_storage::{JournalStore, Store};
@@ -20,6 +20,7 @@ use crate::config::Config;
 use crate::http::documents::{self, Documents};
 use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
+use crate::http::idempotency::UsedKeys;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
@@ -124,7 +125,7 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     let docs_version = openapi::docs_version(&document, &Documents::of(&document, "", &types).pages());
     let documents = Documents::of(&document, &house.public_url, &types);
     let mut routes = Router::new()
-        .merge(pricing::router(config, rates(&house, checkout.prices.clone())).map_err(json)?)
+        .merge(pricing::router(config, rates(&house, checkout.prices.clone()), sold(&house)).map_err(json)?)
         .merge(version::router(&docs_version, config.is_sandbox(), &config.versions.retiring).map_err(json)?)
         .merge(health::router(readiness))
         .merge(openapi::router(&document))
@@ -139,6 +140,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     if config.is_sandbox() {
         routes = routes.merge(pretended::router(&house));
     }
+    // For every route that takes an idempotency key.
+    let routes = routes.layer(Extension(UsedKeys(house.engine.clone())));
     let inside = Inside {
         routes,
         no_head: [shop.no_head.as_slice(), NO_HEAD].concat(),
@@ -175,6 +178,11 @@ fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<u
         rooms.extend(pretended::described());
     }
     rooms
+}
+
+fn sold(house: &House) -> pricing::Sold {
+    let engine = house.engine.clone();
+    Arc::new(move |line| engine.is_open(line))
 }
 
 fn rates(house: &House, prices: Arc<PriceBook>) -> pricing::Rates {

@@ -98,6 +98,7 @@ impl Shop {
             app_payment: config.products.app_payment.clone(),
             engine: house.engine.clone(),
             forms: checkout.answers.forms.clone(),
+            payment_token_reads_earlier: config.identity.payment_token_reads_cards,
         };
         let recipients = recipients::Recipients {
             engine: house.engine.clone(),
@@ -184,7 +185,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         cvvs: world.cvvs.clone(),
         program: world.providers.program.clone(),
         issuer: world.providers.issuer.clone(),
-        payment_token_reads_cards: config.identity.payment_token_reads_cards,
+        payment_token_reads_earlier: config.identity.payment_token_reads_cards,
     };
     let international = intl_cards::IntlCards {
         checkout: checkout.clone(),

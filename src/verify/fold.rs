@@ -11,8 +11,8 @@ use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
 use super::{
-    Contents, Report, agent_wallets, api_keys, banking, differences, late_returns, people, products, program, refunds,
-    saved, webhooks,
+    Contents, Report, agent_wallets, api_keys, banking, differences, late_returns, lines, people, products, program,
+    refunds, saved, webhooks,
 };
 
 /// What the events say of one entity.
@@ -109,6 +109,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| late_returns::fold(kind, &record.event));
             let told = told.or_else(|| differences::fold(kind, &record.event));
             let told = told.or_else(|| refunds::fold(kind, &record.event));
+            let told = told.or_else(|| lines::fold(kind, &record.event));
             let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
             let told = told.or_else(|| api_keys::fold(kind, &record.event));
             let told = told.or_else(|| webhooks::fold(kind, &record.event));

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 pub(crate) use format::ExportReader;
 pub use restore::RestoreMark;
-pub(crate) use restore::{read_mark, restore};
+pub(crate) use restore::{read, read_mark, restore};
 
 use crate::disk::{Disk, FileDisk};
 use crate::journal::{Engine, Segment, index_name, segment_name};

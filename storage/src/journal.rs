@@ -292,6 +292,12 @@ impl JournalStore {
         export::backup(&self.engine, path)
     }
 
+    /// Reads a backup to its end, row by row, and returns the sequence it holds. Blocks. Errors when it is not whole: the rows
+    /// found so far prove nothing then.
+    pub fn read_backup(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
+        export::read(path, found)
+    }
+
     /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences go on far behind
     /// the backup's, so that no cursor handed out by the lost future points at a new event.
     ///

@@ -209,7 +209,7 @@ impl Entity for Account {
                 Some(Self {
                     frozen: Some(message), ..
                 }),
-                Command::OfferLink { .. } | Command::UseLink { .. } | Command::SetCaps(_),
+                Command::SetCaps(_),
             ) => Err(Rejection::Frozen {
                 message: message.clone(),
             }),

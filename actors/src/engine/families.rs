@@ -23,6 +23,7 @@ use crate::kernel::entity::Quotable;
 use crate::kernel::family::{Ground, LoadError};
 use crate::kernel::{Entity, Family, Kind, record};
 use crate::late_return::LateReturn;
+use crate::line::Selling;
 use crate::link::Link;
 use crate::payment::Payment;
 use crate::payout::Payout;
@@ -133,4 +134,5 @@ families! {
     webhooks: Endpoint,
     webhook_deliveries: Delivery,
     refunds: Refund,
+    lines: Selling,
 }

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::{StoreError, codec};
 
-use super::Engine;
+use super::{Engine, LineFigures};
 use crate::kernel::delivery::Tried;
 use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Entity, Family, table};
 use crate::payment::Status;
+use crate::product::Line;
 
 pub use self::tree::{Standing, Supervisor, Timers, Tree, Watches};
 
@@ -77,6 +78,8 @@ pub struct WorkFigures {
     pub waiting: u64,
     /// Tried often enough: an operator's.
     pub stuck: u64,
+    /// Of those that wait or run: they fail, and are older than the settings allow.
+    pub late: u64,
     /// Age of the oldest that is not stuck, in milliseconds; 0 without one.
     pub oldest_ms: u64,
     /// The same of the stuck ones.
@@ -102,6 +105,8 @@ pub struct Figures {
     pub payers: usize,
     /// Paid calls that found no room, in the order of [`Lack::ALL`].
     pub refused: [u64; Lack::ALL.len()],
+    /// How each line of products stands.
+    pub lines: Vec<LineFigures>,
 }
 
 impl Engine {
@@ -126,6 +131,7 @@ impl Engine {
             permits_max: inner.settings.in_flight_max,
             payers: inner.payers.len(),
             refused: std::array::from_fn(|n| inner.refused.0[n].load(Ordering::Relaxed)),
+            lines: Line::ALL.map(|line| self.line_figures(line)).into(),
         };
         let mut after = None;
         loop {
@@ -157,6 +163,7 @@ impl Engine {
             // Those that run are taken off at the end.
             work.waiting += 1;
             work.oldest_ms = work.oldest_ms.max(age);
+            work.late += u64::from(self.late(effect.clone()).is_some());
         }
         let Work::Watch(id) = effect.work else { return Ok(()) };
         let read = self.0.families.payments.read(&id).await;

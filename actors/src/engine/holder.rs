@@ -80,10 +80,10 @@ impl Engine {
         Err(Denied::Unavailable)
     }
 
-    /// Makes a login link's code valid.
+    /// Makes a login link's code valid, a frozen account's too.
     ///
     /// # Errors
-    /// When the account is frozen.
+    /// When the account does not exist or the engine cannot answer.
     pub async fn offer_link(
         &self,
         wallet: Wallet,

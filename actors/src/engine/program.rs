@@ -9,12 +9,15 @@ use super::listening::Teller;
 use super::{Denied, Engine, Inner};
 use crate::card;
 use crate::card_withdrawal::CardWithdrawal;
-use crate::id::{CardId, Wallet, WithdrawalId};
+use crate::id::{CardId, PaymentId, Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Entity as _, Kind, Memo, Refusal, View, table};
 use crate::money::Cents;
+use crate::payment;
 use crate::port::{BoxFuture, CardIssuer, CardProgram, CardWord, PortError, Wish};
+use crate::product::Product;
 use crate::reloadable::{self, Reloadable};
+use crate::top_up;
 use crate::withdrawal::Withdrawal;
 
 /// A withdrawal from either balance.
@@ -45,16 +48,17 @@ impl AnyWithdrawal {
 }
 
 impl Engine {
-    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more.
+    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more. `funding` is what
+    /// [`Engine::top_up_left`] returned for the payment that the caller's token was issued for.
     ///
     /// # Errors
     /// [`Denied::Used`] when an earlier use of the memo's key was executed, [`Denied::Unavailable`] when no account at the
-    /// issuer is linked any more.
+    /// issuer is linked any more, or another token of that payment ordered at the same moment.
     pub async fn create_reloadable(
         &self,
         (id, owner, account): (CardId, Wallet, [u8; 20]),
-        amount: Cents,
-        reusable: bool,
+        (amount, reusable): (Cents, bool),
+        funding: Option<(PaymentId, u32)>,
         memo: Option<Memo<Reloadable>>,
     ) -> Result<(), Denied<reloadable::Rejection>> {
         let command = reloadable::Command::Create {
@@ -62,9 +66,47 @@ impl Engine {
             account,
             amount,
             reusable,
+            funding,
         };
         let created = self.ask_once(&self.0.families.reloadables, id, command, memo);
         created.await.map(drop)
+    }
+
+    /// What tokens issued for this payment may still load on reloadable cards, and how many cards they have ordered: what it
+    /// brought onto the card balance, less what they have loaded. Nothing for a payment that bought something else, and for one
+    /// whose top-up failed, since its money is on the account's balance.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn top_up_left(&self, payment: PaymentId) -> Result<(Cents, u32), LoadError> {
+        let rows = self
+            .0
+            .store
+            .scan(&table::payment_cards(payment), None, usize::MAX)
+            .await?;
+        let mut loaded = Cents::new(0);
+        for (_, row) in &rows {
+            let id = row.value.first_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+            let card = self.reloadable(&CardId(id)).await?;
+            // Of one that the issuer refused nothing was taken; one that is not there is of no batch.
+            let taken = card.filter(|card| !matches!(card.status, reloadable::Status::Failed { .. }));
+            loaded = Cents::new(loaded.get().saturating_add(taken.map_or(0, |card| card.amount.get())));
+        }
+        let product = self.payment(&payment).await?.map(|payment| payment.status);
+        let Some(payment::Status::Fulfilled {
+            product: Product::TopUp(id),
+            ..
+        }) = product
+        else {
+            return Ok((Cents::new(0), 0));
+        };
+        let top_up = self.top_up(&id).await?;
+        let brought = match top_up {
+            Some(top_up) if !matches!(top_up.status, top_up::Status::Failed { .. }) => top_up.amount.get(),
+            _ => 0,
+        };
+        let nth = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+        Ok((Cents::new(brought.saturating_sub(loaded.get())), nth))
     }
 
     /// Brings a holder's wish on its way, and says whether the issuer is asked: if not, it is so already. The answer is

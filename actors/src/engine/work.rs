@@ -24,18 +24,20 @@ use tokio::sync::oneshot;
 
 use super::departures::Departures;
 use super::families::Families;
+use super::lines::Lines;
 use super::webhooks::PostOffice;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
 use crate::id::{CardId, DepositId, PaymentId};
 use crate::intl_order;
-use crate::kernel::delivery::Worker;
+use crate::kernel::delivery::{Tries, Worker};
 use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
 use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
+use crate::product::Line;
 use crate::refund;
 
 pub(super) use webhooks::Rooms;
@@ -49,6 +51,10 @@ pub(super) struct Desk {
     pub(super) clock: Arc<dyn Clock>,
     /// Who is posted to, and when.
     pub(super) posting: Arc<PostOffice>,
+    /// What is sold now.
+    pub(super) lines: Arc<Lines>,
+    /// What tries come to.
+    pub(super) tries: Arc<Tries>,
     pub(super) settings: Settings,
     /// Whether any transfer was ever credited at a start. None is while the engine runs.
     pub(super) has_deposits: bool,
@@ -66,7 +72,7 @@ impl Worker for Desk {
             match &effect.work {
                 Work::Settle(id) => self.settle(effect, *id).await,
                 Work::Watch(id) => self.watch(effect, *id).await,
-                Work::IssueCard(id) => self.issue(effect, *id).await,
+                Work::IssueCard(id) => self.on_line(Line::UsaCard, effect, self.issue(effect, *id)).await,
                 Work::Credit { account, amount, cause } => self.credit(effect, *account, *amount, *cause).await,
                 Work::ConfirmCredit(id) => self.confirm_credit(effect, *id).await,
                 Work::FreeShare { account, share } => {
@@ -81,7 +87,10 @@ impl Worker for Desk {
                 }
                 Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
                 Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
-                Work::OrderGiftCard(id) => self.order_gift_card(effect, *id).await,
+                Work::OrderGiftCard(id) => {
+                    let ordered = self.order_gift_card(effect, *id);
+                    self.on_line(Line::GiftCard, effect, ordered).await
+                }
                 Work::EndLease { order, lease } => self.end_lease(effect, *order, *lease).await,
                 Work::IntlOverdue(id) => {
                     let command = intl_order::Command::Overdue { effect: effect.id };
@@ -99,9 +108,18 @@ impl Worker for Desk {
                     };
                     tell(&self.families.payments, *payment, command).await
                 }
-                Work::SendTopUp(id) => self.send_top_up(effect, *id).await,
-                Work::CrossBridge(id) => self.cross_bridge(effect, *id).await,
-                Work::AwaitCardCredit(id) => self.await_card_credit(effect, *id).await,
+                Work::SendTopUp(id) => {
+                    let sent = self.send_top_up(effect, *id);
+                    self.on_line(Line::CardBalance, effect, sent).await
+                }
+                Work::CrossBridge(id) => {
+                    let crossed = self.cross_bridge(effect, *id);
+                    self.on_line(Line::CardBalance, effect, crossed).await
+                }
+                Work::AwaitCardCredit(id) => {
+                    let awaited = self.await_card_credit(effect, *id);
+                    self.on_line(Line::CardBalance, effect, awaited).await
+                }
                 Work::CheckIdentity(wallet) => self.check_identity(effect, *wallet).await,
                 Work::OpenIssuerAccount(wallet) => self.open_issuer_account(effect, *wallet).await,
                 Work::Withdraw(id) => self.withdraw(effect, *id).await,

@@ -319,6 +319,12 @@ impl Work {
         }
     }
 
+    /// Whether it waits for a provider that may be closed for a while: then it is tried again soon after that has ended, however
+    /// long it would wait otherwise.
+    pub const fn may_be_woken(&self) -> bool {
+        matches!(self, Self::IssueCard(_) | Self::OrderGiftCard(_) | Self::SendPayout(_))
+    }
+
     /// Whose tries go one behind the other, a few at a time, so that what is slow there keeps no other waiting.
     pub const fn lane(&self) -> Option<u128> {
         match self {

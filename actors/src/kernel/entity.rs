@@ -69,6 +69,8 @@ pub enum Kind {
     WebhookDelivery = 24,
     /// What the house gives back in connection with a payment.
     Refund = 27,
+    /// Whether a line of products is sold.
+    Line = 32,
 }
 
 impl Kind {
@@ -102,6 +104,7 @@ impl Kind {
             Self::Webhook => "webhook",
             Self::WebhookDelivery => "webhook_delivery",
             Self::Refund => "refund",
+            Self::Line => "line",
         }
     }
 }

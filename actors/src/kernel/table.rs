@@ -3,8 +3,8 @@
 use purser_storage::RowKey;
 
 use crate::id::{
-    CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, RefundId, RequestId,
-    SessionId, SpendId, Wallet, WithdrawalId,
+    CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, PaymentId, RefundId,
+    RequestId, SessionId, SpendId, Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
@@ -85,6 +85,8 @@ tables! {
     API_KEY = b'K',
     /// Endpoints that events are posted to, by owner and URL.
     WEBHOOK = b'W',
+    /// Reloadable cards that tokens issued for a payment have ordered, by that payment and in their order.
+    PAYMENT_CARD = b'B',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
     /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
@@ -212,6 +214,16 @@ pub fn card_queued(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
 /// A transaction that paid one.
 pub fn paid_by(transaction: &str) -> RowKey {
     key(&[&[PAID_BY], transaction.as_bytes()])
+}
+
+/// Prefix of the reloadable cards that tokens issued for a payment have ordered.
+pub fn payment_cards(payment: PaymentId) -> RowKey {
+    key(&[&[PAYMENT_CARD], &payment.0.to_be_bytes()])
+}
+
+/// One of them; the value is the card's number.
+pub fn payment_card(payment: PaymentId, nth: u32) -> RowKey {
+    key(&[&payment_cards(payment), &nth.to_be_bytes()])
 }
 
 /// A late return, for the operator's list.

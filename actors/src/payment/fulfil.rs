@@ -32,7 +32,7 @@ impl Payment {
             true => decision,
             false => {
                 let (life, first) = (session.life_ms, session.first);
-                let opened = Session::open(session.id, owner, Amr::Payment, first, life, context)?;
+                let opened = Session::open(session.id, owner, Amr::Payment(*id), first, life, context)?;
                 decision.open(opened)
             }
         };

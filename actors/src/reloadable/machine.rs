@@ -146,6 +146,7 @@ impl Entity for Reloadable {
                 account,
                 amount,
                 reusable,
+                funding,
             } = command
             else {
                 return Err(Rejection::State("-"));
@@ -155,7 +156,13 @@ impl Entity for Reloadable {
                 account,
                 amount,
                 reusable,
+                funded_by: funding.map(|(payment, _)| payment),
                 at,
+            };
+            // Two orders that were judged by the same sum do not both hold.
+            let decided = match funding {
+                Some((payment, nth)) => decided.put_new(table::payment_card(payment, nth), id.0.to_be_bytes().to_vec()),
+                None => decided,
             };
             return Ok(decided
                 .requires_present(table::linked(&owner))
@@ -198,12 +205,14 @@ impl Entity for Reloadable {
                     account,
                     amount,
                     reusable,
+                    funded_by,
                     at,
                 } => Ok(Self {
                     owner: *owner,
                     account: *account,
                     amount: *amount,
                     reusable: *reusable,
+                    funded_by: *funded_by,
                     created_at: *at,
                     updated_at: *at,
                     wish: None,

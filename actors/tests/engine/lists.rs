@@ -217,7 +217,9 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
     world.program.load(DEPOSIT_ADDRESS, 10_00);
     let card = CardId(7);
     let ordered = (card, OWNER, DEPOSIT_ADDRESS);
-    let created = world.engine.create_reloadable(ordered, Cents::new(6_00), true, None);
+    let created = world
+        .engine
+        .create_reloadable(ordered, (Cents::new(6_00), true), None, None);
     in_time("an answer", created).await.expect("it is taken on");
     world.quiet().await;
     assert!(world.program.charge(card, 1_00));

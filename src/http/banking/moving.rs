@@ -27,6 +27,7 @@ use super::super::idempotency::{Key, Reply, memo, undecided};
 use super::super::shapes;
 use super::members::{amount, line};
 use super::{Banking, Shared};
+use crate::checkout::product_unavailable;
 use crate::prices::{Asked, Quote};
 
 /// What `createBankingTransfer` takes.
@@ -221,9 +222,10 @@ pub(super) async fn send_banking_payout(
                 let error = ApiError::new(StatusCode::CONFLICT, "destination_not_payable", error);
                 return Err(error.param("destinationId"));
             }
+            let engine = &room.callables.engine;
+            engine.sells(Line::BankPayment).map_err(product_unavailable)?;
             let quote = room.quote(cents)?;
             let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
-            let engine = &room.callables.engine;
             let plan = Plan {
                 target: Target::Bank(destination, kept.details),
                 terms: engine.bank_payment_terms(),

@@ -130,13 +130,13 @@ impl Held {
         }
     }
 
-    /// What bought it, if it was bought.
+    /// What bought it, or whose token made it; `None` for what the holder made.
     pub(super) const fn payment(&self) -> Option<PaymentId> {
         match self {
             Self::Usa(card) => Some(card.charge.payment),
             Self::Gift(gift) => Some(gift.charge.payment),
             Self::Intl(order) => Some(order.charge.payment),
-            Self::Reloadable(_) => None,
+            Self::Reloadable(card) => card.funded_by,
         }
     }
 

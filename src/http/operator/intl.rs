@@ -14,6 +14,7 @@ use super::asked::{Admitted, Asks, Looked, in_words};
 use super::leases::{Thing, answer, claimed, listed, page, queue};
 use super::{Admin, not_now};
 use crate::http::error::ApiError;
+use crate::http::query::is_readable;
 use crate::secret::Secret;
 use crate::vault::CardNumber;
 
@@ -128,9 +129,7 @@ const LINE_MAX: usize = 100;
 impl Billing {
     fn checked(self) -> Result<BillingAddress, ApiError> {
         let lines = [&self.line1, &self.city, &self.state, &self.postal_code];
-        let whole = lines
-            .iter()
-            .all(|line| !line.trim().is_empty() && line.chars().count() <= LINE_MAX);
+        let whole = lines.iter().all(|line| is_readable(line, LINE_MAX));
         let country = self.country.len() == 2 && self.country.bytes().all(|b| b.is_ascii_uppercase());
         if !(whole && country) {
             let error = format!(

@@ -6,7 +6,7 @@ use purser_actors::product::{AppPayee, Platform};
 
 use super::Payouts;
 use crate::http::error::ApiError;
-use crate::http::query::Query;
+use crate::http::query::{Query, is_readable};
 
 /// What pays a saved recipient.
 const BY_ID: &[&str] = &["amount", "recipient_id"];
@@ -90,7 +90,7 @@ pub(in crate::http) fn platform(query: &Query) -> Result<Option<Platform>, ApiEr
 fn named(query: &Query, name: &'static str, most: usize) -> Result<String, ApiError> {
     query.required(name)?;
     let text = query.text(name, most)?.unwrap_or_default().trim();
-    if text.is_empty() || text.chars().any(char::is_control) {
+    if !is_readable(text, most) {
         let error = format!("`{name}` must be readable text of at most {most} characters.");
         return Err(ApiError::parameter("parameter_invalid", name, error));
     }

@@ -17,6 +17,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use crate::http::error::ApiError;
 use crate::http::json;
+use crate::http::query::is_readable;
 use crate::provider::sandbox::balances::SandboxBalances;
 use crate::provider::sandbox::program::SandboxProgram;
 use crate::provider::sandbox::{Sale, SandboxIssuer};
@@ -107,8 +108,8 @@ async fn post_charge(State(state): State<Arc<Charging>>, body: Body) -> Result<R
     };
     let card = charged(&state, &request.card_id).await?;
     let card = card.ok_or_else(|| wrong("card_id", "not a card that the issuer has made"))?;
-    if !(1..=60).contains(&request.merchant.chars().count()) {
-        return Err(wrong("merchant", "1 to 60 characters"));
+    if !is_readable(&request.merchant, 60) {
+        return Err(wrong("merchant", "1 to 60 readable characters"));
     }
     let amount = Cents::parse(&request.amount).map_err(|e| wrong("amount", &e.to_string()))?;
     if amount == Cents::ZERO {

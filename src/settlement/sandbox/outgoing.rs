@@ -6,8 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::wire::Transaction;
 use super::{SandboxSettlement, svm};
-use crate::payment::evm::domain_separator;
-use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC};
+use crate::payment::terms::{SOLANA_USDC, Token};
 use crate::sandbox::keys::{fee_payer, treasury_wallet};
 use crate::wallet::TestWallet;
 use crate::wallet::solana::Transfer as Draft;
@@ -49,8 +48,7 @@ fn on_base(wallet: &TestWallet, transfer: &Transfer, to: [u8; 20], now: Timestam
         nonce: nonce.finalize().into(),
         signature: [0; 65],
     };
-    let domain = domain_separator("USD Coin", "2", BASE_CHAIN_ID, &BASE_USDC);
-    wallet.sign_transfer(&domain, &mut authorization);
+    wallet.sign_transfer(&Token::SANDBOX.domain(), &mut authorization);
     Authorization::Evm(authorization)
 }
 

@@ -28,6 +28,12 @@ impl Desk {
         if !payout.is_under_way() {
             return Ok(());
         }
+        let line = payout.plan.target.line();
+        self.on_line(line, effect, self.send_under_way(effect, id, payout))
+            .await
+    }
+
+    async fn send_under_way(&self, effect: &Effect, id: PayoutId, payout: Payout) -> Done {
         let report = match payout.plan.target {
             // No card is known here: a history that a restore has lost ordered it. It is asked after and never sent.
             Target::Card(None) => self

@@ -250,3 +250,42 @@ pub struct Revoked {
     /// True.
     pub revoked: bool,
 }
+
+/// Lines of products.
+#[derive(Deserialize, ToSchema)]
+pub struct Lines {
+    /// In the contract's order.
+    pub lines: Vec<OneLine>,
+}
+
+/// A line of products.
+#[derive(Deserialize, ToSchema)]
+pub struct OneLine {
+    /// The product's identifier.
+    pub line: String,
+    /// `open`, `failing` (its provider is down), or `closed` by an operator.
+    pub status: String,
+    /// Why: an operator's words, or what its provider said last.
+    #[schema(required)]
+    pub reason: Option<String>,
+    /// Which operator closed or opened it.
+    #[schema(required)]
+    pub by: Option<String>,
+    /// Deliveries that failed in a row.
+    pub failures: u64,
+    /// RFC 3339; null where it was never closed.
+    #[schema(required)]
+    pub since: Option<String>,
+    /// When its provider is tried with one order next, RFC 3339; null unless it is failing.
+    #[schema(required)]
+    pub next_try_at: Option<String>,
+}
+
+/// A line that an operator has closed or opened.
+#[derive(Deserialize, ToSchema)]
+pub struct LineDone {
+    /// The product's identifier.
+    pub line: String,
+    /// `open` or `closed`.
+    pub status: String,
+}

@@ -9,7 +9,7 @@ use crate::http::shapes::Exact;
 /// What waits for a person.
 #[derive(Deserialize, ToSchema)]
 pub struct Stuck {
-    /// Tried often enough, the oldest first.
+    /// Tried often enough, the oldest first; then those that are late, though they are tried again by themselves.
     pub effects: Vec<StuckWork>,
     /// Payments whose outcome is not known.
     pub unknown_payments: Vec<UnknownPayment>,
@@ -42,6 +42,11 @@ pub struct StuckWork {
     pub last_error: Option<String>,
     /// RFC 3339.
     pub created_at: String,
+    /// It fails and is older than `engine.late_after_minutes`, and is tried again by itself; else nobody tries it any more.
+    pub late: bool,
+    /// RFC 3339; null where nobody tries it any more.
+    #[schema(required)]
+    pub next_try_at: Option<String>,
     /// Whose it is: the exact address.
     pub wallet: Option<String>,
     /// Where that stands, by our books.
