@@ -23,6 +23,7 @@ pub mod gift_cards;
 pub mod gift_orders;
 pub mod headers;
 pub mod health;
+mod held;
 pub mod idempotency;
 pub mod identity_page;
 pub mod intl_cards;

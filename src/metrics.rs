@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use purser_actors::engine::figures::{Figures, Lack};
 use purser_actors::engine::webhooks::OUTCOMES;
-use purser_actors::engine::{Engine, Reconciliation};
+use purser_actors::engine::{Engine, Held, Reconciliation};
 use purser_actors::kernel::delivery::FAILURES;
 use purser_actors::kernel::effect::Work;
 use purser_actors::line::Status;
@@ -235,6 +235,12 @@ fn effects(page: &mut Page, figures: &Figures) {
             failed = failed.with(&[("work", work), ("kind", kind)], n);
         }
     }
+    page.gauge(
+        "purser_held",
+        Unit::One,
+        "Work that waits at the gate before money leaves, by why.",
+    )
+    .each("reason", Held::ALL.map(Held::name).into_iter().zip(figures.held));
     page.gauge(
         "purser_payments_unknown",
         Unit::One,

@@ -54,7 +54,7 @@ use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, root, table, timer};
 use crate::port::{BoxFuture, Clock, Entropy, Lists};
 
-pub use departures::{Booking, NotBooked, Restored, Unexplained};
+pub use departures::{Booking, Held, NotBooked, NotPromised, Promise, Restored, Unexplained};
 pub use families::event_types;
 pub use holder::Denied;
 pub use incoming::{Lost, NotRuled, Rule};
@@ -122,7 +122,7 @@ struct Inner {
     posting: Arc<webhooks::PostOffice>,
     /// What is sold now.
     lines: Arc<lines::Lines>,
-    /// What may leave after a restore.
+    /// The gate that money leaves by.
     departures: Arc<Departures>,
     /// What a restore has lost.
     lost: Option<Lost>,
@@ -252,6 +252,9 @@ impl Engine {
             let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
                 let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
+                if let Some(leaves) = effect.work.leaves() {
+                    self.note_promise(leaves).await;
+                }
                 let passed_over = planted::is(Bug::RetriesForgotten) && effect.attempts > 0;
                 if !effect.stuck && !passed_over {
                     open.push(effect);
@@ -330,8 +333,8 @@ impl Inner {
             tries: self.tries.clone(),
             settings: self.settings,
             secret: self.secret,
-            account_map: self.account_map.clone(),
             departures: self.departures.clone(),
+            account_map: self.account_map.clone(),
             lists: self.lists.clone(),
             lost: self.lost,
             arrivals: self.arrivals.clone(),

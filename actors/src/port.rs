@@ -287,6 +287,15 @@ pub trait Settlement: Send + Sync {
     /// Reads the chain.
     fn lookup<'a>(&'a self, authorization: &'a Authorization) -> BoxFuture<'a, Result<Lookup, PortError>>;
 
+    /// Whether this address can be sent USDC: an owner on Solana can once there is a token account of theirs.
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>>;
+
+    /// What our treasury holds on this chain, durable there.
+    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>>;
+
+    /// Everything that left this wallet on its chain since then and stayed, oldest first.
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>>;
+
     /// Everything that left our treasury on either chain from `since` to `until` and stayed, burns into the bridge too.
     fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>>;
 }

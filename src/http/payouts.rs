@@ -9,6 +9,7 @@ use axum::routing::get;
 use http::{HeaderMap, Uri};
 use purser_actors::engine::Engine;
 use purser_actors::id::{DestinationId, LateReturnId, PayoutId};
+use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::payout::{Payout, Status};
 use purser_actors::product::{AppPayee, Currency, Platform, Purchase};
@@ -17,6 +18,7 @@ use utoipa::OpenApi;
 use super::account::{Holder, active};
 use super::caller::{Bearer, Claims, MaybeBearer};
 use super::error::ApiError;
+use super::held::with_held;
 use super::query::{Query, is_readable};
 use super::{json, shapes};
 use crate::checkout::{Call, Checkout};
@@ -325,7 +327,11 @@ async fn get_payment_status(
     };
     let found = payouts.engine.payouts_of(&claims.wallet, after, limit).await;
     let (found, more) = found.map_err(|_| ApiError::internal())?;
-    let shown: Vec<_> = found.iter().map(|(id, payout)| payout.view(id).to_json()).collect();
+    let mut shown = Vec::with_capacity(found.len());
+    for (id, payout) in &found {
+        let view = with_held(&payouts.engine, &Work::SendPayout(*id), payout.view(id)).await?;
+        shown.push(view.to_json());
+    }
     let body = format!("{{\"payouts\":[{}],\"has_more\":{more}}}", shown.join(","));
     Ok(json::private(json::bytes_as_json(body)))
 }
@@ -342,7 +348,8 @@ impl Payouts {
     }
 
     async fn one(&self, claims: &Claims, id: PayoutId, payout: &Payout) -> Result<View, ApiError> {
-        let view = self.with_late_return(id, payout, payout.view(&id)).await?;
+        let view = with_held(&self.engine, &Work::SendPayout(id), payout.view(&id)).await?;
+        let view = self.with_late_return(id, payout, view).await?;
         Ok(match payout.status {
             // The caller that opens the form is paid.
             Status::AwaitingDetails

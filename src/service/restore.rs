@@ -8,6 +8,7 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::record::rfc3339;
 use purser_actors::kernel::table;
 use purser_actors::port::{Clock as _, Entropy, Timestamp};
+use purser_storage::planted::{self, Bug};
 use purser_storage::{Batch, CommitError, RestoreMark, RowKey, Store, Write};
 use tokio::sync::oneshot;
 
@@ -27,6 +28,7 @@ pub fn restored(config: &Config, mark: Option<RestoreMark>, ahead_ms: u64) -> Op
         since: Timestamp(mark.backed_up_at_ms.saturating_sub(quiet_ms)),
         // By the service's time, which may be ahead of the chains'.
         until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms).plus_ms(ahead_ms),
+        at: Timestamp(mark.restored_at_ms),
     })
 }
 
@@ -87,12 +89,8 @@ pub async fn revocations(
     let Some(mark) = mark else {
         return Ok((Arc::new(log), Timestamp(0)));
     };
-    let restored = Timestamp(mark.restored_at_ms);
     let covered = known.is_some() && found.covers(&name, mark.backed_up_at_ms);
-    if covered && !engine.has_begun(restored).await? {
-        replay(engine, &found.entries).await?;
-    }
-    let begun = engine.begin_restored(restored, covered).await?;
+    let begun = begin(engine, mark, covered.then_some(&*found.entries)).await?;
     if let Some(since) = engine.suspended_since() {
         tracing::warn!(
             since = %rfc3339(since),
@@ -102,6 +100,21 @@ pub async fn revocations(
     Ok((Arc::new(log), begun))
 }
 
+/// Ends again what a log says was ended, on the first start after a restore; without one, everything of before is suspended. Says
+/// when that start was.
+///
+/// # Errors
+/// When the log names nothing, or the store fails.
+pub async fn begin(engine: &Engine, mark: RestoreMark, log: Option<&[Entry]>) -> Result<Timestamp, ServiceError> {
+    let restored = Timestamp(mark.restored_at_ms);
+    if let Some(entries) = log
+        && !engine.has_begun(restored).await?
+    {
+        replay(engine, entries).await?;
+    }
+    Ok(engine.begin_restored(restored, log.is_some()).await?)
+}
+
 /// Ends again what was ended, and leaves each account as it was last left.
 async fn replay(engine: &Engine, entries: &[Entry]) -> Result<(), ServiceError> {
     let mut accounts = BTreeMap::new();
@@ -109,12 +122,14 @@ async fn replay(engine: &Engine, entries: &[Entry]) -> Result<(), ServiceError> 
     for entry in entries {
         match entry {
             Entry::Session(id) => engine.end_session(id.parse().map_err(|_| wrong(id))?).await?,
+            Entry::ApiKey(_) if planted::is(Bug::KeyRevived) => {}
             Entry::ApiKey(id) => engine.end_api_key(id.parse().map_err(|_| wrong(id))?).await?,
             Entry::OperatorToken(hash) => {
                 let mut bytes = [0; 32];
                 hex::decode_to_slice(hash, &mut bytes).map_err(|_| wrong(hash))?;
                 engine.end_token(&bytes).await?;
             }
+            Entry::Frozen { .. } if planted::is(Bug::FreezeForgotten) => {}
             Entry::Frozen { account, message } => drop(accounts.insert(account, Some(message.clone()))),
             Entry::Unfrozen { account } => drop(accounts.insert(account, None)),
         }

@@ -22,7 +22,7 @@ const PAID: &str = "0xefefefefefefefefefefefefefefefefefefefefefefefefefefefefef
 async fn a_payment_that_the_lost_history_took_is_credited_once() {
     // Aim: paid after the backup, for something that no provider has, so that the restored service credits the transfer; the same payment presented again buys
     // nothing and is charged nothing, whether the chain answers at once or must be read.
-    let host = Host::new().with("PURSER_ENGINE__RESTORED_QUIET_SECONDS", "0");
+    let host = Host::new();
     host.start().stop();
     let file = backup(&host);
     let service = host.start();
@@ -90,9 +90,7 @@ async fn claimed(desk: &Desk<'_>, id: &str) -> Value {
 async fn what_was_decided_of_a_card_withdrawal_is_so_after_a_restore() {
     // Aim: the backup has two withdrawals that the issuer has not answered; since then one was paid and the other, while it was
     // claimed, rejected: after the restore both end so by themselves, nobody is asked to pay, and the balance stays as it is.
-    let host = Host::new()
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_ENGINE__RESTORED_QUIET_SECONDS", "0");
+    let host = Host::new().with("PURSER_SANDBOX__CREDIT_MS", "20");
     let service = host.start();
     let site = Site::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 100).await;

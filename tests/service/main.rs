@@ -34,6 +34,7 @@ mod cases_examples;
 mod cases_faults;
 mod cases_forged;
 mod cases_frozen;
+mod cases_gate;
 mod cases_gift_cards;
 mod cases_gift_quotes;
 mod cases_idempotency;

@@ -10,14 +10,15 @@ use purser_actors::id::EffectId;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActivity, CardIssuer, ErrorKind, GiftCards, GiftOffer, GiftOrdered, Issuance, IssueCard, IssuedCard,
-    OrderGift, PortError,
+    BoxFuture, CardActivity, CardIssuer, ErrorKind, GiftCards, GiftOffer, GiftOrdered, GiftTerms, Issuance, IssueCard,
+    IssuedCard, OrderGift, PortError,
 };
 use purser_actors::product::{Country, Currency};
 use purser_storage::codec::{self, Stored};
 
 use crate::clients::payment_of_amount;
 use crate::fate::Issue;
+use crate::outages::{self, Provider};
 use crate::world::{ORDERED_PANIC, World};
 
 /// A thing that is sold: its kind as stored, and its id.
@@ -35,14 +36,27 @@ pub(crate) enum Order {
 pub(crate) struct Press {
     /// Orders by key, with our name of the thing.
     pub(crate) orders: BTreeMap<EffectId, (Thing, Order)>,
+    /// What was asked under each key.
+    pub(crate) asked: BTreeMap<EffectId, Placed>,
     calls: BTreeMap<EffectId, usize>,
+}
+
+/// What an order is for, as its maker lists it.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) payment: u32,
+    pub(crate) product: String,
+    pub(crate) amount: Cents,
+    pub(crate) currency: Currency,
+    pub(crate) terms: Option<GiftTerms>,
 }
 
 /// One order, whoever it goes to.
 struct Asked {
     key: EffectId,
     thing: Thing,
-    payment: u32,
+    placed: Placed,
+    provider: Provider,
     /// One try of each at once, and so many of this maker.
     at_once: &'static str,
     /// For the trace.
@@ -85,6 +99,7 @@ impl Makers {
         }
         let mut press = self.0.press.lock();
         let known = press.orders.entry(asked.key).or_insert((asked.thing, Order::Open)).0;
+        press.asked.entry(asked.key).or_insert_with(|| asked.placed.clone());
         let keys = press.orders.values().filter(|(thing, _)| *thing == asked.thing).count();
         drop(press);
         if known != asked.thing || keys != 1 {
@@ -114,7 +129,15 @@ impl Makers {
             *calls += 1;
             *calls - 1
         };
-        let n = asked.payment;
+        if let Some(silent) = outages::is_down(&self.0, asked.provider) {
+            self.0.trace(|| format!("maker: {} meets an outage", asked.name));
+            outages::fails(&self.0, asked.provider, asked.key, call == 0, silent);
+            if silent {
+                std::future::pending::<()>().await;
+            }
+            return Err(error(ErrorKind::Temporary));
+        }
+        let n = asked.placed.payment;
         let fates = self
             .0
             .plan
@@ -219,7 +242,14 @@ impl CardIssuer for Makers {
             let asked = Asked {
                 key: order.key,
                 thing: (Kind::Card as u8, id),
-                payment: payment_of_amount(order.amount),
+                placed: Placed {
+                    payment: payment_of_amount(order.amount),
+                    product: "card".into(),
+                    amount: order.amount,
+                    currency: Currency::USD,
+                    terms: None,
+                },
+                provider: Provider::Cards,
                 at_once: "issue.at_once",
                 name: order.card.to_string(),
             };
@@ -274,7 +304,17 @@ impl GiftCards for Makers {
             let asked = Asked {
                 key: order.key,
                 thing: (Kind::GiftCard as u8, id),
-                payment: payment_of_amount(order.order.amount),
+                placed: Placed {
+                    payment: payment_of_amount(order.order.amount),
+                    product: order.order.product.clone(),
+                    amount: order.order.amount,
+                    currency: order.order.currency,
+                    terms: Some(GiftTerms {
+                        country: order.order.country,
+                        fee_rate: order.order.fee_rate.clone(),
+                    }),
+                },
+                provider: Provider::GiftCards,
                 at_once: "gift_card.at_once",
                 name: order.card.to_string(),
             };

@@ -97,8 +97,12 @@ fn frozen(
     let said = this.and_then(|account| account.frozen.as_ref());
     match words {
         words if words.as_ref() == said => done,
-        Some(words) => born(this, wallet, done, context).event(Event::Frozen(words)),
-        None => done.event(Event::Unfrozen),
+        Some(words) => {
+            // From this batch on nothing is signed for the account: what signs is a batch that holds only without this row.
+            let frozen = born(this, wallet, done, context).put(table::frozen(wallet), Vec::new());
+            frozen.event(Event::Frozen(words))
+        }
+        None => done.delete(table::frozen(wallet)).event(Event::Unfrozen),
     }
 }
 

@@ -71,7 +71,9 @@ impl CardWithdrawal {
         let (decided, now) = (Decision::answer(None), context.now);
         match (&self.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
-                Ok(self.claim(id, &act, life_ms, context)?)
+                // Nobody pays it for who is frozen by then.
+                let claimed = self.claim(id, &act, life_ms, context)?;
+                Ok(claimed.requires_absent(table::frozen(&self.owner)))
             }
             (Status::Claimed(_), Command::Release { act, lease }) => Ok(self.release(id, &act, lease, context)?),
             (

@@ -4,6 +4,7 @@
 mod banking;
 mod cards;
 mod crediting;
+mod gate;
 mod gift_cards;
 mod incoming;
 mod owner;
@@ -62,10 +63,10 @@ pub(super) struct Desk {
     pub(super) settings: Settings,
     /// The key that payment ids are made with.
     pub(super) secret: [u8; 32],
-    /// Whose account an address is an address of.
-    pub(super) account_map: AccountMap,
-    /// What may leave after a restore.
+    /// The gate that money leaves by.
     pub(super) departures: Arc<Departures>,
+    /// The addresses of managed wallets.
+    pub(super) account_map: AccountMap,
     /// What others have written down.
     pub(super) lists: Lists,
     /// What a restore has lost.
@@ -287,7 +288,7 @@ impl Desk {
 
     /// Whether the transfer that the payment would settle by was taken in without it.
     async fn is_taken(&self, id: PaymentId) -> Result<bool, Failure> {
-        if !self.arrivals.any_taken() {
+        if !self.arrivals.any_taken() || planted::is(Bug::TakenInSettles) {
             return Ok(false);
         }
         let row = self.store.read(&table::deposit(id)).await;

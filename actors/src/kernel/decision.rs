@@ -156,6 +156,13 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// Removes a row, if it is there.
+    #[must_use]
+    pub fn delete(mut self, key: RowKey) -> Self {
+        self.writes.push(Write::Delete { key });
+        self
+    }
+
     /// Brings another entity into being.
     #[must_use]
     pub fn open(mut self, opening: Opening) -> Self {

@@ -5,6 +5,7 @@
 
 mod cause;
 mod failure;
+mod leaves;
 mod row;
 mod share;
 mod subject;
@@ -19,6 +20,7 @@ use crate::port::Timestamp;
 
 pub use cause::CreditCause;
 pub use failure::{Failure, Pace};
+pub use leaves::Leaves;
 pub use row::Effect;
 pub use share::Share;
 

@@ -89,10 +89,13 @@ tables! {
     PAYMENT_CARD = b'B',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
-    /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
-    CONFIRMED = b'J',
     /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
     ADDRESS = b'A',
+    /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
+    CONFIRMED = b'J',
+    /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
+    /// store has recognised as a spend's.
+    GATE = b'F',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -333,6 +336,21 @@ pub fn confirmed_key(id: ApiKeyId) -> RowKey {
 /// The same of an operator's token, by its hash.
 pub fn confirmed_token(token_hash: &[u8; 32]) -> RowKey {
     key(&[&[CONFIRMED, 1], token_hash])
+}
+
+/// Present while the account is frozen: what signs for it is a batch that holds only without this row.
+pub fn frozen(wallet: &Wallet) -> RowKey {
+    key(&[&[GATE, b'a'], &wallet.key()])
+}
+
+/// Prefix of all accounts that are frozen.
+pub fn all_frozen() -> RowKey {
+    key(&[&[GATE, b'a']])
+}
+
+/// A transfer of a managed wallet in which a restored store has recognised a spend: it is no other's. The value is the spend.
+pub fn recognised(id: DepartureId) -> RowKey {
+    key(&[&[GATE, b's'], &id.0.to_be_bytes()])
 }
 
 /// A fact about the store.

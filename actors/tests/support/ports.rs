@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::id::{EffectId, Wallet};
+use purser_actors::id::{EffectId, Network, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
     Authorization, BoxFuture, CardActivity, CardIssuer, CardTransaction, Decline, Departure, ErrorKind,
@@ -13,6 +13,8 @@ use purser_actors::port::{
     Timestamp, Transfer,
 };
 use tokio::sync::Semaphore;
+
+use super::holdings::Holdings;
 
 type Key = [u8; 32];
 
@@ -45,6 +47,8 @@ pub(crate) struct Chain {
     left: Mutex<Vec<Departure>>,
     silent: AtomicBool,
     listings: AtomicU64,
+    /// What wallets hold and sent.
+    pub(crate) holdings: Holdings,
     gate: Semaphore,
 }
 
@@ -68,6 +72,7 @@ impl Chain {
             left: Mutex::default(),
             silent: AtomicBool::new(false),
             listings: AtomicU64::new(0),
+            holdings: Holdings::default(),
             gate: Semaphore::new(0),
         }
     }
@@ -242,6 +247,18 @@ impl Settlement for Chain {
             None => Lookup::Pending,
         };
         Box::pin(std::future::ready(Ok(seen)))
+    }
+
+    fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        self.holdings.can_receive()
+    }
+
+    fn treasury_holds(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        self.holdings.treasury_holds()
+    }
+
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+        self.holdings.sent_by(from, since, self.silent.load(Ordering::SeqCst))
     }
 
     fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {

@@ -35,9 +35,12 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
         stuck.effects.retain(|effect| effect.id == one);
         stuck.late.retain(|late| late.effect.id == one);
         stuck.unknown.retain(|doubt| doubt.effect.id == one);
-        if stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty() {
-            return Err(unknown());
-        }
+    }
+    let mut waiting = admin.engine.held_back().await.map_err(|_| ApiError::internal())?;
+    waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
+    let found = !(stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty() && waiting.is_empty());
+    if one.is_some() && !found {
+        return Err(unknown());
     }
     let asked = said(
         &admin,
@@ -74,6 +77,11 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
                 .to_json(),
         );
     }
+    let mut held_back = Vec::with_capacity(waiting.len());
+    for (effect, why) in &waiting {
+        let view = shown(&admin, effect).text("held", why.name());
+        held_back.push(about(&admin, view, effect, None).await?.to_json());
+    }
     let unexplained = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
     let unexplained: Vec<String> = unexplained.iter().map(|u| departures::shown(u).to_json()).collect();
     let held = View::new().flag("withdrawals_held", admin.engine.is_held());
@@ -82,9 +90,10 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
         None => held.maybe("withdrawals_held_until_at_least", None::<&str>),
     };
     let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"unexplained_departures\":[{}],{}",
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],\"unexplained_departures\":[{}],{}",
         effects.join(","),
         unknown.join(","),
+        held_back.join(","),
         unexplained.join(","),
         held.to_json().trim_start_matches('{')
     );

@@ -52,6 +52,8 @@ pub struct Withdrawal {
     pub tx_hash: Option<String>,
     /// Why it failed or was rejected; its amount is available again.
     pub failure_reason: Option<String>,
+    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    pub held: Option<String>,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.

@@ -116,6 +116,8 @@ pub struct CardOpen {
     pub held_until: Option<String>,
     /// RFC 3339.
     pub created_at: String,
+    /// `held_frozen` while its owner is frozen: then it is not to be paid.
+    pub held: Option<String>,
 }
 
 /// A claimed withdrawal.
