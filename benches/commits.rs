@@ -126,7 +126,7 @@ impl Written {
 
 /// A journal as in production.
 pub(crate) fn open_journal(dir: PathBuf, limits: Limits) -> Result<Arc<JournalStore>, Fault> {
-    let clock = Arc::new(|| SystemClock.now().0);
+    let clock = Arc::new(|| SystemClock.micros());
     Ok(JournalStore::open(Options { dir, limits, clock })?)
 }
 

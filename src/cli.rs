@@ -4,6 +4,7 @@
 //! signed before its price is known to be within `--max`.
 
 pub mod admin;
+pub mod config;
 pub mod listen;
 pub mod pay;
 pub mod provider;
@@ -13,6 +14,7 @@ pub mod serve;
 mod session;
 pub mod store;
 mod terminal;
+mod tls;
 pub mod token;
 pub mod trigger;
 pub mod wallet;
@@ -22,6 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+pub use self::tls::TlsArgs;
 use crate::wallet::WalletError;
 
 /// Sells prepaid cards, gift cards, payouts and bank payments to software agents, paid call by call in USDC (x402 or MPP). Without
@@ -48,6 +51,7 @@ enum Command {
     Reconcile(reconcile::ReconcileArgs),
     Backup(store::BackupArgs),
     Restore(store::RestoreArgs),
+    Config(config::Args),
     Provider(provider::Args),
 }
 
@@ -72,6 +76,7 @@ pub fn run() -> ExitCode {
             Some(Command::Reconcile(args)) => reconcile::run(args).await,
             Some(Command::Backup(args)) => store::backup(args).await,
             Some(Command::Restore(args)) => store::restore(args).await,
+            Some(Command::Config(args)) => config::run(&args),
             Some(Command::Provider(args)) => provider::run(args).await,
         }
     });
@@ -200,7 +205,9 @@ impl From<NetworkArg> for purser_actors::id::Network {
     }
 }
 
-/// Says on standard error why a command failed.
+/// Says on standard error why a command failed, a line for each thing that is wrong.
 fn complain(error: &CliError) {
-    terminal::progress(&format!("error: {error}"));
+    for line in error.to_string().lines() {
+        terminal::progress(&format!("error: {line}"));
+    }
 }

@@ -26,13 +26,16 @@ pub use proxies::{AddressRange, ForwardedBy, NotARange};
 pub use rates::Rates;
 pub use reconciliation::Reconciliation;
 pub use sections::{
-    Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
-    ProviderKind, Recovery, Sandbox, Server, Service, Storage, Stream,
+    Caps, Engine, Identity, Limits, Log, LogFormat, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment,
+    Payouts, Provider, ProviderKind, Recovery, Sandbox, Server, Service, Storage, Stream,
 };
 pub use signup::Signup;
 pub use spending::{AgentWallets, Outbound};
 pub use versions::{Day, Retirement, Versions};
 pub use webhooks::Webhooks;
+
+use std::borrow::Cow;
+use std::fmt;
 
 use serde::Deserialize;
 
@@ -67,18 +70,47 @@ pub enum ConfigError {
         /// The type in words.
         wanted: &'static str,
     },
-    /// Values that do not fit their setting.
-    #[error("settings: {0}")]
-    Value(String),
+    /// A value that does not fit its setting.
+    #[error("`{key}`: {reason}")]
+    Value {
+        /// The dotted name.
+        key: String,
+        /// The parser's words.
+        reason: String,
+    },
     /// A value that makes no sense, or is unsafe in this mode.
     #[error("`{key}`: {reason}")]
     Refused {
         /// The dotted name.
-        key: &'static str,
+        key: Cow<'static, str>,
         /// What to do.
         reason: String,
     },
 }
+
+impl ConfigError {
+    /// The setting, where one can be named.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Syntax { .. } => None,
+            Self::Unknown { key, .. } | Self::Type { key, .. } | Self::Value { key, .. } => Some(key),
+            Self::Refused { key, .. } => Some(key),
+        }
+    }
+}
+
+/// Everything that is wrong with the settings, a line each.
+#[derive(Debug)]
+pub struct Misfit(pub Vec<ConfigError>);
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Misfit {}
 
 /// What the process is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -114,6 +146,8 @@ pub struct Config {
     pub providers: Outsiders,
     /// Tokens, sign-in, links.
     pub identity: Identity,
+    /// How log lines look.
+    pub log: Log,
     /// Request ceilings.
     pub limits: Limits,
     /// Signups and API keys.
@@ -148,15 +182,41 @@ impl Config {
     /// Merges the layers, types the result and checks it.
     ///
     /// # Errors
-    /// The first thing wrong, with the name of the setting; see [`ConfigError`].
-    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
-        let merged = layers::merge(sources)?;
-        let mut config: Self = merged
-            .try_into()
-            .map_err(|e: toml::de::Error| ConfigError::Value(e.message().to_owned()))?;
+    /// All that is wrong, each with the name of its setting; see [`ConfigError`].
+    pub fn load(sources: &Sources) -> Result<Self, Misfit> {
+        let mut wrong = Vec::new();
+        let mut merged = layers::merge(sources, &mut wrong);
+        // Whatever cannot be read is looked past by its default, so that the rest can be.
+        let mut config: Self = loop {
+            match serde_path_to_error::deserialize(merged.clone()) {
+                Ok(config) => break config,
+                Err(error) => {
+                    let key = error.path().to_string();
+                    let error: toml::de::Error = error.into_inner();
+                    let reason = error.message().to_owned();
+                    let goes_on = layers::reset(&mut merged, &key);
+                    wrong.push(ConfigError::Value { key, reason });
+                    if !goes_on {
+                        return Err(Misfit(wrong));
+                    }
+                }
+            }
+        };
         config.products.resolve(&config.service.countries);
-        check::check(&config)?;
-        Ok(config)
+        config.server.moves_on = config.is_sandbox() && !layers::is_set(sources, "server.listen");
+        config.operator.moves_on = !layers::is_set(sources, "operator.listen");
+        let mut found = check::Found::default();
+        check::check(&config, &mut found);
+        let known = |key: &str| wrong.iter().any(|error| error.key() == Some(key));
+        // Where a default was put in there is nothing to check, nor where another mode was meant.
+        if !known("mode") {
+            found.0.retain(|error| error.key().is_none_or(|key| !known(key)));
+            wrong.append(&mut found.0);
+        }
+        match wrong.is_empty() {
+            true => Ok(config),
+            false => Err(Misfit(wrong)),
+        }
     }
 
     /// Whether this is the sandbox.

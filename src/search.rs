@@ -27,6 +27,11 @@ const PREFIX_LEAST: usize = 4;
 const PREFIX_SHARE: usize = 40;
 /// Points of a name with slips, before they are taken off.
 const SLIPPED: u32 = 690;
+/// Points of words that all match words of a name, exactly or by their beginning, and of words that do with slips, to which their share of the name is added.
+const WITHIN: u32 = 720;
+const WITHIN_SLIPPED: u32 = 540;
+/// The beginning of a word is at least so many letters.
+const WORD_PREFIX_LEAST: usize = 3;
 /// A match of fewer points than this is no reading of the query when another reading is certain.
 const CERTAIN: u32 = 930;
 
@@ -37,6 +42,8 @@ const LONGEST: usize = 100;
 #[derive(Clone, Debug)]
 pub struct Name {
     words: usize,
+    /// Each by itself.
+    parts: Vec<Spelling>,
     /// All words as one, with "and".
     whole: String,
     /// Without "and".
@@ -55,6 +62,7 @@ impl Name {
         let bare: String = words.iter().filter(|w| *w != "and").map(String::as_str).collect();
         (!bare.is_empty()).then(|| Self {
             words: words.len(),
+            parts: words.iter().cloned().map(Spelling::new).collect(),
             whole: words.concat(),
             sound: Spelling::new(sound(&bare)),
             bare: Spelling::new(bare),
@@ -95,6 +103,47 @@ impl Wanted {
             .map_or(0, |core| spelled(core, name).saturating_sub(BESIDE));
         spelled(&self.full, name).max(begun(&self.full, name)).max(core)
     }
+
+    /// How well the words of the query match those of a name, in any order: for a list to choose from, where "coffee" means
+    /// everything with coffee in it. 0 unless each significant word is one of the name's, the beginning of one, or one with
+    /// slips.
+    pub fn points_within(&self, name: &Name) -> u32 {
+        let (mut met, mut slipped) = (0, false);
+        for part in &self.full.parts {
+            match name.parts.iter().filter_map(|word| word_match(part, word)).max() {
+                Some(how) => {
+                    met += 1;
+                    slipped |= how == Match::Slipped;
+                }
+                None if is_plain(&part.text) => {}
+                None => return 0,
+            }
+        }
+        if met == 0 {
+            return 0;
+        }
+        let share = met * 100 / self.full.parts.len().max(name.parts.len()).max(1);
+        let base = if slipped { WITHIN_SLIPPED } else { WITHIN };
+        base + u32::try_from(share).unwrap_or(0)
+    }
+}
+
+/// How a word of a query is one of a name's; the better ones are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Match {
+    Slipped,
+    Begun,
+    Same,
+}
+
+fn word_match(part: &Spelling, word: &Spelling) -> Option<Match> {
+    if part == word {
+        return Some(Match::Same);
+    }
+    if part.len() >= WORD_PREFIX_LEAST && word.text.starts_with(&part.text) {
+        return Some(Match::Begun);
+    }
+    slips(part, word, 0).map(|_| Match::Slipped)
 }
 
 /// Keeps what is a match, best first; equals stay in their order. Where one reading is certain, guesses go.

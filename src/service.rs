@@ -17,20 +17,18 @@ use purser_actors::engine::{Engine, StartError};
 use purser_storage::{JournalStore, OpenError, Store, StoreError};
 use tokio::net::TcpListener;
 
-use crate::config::{Config, ConfigError};
+use crate::config::Config;
 use crate::http::front::Front;
 use crate::http::health::Readiness;
 use crate::http::operator;
 use crate::http::server::{Server, StopHandle};
+use crate::private_file;
 use crate::sandbox::keys::identity_callback;
 use crate::stream::Hub;
 
 /// Why the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// A setting.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
     /// The store.
     #[error(transparent)]
     Open(#[from] OpenError),
@@ -90,14 +88,49 @@ impl Running {
     }
 }
 
-async fn bind(listen: SocketAddr, setting: &str) -> Result<(TcpListener, SocketAddr), ServiceError> {
+/// Ports that are tried behind one that is taken.
+const NEXT_PORTS: u16 = 100;
+
+/// Listens, at the next free port if this one is taken and `moves_on`: the port was not chosen, so no client relies on it.
+async fn bind(
+    listen: SocketAddr,
+    moves_on: bool,
+    setting: &'static str,
+) -> Result<(TcpListener, SocketAddr), ServiceError> {
     let failed = |error| ServiceError::Io {
         what: format!("cannot listen on {listen} ({setting})"),
         error,
     };
-    let listener = TcpListener::bind(listen).await.map_err(failed)?;
+    let mut wanted = listen;
+    let listener = loop {
+        match TcpListener::bind(wanted).await {
+            Ok(listener) => break listener,
+            Err(error) => {
+                let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
+                let next = wanted
+                    .port()
+                    .checked_add(1)
+                    .filter(|next| next - listen.port() <= NEXT_PORTS);
+                match next.filter(|_| is_taken && moves_on) {
+                    Some(next) => wanted.set_port(next),
+                    None => return Err(failed(error)),
+                }
+            }
+        }
+    };
     let address = listener.local_addr().map_err(failed)?;
+    if wanted != listen {
+        tracing::warn!(setting, taken = %listen, %address, "the port is taken; the next free one serves");
+    }
     Ok((listener, address))
+}
+
+async fn bind_operator(config: &Config) -> Result<Option<(TcpListener, SocketAddr)>, ServiceError> {
+    let setting = "operator.listen, empty turns it off";
+    match config.operator.listen {
+        Some(listen) => bind(listen, config.operator.moves_on, setting).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Where the sandbox's identity check calls back: this process, whatever clients call it.
@@ -143,14 +176,12 @@ impl Service {
     pub async fn start(config: Config) -> Result<Self, ServiceError> {
         let config = Arc::new(config);
         let data = DataDir::create(&config.data_dir)?;
-        let (listener, address) = bind(config.server.listen, "server.listen").await?;
-        let watched = match config.operator.listen {
-            Some(listen) => Some(bind(listen, "operator.listen, empty turns it off").await?),
-            None => None,
-        };
+        let (listener, address) = bind(config.server.listen, config.server.moves_on, "server.listen").await?;
+        let watched = bind_operator(&config).await?;
         let public_url = config.server.public_url(address);
 
         let store = parts::open_store(&config, &data)?;
+        data.write_addresses(address, watched.as_ref().map(|(_, address)| *address))?;
         // An acknowledged answer may rest on what a failed disk did not keep: no further word leaves this process.
         store.on_fatal(Box::new(|what| {
             tracing::error!(what, "storage failed; the process ends");
@@ -287,6 +318,33 @@ impl DataDir {
     /// The sandbox's first operator's token.
     pub fn operator_token(&self) -> PathBuf {
         self.root.join("operator.token")
+    }
+
+    /// Where the operator's side listened last, for `purser admin`: the setting may have named a port that was taken, or
+    /// none. `None` if nothing of the kind is written down.
+    pub fn operator_address(&self) -> Option<SocketAddr> {
+        self.written_address("operator.address")
+    }
+
+    /// The same of where clients come.
+    pub fn server_address(&self) -> Option<SocketAddr> {
+        self.written_address("server.address")
+    }
+
+    fn written_address(&self, name: &str) -> Option<SocketAddr> {
+        std::fs::read_to_string(self.root.join(name)).ok()?.trim().parse().ok()
+    }
+
+    fn write_addresses(&self, server: SocketAddr, operator: Option<SocketAddr>) -> Result<(), ServiceError> {
+        for (name, address) in [("server.address", Some(server)), ("operator.address", operator)] {
+            let path = self.root.join(name);
+            let text = address.map_or(String::new(), |address| format!("{address}\n"));
+            private_file::replace(&path, text.as_bytes()).map_err(|error| ServiceError::Io {
+                what: format!("cannot write {}", path.display()),
+                error,
+            })?;
+        }
+        Ok(())
     }
 
     /// Keys of the vault.

@@ -1,6 +1,7 @@
 //! Events to whoever watches: `GET /stream` (WebSocket) and `GET /events` (pages).
 //!
-//! The store's sequence is the only cursor. A subscriber first registers with the [`Hub`], then reads the store up
+//! The store's [`purser_storage::Cursor`] is the only one: it grows with the account's events and shows nothing of the others'.
+//! It is called `seq` on an event. A subscriber first registers with the [`Hub`], then reads the store up
 //! to its end, then takes what the hub has collected meanwhile, skipping what it has sent already. An event is
 //! durable before it is published, so one published before the registration is found by the read, and one after it
 //! in the queue: no gap, and the skip leaves no duplicate.
@@ -13,8 +14,8 @@ mod frame;
 mod hub;
 mod socket;
 
-pub use feed::Feed;
-pub use frame::{Announced, ClientFrame, Complaint, Filter, NoFilter};
+pub use feed::{Feed, is_ahead, newest};
+pub use frame::{AHEAD, Announced, ClientFrame, Complaint, Filter, NoFilter};
 pub use hub::{Full, Hub, Seat, Subscription, Taken};
 pub use socket::{Access, StreamState, upgrade};
 

@@ -1,7 +1,7 @@
 //! The clocks, the randomness and the memory of the machine: the only place that asks the operating system for them.
 
 use std::cell::RefCell;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use purser_actors::port::{Clock, Entropy, Timestamp};
 
@@ -9,10 +9,20 @@ use purser_actors::port::{Clock, Entropy, Timestamp};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
+impl SystemClock {
+    fn since_1970() -> Duration {
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    }
+
+    /// Microseconds since 1970: what the journal's cursors are taken from.
+    pub fn micros(self) -> u64 {
+        u64::try_from(Self::since_1970().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+        Timestamp(u64::try_from(Self::since_1970().as_millis()).unwrap_or(u64::MAX))
     }
 }
 

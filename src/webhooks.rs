@@ -19,7 +19,7 @@ use crate::vault::{Vault, VaultError};
 
 /// `webhook-id`: of the message, the same on every try.
 pub const ID: HeaderName = HeaderName::from_static("webhook-id");
-/// `webhook-timestamp`: Unix seconds of the try.
+/// `webhook-timestamp`: Unix seconds of the try, by the wall clock, as verifiers go by theirs.
 pub const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 /// `webhook-signature`: `v1,` and base64, one by each secret, with spaces between.
 pub const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
@@ -104,13 +104,18 @@ pub fn headers(secrets: &[SigningSecret], id: &str, seconds: u64, body: &[u8]) -
 pub struct Poster {
     outbound: OutboundCaller,
     vault: Arc<Vault>,
-    clock: Arc<dyn Clock>,
+    /// The machine's, never the sandbox's: what receivers go by.
+    machine: Arc<dyn Clock>,
 }
 
 impl Poster {
-    /// With secrets of this vault.
-    pub const fn new(outbound: OutboundCaller, vault: Arc<Vault>, clock: Arc<dyn Clock>) -> Self {
-        Self { outbound, vault, clock }
+    /// With secrets of this vault, and the machine's clock.
+    pub const fn new(outbound: OutboundCaller, vault: Arc<Vault>, machine: Arc<dyn Clock>) -> Self {
+        Self {
+            outbound,
+            vault,
+            machine,
+        }
     }
 
     /// Judges a URL as it is written; in its plain form.
@@ -135,7 +140,7 @@ impl Poster {
             return Err(ours(VaultError::Sealed("an endpoint has no secret")));
         }
         let (id, body) = (posting.event.to_string(), posting.body.as_bytes());
-        let mut headers = headers(&secrets, &id, posting.at.seconds(), body);
+        let mut headers = headers(&secrets, &id, self.machine.now().seconds(), body);
         headers.push((header::USER_AGENT, HeaderValue::from_static("purser-webhooks/1")));
         let asking = Asking {
             method: Method::POST,
@@ -164,7 +169,7 @@ impl Poster {
         if let Ok(seconds) = text.parse::<u64>() {
             return Some(seconds.saturating_mul(1_000));
         }
-        Some(http_date(text)?.saturating_sub(self.clock.now().0))
+        Some(http_date(text)?.saturating_sub(self.machine.now().0))
     }
 }
 

@@ -3,6 +3,8 @@
 
 #[path = "cli_client/server.rs"]
 mod server;
+#[path = "cli_client/typing.rs"]
+mod typing;
 
 use std::path::Path;
 
@@ -138,10 +140,10 @@ async fn nothing_is_signed_above_the_maximum() {
         let refused = pay::run(args).await.unwrap_err();
         assert_eq!(refused.exit_status(), 2, "{refused}");
     }
-    let refused = pay::run(pay_args(folder.path(), "https://localhost/get-card", &[]))
+    let refused = pay::run(pay_args(folder.path(), "ftp://localhost/get-card", &[]))
         .await
         .unwrap_err();
-    assert!(refused.to_string().contains("TLS"), "{refused}");
+    assert!(refused.to_string().contains("use https:// or http://"), "{refused}");
     let not_offered = pay::run(pay_args(folder.path(), &url, &["--network", "solana"]))
         .await
         .unwrap_err();

@@ -12,6 +12,8 @@ mod free_routes;
 mod front;
 #[path = "contract/ladder.rs"]
 mod ladder;
+#[path = "http_edge/leaving.rs"]
+mod leaving;
 #[path = "http_edge/limits.rs"]
 mod limits;
 #[path = "http_edge/memory.rs"]

@@ -50,7 +50,7 @@ pub struct Letter {
     pub event: EventId,
     /// Its type.
     pub kind: String,
-    /// Its place in the journal.
+    /// Its place among its account's events: a cursor of the store.
     pub seq: u64,
     /// When it happened.
     pub happened_at: Timestamp,

@@ -1,17 +1,16 @@
 //! `purser admin`: what an operator does, over the API at the operator's own address.
 
 mod card_withdrawals;
+mod desk;
 mod intl;
 mod refunds;
 mod sandbox;
 mod stuck;
 mod webhooks;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use reqwest::Url;
-use serde_json::{Value, json};
-use zeroize::Zeroizing;
+use serde_json::json;
 
 pub use card_withdrawals::CardWithdrawals;
 pub use intl::Intl;
@@ -20,17 +19,17 @@ pub use sandbox::{Fault, Sandbox};
 pub use stuck::{CreditBack, Resolve};
 pub use webhooks::Webhooks;
 
-use super::remote::{Answer, Remote, at, parse_url};
-use super::{CliError, serve, terminal};
+use self::desk::{Desk, reachable};
+use super::remote::Answer;
+use super::{CliError, TlsArgs, serve, terminal};
 use crate::config::Config;
 use crate::http::operator::{hash_of, new_token};
-use crate::service::DataDir;
 use crate::system::SystemEntropy;
 
 /// Act for the operator: find customers, freeze accounts, fulfil orders, look at stuck work and at the system, steer the sandbox
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// The operator's address. Default: http:// and operator.listen of the settings
+    /// The operator's address. Default: where the service of the data directory listened last, else operator.listen
     #[arg(long, value_name = "URL", global = true)]
     pub at: Option<String>,
     /// A file with your token. Default: $PURSER_OPERATOR_TOKEN, else operator.token in the data directory
@@ -42,6 +41,9 @@ pub struct Args {
     /// The service's data directory
     #[arg(long, value_name = "DIR", global = true)]
     pub data: Option<PathBuf>,
+    /// Which servers it trusts
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// What to do
     #[command(subcommand)]
     pub act: Act,
@@ -198,7 +200,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         return generate(name, role);
     }
     if let Act::Sandbox { service, act } = &args.act {
-        return said(&sandbox::ask(&args.settings()?, service.as_deref(), act).await?);
+        return said(&sandbox::ask(&args.settings()?, &args.tls, service.as_deref(), act).await?);
     }
     let desk = Desk::of(&args)?;
     let answer = match args.act {
@@ -278,102 +280,4 @@ fn generate(name: &str, role: &str) -> Result<(), CliError> {
     ]);
     terminal::progress(&format!("for [operator] tokens: {}", toml::Value::from(line)));
     Ok(())
-}
-
-/// The operator's API, and who asks it.
-struct Desk {
-    remote: Remote,
-    url: Url,
-    token: Zeroizing<String>,
-    /// Where it was found.
-    token_of: String,
-}
-
-impl Desk {
-    fn of(args: &Args) -> Result<Self, CliError> {
-        let config = args.settings()?;
-        let url = match (&args.at, config.operator.listen) {
-            (Some(url), _) => parse_url(url)?,
-            (None, Some(listen)) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
-            (None, _) => return Err(CliError::Usage("say where the service is, with --at URL".to_owned())),
-        };
-        let (token, token_of) = match (&args.token_file, std::env::var("PURSER_OPERATOR_TOKEN")) {
-            (Some(path), _) => read(path)?,
-            (None, Ok(token)) => (Zeroizing::new(token), "$PURSER_OPERATOR_TOKEN".to_owned()),
-            (None, Err(_)) => read(&DataDir::at(&config.data_dir).operator_token())?,
-        };
-        let token = Zeroizing::new(token.trim().to_owned());
-        if token.is_empty() || !token.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(CliError::Usage(format!("{token_of} holds no token, which is one line")));
-        }
-        Ok(Self {
-            remote: Remote::new()?,
-            url,
-            token,
-            token_of,
-        })
-    }
-
-    /// The answer, or the refusal in the server's words; of a token that is not good, with where it was found.
-    fn said(&self, answer: &Answer) -> Result<(), CliError> {
-        said(answer).map_err(|error| match error {
-            CliError::Refused { status: 401, what } => CliError::Refused {
-                status: 401,
-                what: format!("{what} The token was that of {}.", self.token_of),
-            },
-            error => error,
-        })
-    }
-
-    async fn get(&self, path: &str) -> Result<Answer, CliError> {
-        let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
-        self.remote
-            .get(&at(&self.url, path)?, &[("authorization", &bearer)])
-            .await
-    }
-
-    /// Who that is; nobody is a failure, unless there is more to look at.
-    async fn found(&self, quoted: &str, after: Option<&str>) -> Result<Answer, CliError> {
-        let mut url = at(&self.url, "/admin/customers")?;
-        url.query_pairs_mut().append_pair("q", quoted);
-        if let Some(after) = after {
-            url.query_pairs_mut().append_pair("after", after);
-        }
-        let bearer = Zeroizing::new(format!("Bearer {}", *self.token));
-        let answer = self.remote.get(&url, &[("authorization", &bearer)]).await?;
-        let nothing = answer.body["found"].as_array().is_some_and(Vec::is_empty);
-        if !nothing || !answer.body["next_after"].is_null() {
-            return Ok(answer);
-        }
-        let of_call = match quoted.trim().starts_with("req_") {
-            true => {
-                ": a Request-Id leads to what its call opened, and a call that was refused, or only read, opened nothing"
-            }
-            false => "",
-        };
-        Err(CliError::NotFound(format!("nobody is found by {quoted}{of_call}")))
-    }
-
-    async fn page(&self, path: &str, after: Option<String>) -> Result<Answer, CliError> {
-        let query = after.map(|after| format!("?after={after}"));
-        self.get(&format!("{path}{}", query.unwrap_or_default())).await
-    }
-
-    async fn post(&self, path: &str, body: Value) -> Result<Answer, CliError> {
-        self.remote.post_as(&self.token, &at(&self.url, path)?, &body).await
-    }
-}
-
-/// A token, and the name of its file.
-fn read(path: &Path) -> Result<(Zeroizing<String>, String), CliError> {
-    let file = path.display().to_string();
-    match std::fs::read_to_string(path) {
-        Ok(text) => Ok((Zeroizing::new(text), file)),
-        Err(source) => Err(CliError::Io {
-            what: format!(
-                "no operator's token in {file} (--token-file, $PURSER_OPERATOR_TOKEN or --data says where it is)"
-            ),
-            source,
-        }),
-    }
 }

@@ -2,6 +2,7 @@
 
 mod forward;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -10,16 +11,16 @@ use http::header::AUTHORIZATION;
 use purser_actors::id::Network;
 use reqwest::Url;
 use serde_json::{Value, json};
-use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::handshake::client::Request;
 use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{Connector, connect_async_tls_with_config};
 use zeroize::Zeroizing;
 
 use self::forward::Forwarder;
-use super::remote::{Answer, Remote, parse_url};
+use super::remote::{Answer, Remote, is_tls, parse_url};
 use super::session::Session;
-use super::{CliError, NetworkArg, WalletArgs, terminal};
+use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
 use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
 
@@ -41,6 +42,9 @@ pub struct Args {
     /// Whose events: this wallet's
     #[command(flatten)]
     pub file: WalletArgs,
+    /// Which servers it trusts
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// Post each event to this URL as well, signed as webhooks are
     #[arg(long, value_name = "URL")]
     pub forward_to: Option<String>,
@@ -92,8 +96,9 @@ struct Cursor {
 /// [`CliError`] when signing in fails or the server refuses the token twice in a row. A lost connection is no error.
 pub async fn run(args: Args) -> Result<(), CliError> {
     let mut server = parse_url(&args.url)?;
-    // Signing in goes over HTTP, whichever way the address was given. Both are plain schemes, so this cannot fail.
-    let _ = server.set_scheme("http");
+    // Signing in goes over HTTP, whichever way the address was given. All are special schemes, so this cannot fail.
+    let scheme = if is_tls(&server) { "https" } else { "http" };
+    let _ = server.set_scheme(scheme);
     let path = args.file.path()?;
     let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     let session = Session::new(&path, &wallet, Network::from(args.network));
@@ -104,24 +109,29 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         is_new: false,
     };
     let forwarder = match &args.forward_to {
-        Some(target) => Some(Forwarder::new(target, args.secret, &SystemEntropy)?),
+        Some(target) => Some(Forwarder::new(target, &args.tls, args.secret, &SystemEntropy)?),
         None => None,
     };
     tokio::select! {
         biased;
         _ = tokio::signal::ctrl_c() => Ok(()),
-        ended = follow(&server, &session, cursor, forwarder.as_ref()) => ended,
+        ended = follow(&server, &args.tls, &session, cursor, forwarder.as_ref()) => ended,
     }
 }
 
 /// Connects again and again, with growing pauses while it does not work.
 async fn follow(
     server: &Url,
+    tls: &TlsArgs,
     session: &Session<'_>,
     mut cursor: Cursor,
     forwarder: Option<&Forwarder>,
 ) -> Result<(), CliError> {
-    let remote = Remote::new()?;
+    let remote = Remote::new(tls, server)?;
+    let connector = match is_tls(server) {
+        true => Connector::Rustls(Arc::new(tls.config()?)),
+        false => Connector::Plain,
+    };
     let mut pause = Duration::from_secs(1);
     let mut refused = false;
     loop {
@@ -134,7 +144,7 @@ async fn follow(
             }
             Err(error) => return Err(error),
         };
-        match connect(server, &token, &mut cursor, forwarder).await? {
+        match connect((server, &connector), &token, &mut cursor, forwarder).await? {
             End::Unauthorized if refused => {
                 return Err(CliError::Refused {
                     status: 401,
@@ -179,16 +189,17 @@ fn asking(address: &Url, token: &str) -> Result<Request, CliError> {
 
 /// One connection: subscribe, print until it ends.
 async fn connect(
-    server: &Url,
+    (server, connector): (&Url, &Connector),
     token: &str,
     cursor: &mut Cursor,
     forwarder: Option<&Forwarder>,
 ) -> Result<End, CliError> {
     let mut address = server.clone();
-    let _ = address.set_scheme("ws");
+    let _ = address.set_scheme(if is_tls(server) { "wss" } else { "ws" });
     address.set_path("/stream");
     address.set_query(None);
-    let mut socket = match connect_async(asking(&address, token)?).await {
+    let request = asking(&address, token)?;
+    let mut socket = match connect_async_tls_with_config(request, None, false, Some(connector.clone())).await {
         Ok((socket, _)) => socket,
         Err(Error::Http(response)) if response.status() == 401 => return Ok(End::Unauthorized),
         Err(Error::Http(response)) => return Ok(End::Failed(Answer::from(*response).refusal().to_string())),
@@ -319,72 +330,4 @@ impl Cursor {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    fn event(seq: u64) -> String {
-        json!({"type": "event", "event": {"seq": seq, "type": "card.ready"}}).to_string()
-    }
-
-    #[test]
-    fn case_64_a_reconnect_resumes_after_the_last_event() {
-        // Aim: the cursor follows what was printed, never goes back, and is what the next subscription begins after.
-        let mut cursor = Cursor {
-            after: None,
-            types: vec!["card.ready".to_owned()],
-            as_json: true,
-            is_new: false,
-        };
-        assert_eq!(
-            cursor.subscribe(),
-            json!({"type": "subscribe", "types": ["card.ready"]})
-        );
-        for (seq, after) in [(5, 5), (7, 7), (7, 7), (6, 7), (9, 9)] {
-            assert_eq!(cursor.take(&event(seq)).unwrap(), None);
-            assert_eq!(cursor.subscribe()["after"], after);
-        }
-        assert_eq!(cursor.take(r#"{"type":"ping"}"#).unwrap(), None);
-        assert_eq!(cursor.take(r#"{"type":"later"}"#).unwrap(), None);
-        assert!(cursor.take(r#"{"type":"error","code":"types_invalid"}"#).is_err());
-        assert!(matches!(cursor.take("x").unwrap(), Some(End::Failed(_))));
-        assert_eq!(cursor.after, Some(9));
-    }
-
-    #[test]
-    fn a_ping_tells_where_to_resume() {
-        // Aim: whoever has heard no event yet resumes where it began, not where it comes back; a ping never leads back.
-        let mut cursor = Cursor {
-            after: None,
-            types: Vec::new(),
-            as_json: true,
-            is_new: false,
-        };
-        for (ping, after) in [
-            (r#"{"type":"ping","cursor":4}"#, 4),
-            (r#"{"type":"ping","cursor":9}"#, 9),
-            (r#"{"type":"ping","cursor":5}"#, 9),
-            (r#"{"type":"ping"}"#, 9),
-        ] {
-            assert_eq!(cursor.take(ping).unwrap(), None);
-            assert_eq!(cursor.after, Some(after));
-        }
-    }
-
-    #[test]
-    fn a_cursor_that_is_too_old_moves_to_what_is_kept() {
-        // Aim: after 4010 the next subscription begins at the oldest event kept, also when a restored service counts
-        // from elsewhere; a server that says the same again is not asked without pause.
-        let mut cursor = Cursor {
-            after: Some(38),
-            types: Vec::new(),
-            as_json: true,
-            is_new: false,
-        };
-        assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), End::Again(_)));
-        assert_eq!(cursor.subscribe()["after"], 4_294_967_355u64);
-        assert!(matches!(cursor.skip(r#"{"oldest":4294967356}"#), End::Failed(_)));
-        assert!(matches!(cursor.skip("gone"), End::Failed(_)));
-        assert_eq!(cursor.after, Some(4_294_967_355));
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::end::End;
 use super::remote::{Answer, Remote, at, parse_url};
 use super::session::{Session, mpp_offer, payment_required};
-use super::{CliError, NetworkArg, WalletArgs, terminal};
+use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
 use crate::payment::header::PAYMENT_SIGNATURE;
 use crate::system::{SystemClock, SystemEntropy};
 use crate::wallet::TestWallet;
@@ -40,6 +40,9 @@ pub struct Args {
     /// Which wallet pays
     #[command(flatten)]
     pub file: WalletArgs,
+    /// Which servers it trusts
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// Refuse to sign for more than this many US dollars
     #[arg(long, value_name = "USD", default_value = "25", allow_negative_numbers = true)]
     pub max: String,
@@ -79,7 +82,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     if made {
         terminal::progress(&format!("made a new test wallet in {}", path.display()));
     }
-    let remote = Remote::new()?;
+    let remote = Remote::new(&args.tls, &url)?;
     let first = remote.get(&url, &[]).await?;
     if first.is_success() {
         terminal::progress("this is free: nothing was paid");

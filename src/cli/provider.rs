@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 
 use super::serve::{self, StopSignals};
 use super::{CliError, terminal};
-use crate::config::Config;
+use crate::config::{Config, LogFormat};
 use crate::http::sandbox::{bank, people, program};
 use crate::outbound;
 use crate::private_file;
@@ -76,7 +76,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         let document = serving::document().map_err(|e| CliError::Usage(e.to_string()))?;
         return terminal::json(&document, true);
     }
-    serve::log();
+    serve::log(LogFormat::Text);
     let settings = serve::Args {
         config: args.config.clone(),
         ..serve::Args::default()

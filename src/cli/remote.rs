@@ -1,13 +1,13 @@
-//! One server, over plain HTTP.
+//! One server, over HTTP, or HTTPS where its address says so.
 
 use std::time::Duration;
 
 use reqwest::header::HeaderMap;
-use reqwest::{Client, Method, Url};
+use reqwest::{Client, ClientBuilder, Method, Url};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-use super::CliError;
+use super::{CliError, TlsArgs};
 
 /// No answer of the service comes near it.
 const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -81,8 +81,9 @@ impl From<http::Response<Option<Vec<u8>>>> for Answer {
 }
 
 impl Remote {
-    pub(super) fn new() -> Result<Self, CliError> {
-        let client = crate::outbound::client()
+    /// For servers like this one: TLS is made ready where it is spoken.
+    pub(super) fn new(tls: &TlsArgs, server: &Url) -> Result<Self, CliError> {
+        let client = client(tls, server)?
             .timeout(TIMEOUT)
             .connect_timeout(Duration::from_secs(10))
             .build()
@@ -142,6 +143,20 @@ impl Remote {
     }
 }
 
+/// What a client for this address is built from.
+pub(super) fn client(tls: &TlsArgs, server: &Url) -> Result<ClientBuilder, CliError> {
+    let client = crate::outbound::client();
+    match is_tls(server) {
+        true => Ok(client.tls_backend_preconfigured(tls.config()?)),
+        false => Ok(client),
+    }
+}
+
+/// Whether TLS is spoken with it.
+pub(super) fn is_tls(url: &Url) -> bool {
+    matches!(url.scheme(), "https" | "wss")
+}
+
 /// An error with its causes, which reqwest keeps to itself.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -158,14 +173,9 @@ pub(super) fn parse_url(text: &str) -> Result<Url, CliError> {
     let url = Url::parse(text)
         .map_err(|error| CliError::Usage(format!("{text} is not a URL, such as http://127.0.0.1:8402: {error}")))?;
     match url.scheme() {
-        "http" | "ws" if url.host_str().is_some() => Ok(url),
-        "https" | "wss" => Err(CliError::Usage(format!(
-            "{}:// needs TLS, which this build leaves out; run this command beside the server over http://, or \
-             behind a proxy that adds TLS",
-            url.scheme()
-        ))),
+        "http" | "https" | "ws" | "wss" if url.host_str().is_some() => Ok(url),
         other => Err(CliError::Usage(format!(
-            "{other}:// is not a service address; use http://"
+            "{other}:// is not a service address; use https:// or http://"
         ))),
     }
 }
@@ -202,7 +212,12 @@ mod tests {
         let server = format!("http://{}", listener.local_addr().unwrap());
         drop(listener);
         let url = parse_url(&format!("{server}/login?token=secret")).unwrap();
-        let said = Remote::new().unwrap().get(&url, &[]).await.unwrap_err().to_string();
+        let said = Remote::new(&TlsArgs::default(), &url)
+            .unwrap()
+            .get(&url, &[])
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(
             said.starts_with(&format!("{server} cannot be reached; is the service running?")),
             "{said}"

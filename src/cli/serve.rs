@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{CliError, terminal};
-use crate::config::{Config, Sources};
+use crate::config::{Config, LogFormat, Sources};
 use crate::service::Service;
 use crate::system::take_open_files;
 
@@ -64,9 +64,9 @@ impl Args {
 /// # Errors
 /// When the service cannot start.
 pub async fn run(args: Args) -> Result<(), CliError> {
-    log();
-    quiet_panics();
     let config = args.settings()?;
+    log(config.log.format);
+    quiet_panics();
     enough_files(&config);
     // Listened to before anybody can know that we run: a signal during the start is not lost and kills nothing.
     let stop = StopSignals::new()?;
@@ -103,16 +103,20 @@ fn enough_files(config: &Config) {
 }
 
 /// Log lines go to standard error; `RUST_LOG` chooses what.
-pub(super) fn log() {
+pub(super) fn log(format: LogFormat) {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    // A second call (tests) keeps the first subscriber.
-    let _ = tracing_subscriber::fmt()
+    let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         // In a file colours are noise, and each request's span would pay for them.
-        .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr)
-        .try_init();
+        .with_ansi(format == LogFormat::Text && std::io::stderr().is_terminal())
+        .with_writer(std::io::stderr);
+    // A second call (tests) keeps the first subscriber.
+    let _ = match format {
+        LogFormat::Text => lines.try_init(),
+        // The spans name the request; a line's own fields stand at its top.
+        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
 }
 
 /// A panic is logged by its place alone: its message may hold what it stumbled over.

@@ -2,9 +2,11 @@
 //!
 //! What a server says is printed inert: no control character of its text reaches the terminal.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use serde_json::Value;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::CliError;
 
@@ -45,6 +47,65 @@ pub(super) fn json(value: &Value, pretty: bool) -> Result<(), CliError> {
 /// A line of progress. A closed standard error is no reason to stop.
 pub(super) fn progress(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", inert(line));
+}
+
+/// Lines of standard input. At a terminal each is prompted for.
+pub(super) struct Typing {
+    /// The terminal's mode before, which shows what is typed.
+    before: Option<Termios>,
+}
+
+impl Typing {
+    /// From now on nothing that is typed shows, until this is dropped or Ctrl-C is pressed. Within a runtime.
+    pub(super) fn hidden() -> Result<Self, CliError> {
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() {
+            return Ok(Self { before: None });
+        }
+        let failed = |error: rustix::io::Errno| no_input(error.into());
+        let before = tcgetattr(&stdin).map_err(failed)?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        // So that each answer has its own line all the same.
+        hidden.local_modes.insert(LocalModes::ECHONL);
+        tcsetattr(&stdin, OptionalActions::Now, &hidden).map_err(failed)?;
+        let again = before.clone();
+        tokio::spawn(async move {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &again);
+                // As a shell says that a signal ended it.
+                std::process::exit(130);
+            }
+        });
+        Ok(Self { before: Some(before) })
+    }
+
+    /// The next line, without white space.
+    pub(super) fn line(&self, what: &str) -> Result<Zeroizing<String>, CliError> {
+        if self.before.is_some() {
+            progress(&format!("{what}:"));
+        }
+        let mut text = String::new();
+        std::io::stdin().lock().read_line(&mut text).map_err(no_input)?;
+        let kept = text.chars().filter(|c| !c.is_whitespace()).collect();
+        text.zeroize();
+        Ok(Zeroizing::new(kept))
+    }
+}
+
+impl Drop for Typing {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, before);
+        }
+    }
+}
+
+fn no_input(source: std::io::Error) -> CliError {
+    CliError::Io {
+        what: "standard input".to_owned(),
+        source,
+    }
 }
 
 /// The members of an object, one a line, nested names joined by a point.

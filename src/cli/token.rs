@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 
 use super::remote::{Remote, at, parse_url};
 use super::session::Session;
-use super::{CliError, NetworkArg, WalletArgs, terminal};
+use super::{CliError, NetworkArg, TlsArgs, WalletArgs, terminal};
 use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
@@ -21,6 +21,9 @@ pub struct Args {
     /// Whose token: this wallet's
     #[command(flatten)]
     pub file: WalletArgs,
+    /// Which servers it trusts
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// Runs the command.
@@ -32,7 +35,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     let path = args.file.path()?;
     let (wallet, _) = TestWallet::load_or_create(&path, &SystemEntropy)?;
     let session = Session::new(&path, &wallet, Network::from(args.network));
-    let remote = Remote::new()?;
+    let remote = Remote::new(&args.tls, &server)?;
     let mut token = session.signed_in_token(&remote, &server).await?;
     let bearer = Zeroizing::new(format!("Bearer {}", *token));
     let read = remote

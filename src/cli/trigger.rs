@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::remote::{Remote, at, parse_url};
 use super::session::Session;
-use super::{CliError, NetworkArg, WalletArgs, pay, terminal};
+use super::{CliError, NetworkArg, TlsArgs, WalletArgs, pay, terminal};
 use crate::system::SystemEntropy;
 use crate::wallet::TestWallet;
 
@@ -24,6 +24,9 @@ pub struct Args {
     /// Whose account: this wallet's
     #[command(flatten)]
     pub file: WalletArgs,
+    /// Which servers it trusts
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// What makes an event happen.
@@ -80,7 +83,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
     };
     let server = parse_url(&args.at)?;
     let (wallet, _) = TestWallet::load_or_create(&args.file.path()?, &SystemEntropy)?;
-    let remote = Remote::new()?;
+    let remote = Remote::new(&args.tls, &server)?;
     let address = wallet.address(Network::from(args.network));
     match how {
         How::Buys(path) => buy(&args, &server, path).await,
@@ -118,6 +121,7 @@ async fn buy(args: &Args, server: &Url, path: &str) -> Result<(), CliError> {
         mpp: false,
         id: None,
         file: args.file.clone(),
+        tls: args.tls.clone(),
         max: MAX_USD.to_owned(),
         json: false,
         wait: false,

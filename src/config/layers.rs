@@ -26,26 +26,83 @@ pub struct Sources {
     pub flags: Vec<(String, String)>,
 }
 
-pub(super) fn merge(sources: &Sources) -> Result<Table, ConfigError> {
-    let mut settings = parse("config.toml", DEFAULTS)?;
+/// The layers as one table, without what is wrong in them.
+///
+/// # Errors
+/// None; whatever is wrong is added to `wrong`.
+pub(super) fn merge(sources: &Sources, wrong: &mut Vec<ConfigError>) -> Table {
+    let mut settings = parse("config.toml", DEFAULTS, wrong);
     if let Some((name, text)) = &sources.file {
-        overlay(&mut settings, parse(name, text)?, name, "")?;
+        let file = parse(name, text, wrong);
+        overlay(&mut settings, file, (name, ""), wrong);
     }
     for (name, text) in &sources.env {
         let Some(key) = env_key(name) else { continue };
-        set(&mut settings, &key, text, &format!("environment variable {name}"))?;
+        let set = set(&mut settings, &key, text, &format!("environment variable {name}"));
+        wrong.extend(set.err());
     }
     for (key, text) in &sources.flags {
-        set(&mut settings, key, text, "command line")?;
+        wrong.extend(set(&mut settings, key, text, "command line").err());
     }
-    Ok(settings)
+    settings
 }
 
-fn parse(origin: &str, text: &str) -> Result<Table, ConfigError> {
-    text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax {
+fn parse(origin: &str, text: &str, wrong: &mut Vec<ConfigError>) -> Table {
+    let parsed = text.parse().map_err(|e: toml::de::Error| ConfigError::Syntax {
         origin: origin.to_owned(),
         reason: e.to_string(),
+    });
+    parsed.unwrap_or_else(|error| {
+        wrong.push(error);
+        Table::new()
     })
+}
+
+/// Whether a layer sets this, be it to the default.
+pub(super) fn is_set(sources: &Sources, key: &str) -> bool {
+    let in_file = || {
+        let (_, text) = sources.file.as_ref()?;
+        let file: Table = text.parse().ok()?;
+        let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
+        let mut table = &file;
+        for section in sections.split('.').filter(|s| !s.is_empty()) {
+            table = table.get(section)?.as_table()?;
+        }
+        Some(table.contains_key(name))
+    };
+    sources.flags.iter().any(|(flag, _)| flag == key)
+        || sources
+            .env
+            .iter()
+            .any(|(name, _)| env_key(name).as_deref() == Some(key))
+        || in_file().is_some_and(|is_there| is_there)
+}
+
+/// Sets what lies at this path, or the least around it that the defaults have, back to the default. Whether that changed
+/// anything.
+pub(super) fn reset(settings: &mut Table, path: &str) -> bool {
+    let defaults = parse("config.toml", DEFAULTS, &mut Vec::new());
+    // What is in a list has no default of its own.
+    let path = path.split('[').next().unwrap_or_default();
+    let names: Vec<&str> = path.trim_end_matches('.').split('.').collect();
+    back(settings, &defaults, &names)
+}
+
+fn back(settings: &mut Table, defaults: &Table, path: &[&str]) -> bool {
+    let [name, rest @ ..] = path else { return false };
+    match (settings.get_mut(*name), defaults.get(*name)) {
+        (Some(Value::Table(inner)), Some(Value::Table(by_default))) if !rest.is_empty() => {
+            back(inner, by_default, rest)
+        }
+        (Some(now), Some(by_default)) if now == by_default => false,
+        (Some(now), Some(by_default)) => {
+            *now = by_default.clone();
+            true
+        }
+        // A name of the operator's own.
+        (Some(_), None) => settings.remove(*name).is_some(),
+        (None, _) => false,
+    }
 }
 
 /// `PURSER_SERVER__LISTEN` is `server.listen`. Without a double underscore only the two settings outside
@@ -59,7 +116,7 @@ fn env_key(name: &str) -> Option<String> {
     }
 }
 
-fn overlay(onto: &mut Table, from: Table, origin: &str, path: &str) -> Result<(), ConfigError> {
+fn overlay(onto: &mut Table, from: Table, (origin, path): (&str, &str), wrong: &mut Vec<ConfigError>) {
     let open = OPEN_TABLES.into_iter().find(|(open, _)| *open == path);
     if open.is_some() {
         // A list of names the operator chose replaces the default's, it does not add to them.
@@ -72,18 +129,24 @@ fn overlay(onto: &mut Table, from: Table, origin: &str, path: &str) -> Result<()
             format!("{path}.{name}")
         };
         if let Some((_, like)) = &open {
-            onto.insert(name, typed(&key, like, value, origin)?);
+            match typed(&key, like, value, origin) {
+                Ok(value) => drop(onto.insert(name, value)),
+                Err(error) => wrong.push(error),
+            }
             continue;
         }
         let Some(current) = onto.get_mut(&name) else {
-            return Err(unknown(onto, &name, key, origin));
+            wrong.push(unknown(onto, &name, key, origin));
+            continue;
         };
         match (current, value) {
-            (Value::Table(inner), Value::Table(value)) => overlay(inner, value, origin, &key)?,
-            (current, value) => *current = typed(&key, current, value, origin)?,
+            (Value::Table(inner), Value::Table(value)) => overlay(inner, value, (origin, &key), wrong),
+            (current, value) => match typed(&key, current, value, origin) {
+                Ok(value) => *current = value,
+                Err(error) => wrong.push(error),
+            },
         }
     }
-    Ok(())
 }
 
 fn unknown(among: &Table, name: &str, key: String, origin: &str) -> ConfigError {

@@ -24,6 +24,9 @@ use super::text;
 #[serde(deny_unknown_fields)]
 pub struct Server {
     pub listen: SocketAddr,
+    /// `listen` was not set, in the sandbox: if it is taken, the next free port will do.
+    #[serde(skip)]
+    pub moves_on: bool,
     pub public_url: String,
     pub max_body_bytes: usize,
     pub max_url_bytes: usize,
@@ -72,6 +75,9 @@ impl Server {
 pub struct Operator {
     #[serde(deserialize_with = "text::address")]
     pub listen: Option<SocketAddr>,
+    /// `listen` was not set: if it is taken, the next free port will do.
+    #[serde(skip)]
+    pub moves_on: bool,
     pub beyond_loopback: bool,
     pub tokens: Vec<OperatorToken>,
     pub lease_seconds: u64,
@@ -237,11 +243,30 @@ pub struct Identity {
     pub payment_token_reads_cards: bool,
 }
 
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For a person.
+    #[default]
+    Text,
+    /// For a program: an object a line.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    pub format: LogFormat,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
+    #[serde(deserialize_with = "text::ceiling")]
     pub requests_per_window: u32,
     pub window_seconds: u32,
+    #[serde(deserialize_with = "text::ceiling")]
     pub payments_per_window: u32,
     pub tracked_callers: usize,
 }
@@ -292,18 +317,12 @@ impl Caps {
             ),
             (Line::CardBalance, self.top_ups_per_day, self.top_up_usd_per_day),
         ];
-        let set = all.into_iter().filter(|(line, count, sum)| {
-            // Prepaid cards are always capped: there, zero is none at all.
-            *line == Line::UsaCard || *count > 0 || *sum > Cents::ZERO
-        });
+        let set = all
+            .into_iter()
+            .filter(|(_, count, sum)| *count > 0 || *sum > Cents::ZERO);
         set.fold(purser_actors::product::Caps::NONE, |caps, (line, count, sum)| {
-            let open = line != Line::UsaCard;
-            let count = if open && count == 0 { u32::MAX } else { count };
-            let sum = if open && sum == Cents::ZERO {
-                Cents::new(u64::MAX)
-            } else {
-                sum
-            };
+            let count = if count == 0 { u32::MAX } else { count };
+            let sum = if sum == Cents::ZERO { Cents::new(u64::MAX) } else { sum };
             caps.with(line, Cap { count, sum })
         })
     }
@@ -320,6 +339,7 @@ pub struct Stream {
     pub close_grace_ms: u64,
     pub buffer_bytes: usize,
     pub max_message_bytes: usize,
+    #[serde(deserialize_with = "text::ceiling")]
     pub messages_per_minute: u32,
 }
 

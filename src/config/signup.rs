@@ -9,13 +9,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::Limits;
-use super::check::{Checked, require};
+use super::check::Found;
+use super::{Limits, text};
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signup {
+    #[serde(deserialize_with = "text::ceiling")]
     pub per_minute: u32,
+    #[serde(deserialize_with = "text::ceiling")]
     pub per_hour: u32,
     pub claim_seconds: u64,
     pub poll_seconds: u64,
@@ -24,20 +26,18 @@ pub struct Signup {
 }
 
 impl Signup {
-    pub(super) fn check(&self) -> Checked {
+    pub(super) fn check(&self, found: &mut Found) {
         for (key, value) in [
-            ("signup.per_minute", u64::from(self.per_minute)),
-            ("signup.per_hour", u64::from(self.per_hour)),
             ("signup.claim_seconds", self.claim_seconds),
             ("signup.keys_per_account", u64::from(self.keys_per_account)),
         ] {
-            require(value > 0, key, "must be at least 1")?;
+            found.require(value > 0, key, "must be at least 1");
         }
-        require(
+        found.require(
             (1..=300).contains(&self.poll_seconds),
             "signup.poll_seconds",
             "must lie between 1 and 300: an agent's connection waits so long",
-        )
+        );
     }
 
     /// The two ceilings of an address, by the minute and by the hour.

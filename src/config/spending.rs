@@ -22,6 +22,7 @@ pub struct AgentWallets {
     pub per_call_usd: Cents,
     #[serde(deserialize_with = "text::cents")]
     pub per_day_usd: Cents,
+    #[serde(deserialize_with = "text::ceiling")]
     pub calls_per_minute: u32,
 }
 

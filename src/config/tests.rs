@@ -126,18 +126,21 @@ fn slips_in_a_file() -> Vec<(Sources, &'static str)> {
             file("[caps]\ncard_usd_per_day = 7.5"),
             "my.toml: `caps.card_usd_per_day` must be text in quotes",
         ),
-        (file("[caps]\ncard_usd_per_day = \"7.555\""), "amount \"7.555\""),
+        (
+            file("[caps]\ncard_usd_per_day = \"7.555\""),
+            "`caps.card_usd_per_day`: amount \"7.555\"",
+        ),
         (
             file("[products.gift_card]\nfee_rate = \"-1\""),
             "\"-1\" is not a plain decimal",
         ),
         (
             file("[products.gift_card]\nfee_rate = \"4.8\""),
-            "gift_card: fee_rate is a fraction",
+            "`products.gift_card.fee_rate`: is a fraction",
         ),
         (
             file("[products.bank_payment]\nmin = \"60000\""),
-            "bank_payment: min must be",
+            "`products.bank_payment.min`: must be",
         ),
     ]
 }
@@ -207,6 +210,86 @@ fn a_mistake_is_named() {
             }
         }
     }
+}
+
+// Aim: everything that is wrong is said at once and once, in whichever layer and of whichever kind, and a value that cannot be
+// read hides nothing else.
+#[test]
+fn everything_wrong_is_said_at_once() {
+    let mut sources = file(
+        "[server]\nlisen = \"x\"\npublic_url = \"ftp://a.example\"\n[caps]\ncard_usd_per_day = \"x\"\ntop_up_usd_per_day = \"y\"\n\
+         [versions]\nretiring = [{ route = 7 }]\n[rates.usd_per_unit]\nEUR = \"x\"",
+    );
+    sources.env = vec![
+        ("PURSER_SERVER__PORT".into(), "1".into()),
+        ("PURSER_LOG__FORMAT".into(), "xml".into()),
+        ("PURSER_RECONCILIATION__PAGE".into(), "0".into()),
+    ];
+    let wrong = Config::load(&sources).unwrap_err();
+    let keys: Vec<&str> = wrong.0.iter().filter_map(|error| error.key()).collect();
+    for key in [
+        "server.lisen",
+        "server.port",
+        "log.format",
+        "caps.card_usd_per_day",
+        "caps.top_up_usd_per_day",
+        "server.public_url",
+        "reconciliation.page",
+    ] {
+        assert_eq!(keys.iter().filter(|named| **named == key).count(), 1, "{key}: {wrong}");
+    }
+    for beginning in ["versions.retiring", "rates.usd_per_unit"] {
+        assert!(
+            keys.iter().any(|key| key.starts_with(beginning)),
+            "{beginning}: {wrong}"
+        );
+    }
+    assert_eq!(wrong.to_string().lines().count(), wrong.0.len(), "a line each");
+}
+
+// Aim: 0 is no cap, of whatever is counted or summed in a time.
+#[test]
+fn zero_is_no_cap_anywhere() {
+    let text = "[caps]\ncards_per_day = 0\ncard_usd_per_day = \"0\"\n[limits]\nrequests_per_window = 0\npayments_per_window = 0\n\
+                [signup]\nper_minute = 0\nper_hour = 0\n[agent_wallet]\nper_day_usd = \"0\"\ncalls_per_minute = 0\n\
+                [stream]\nmessages_per_minute = 0";
+    let config = Config::load(&file(text)).unwrap();
+    assert_eq!(config.caps.in_force(), purser_actors::product::Caps::NONE);
+    let limits = &config.limits;
+    assert_eq!(
+        (limits.requests_per_window, limits.payments_per_window),
+        (u32::MAX, u32::MAX)
+    );
+    assert_eq!((config.signup.per_minute, config.signup.per_hour), (u32::MAX, u32::MAX));
+    assert_eq!(config.agent_wallet.limits().per_day, None);
+    assert_eq!(
+        (config.agent_wallet.calls_per_minute, config.stream.messages_per_minute),
+        (u32::MAX, u32::MAX)
+    );
+    let by_sum = Config::load(&file("[caps]\ncards_per_day = 0"))
+        .unwrap()
+        .caps
+        .in_force();
+    let cap = by_sum.of(purser_actors::product::Line::UsaCard).unwrap();
+    assert_eq!((cap.count, cap.sum), (u32::MAX, Cents::new(2_000_000)));
+}
+
+// Aim: an address that a layer sets is not moved from; one of the defaults is.
+#[test]
+fn only_the_defaults_ports_move_on() {
+    let moves = |sources: &Sources| {
+        let config = Config::load(sources).unwrap();
+        (config.server.moves_on, config.operator.moves_on)
+    };
+    assert_eq!(moves(&Sources::default()), (true, true));
+    assert_eq!(moves(&file("[server]\nlisten = \"127.0.0.1:8402\"")), (false, true));
+    assert_eq!(moves(&env("PURSER_OPERATOR__LISTEN", "127.0.0.1:8403")), (true, false));
+    let flags = vec![("server.listen".into(), "127.0.0.1:1".into())];
+    let flagged = Sources {
+        flags,
+        ..Sources::default()
+    };
+    assert_eq!(moves(&flagged), (false, true));
 }
 
 // Aim: no sandbox key, ledger or address survives the step to real money.

@@ -40,6 +40,12 @@ pub(super) fn sha256<'de, D: Deserializer<'de>>(from: D) -> Result<[u8; 32], D::
     Ok(hash)
 }
 
+/// How often something may happen; 0 is no cap.
+pub(super) fn ceiling<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    let count = u32::deserialize(from)?;
+    Ok(if count == 0 { u32::MAX } else { count })
+}
+
 /// A dollar amount with at most two places.
 pub(super) fn cents<'de, D: Deserializer<'de>>(from: D) -> Result<Cents, D::Error> {
     let text = String::deserialize(from)?;

@@ -11,7 +11,7 @@ use purser_actors::engine::webhooks::{TRIES, WebhookSettings};
 use purser_actors::webhook::Patience;
 use serde::Deserialize;
 
-use super::check::{Checked, require};
+use super::check::Found;
 use crate::outbound::call::CallLimits;
 
 /// How long a connection may take to stand.
@@ -32,27 +32,27 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    pub(super) fn check(&self) -> Checked {
-        require(
+    pub(super) fn check(&self, found: &mut Found) {
+        found.require(
             (1..=1_000).contains(&self.max_per_account),
             "webhooks.max_per_account",
             "must lie between 1 and 1000",
-        )?;
-        require(
+        );
+        found.require(
             (1..=120_000).contains(&self.timeout_ms),
             "webhooks.timeout_ms",
             "must lie between 1 and 120000",
-        )?;
-        require(
+        );
+        found.require(
             self.max_quick > 0 && self.max_slow > 0,
             "webhooks.max_quick",
             "it and webhooks.max_slow must be at least 1",
-        )?;
-        require(
+        );
+        found.require(
             self.retry_seconds[0] == 0,
             "webhooks.retry_seconds",
             "the first try is made at once",
-        )
+        );
     }
 
     /// As the engine takes them.

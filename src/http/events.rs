@@ -10,16 +10,16 @@ use axum::response::Response;
 use axum::routing::get;
 use http::header::{COOKIE, ORIGIN};
 use http::{HeaderMap, StatusCode};
-use purser_storage::{Seq, StoreError};
+use purser_storage::{Cursor, Span, Store, StoreError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::caller::{Authenticated, Bearer, Claims, MaybeBearer, TokenError, not_frozen};
+use super::caller::{Bearer, Claims, MaybeBearer, TokenError, not_frozen};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
 use super::shapes;
-use crate::stream::{Access, Announced, Filter, StreamState, upgrade};
+use crate::stream::{AHEAD, Access, Announced, Filter, StreamState, is_ahead, upgrade};
 
 /// Events looked through for one page, at most: a rare type must not read a whole history in one call.
 const SCAN_LIMIT: usize = 5_000;
@@ -48,88 +48,128 @@ struct Page {
     events: Vec<Box<RawValue>>,
     has_more: bool,
     /// Pass as `after` for the next page.
-    next_after: Seq,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_after: Option<Cursor>,
+    /// Pass as `before` for the next page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_before: Option<Cursor>,
 }
 
 /// Events of the account
 ///
-/// In the order they happened, after a sequence, kept for 30 days. The same envelopes as on `/stream`.
+/// In the order they happened, after a `seq`, or with `order=desc` the newest first; kept for 30 days. The same envelopes as
+/// on `/stream`. A `seq` grows with each event of the account and says nothing else. The account page reads them by its
+/// session cookie.
 #[utoipa::path(get, path = "/events", tag = "Events", security(("bearer" = [])),
     params(("after" = Option<u64>, Query, description = "The last `seq` the caller has; 0 for the oldest kept."),
+        ("before" = Option<u64>, Query, description = "With `order=desc`: `next_before` of the page before."),
+        ("order" = Option<String>, Query, description = "`asc`, the default, or `desc`."),
         ("types" = Option<String>, Query, description = "Comma-separated types such as `card.ready` or `card.*`."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default.")),
-    responses((status = 200, description = "`events`, `has_more`, `next_after`.", body = shapes::Events),
+    responses((status = 200, description = "`events`, `has_more`, and `next_after`, or `next_before` if more follow.", body = shapes::Events),
         (status = 400, description = "A malformed parameter, or `cursor_ahead`: `after` is no event yet."),
         (status = 403, description = "Frozen."), (status = 401, description = "No good token."),
         (status = 410, description = "`cursor_expired`: events after that sequence are no longer kept.")))]
 async fn get_events(
     State(state): State<EventRoutes>,
     RawQuery(raw): RawQuery,
-    Authenticated(claims): Authenticated,
+    MaybeBearer(bearer): MaybeBearer,
+    headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let query = Query::parse(raw.as_deref(), &["after", "types", "limit"])?;
-    let after = query.number("after", 0, 0, u64::MAX)?;
-    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).map_err(|_| ApiError::internal())?;
+    let claims = reader(&state, &bearer, &headers).await?;
+    let query = Query::parse(raw.as_deref(), &["after", "before", "order", "types", "limit"])?;
+    let (span, limit) = span_and_limit(&query)?;
     let filter = Filter::from_query(query.get("types").unwrap_or(""))
         .map_err(|why| ApiError::parameter("parameter_invalid", "types", why.to_string()))?;
     not_frozen(&*state.stream.gate, &claims).await?;
-    let newest = state.stream.store.durable_seq();
-    if after > newest {
-        let error = format!("The newest event of the service is {newest}: that cursor is from elsewhere.");
-        return Err(ApiError::parameter("cursor_ahead", "after", error));
-    }
-    let page = page(&state.stream, &claims, after, limit, &filter).await?;
+    let page = page(&*state.stream.store, &claims.wallet.key(), span, limit, &filter).await;
+    let page = page
+        .map_err(|error| of_store(&error))?
+        .ok_or_else(|| ApiError::parameter("cursor_ahead", "after", AHEAD))?;
     Ok(json::private(json::ok(&page)))
 }
 
+/// Whose events are read. Without a token the session cookie counts: nothing is changed, and a page of another origin cannot
+/// read the answer.
+async fn reader(state: &EventRoutes, bearer: &Bearer, headers: &HeaderMap) -> Result<Claims, ApiError> {
+    if let (Bearer::Absent, Some(cookie)) = (bearer, headers.get(COOKIE).and_then(|v| v.to_str().ok())) {
+        match state.stream.authenticator.authenticate_session(cookie).await {
+            Ok(claims) => return Ok(claims),
+            // Cookies of another site's.
+            Err(TokenError::Invalid) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bearer.claims().cloned()
+}
+
+/// From where, which way and how many.
+fn span_and_limit(query: &Query) -> Result<(Span, usize), ApiError> {
+    let stray = |name, error: &str| Err(ApiError::parameter("parameter_invalid", name, error.to_owned()));
+    let span = match query.get("order").unwrap_or("asc") {
+        order if order != "asc" && order != "desc" => return stray("order", "`order` is asc or desc."),
+        "asc" if query.get("before").is_some() => return stray("before", "`before` goes with `order=desc`."),
+        "asc" => Span::After(query.number("after", 0, 0, u64::MAX)?),
+        "desc" if query.get("after").is_some() => return stray("after", "`after` goes with `order=asc`."),
+        _ => Span::Before(query.number("before", u64::MAX, 0, u64::MAX)?),
+    };
+    let limit = usize::try_from(query.number("limit", 20, 1, 100)?).map_err(|_| ApiError::internal())?;
+    Ok((span, limit))
+}
+
+/// `None`: the account has no event that `after` could be.
 async fn page(
-    stream: &StreamState,
-    claims: &Claims,
-    after: Seq,
+    store: &dyn Store,
+    subject: &[u8],
+    mut span: Span,
     limit: usize,
     filter: &Filter,
-) -> Result<Page, ApiError> {
-    let subject = claims.wallet.key();
-    let mut found = Page {
-        events: Vec::new(),
-        has_more: false,
-        next_after: after,
-    };
-    let mut looked = 0;
-    loop {
-        let read = match stream.store.events(found.next_after, SCAN_PAGE, Some(&subject)).await {
-            Ok(read) => read,
-            // No sequence is 0: it asks for what is kept, whatever that begins with.
-            Err(StoreError::Expired { oldest }) if found.next_after == 0 && oldest > 1 => {
-                found.next_after = oldest - 1;
-                continue;
-            }
-            Err(error) => return Err(of_store(&error)),
-        };
+) -> Result<Option<Page>, StoreError> {
+    let (mut events, mut looked, mut has_more) = (Vec::new(), 0, false);
+    'reading: loop {
+        let read = store.events_of(subject, span, SCAN_PAGE).await?;
+        if let (0, true, Span::After(after)) = (looked, read.is_empty(), span)
+            && is_ahead(store, subject, after).await?
+        {
+            return Ok(None);
+        }
         for event in &read {
             // One more than asked for exists: that is all `has_more` needs to know.
-            if found.events.len() == limit || looked == SCAN_LIMIT {
-                found.has_more = true;
-                return Ok(found);
+            if events.len() == limit || looked == SCAN_LIMIT {
+                has_more = true;
+                break 'reading;
             }
             looked += 1;
             if let Some(event) = Announced::read(event).filter(|e| filter.wants(e.kind())) {
-                let envelope = RawValue::from_string(event.to_json()).map_err(|_| ApiError::internal())?;
-                found.events.push(envelope);
+                let envelope = RawValue::from_string(event.to_json());
+                events.push(envelope.map_err(|e| StoreError::Damaged(e.to_string()))?);
             }
-            found.next_after = event.seq;
+            span = match span {
+                Span::After(_) => Span::After(event.cursor),
+                Span::Before(_) => Span::Before(event.cursor),
+            };
         }
         if read.len() < SCAN_PAGE {
-            return Ok(found);
+            break;
         }
     }
+    let (next_after, next_before) = match span {
+        Span::After(after) => (Some(after), None),
+        Span::Before(before) => (None, has_more.then_some(before)),
+    };
+    Ok(Some(Page {
+        events,
+        has_more,
+        next_after,
+        next_before,
+    }))
 }
 
 fn of_store(error: &StoreError) -> ApiError {
     match error {
         StoreError::Expired { oldest } => {
             let error = "Events after that sequence are no longer kept.";
-            let hint = format!("The oldest sequence kept is {oldest}.");
+            let hint = format!("What is kept begins at {oldest}; `after=0` begins with the oldest of it.");
             ApiError::new(StatusCode::GONE, "cursor_expired", error)
                 .param("after")
                 .hint(hint)

@@ -207,10 +207,10 @@ impl From<GiftFacets> for Facets {
 
 /// Gift cards that can be ordered
 ///
-/// Finds gift cards by product, brand or category, with slips, and narrows them by country, currency and category. Those
-/// without borders are in every country. Prices and stock are those of this moment. Free; needs no authentication.
+/// Finds gift cards by any word of product, brand or category, or the beginning of one, accents and small slips aside, and
+/// narrows them by country, currency and category. Those without borders are in every country. Prices and stock are those of this moment. Free; needs no authentication.
 #[utoipa::path(get, path = "/search-gift-cards", tag = "Free",
-    params(("q" = Option<String>, Query, description = "A product, brand or category, at most 100 characters."),
+    params(("q" = Option<String>, Query, description = "Words of a product, brand or category, at most 100 characters."),
         ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2, in capitals; one that gift cards are sold in."),
         ("currency" = Option<String>, Query, description = "ISO 4217, in capitals."),
         ("category" = Option<String>, Query, description = "One of the facet's values."),

@@ -34,6 +34,7 @@ use crate::identity::doorkeeper::Doorkeeper;
 use crate::identity::login::{LOGIN_CODE_LIFETIME_S, SessionCookies, login_code_hash, login_url, new_login_code};
 use crate::identity::origin::Origin;
 use crate::identity::secret::SecretText;
+use crate::stream;
 
 /// A form with one code.
 const MAX_FORM_BYTES: usize = 1024;
@@ -44,7 +45,7 @@ const CARDS_SHOWN: usize = 50;
 pub struct Login {
     /// Keeps codes and sessions.
     pub engine: Engine,
-    /// For the newest sequence.
+    /// For the account's newest event.
     pub store: Arc<dyn Store>,
     /// Opens sessions.
     pub credentials: Arc<Credentials>,
@@ -228,7 +229,8 @@ async fn get_account(State(login): State<Arc<Login>>, headers: HeaderMap) -> Res
     let claims = login.doorkeeper.authenticate_session(cookie_of(&headers)).await?;
     active(&login.engine, &claims).await?;
     // Read before the state: what happens in between comes by the stream again rather than never.
-    let seq = login.store.durable_seq();
+    let seq = stream::newest(&*login.store, &claims.wallet.key()).await;
+    let seq = seq.map_err(|_| ApiError::internal())?;
     let account = login
         .engine
         .account(&claims.wallet)

@@ -12,7 +12,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::error::ApiError;
 use super::json;
 use super::query::Query;
-use crate::provider::merchants::{CardType, Merchant, MerchantSearch, Merchants};
+use crate::provider::merchants::{Acceptance, CardType, Merchant, MerchantSearch, Merchants};
 
 /// Longest `q`, in characters.
 pub(super) const LONGEST_QUERY: usize = 100;
@@ -34,28 +34,29 @@ pub fn router(merchants: Arc<dyn Merchants>) -> Router {
 /// What was found.
 #[derive(Serialize, ToSchema)]
 struct FoundMerchants {
-    /// Best match first; by name where nothing was looked for. Empty when no such merchant is known.
+    /// Best match first; by name where nothing was looked for. One row with the name that was asked for and `unknown` when no
+    /// such merchant is known.
     merchants: Vec<FoundMerchant>,
     /// Whether more follow.
     has_more: bool,
     /// The kind of card that every `status` is about.
     card_type: &'static str,
-    /// What an empty list means; null otherwise.
+    /// What an unknown merchant means; null otherwise.
     note: Option<&'static str>,
 }
 
 /// A merchant and what is known of the card there.
 #[derive(Serialize, ToSchema)]
 struct FoundMerchant {
-    /// For `starting_after`.
-    merchant_id: String,
-    /// As the merchant writes it.
+    /// For `starting_after`; null for one that is not known.
+    merchant_id: Option<String>,
+    /// As the merchant writes it; as it was asked for where no such merchant is known.
     name: String,
     /// Its site; null where none is known.
     url: Option<String>,
-    /// What it sells.
-    category: String,
-    /// ISO 3166-1 alpha-2; null for everywhere.
+    /// What it sells; null where that is not known.
+    category: Option<String>,
+    /// ISO 3166-1 alpha-2; null for everywhere, or where that is not known.
     countries: Option<Vec<String>>,
     /// `accepted`, `not_accepted` or `unknown`.
     status: &'static str,
@@ -66,10 +67,10 @@ struct FoundMerchant {
 impl From<Merchant> for FoundMerchant {
     fn from(merchant: Merchant) -> Self {
         Self {
-            merchant_id: merchant.id,
+            merchant_id: Some(merchant.id),
             name: merchant.name,
             url: merchant.url,
-            category: merchant.category,
+            category: Some(merchant.category),
             countries: (!merchant.countries.is_empty()).then_some(merchant.countries),
             status: merchant.status.name(),
             notes: merchant.notes,
@@ -77,11 +78,26 @@ impl From<Merchant> for FoundMerchant {
     }
 }
 
+impl FoundMerchant {
+    /// A merchant that the directory does not know.
+    fn unknown(asked: &str) -> Self {
+        Self {
+            merchant_id: None,
+            name: asked.to_owned(),
+            url: None,
+            category: None,
+            countries: None,
+            status: Acceptance::Unknown.name(),
+            notes: Some(UNKNOWN.to_owned()),
+        }
+    }
+}
+
 /// Merchants and whether they take a card
 ///
 /// Finds a merchant by its name, another name of it, the beginning of its name, a slip or its address. An address must be
-/// the merchant's own, its country aside: lookalikes find nothing. An unknown merchant is an empty list with a `note`, and
-/// never a guess. Free; needs no authentication.
+/// the merchant's own, its country aside: lookalikes find nothing. An unknown merchant is one row with the name that was
+/// asked for and the status `unknown`, and never a guess. Free; needs no authentication.
 #[utoipa::path(get, path = "/search-merchants", tag = "Free",
     params(("q" = Option<String>, Query, description = "A name or an address, at most 100 characters; all merchants by name without it."),
         ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International` or `Reloadable`."),
@@ -108,12 +124,17 @@ async fn search_merchants(
     let page = merchants.search(&wanted).await.map_err(|error| unavailable(&error))?;
     let page =
         page.ok_or_else(|| ApiError::not_found("merchant_unknown", "There is no such merchant in this list."))?;
-    let known = !page.merchants.is_empty() || wanted.starting_after.is_some();
+    let mut merchants: Vec<FoundMerchant> = page.merchants.into_iter().map(FoundMerchant::from).collect();
+    let unknown = wanted
+        .q
+        .as_deref()
+        .filter(|_| merchants.is_empty() && wanted.starting_after.is_none());
+    merchants.extend(unknown.map(FoundMerchant::unknown));
     Ok(json::inert(&FoundMerchants {
-        merchants: page.merchants.into_iter().map(FoundMerchant::from).collect(),
         has_more: page.has_more,
         card_type: word,
-        note: (!known).then_some(UNKNOWN),
+        note: unknown.map(|_| UNKNOWN),
+        merchants,
     }))
 }
 

@@ -73,6 +73,35 @@ fn a_better_match_has_more_points() {
     assert!(Wanted::new("!!! 😀").is_none() && Wanted::new("").is_none());
 }
 
+// Aim: words that stand anywhere in a name are found there, beginnings and slips too, and each word that says something must
+// be; what is so found never counts as much as the name itself.
+#[test]
+fn words_are_found_within_a_name() {
+    let within = |wanted: &str, name: &str| {
+        let (wanted, name) = (Wanted::new(wanted).unwrap(), Name::new(name).unwrap());
+        wanted.points_within(&name)
+    };
+    const NAME: &str = "Copper Kettle Coffee United States";
+    for wanted in [
+        "kettle",
+        "coffee",
+        "KETTLÉ coffee",
+        "states",
+        "kett",
+        "ket",
+        "kettel",
+        "coffee gift card",
+        "cofee kettle",
+    ] {
+        assert!((1..SAME).contains(&within(wanted, NAME)), "{wanted}");
+    }
+    for wanted in ["ke", "kettle garage", "tea", "ettle", "xk"] {
+        assert_eq!(within(wanted, NAME), 0, "{wanted}");
+    }
+    assert!(within("kettle", NAME) > within("kettel", NAME));
+    assert!(within("vpn", "Quietshield VPN") > within("coffee", NAME));
+}
+
 // Aim: where one reading is certain no guess stands beside it; without one the guesses stay, best first.
 #[test]
 fn a_certain_reading_ends_the_guessing() {

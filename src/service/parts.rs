@@ -69,7 +69,7 @@ pub fn store_limits(config: &Config) -> StoreLimits {
 /// # Errors
 /// When it cannot be recovered.
 pub fn open_store(config: &Config, data: &DataDir) -> Result<Arc<JournalStore>, ServiceError> {
-    let clock = Arc::new(|| SystemClock.now().0);
+    let clock = Arc::new(|| SystemClock.micros());
     Ok(JournalStore::open(Options {
         dir: data.store(),
         limits: store_limits(config),

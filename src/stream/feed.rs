@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use purser_storage::{Seq, Store, StoreError, StoredEvent};
+use purser_storage::{Cursor, Span, Store, StoreError, StoredEvent};
 
 use super::frame::{Announced, Filter};
 use super::hub::{Subscription, Taken};
@@ -17,7 +17,7 @@ pub struct Feed {
     subscription: Subscription,
     filter: Filter,
     /// Everything up to here has been yielded or filtered out.
-    cursor: Seq,
+    cursor: Cursor,
     /// Whether events may be missing from the queue.
     behind: bool,
     ready: VecDeque<StoredEvent>,
@@ -25,7 +25,7 @@ pub struct Feed {
 
 impl Feed {
     /// Events after `after`. The subscription must be older than any read this feed makes, so it comes in made.
-    pub fn new(store: Arc<dyn Store>, subscription: Subscription, after: Seq, filter: Filter) -> Self {
+    pub fn new(store: Arc<dyn Store>, subscription: Subscription, after: Cursor, filter: Filter) -> Self {
         Self {
             store,
             subscription,
@@ -37,15 +37,15 @@ impl Feed {
     }
 
     /// Starts again from another place or with another filter.
-    pub fn restart(&mut self, after: Seq, filter: Filter) {
+    pub fn restart(&mut self, after: Cursor, filter: Filter) {
         self.ready.clear();
         self.cursor = after;
         self.filter = filter;
         self.behind = true;
     }
 
-    /// The newest sequence that needs no sending again.
-    pub fn cursor(&self) -> Seq {
+    /// The cursor of the newest event that needs no sending again.
+    pub fn cursor(&self) -> Cursor {
         self.cursor
     }
 
@@ -62,24 +62,17 @@ impl Feed {
         loop {
             while let Some(event) = self.ready.pop_front() {
                 // What the store already gave comes again from the queue once; the cursor knows.
-                if event.seq <= self.cursor {
+                if event.cursor <= self.cursor {
                     continue;
                 }
-                self.cursor = event.seq;
+                self.cursor = event.cursor;
                 if let Some(event) = Announced::read(&event).filter(|e| self.filter.wants(e.kind())) {
                     return Ok(Some(event));
                 }
             }
             if self.behind {
-                let read = self.store.events(self.cursor, PAGE, Some(self.subscription.subject()));
-                let page = match read.await {
-                    // No sequence is 0: it asks for what is kept, whatever that begins with.
-                    Err(StoreError::Expired { oldest }) if self.cursor == 0 && oldest > 1 => {
-                        self.cursor = oldest - 1;
-                        continue;
-                    }
-                    read => read?,
-                };
+                let subject = self.subscription.subject();
+                let page = self.store.events_of(subject, Span::After(self.cursor), PAGE).await?;
                 self.behind = page.len() == PAGE;
                 self.ready = page.into();
                 continue;
@@ -94,5 +87,35 @@ impl Feed {
                 Taken::Lagged => self.behind = true,
             }
         }
+    }
+}
+
+/// The cursor of the account's newest event, 0 without one: where a client resumes that has seen all there is. The service's
+/// own newest would show how much other accounts do.
+///
+/// # Errors
+/// The store's.
+pub async fn newest(store: &dyn Store, subject: &[u8]) -> Result<Cursor, StoreError> {
+    let newest = store.events_of(subject, Span::NEWEST, 1).await?;
+    Ok(newest.first().map_or(0, |event| event.cursor))
+}
+
+/// Whether no event of the account can have had this cursor or a later one: it is another service's.
+///
+/// # Errors
+/// The store's: [`StoreError::Expired`] when what the cursor may have been about is no longer kept.
+pub async fn is_ahead(store: &dyn Store, subject: &[u8], cursor: Cursor) -> Result<bool, StoreError> {
+    // Nothing is before everything, and what has something behind it is ahead of nothing.
+    if cursor == 0 || !store.events_of(subject, Span::After(cursor), 1).await?.is_empty() {
+        return Ok(false);
+    }
+    let newest = newest(store, subject).await?;
+    if newest > 0 {
+        return Ok(cursor > newest);
+    }
+    // No event of the account is stored: it may go on from the oldest cursor, which an expired one is answered with.
+    match store.events_of(subject, Span::After(cursor - 1), 1).await {
+        Err(StoreError::Expired { .. }) => Ok(false),
+        read => read.map(|_| true),
     }
 }

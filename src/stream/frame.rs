@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use purser_actors::kernel::record::{Announcement, Record};
-use purser_storage::{Seq, StoredEvent};
+use purser_storage::{Cursor, StoredEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub enum ClientFrame {
     /// What it wants; again to want something else.
     Subscribe {
         /// The last sequence it has; absent for everything from now on.
-        after: Option<Seq>,
+        after: Option<Cursor>,
         /// Event types; absent or empty for all.
         #[serde(default)]
         types: Vec<String>,
@@ -100,9 +100,8 @@ impl Complaint {
     }
 
     /// Nobody can have events that have not happened.
-    pub(super) fn ahead(newest: Seq) -> Self {
-        let error = format!("The newest event of the service is {newest}: that cursor is from elsewhere.");
-        Self::new("cursor_ahead", Some("after"), error)
+    pub(super) fn ahead() -> Self {
+        Self::new("cursor_ahead", Some("after"), AHEAD)
     }
 
     /// As it is sent.
@@ -111,6 +110,9 @@ impl Complaint {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
+
+/// In words, for a cursor that no event of the account can have had.
+pub const AHEAD: &str = "No event of this account is as new as that: the cursor is of another service.";
 
 /// Which event types are wanted: names, in which `*` stands for any characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -171,8 +173,8 @@ impl Filter {
 /// An event that its account's subscribers are told of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announced {
-    /// Its place in the one order: the cursor to resume from.
-    pub seq: Seq,
+    /// Its cursor, to resume from.
+    pub seq: Cursor,
     announcement: Announcement,
 }
 
@@ -181,7 +183,7 @@ impl Announced {
     pub fn read(event: &StoredEvent) -> Option<Self> {
         match Record::read(&event.payload) {
             Ok(record) => record.announcement.map(|announcement| Self {
-                seq: event.seq,
+                seq: event.cursor,
                 announcement,
             }),
             Err(error) => {
@@ -209,7 +211,7 @@ pub(super) fn event_frame(event: &Announced) -> String {
 
 /// Tells the client to go on waiting, and, once it has subscribed, that there is nothing for it up to `cursor` that it has
 /// not got: where to resume even if nothing has happened to it yet, or nothing that its filter lets through.
-pub(super) fn ping_frame(cursor: Option<Seq>) -> String {
+pub(super) fn ping_frame(cursor: Option<Cursor>) -> String {
     match cursor {
         Some(cursor) => format!("{{\"type\":\"ping\",\"cursor\":{cursor}}}"),
         None => "{\"type\":\"ping\"}".to_owned(),

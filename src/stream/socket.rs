@@ -8,12 +8,12 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use futures_util::{SinkExt, StreamExt};
 use purser_actors::port::Clock;
-use purser_storage::{Seq, Store, StoreError};
+use purser_storage::{Cursor, Store, StoreError};
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 
 use super::close;
-use super::feed::Feed;
+use super::feed::{self, Feed};
 use super::frame::{ClientFrame, Complaint, Filter, event_frame, ping_frame};
 use super::hub::{Hub, Seat, Subscription};
 use crate::config;
@@ -78,8 +78,10 @@ pub fn upgrade(socket: WebSocketUpgrade, state: Arc<StreamState>, access: Access
 
 /// Why a stream ends.
 enum End {
-    /// The client left or broke the protocol of WebSocket.
+    /// The connection is of no more use: the client vanished or broke the protocol of WebSocket.
     Gone,
+    /// The client closes, and is answered with its own code.
+    Closed,
     /// We close, with a code and a reason of at most 123 bytes.
     Close(u16, String),
 }
@@ -91,13 +93,13 @@ fn close_with(code: u16, reason: &str) -> End {
 struct Client {
     socket: WebSocket,
     send_timeout: Duration,
-    /// The newest sequence handed over: what was accepted still goes out ahead of a close.
-    handed: Seq,
+    /// The cursor of the newest event handed over: what was accepted still goes out ahead of a close.
+    handed: Cursor,
 }
 
 impl Client {
     /// Hands over a frame; it leaves with the next flush at the latest.
-    async fn feed(&mut self, text: String, seq: Seq) -> ControlFlow<End> {
+    async fn feed(&mut self, text: String, seq: Cursor) -> ControlFlow<End> {
         let fed = timeout(self.send_timeout, self.socket.feed(Message::text(text))).await;
         self.judge(fed)?;
         self.handed = seq;
@@ -127,17 +129,28 @@ impl Client {
         }
     }
 
+    /// The closing handshake (RFC 6455, 7.1.2), however it began, within `grace`; then the connection ends.
     async fn close(mut self, end: End, grace: Duration) {
-        let End::Close(code, reason) = end else { return };
-        let frame = Message::Close(Some(CloseFrame {
-            code,
-            reason: reason.into(),
-        }));
-        // Waits for the client's own close, so that ours is not lost in a reset.
         let goodbye = async {
-            if self.socket.send(frame).await.is_ok() {
-                while let Some(Ok(_)) = self.socket.next().await {}
+            match end {
+                End::Gone => return,
+                // The answer was made ready when the client's frame was read, and leaves with this.
+                End::Closed => {
+                    if self.socket.flush().await.is_err() {
+                        return;
+                    }
+                }
+                End::Close(code, reason) => {
+                    let reason = reason.into();
+                    let frame = Message::Close(Some(CloseFrame { code, reason }));
+                    if self.socket.send(frame).await.is_err() {
+                        return;
+                    }
+                }
             }
+            // Until the client has closed too: hanging up on bytes that are still unread resets the connection, and what the
+            // client had not read of ours, the close among it, is lost with it.
+            while let Some(Ok(_)) = self.socket.next().await {}
         };
         let _ = timeout(grace, goodbye).await;
     }
@@ -158,7 +171,6 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
     if state.gate.is_revoked(&claims) || state.gate.frozen_message(claims.wallet).await.is_some() {
         return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
     }
-    client.handed = state.store.durable_seq();
     let feed = Feed::new(state.store.clone(), subscription, client.handed, Filter::default());
     Session {
         feed,
@@ -177,6 +189,7 @@ async fn first_message(client: &mut Client, state: &StreamState) -> ControlFlow<
     let message = match timeout(within, client.socket.next()).await {
         Err(_) => return refused("no token in time"),
         Ok(None | Some(Err(_))) => return ControlFlow::Break(End::Gone),
+        Ok(Some(Ok(Message::Close(_)))) => return ControlFlow::Break(End::Closed),
         Ok(Some(Ok(message))) => message,
     };
     let frame = message.to_text().map(ClientFrame::read);
@@ -276,16 +289,24 @@ impl Session {
         state: &StreamState,
         message: Option<Result<Message, axum::Error>>,
     ) -> ControlFlow<End> {
-        self.count(state)?;
         let frame = match message {
-            None | Some(Err(_) | Ok(Message::Close(_))) => return ControlFlow::Break(End::Gone),
-            Some(Ok(Message::Ping(_) | Message::Pong(_))) => return ControlFlow::Continue(()),
-            Some(Ok(Message::Binary(_))) => ClientFrame::read(""),
-            Some(Ok(Message::Text(text))) => ClientFrame::read(text.as_str()),
+            None | Some(Err(_)) => return ControlFlow::Break(End::Gone),
+            Some(Ok(Message::Close(_))) => return ControlFlow::Break(End::Closed),
+            Some(Ok(message)) => {
+                self.count(state)?;
+                match message {
+                    Message::Text(text) => ClientFrame::read(text.as_str()),
+                    Message::Binary(_) => ClientFrame::read(""),
+                    Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return ControlFlow::Continue(()),
+                }
+            }
         };
         let followed = match frame {
             Ok(ClientFrame::Pong {}) => return ControlFlow::Continue(()),
-            Ok(ClientFrame::Subscribe { after, types }) => self.subscribe(state, after, types),
+            Ok(ClientFrame::Subscribe { after, types }) => match self.subscribe(state, after, types).await {
+                Ok(followed) => followed,
+                Err(error) => return ControlFlow::Break(of_store(&error)),
+            },
             Ok(ClientFrame::Auth { .. }) => Err(Complaint::already_authenticated()),
             Err(complaint) => Err(complaint),
         };
@@ -299,17 +320,28 @@ impl Session {
         client.send(answer).await
     }
 
-    /// Begins anew after a place; gives that place.
-    fn subscribe(&mut self, state: &StreamState, after: Option<Seq>, types: Vec<String>) -> Result<Seq, Complaint> {
-        let filter = Filter::new(types).map_err(|why| Complaint::of_types(&why))?;
-        let after = after.unwrap_or(self.feed.cursor());
-        let newest = state.store.durable_seq();
-        if after > newest {
-            return Err(Complaint::ahead(newest));
-        }
+    /// Begins anew after a cursor; gives that cursor.
+    async fn subscribe(
+        &mut self,
+        state: &StreamState,
+        after: Option<Cursor>,
+        types: Vec<String>,
+    ) -> Result<Result<Cursor, Complaint>, StoreError> {
+        let filter = match Filter::new(types) {
+            Ok(filter) => filter,
+            Err(why) => return Ok(Err(Complaint::of_types(&why))),
+        };
+        let (store, subject) = (&*state.store, self.feed.subscription().subject());
+        let after = match after {
+            Some(after) if feed::is_ahead(store, subject, after).await? => return Ok(Err(Complaint::ahead())),
+            Some(after) => after,
+            None if self.subscribed => self.feed.cursor(),
+            // What happens from here on is in the subscription's queue.
+            None => feed::newest(store, subject).await?,
+        };
         self.feed.restart(after, filter);
         self.subscribed = true;
-        Ok(after)
+        Ok(Ok(after))
     }
 }
 

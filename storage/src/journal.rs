@@ -29,10 +29,10 @@ use crate::export::{self, RestoreMark};
 use crate::lock::DirLock;
 use crate::snapshot::{SledSource, SnapshotSource};
 use crate::stats::Stats;
-use crate::{Batch, BoxFuture, Done, EventSink, Headroom, Row, RowKey, Seq, Store, StoreError, StoredEvent};
+use crate::{Batch, BoxFuture, Done, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent};
 use threads::Threads;
 
-/// Milliseconds since 1970. Journal timestamps and retention take their time from here.
+/// Microseconds since 1970. Cursors and retention take their time from here.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 /// Sizes and times of a store.
@@ -331,7 +331,7 @@ impl JournalStore {
         }
     }
 
-    /// Accepts nothing more, commits what is queued, applies it, and stops the threads. Further calls do nothing.
+    /// Accepts nothing more, commits and applies what is queued, and stops the threads. Further calls do nothing.
     pub fn close(&self) {
         self.engine.close_inbox();
         self.threads.stop(&self.engine);
@@ -368,12 +368,18 @@ impl Store for JournalStore {
         limit: usize,
         subject: Option<&'a [u8]>,
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
-        Box::pin(std::future::ready(events::read_events(
-            &self.engine,
-            after,
-            limit,
-            subject,
-        )))
+        let read = events::read_events(&self.engine, after, limit, subject);
+        Box::pin(std::future::ready(read))
+    }
+
+    fn events_of<'a>(
+        &'a self,
+        subject: &'a [u8],
+        span: Span,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        let read = events::read_span(&self.engine, subject, span, limit);
+        Box::pin(std::future::ready(read))
     }
 
     fn durable_seq(&self) -> Seq {

@@ -18,6 +18,6 @@ mod store;
 pub use export::RestoreMark;
 pub use journal::{Clock, FatalHook, JournalStore, Limits, MAX_EVENT_BYTES, MAX_KEY_BYTES, OpenError, Options};
 pub use store::{
-    Batch, BoxFuture, CommitError, Committed, Condition, Done, Event, EventSink, Headroom, Lane, MAX_VALUE_BYTES, Row,
-    RowKey, Seq, Store, StoreError, StoredEvent, Write,
+    Batch, BoxFuture, CommitError, Committed, Condition, Cursor, Done, Event, EventSink, Headroom, Lane,
+    MAX_VALUE_BYTES, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, Write,
 };

@@ -9,6 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// takes one all the same. Starts at 1; 0 means "before everything".
 pub type Seq = u64;
 
+/// Position among the events of one subject, for clients that follow it: microseconds since 1970 of the commit,
+/// raised where that is needed to grow with every event of the store, however often the clock is set back. Unlike a
+/// [`Seq`] it does not tell how much was committed in between. 0 means "before everything".
+pub type Cursor = u64;
+
 /// A row's key: a table byte and whatever the caller orders by.
 pub type RowKey = Box<[u8]>;
 
@@ -68,10 +73,26 @@ pub struct Event {
 pub struct StoredEvent {
     /// Its place in the one order.
     pub seq: Seq,
+    /// Its position for clients that follow its subject.
+    pub cursor: Cursor,
     /// As given.
     pub subject: Arc<[u8]>,
     /// As given.
     pub payload: Arc<[u8]>,
+}
+
+/// Which events of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// Those behind a cursor, in order. Behind 0 is all that is stored.
+    After(Cursor),
+    /// Those before a cursor, the newest first.
+    Before(Cursor),
+}
+
+impl Span {
+    /// All that are stored, the newest first.
+    pub const NEWEST: Self = Self::Before(Cursor::MAX);
 }
 
 /// Rows and events that become durable together or not at all.
@@ -163,8 +184,8 @@ pub enum StoreError {
     /// These events were dropped by retention.
     #[error("events up to {oldest} are no longer kept")]
     Expired {
-        /// The oldest sequence still kept.
-        oldest: Seq,
+        /// The oldest position still kept: a [`Seq`] or a [`Cursor`], as in the request.
+        oldest: u64,
     },
 }
 
@@ -197,6 +218,15 @@ pub trait Store: Send + Sync + 'static {
         after: Seq,
         limit: usize,
         subject: Option<&'a [u8]>,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>>;
+
+    /// Durable events of one subject, at most `limit`. What lies before the oldest that is kept is
+    /// [`StoreError::Expired`] for [`Span::After`], and the end for [`Span::Before`].
+    fn events_of<'a>(
+        &'a self,
+        subject: &'a [u8],
+        span: Span,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>>;
 
     /// The newest durable sequence.

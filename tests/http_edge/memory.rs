@@ -8,7 +8,7 @@ use purser_actors::id::Wallet;
 use purser_actors::kernel::record::{Announcement, Record};
 use purser_actors::port::Timestamp;
 use purser_storage::{
-    Batch, Committed, Done, Event, EventSink, Headroom, Row, RowKey, Seq, Store, StoreError, StoredEvent, codec,
+    Batch, Committed, Done, Event, EventSink, Headroom, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent, codec,
 };
 
 /// Events in memory, under the contract of the store: durable first, then published.
@@ -65,6 +65,7 @@ impl Store for Memory {
                 let seq = events.len() as Seq + 1;
                 let event = StoredEvent {
                     seq,
+                    cursor: seq,
                     subject: event.subject.into(),
                     payload: event.payload.into(),
                 };
@@ -103,6 +104,24 @@ impl Store for Memory {
             let events = self.events.lock();
             let wanted = |e: &&StoredEvent| e.seq > after && subject.is_none_or(|s| s == &e.subject[..]);
             Ok(events.iter().filter(wanted).take(limit).cloned().collect())
+        })
+    }
+
+    fn events_of<'a>(
+        &'a self,
+        subject: &'a [u8],
+        span: Span,
+        limit: usize,
+    ) -> purser_storage::BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        Box::pin(async move {
+            let oldest = self.oldest.load(Ordering::SeqCst);
+            let events = self.events.lock();
+            let own = events.iter().filter(|e| e.seq >= oldest && *e.subject == *subject);
+            Ok(match span {
+                Span::After(after) if after > 0 && after + 1 < oldest => return Err(StoreError::Expired { oldest }),
+                Span::After(after) => own.filter(|e| e.cursor > after).take(limit).cloned().collect(),
+                Span::Before(before) => own.rev().filter(|e| e.cursor < before).take(limit).cloned().collect(),
+            })
         })
     }
 

@@ -76,7 +76,11 @@ async fn a_listener_does_not_repeat_what_is_refused_for_good() {
         (listener.said("types_invalid") == 1).then_some(())
     })
     .await;
-    let mut listener = Listener::start(&service.url, &host.beside("wallet.json"), &["--after", "1000000"]);
+    let mut listener = Listener::start(
+        &service.url,
+        &host.beside("wallet.json"),
+        &["--after", "9007199254740991"],
+    );
     assert_eq!(until("the end", async || listener.ended()).await, 2);
     until("its words", async || (listener.said("cursor_ahead") == 1).then_some(())).await;
 }

@@ -3,7 +3,9 @@
 use std::io::Write as _;
 use std::process::Command;
 
+use purser::system::SystemClock;
 use purser_actors::id::Network;
+use purser_actors::port::Clock as _;
 use serde_json::json;
 
 use super::agent::Agent;
@@ -67,7 +69,8 @@ async fn operators_see_deliveries_and_post_them_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn published_libraries_verify_our_signatures() {
-    // Aim: `standardwebhooks` of PyPI takes what arrives with the secret that was given, and refuses it changed by a byte.
+    // Aim: `standardwebhooks` of PyPI takes what arrives with the secret that was given, in moved time too, and refuses it
+    // changed by a byte.
     let Some(library) = library() else { return };
     let (host, receiver) = (listening(), Receiver::open().await);
     let service = host.start();
@@ -76,10 +79,16 @@ async fn published_libraries_verify_our_signatures() {
     let (_, old) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     let (_, new) = register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
     let got = arrives(&receiver, "/ok", 2).await.remove(1);
-    for (secret, body, verifies) in [
-        (&old, got.text.clone(), true),
-        (&new, got.text.clone(), true),
-        (&new, got.text.replace("webhook.test", "webhook.fest"), false),
+    // Whoever verifies goes by the wall clock, and the sandbox's time is not it.
+    site.advance(2 * 3_600).await;
+    let token = Agent::new(Network::Base).token(&site).await;
+    let (_, later) = register(&site, &token, &receiver.url("/later"), &["refund.*"]).await;
+    let moved = arrives(&receiver, "/later", 1).await.remove(0);
+    for (got, secret, body, verifies) in [
+        (&got, &old, got.text.clone(), true),
+        (&got, &new, got.text.clone(), true),
+        (&got, &new, got.text.replace("webhook.test", "webhook.fest"), false),
+        (&moved, &later, moved.text.clone(), true),
     ] {
         let script = "import sys, standardwebhooks as s; s.Webhook(sys.argv[1]).verify(sys.argv[2], {'webhook-id': \
                       sys.argv[3], 'webhook-timestamp': sys.argv[4], 'webhook-signature': sys.argv[5]})";
@@ -95,6 +104,22 @@ async fn published_libraries_verify_our_signatures() {
             String::from_utf8_lossy(&ran.stderr)
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signature_carries_wall_time_wherever_the_sandbox_is() {
+    // Aim: after the sandbox's time went two hours ahead, a message is signed with the machine's time all the same.
+    let (host, receiver) = (listening(), Receiver::open().await);
+    let service = host.start();
+    let site = Site::of(&service);
+    site.advance(2 * 3_600).await;
+    let token = Agent::new(Network::Base).token(&site).await;
+    let wall = || SystemClock.now().seconds();
+    let before = wall();
+    register(&site, &token, &receiver.url("/ok"), &["refund.*"]).await;
+    let got = arrives(&receiver, "/ok", 1).await.remove(0);
+    let (signed_at, after) = (got.timestamp.parse::<u64>().unwrap(), wall());
+    assert!((before..=after).contains(&signed_at), "{before} {signed_at} {after}");
 }
 
 /// The published package, in a directory of its own; `None`, and a line about it, where it cannot be had.

@@ -43,6 +43,11 @@ impl Host {
         self.env.insert(name.to_owned(), value.to_owned());
     }
 
+    /// Leaves a variable to its default.
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.env.remove(name);
+    }
+
     /// With one setting changed.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.set(name, value);
@@ -117,6 +122,12 @@ impl Host {
         started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
     }
 
+    /// Starts where the settings say, and wherever it then moves on to.
+    pub(crate) fn start_with_no_address(&self) -> Service {
+        let started = self.spawn(self.command(&["serve"], &self.data()));
+        started.unwrap_or_else(|output| panic!("the service did not start: {output}"))
+    }
+
     /// As [`Host::start`]; what the process said if it ended instead.
     pub(crate) fn try_start(&self) -> Result<Service, String> {
         self.start_at("127.0.0.1:0")
@@ -172,7 +183,8 @@ impl Host {
         let operator = operator.map(|url| url.trim_end().trim_end_matches("/metrics").to_owned());
         // Nothing may block on a full pipe.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
-        let url = greeting.split_whitespace().find(|word| word.starts_with("http://"));
+        let is_url = |word: &&str| word.starts_with("http://") || word.starts_with("https://");
+        let url = greeting.split_whitespace().find(is_url);
         match url {
             Some(url) => Ok(Service {
                 url: url.to_owned(),

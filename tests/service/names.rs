@@ -37,8 +37,8 @@ pub(crate) const NAMES_NOTHING: &[(&str, &[&str])] = &[
             "usd_amount",
         ],
     ),
-    // A number of the service's whole sequence, of which everybody sees their own events.
-    ("/events", &["after"]),
+    // A place among one's own events: a time, whoever's events lie there.
+    ("/events", &["after", "before", "order"]),
     // A place in one's own statement, whose lines are numbered from one.
     ("/get-account-statement", &["starting_after"]),
     (

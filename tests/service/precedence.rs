@@ -347,6 +347,8 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     let mut ladder = Ladder::of("GET /events", "events");
     let mut ask = Request::new("GET", "/events")
         .with("colour", "red")
+        .with("order", "newest")
+        .with("before", "7")
         .with("after", "never")
         .with("limit", "0")
         .with("types", "Card!");
@@ -355,13 +357,17 @@ async fn events_are_refused_for_the_first_rule_that_is_broken() {
     ladder.meets(&ask.send(&site).await);
     ask.drop("colour");
     ladder.meets(&ask.send(&site).await);
+    ask.set("order", "asc");
+    ladder.meets(&ask.send(&site).await);
+    ask.drop("before");
+    ladder.meets(&ask.send(&site).await);
     ask.set("after", "0");
     ladder.meets(&ask.send(&site).await);
     ask.set("limit", "100");
     ladder.meets(&ask.send(&site).await);
     ask.set("types", "card.*,payment.settled");
     ladder.meets(&ask.send(&site).await);
-    ask.set("after", "1000000");
+    ask.set("after", "9007199254740991");
     holder.thawed(&site).await;
     ladder.meets(&ask.send(&site).await);
     ask.set("after", "0");

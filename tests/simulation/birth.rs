@@ -50,7 +50,7 @@ fn limits(plan: &Plan) -> Limits {
 
 fn open(world: &Arc<World>, disk: &SimDisk, source: &MemorySource) -> Result<Arc<JournalStore>, OpenError> {
     let clock = world.clone();
-    let now = Arc::new(move || clock.machine_ms());
+    let now = Arc::new(move || clock.machine_ms() * 1_000);
     JournalStore::open_on(Arc::new(disk.clone()), source, limits(&world.plan), now, false)
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Shadow {
     /// All events that are.
     pub(crate) events: Vec<StoredEvent>,
     pub(crate) seq: u64,
+    /// The cursor of each event, as it was first told: no restart changes one.
+    cursors: BTreeMap<u64, u64>,
     /// Events below this are no longer kept.
     pub(crate) oldest: u64,
     asked: VecDeque<Asked>,
@@ -35,6 +37,12 @@ pub(crate) struct Shadow {
 type Wrong = (&'static str, String);
 
 impl Shadow {
+    /// These are told to subscribers.
+    pub(crate) fn published(&mut self, events: &[StoredEvent]) {
+        self.cursors
+            .extend(events.iter().map(|event| (event.seq, event.cursor)));
+    }
+
     /// A batch is on its way; its number.
     pub(crate) fn ask(&mut self, batch: &Batch) -> u64 {
         self.tickets += 1;
@@ -122,6 +130,7 @@ impl Shadow {
         for (event, seq) in asked.events.into_iter().zip(first..) {
             self.events.push(StoredEvent {
                 seq,
+                cursor: self.cursors.get(&seq).copied().unwrap_or(0),
                 subject: event.subject.into(),
                 payload: event.payload.into(),
             });
@@ -174,7 +183,15 @@ impl Shadow {
             events = store.events(oldest - 1, usize::MAX, None).now_or_never();
         }
         let events = events.and_then(Result::ok).unwrap_or_default();
-        let kept = &self.events[self.events.partition_point(|e| e.seq < self.oldest)..];
+        let first_kept = self.events.partition_point(|e| e.seq < self.oldest);
+        let kept = &mut self.events[first_kept..];
+        // Of what was durable before anybody could be told, the store is the first to tell.
+        for (kept, found) in kept.iter_mut().zip(&events).filter(|(kept, _)| kept.cursor == 0) {
+            kept.cursor = found.cursor;
+        }
+        if kept.windows(2).any(|pair| pair[0].cursor >= pair[1].cursor) {
+            return Err(("store.cursors", "a cursor does not grow".to_owned()));
+        }
         if events != kept {
             let detail = format!("{} are there, {} were acknowledged", events.len(), kept.len());
             return Err(("store.events", detail));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use purser_actors::kernel::{Kind, table};
 use purser_storage::{
-    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Store, StoreError, StoredEvent, Write,
+    Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
+    Write,
 };
 use tokio::sync::Notify;
 
@@ -27,6 +28,7 @@ impl EventSink for Witness {
         if events.last().is_some_and(|e| e.seq > durable) && !self.0.is_dead() {
             self.0.object("publish.early", format!("{durable} is durable"));
         }
+        self.0.shadow.lock().published(events);
     }
 }
 
@@ -200,6 +202,18 @@ impl Store for SimStore {
         Box::pin(async move {
             self.world.pass().await;
             self.journal.events(after, limit, subject).await
+        })
+    }
+
+    fn events_of<'a>(
+        &'a self,
+        subject: &'a [u8],
+        span: Span,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        Box::pin(async move {
+            self.world.pass().await;
+            self.journal.events_of(subject, span, limit).await
         })
     }
 

@@ -136,7 +136,7 @@ async fn follow(world: Arc<World>, mut feed: Feed, n: usize) {
                     .shadow
                     .lock()
                     .events
-                    .binary_search_by_key(&event.seq, |e| e.seq)
+                    .binary_search_by_key(&event.seq, |e| e.cursor)
                     .is_ok();
                 let mut watchers = world.watchers.lock();
                 let got = &mut watchers[n].got;
@@ -164,7 +164,7 @@ pub(crate) fn judge(world: &World, rule: &'static str, which: &[usize]) {
     let mut wrong = None;
     for (n, watcher) in watchers.iter().enumerate().filter(|(n, _)| which.contains(n)) {
         let subject = wallet(watcher.wallet).key();
-        let told = |event: &StoredEvent| Announced::read(event).map(|a| (a.seq, a.to_json()));
+        let told = |event: &StoredEvent| Announced::read(event).map(|a| (event.seq, (a.seq, a.to_json())));
         let mut due: Vec<_> = shadow
             .events
             .iter()
@@ -173,7 +173,8 @@ pub(crate) fn judge(world: &World, rule: &'static str, which: &[usize]) {
             .collect();
         // What retention dropped before it was read is the one thing that may be missing.
         let got: BTreeSet<u64> = watcher.got.iter().map(|(seq, _)| *seq).collect();
-        due.retain(|(seq, _)| *seq >= shadow.oldest || got.contains(seq));
+        due.retain(|(seq, (cursor, _))| *seq >= shadow.oldest || got.contains(cursor));
+        let due: Vec<_> = due.into_iter().map(|(_, told)| told).collect();
         if watcher.got != due {
             let at = watcher.got.iter().zip(&due).position(|(got, due)| got != due);
             let lengths = (watcher.got.len(), due.len());

@@ -334,7 +334,7 @@ pub(super) fn letter_for(event: &StoredEvent, record: &Record, id: EndpointId, e
         endpoint: id,
         event: announced.event_id()?,
         kind: announced.kind.clone(),
-        seq: event.seq,
+        seq: event.cursor,
         happened_at: record.at,
     })
 }

@@ -12,7 +12,7 @@ pub struct Posting<'a> {
     pub secrets: Vec<(u128, Vec<u8>)>,
     /// The event: its name is that of the message, the same on every try.
     pub event: EventId,
-    /// When it is posted; signed too.
+    /// When it is posted, by the service's clock. A signature carries the wall's instead.
     pub at: Timestamp,
     /// The envelope.
     pub body: &'a str,

@@ -10,8 +10,11 @@ use std::sync::Arc;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use purser_storage::{
     Batch, BoxFuture, CommitError, Committed, Condition, Done, EventSink, Headroom, MAX_VALUE_BYTES, Row, RowKey, Seq,
-    Store, StoreError, StoredEvent, Write,
+    Span, Store, StoreError, StoredEvent, Write,
 };
+
+/// Cursors are no sequences.
+const FIRST_CURSOR: u64 = 1_000_000;
 
 pub(crate) struct MemoryStore(Arc<Shared>);
 
@@ -270,6 +273,7 @@ impl State {
         for (event, seq) in batch.events.iter().zip(first..) {
             self.durable.events.push(StoredEvent {
                 seq,
+                cursor: FIRST_CURSOR + seq,
                 subject: (&*event.subject).into(),
                 payload: event.payload.as_slice().into(),
             });
@@ -328,6 +332,25 @@ impl Store for MemoryStore {
     ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
         let mut events = self.all_events();
         events.retain(|e| e.seq > after && subject.is_none_or(|s| *e.subject == *s));
+        events.truncate(limit);
+        Box::pin(std::future::ready(Ok(events)))
+    }
+
+    fn events_of<'a>(
+        &'a self,
+        subject: &'a [u8],
+        span: Span,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<StoredEvent>, StoreError>> {
+        let mut events = self.all_events();
+        events.retain(|e| *e.subject == *subject);
+        match span {
+            Span::After(after) => events.retain(|e| e.cursor > after),
+            Span::Before(before) => {
+                events.retain(|e| e.cursor < before);
+                events.reverse();
+            }
+        }
         events.truncate(limit);
         Box::pin(std::future::ready(Ok(events)))
     }

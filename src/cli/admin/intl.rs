@@ -1,13 +1,11 @@
 //! `purser admin intl`: the queue of international orders.
 
-use std::io::{BufRead as _, IsTerminal as _};
-
 use serde_json::{Value, json};
-use zeroize::{Zeroize as _, Zeroizing};
 
 use super::Desk;
+use crate::cli::CliError;
 use crate::cli::remote::Answer;
-use crate::cli::{CliError, terminal};
+use crate::cli::terminal::Typing;
 
 /// What is done with international orders.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -27,7 +25,8 @@ pub enum Intl {
         #[arg(long)]
         lease: u64,
     },
-    /// Enter the card: number, expiry (MM/YYYY) and CVV are read from standard input, a line each
+    /// Enter the card: number, expiry (MM/YYYY) and CVV are read from standard input, a line each; at a terminal nothing that is
+    /// typed shows
     Fulfil {
         /// The order
         card_id: String,
@@ -78,24 +77,13 @@ pub(super) async fn ask(desk: &Desk, act: Intl) -> Result<Answer, CliError> {
     desk.post(&format!("/admin/intl-orders/{path}"), body).await
 }
 
-/// Never from the command line, which every process of the machine can read.
+/// Never from the command line, which every process of the machine can read, nor shown as it is typed.
 fn card(card_id: &str, lease: u64) -> Result<Value, CliError> {
-    let asked = std::io::stdin().is_terminal();
-    let line = |what: &str| -> Result<Zeroizing<String>, CliError> {
-        if asked {
-            terminal::progress(&format!("{what}:"));
-        }
-        let mut text = String::new();
-        let read = std::io::stdin().lock().read_line(&mut text);
-        read.map_err(|source| CliError::Io {
-            what: "standard input".to_owned(),
-            source,
-        })?;
-        let kept = text.chars().filter(|c| !c.is_whitespace()).collect();
-        text.zeroize();
-        Ok(Zeroizing::new(kept))
-    };
-    let (number, expiry, cvv) = (line("card number")?, line("expiry, MM/YYYY")?, line("CVV")?);
+    let typing = Typing::hidden()?;
+    let number = typing.line("card number")?;
+    let expiry = typing.line("expiry, MM/YYYY")?;
+    let cvv = typing.line("CVV")?;
+    drop(typing);
     let wrong = || CliError::Usage("the expiry is MM/YYYY".to_owned());
     let (month, year) = expiry.split_once('/').ok_or_else(wrong)?;
     let month: u8 = month.parse().map_err(|_| wrong())?;

@@ -3,9 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::cli::CliError;
 use crate::cli::remote::{Answer, Remote, at, parse_url};
+use crate::cli::{CliError, TlsArgs};
 use crate::config::Config;
+use crate::service::DataDir;
 
 /// What is to happen in the pretended world.
 #[derive(Clone, Debug, clap::Subcommand)]
@@ -173,17 +174,23 @@ pub struct Fault {
 }
 
 /// Asks the service.
-pub(super) async fn ask(config: &Config, service: Option<&str>, act: &Sandbox) -> Result<Answer, CliError> {
-    let url = match (service, config.server.listen) {
+pub(super) async fn ask(
+    config: &Config,
+    tls: &TlsArgs,
+    service: Option<&str>,
+    act: &Sandbox,
+) -> Result<Answer, CliError> {
+    let listened = DataDir::at(&config.data_dir).server_address();
+    let url = match (service, listened.unwrap_or(config.server.listen)) {
         (Some(url), _) => parse_url(url)?,
-        (None, listen) if listen.port() != 0 => parse_url(&format!("http://{listen}"))?,
+        (None, listen) if listen.port() != 0 => parse_url(&format!("http://{}", super::reachable(listen)))?,
         (None, _) => {
             return Err(CliError::Usage(
                 "say where the service is, with --service URL".to_owned(),
             ));
         }
     };
-    let remote = Remote::new()?;
+    let remote = Remote::new(tls, &url)?;
     match act {
         Sandbox::Look(look) => {
             let (path, pairs) = look.asked();

@@ -8,10 +8,9 @@ use reqwest::Url;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::cli::remote::parse_url;
-use crate::cli::{CliError, terminal};
+use crate::cli::remote::{client, parse_url};
+use crate::cli::{CliError, TlsArgs, terminal};
 use crate::identity::secret::SecretText;
-use crate::outbound;
 use crate::webhooks::{SigningSecret, headers};
 
 /// As long as a webhook may take.
@@ -42,7 +41,12 @@ impl Forwarder {
     ///
     /// # Errors
     /// For what is no URL or no secret.
-    pub(super) fn new(target: &str, secret: Option<String>, entropy: &dyn Entropy) -> Result<Self, CliError> {
+    pub(super) fn new(
+        target: &str,
+        tls: &TlsArgs,
+        secret: Option<String>,
+        entropy: &dyn Entropy,
+    ) -> Result<Self, CliError> {
         let target = parse_url(target)?;
         let secret = match secret {
             Some(text) => SigningSecret::of_text(&SecretText::new(text))
@@ -53,7 +57,7 @@ impl Forwarder {
                 secret
             }
         };
-        let client = outbound::client().timeout(PATIENCE).build();
+        let client = client(tls, &target)?.timeout(PATIENCE).build();
         let client = client.map_err(|error| CliError::Connection(format!("cannot make a client: {error}")))?;
         Ok(Self { target, secret, client })
     }

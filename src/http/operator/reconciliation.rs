@@ -5,7 +5,7 @@ use purser_actors::engine::Reconciliation;
 use purser_actors::id::{DifferenceId, Wallet};
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::reconcile::Discrepancy;
-use purser_storage::{Seq, StoreError};
+use purser_storage::{Cursor, Span, StoreError};
 
 use super::asked::Looked;
 use super::{Admin, desk};
@@ -58,14 +58,14 @@ pub(super) async fn get_events(Looked { admin, query }: Looked) -> Result<Respon
     Ok(json::private(json::bytes_as_json(body)))
 }
 
-async fn told(admin: &Admin, after: Seq, limit: usize) -> Result<(Vec<String>, Seq), StoreError> {
+async fn told(admin: &Admin, after: Cursor, limit: usize) -> Result<(Vec<String>, Cursor), StoreError> {
     let house = Wallet::HOUSE.key();
-    let read = match admin.store.events(after, limit, Some(&house)).await {
+    let read = match admin.store.events_of(&house, Span::After(after), limit).await {
         // Whoever asks for what is not kept any more is told what is.
-        Err(StoreError::Expired { oldest }) => admin.store.events(oldest - 1, limit, Some(&house)).await?,
+        Err(StoreError::Expired { .. }) => admin.store.events_of(&house, Span::After(0), limit).await?,
         read => read?,
     };
-    let next = read.last().map_or(after, |event| event.seq);
+    let next = read.last().map_or(after, |event| event.cursor);
     let shown = read.iter().filter_map(Announced::read);
     Ok((shown.map(|event| event.to_json()).collect(), next))
 }

@@ -2,10 +2,12 @@
 (() => {
   const at = (id) => document.getElementById(id);
   const cards = new Map();
-  // So many of the service's last events are looked through for ours when the page opens.
-  const LOOK_BACK = 2000;
-  const SHOWN = 200;
-  let cursor = null;
+  // Events shown at first, and with each look further back.
+  const PAGE = 50;
+  // Beyond so many the oldest go, and are read again by looking back.
+  const SHOWN = 1000;
+  let cursor = 0;
+  let older = null;
   let known = 0;
   let wait = 500;
   let loading = null;
@@ -86,7 +88,6 @@
     at("held").textContent = Number(account.held) ? usd(account.held) + " of it held ·" : "";
     for (const card of account.cards || []) drawCard(card);
     known = Math.max(known, account.seq || 0);
-    if (cursor === null) cursor = Math.max(0, known - LOOK_BACK);
   };
 
   // One at a time, and once more if something happened meanwhile: a burst of events asks twice, not a hundred times.
@@ -111,16 +112,36 @@
     return [worth(object), object.card_id || object.payment_id].filter(Boolean).join(" · ");
   };
 
-  const happened = (event) => {
-    cursor = event.seq;
+  const line = (event) => {
     const object = event.data && event.data.object;
     const li = document.createElement("li");
+    li.dataset.seq = event.seq;
     const status = event.type.slice(event.type.lastIndexOf(".") + 1);
     li.append(piece("when", clock(event.created_at)), piece("type " + tone(status), event.type));
     li.append(piece("about id", about(object)));
-    at("events").prepend(li);
-    while (at("events").childElementCount > SHOWN) at("events").lastElementChild.remove();
     at("no-events").hidden = true;
+    return li;
+  };
+
+  // A page of what has happened, further back each time.
+  const lookBack = async () => {
+    const place = older === null ? "" : "&before=" + older;
+    const page = await json("/events?order=desc&limit=" + PAGE + place);
+    if (older === null && page.events.length) cursor = page.events[0].seq;
+    for (const event of page.events) at("events").append(line(event));
+    older = page.next_before === undefined ? null : page.next_before;
+    at("older").hidden = older === null;
+  };
+
+  const happened = (event) => {
+    cursor = event.seq;
+    const object = event.data && event.data.object;
+    at("events").prepend(line(event));
+    while (at("events").childElementCount > SHOWN) {
+      at("events").lastElementChild.remove();
+      older = Number(at("events").lastElementChild.dataset.seq);
+      at("older").hidden = false;
+    }
     // What the account already contains is listed and changes nothing.
     if (event.seq <= known) return;
     if (/^(card|gift_card|intl_order)\./.test(event.type)) drawCard(object);
@@ -136,22 +157,13 @@
     if (old && fresh && !old.querySelector("input:focus")) old.replaceWith(fresh);
   };
 
-  const oldestKept = (reason) => {
-    try {
-      const oldest = JSON.parse(reason).oldest;
-      return Number.isSafeInteger(oldest) ? oldest - 1 : known;
-    } catch {
-      return known;
-    }
-  };
-
   const listen = () => {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(scheme + "//" + location.host + "/stream");
     socket.onopen = () => {
       wait = 500;
       say("live");
-      socket.send(JSON.stringify({ type: "subscribe", after: cursor === null ? 0 : cursor }));
+      socket.send(JSON.stringify({ type: "subscribe", after: cursor }));
     };
     socket.onmessage = (message) => {
       const frame = JSON.parse(message.data);
@@ -161,7 +173,7 @@
     socket.onclose = (end) => {
       if (end.code === 4001) { say("signed out"); return; }
       // The events after our place are no longer kept: go on with the oldest that is.
-      if (end.code === 4010) cursor = oldestKept(end.reason);
+      if (end.code === 4010) cursor = 0;
       say("reconnecting");
       wait = Math.min(wait * 2, 30000);
       setTimeout(() => load().then(listen, listen), wait);
@@ -169,7 +181,10 @@
   };
 
   const open = async () => {
+    // In this order: what happens in between comes by the stream, behind the first page, and changes what was loaded.
+    await lookBack();
     await load();
+    at("older").onclick = () => lookBack().catch(() => {});
     at("sign-in").hidden = true;
     at("account").hidden = false;
     at("history").hidden = false;

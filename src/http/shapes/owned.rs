@@ -354,18 +354,20 @@ pub struct AuthLink {
 /// A page of events.
 #[derive(Deserialize, ToSchema)]
 pub struct Events {
-    /// In the order they happened.
+    /// In the order they happened, or the newest first.
     pub events: Vec<Event>,
     /// Whether more follow.
     pub has_more: bool,
-    /// Pass as `after` for the next page.
-    pub next_after: u64,
+    /// Pass as `after` for the next page; not with `order=desc`.
+    pub next_after: Option<u64>,
+    /// With `order=desc`, if more follow: pass as `before` for the next page.
+    pub next_before: Option<u64>,
 }
 
 /// The envelope of an event.
 #[derive(Deserialize, ToSchema)]
 pub struct Event {
-    /// Its place in the one order.
+    /// Its place among the account's events: it grows with each, and is what to resume after.
     pub seq: u64,
     /// Its id.
     pub id: String,

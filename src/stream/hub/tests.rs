@@ -22,6 +22,7 @@ fn session(id: u128) -> [Option<SessionId>; 2] {
 fn event(seq: u64, wallet: Wallet) -> StoredEvent {
     StoredEvent {
         seq,
+        cursor: seq,
         subject: wallet.key().into(),
         payload: vec![b'x'; 100].into(),
     }

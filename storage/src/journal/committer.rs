@@ -13,7 +13,8 @@ use super::overlay::{Entry, Staged};
 use super::segment::{Extent, SEGMENT_HEADER, Segment, SegmentHead, Spare, preallocate};
 use crate::planted::{self, Bug};
 use crate::{
-    Batch, CommitError, Committed, Condition, Done, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent, Write,
+    Batch, CommitError, Committed, Condition, Cursor, Done, Event, MAX_VALUE_BYTES, Row, Seq, StoreError, StoredEvent,
+    Write,
 };
 
 /// Longest key of a row and longest subject of an event, in bytes.
@@ -31,6 +32,8 @@ pub(crate) struct Committer {
     /// The end and last checksum of the segment before.
     pub(crate) previous: (u64, u32),
     pub(crate) next_seq: Seq,
+    /// No event takes a smaller one.
+    pub(crate) next_cursor: Cursor,
     pub(crate) epoch: u32,
     group: Group,
     queue: VecDeque<Queued>,
@@ -47,7 +50,7 @@ struct Group {
     buf: Vec<u8>,
     staged: Staged,
     outcomes: VecDeque<(Done, Result<Committed, CommitError>)>,
-    events: Vec<(Seq, Event)>,
+    events: Vec<(Seq, Cursor, Event)>,
     frames: Vec<(Seq, u32)>,
     subjects: Vec<(u64, u32)>,
 }
@@ -58,7 +61,7 @@ impl Committer {
         offset: u64,
         last_crc: u32,
         previous: (u64, u32),
-        next_seq: Seq,
+        (next_seq, next_cursor): (Seq, Cursor),
         epoch: u32,
     ) -> Self {
         let (group, queue) = (Group::default(), VecDeque::new());
@@ -68,6 +71,7 @@ impl Committer {
             last_crc,
             previous,
             next_seq,
+            next_cursor,
             epoch,
             group,
             queue,
@@ -109,13 +113,12 @@ impl Committer {
     }
 
     fn collect(&mut self, engine: &Engine) -> Result<(), StoreError> {
-        let time_ms = engine.now_ms();
         self.group.clear();
         while self.group.buf.len() < engine.limits.group_bytes {
             let Some(Queued { batch, done }) = self.queue.pop_front() else {
                 break;
             };
-            match self.place(engine, batch, time_ms) {
+            match self.place(engine, batch) {
                 Ok(Placed::Answer(answer)) => self.group.outcomes.push_back((done, answer)),
                 Ok(Placed::NextGroup(batch)) => {
                     self.queue.push_front(Queued { batch, done });
@@ -131,7 +134,7 @@ impl Committer {
     }
 
     /// Takes a batch into the group, refuses it, or leaves it for the next group.
-    fn place(&mut self, engine: &Engine, batch: Batch, time_ms: u64) -> Result<Placed, StoreError> {
+    fn place(&mut self, engine: &Engine, batch: Batch) -> Result<Placed, StoreError> {
         if let Err(refusal) = self.admit(engine, &batch)? {
             engine.commits.refused.fetch_add(1, Ordering::Relaxed);
             if let Some(lane) = &batch.lane
@@ -152,7 +155,7 @@ impl Committer {
             self.roll(engine)?;
         }
         Ok(Placed::Answer(Ok(Committed {
-            seq: self.append(batch, time_ms),
+            seq: self.append(batch, engine.now_us()),
         })))
     }
 
@@ -183,7 +186,8 @@ impl Committer {
     }
 
     /// Adds an admitted batch to the group.
-    fn append(&mut self, batch: Batch, time_ms: u64) -> Seq {
+    fn append(&mut self, batch: Batch, now_us: u64) -> Seq {
+        let cursor = self.next_cursor.max(now_us);
         let group = &mut self.group;
         if self.offset == 0 && group.buf.is_empty() {
             let head = SegmentHead {
@@ -193,7 +197,7 @@ impl Committer {
                 previous_end: self.previous.0,
                 previous_crc: self.previous.1,
                 epoch: self.epoch,
-                time_ms,
+                first_cursor: self.active.first_cursor,
             };
             group.buf.extend_from_slice(&head.encode());
         }
@@ -205,17 +209,19 @@ impl Committer {
             group: self.offset as u32,
             segment: self.active.number as u32,
             salt: self.active.salt,
-            time_ms,
+            cursor,
         };
         self.last_crc = frame::encode(&mut group.buf, place, &batch);
-        self.next_seq += (batch.events.len() as u64).max(1);
+        let places = (batch.events.len() as u64).max(1);
+        self.next_seq += places;
+        self.next_cursor = cursor.saturating_add(places);
         group.frames.push((seq, at));
         for write in batch.writes {
             stage(&mut group.staged, &batch.conditions, write);
         }
-        for (event, seq) in batch.events.into_iter().zip(seq..) {
+        for (i, event) in (0..).zip(batch.events) {
             group.subjects.push((hash_of(&event.subject), at));
-            group.events.push((seq, event));
+            group.events.push((seq + i, cursor.saturating_add(i), event));
         }
         seq
     }
@@ -233,7 +239,7 @@ impl Committer {
         let size = next.file.size().map_err(io)?;
         self.active.extent.write().sealed = true;
         self.previous = (self.offset, self.last_crc);
-        self.active = Arc::new(empty_segment(next, self.next_seq, size));
+        self.active = Arc::new(empty_segment(next, self.next_seq, self.next_cursor, size));
         (self.offset, self.last_crc) = (0, 0);
         engine.segments.write().push(Arc::clone(&self.active));
         drop(spare);
@@ -317,7 +323,7 @@ impl Group {
 }
 
 /// A segment without frames.
-pub(crate) fn empty_segment(of: Spare, first_seq: Seq, size: u64) -> Segment {
+pub(crate) fn empty_segment(of: Spare, first_seq: Seq, first_cursor: Cursor, size: u64) -> Segment {
     let extent = Extent {
         end: SEGMENT_HEADER as u64,
         last_seq: first_seq - 1,
@@ -329,15 +335,17 @@ pub(crate) fn empty_segment(of: Spare, first_seq: Seq, size: u64) -> Segment {
         number: of.id.number,
         salt: of.id.salt,
         first_seq,
+        first_cursor,
         size,
         file: of.file,
         extent: RwLock::new(extent),
     }
 }
 
-fn stored_event((seq, event): (Seq, Event)) -> StoredEvent {
+fn stored_event((seq, cursor, event): (Seq, Cursor, Event)) -> StoredEvent {
     StoredEvent {
         seq,
+        cursor,
         subject: event.subject.into(),
         payload: event.payload.into(),
     }
@@ -385,9 +393,8 @@ fn check_limits(batch: &Batch, max_bytes: usize) -> Result<(), &'static str> {
             return Err("event");
         }
     }
-    if frame::encoded_len(batch) > max_bytes {
-        Err("batch")
-    } else {
-        Ok(())
+    match frame::encoded_len(batch) > max_bytes {
+        true => Err("batch"),
+        false => Ok(()),
     }
 }

@@ -129,8 +129,12 @@ impl Engine {
         }
     }
 
-    pub(crate) fn now_ms(&self) -> u64 {
+    pub(crate) fn now_us(&self) -> u64 {
         (self.clock)()
+    }
+
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.now_us() / 1_000
     }
 
     pub(crate) fn max_batch_bytes(&self) -> usize {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::engine::Engine;
-use super::frame;
+use super::frame::{self, Head};
 use super::index::Index;
 use super::sealing::rebuild_index;
 use super::segment::{Found, SEGMENT_HEADER, Segment, Window, frame_at};
 use crate::planted::{self, Bug};
-use crate::{Seq, StoreError, StoredEvent};
+use crate::{Cursor, Seq, Span, StoreError, StoredEvent};
 
 struct Wanted<'a> {
     after: Seq,
@@ -75,23 +75,26 @@ fn read_all(segment: &Segment, wanted: &mut Wanted<'_>) -> Result<(), StoreError
     Ok(())
 }
 
-fn read_subject(segment: &Segment, subject: &[u8], wanted: &mut Wanted<'_>) -> Result<(), StoreError> {
-    let (end, start, offsets) = {
+/// Where the segment ends now, and the frames in it that may hold events of the subject.
+fn frames_of(segment: &Segment, subject: &[u8]) -> Result<(u64, Vec<u32>), StoreError> {
+    let (end, offsets) = {
         let extent = segment.extent.read();
         let offsets = match &extent.index {
             Index::Memory(index) => Some(index.offsets(subject).to_vec()),
             Index::File(index) => index.offsets(subject).map_err(|e| io(segment, e))?,
         };
-        (
-            extent.end,
-            extent.index.start_for(wanted.after.saturating_add(1)).unwrap_or(0),
-            offsets,
-        )
+        (extent.end, offsets)
     };
-    let offsets = match offsets {
-        Some(offsets) => offsets,
-        None => repaired_offsets(segment, subject)?,
-    };
+    match offsets {
+        Some(offsets) => Ok((end, offsets)),
+        None => Ok((end, repaired_offsets(segment, subject)?)),
+    }
+}
+
+fn read_subject(segment: &Segment, subject: &[u8], wanted: &mut Wanted<'_>) -> Result<(), StoreError> {
+    let (end, offsets) = frames_of(segment, subject)?;
+    let start = segment.extent.read().index.start_for(wanted.after.saturating_add(1));
+    let start = start.unwrap_or(0);
     let mut window = Window::exact(&*segment.file);
     for at in offsets.into_iter().filter(|at| *at >= start) {
         if u64::from(at) >= end || wanted.found.len() >= wanted.limit {
@@ -129,23 +132,140 @@ fn take_frame(
     if head.events == 0 || head.last_seq() <= wanted.after || passed {
         return Ok(head.frame_len());
     }
-    let found = frame_at(window, segment.id(), at, end, head.seq, head.epoch).map_err(|e| io(segment, e))?;
-    let Found::Frame(head, payload) = found else {
-        return Err(damaged(segment, at));
-    };
     let on_event = |event: frame::EventRecord<'_>| {
         let inside = event.seq > wanted.after && event.seq <= wanted.upto && wanted.found.len() < wanted.limit;
         if inside && wanted.subject.is_none_or(|s| s == event.subject) {
-            let (subject, payload) = (event.subject.into(), event.payload.into());
-            wanted.found.push(StoredEvent {
-                seq: event.seq,
-                subject,
-                payload,
-            });
+            wanted.found.push(stored_event(event));
         }
+    };
+    visit_at(segment, window, (at, end), &head, on_event)
+}
+
+fn stored_event(event: frame::EventRecord<'_>) -> StoredEvent {
+    StoredEvent {
+        seq: event.seq,
+        cursor: event.cursor,
+        subject: event.subject.into(),
+        payload: event.payload.into(),
+    }
+}
+
+/// Visits the events of the frame at `at`, whose header was read; returns its length.
+fn visit_at(
+    segment: &Segment,
+    window: &mut Window<'_>,
+    (at, end): (u64, u64),
+    head: &Head,
+    on_event: impl FnMut(frame::EventRecord<'_>),
+) -> Result<u64, StoreError> {
+    let found = frame_at(window, segment.id(), at, end, head.seq, head.epoch).map_err(|e| io(segment, e))?;
+    let Found::Frame(head, payload) = found else {
+        return Err(damaged(segment, at));
     };
     match frame::visit(&head, payload, |_| {}, on_event) {
         Some(()) => Ok(head.frame_len()),
         None => Err(damaged(segment, at)),
     }
+}
+
+/// See [`crate::Store::events_of`].
+pub(crate) fn read_span(
+    engine: &Engine,
+    subject: &[u8],
+    span: Span,
+    limit: usize,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let upto = engine.durable.load(Ordering::Acquire);
+    let segments: Vec<Arc<Segment>> = engine.segments.read().clone();
+    let mut found = Vec::new();
+    // From the oldest on, or from the newest back.
+    match span {
+        Span::After(after) => {
+            if let Some(oldest) = segments.first().filter(|s| s.first_seq > 1).map(|s| s.first_cursor)
+                && (1..oldest.saturating_sub(1)).contains(&after)
+            {
+                return Err(StoreError::Expired { oldest });
+            }
+            let first = segments.partition_point(|s| s.first_cursor <= after.saturating_add(1));
+            for segment in &segments[first.saturating_sub(1)..] {
+                let filter = |event: &frame::EventRecord<'_>| event.cursor > after && event.seq <= upto;
+                let from = |cursor: Cursor| cursor <= after;
+                let left = limit - found.len();
+                found.extend(read_frames(segment, subject, (from, Way::Forward), left, &filter)?);
+            }
+        }
+        Span::Before(before) => {
+            let first = segments.partition_point(|s| s.first_cursor < before);
+            for segment in segments[..first].iter().rev() {
+                let filter = |event: &frame::EventRecord<'_>| event.cursor < before && event.seq <= upto;
+                let from = |cursor: Cursor| cursor < before;
+                let left = limit - found.len();
+                found.extend(read_frames(segment, subject, (from, Way::Back), left, &filter)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Forward,
+    Back,
+}
+
+/// At most `limit` events of the subject that the filter takes in one segment, beginning where the first cursors of frames stop being
+/// `passed`: with the last frame that is, since only its first event is known to be.
+fn read_frames(
+    segment: &Segment,
+    subject: &[u8],
+    (passed, way): (impl Fn(Cursor) -> bool, Way),
+    limit: usize,
+    filter: &dyn Fn(&frame::EventRecord<'_>) -> bool,
+) -> Result<Vec<StoredEvent>, StoreError> {
+    let mut found = Vec::new();
+    if limit == 0 {
+        return Ok(found);
+    }
+    let (end, mut offsets) = frames_of(segment, subject)?;
+    // What an index knows beyond the end that was read is not durable yet, or will be read next time.
+    offsets.truncate(offsets.partition_point(|at| u64::from(*at) < end));
+    let mut window = Window::exact(&*segment.file);
+    let mut head_at = |at: u64| -> Result<Head, StoreError> {
+        let raw = window.get(at, frame::HEADER).map_err(|e| io(segment, e))?;
+        frame::head(raw, segment.salt).ok_or_else(|| damaged(segment, at))
+    };
+    let (mut low, mut high) = (0, offsets.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        match passed(head_at(u64::from(offsets[middle]))?.cursor) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    match way {
+        Way::Forward => drop(offsets.drain(..low.saturating_sub(1))),
+        Way::Back => {
+            offsets.truncate(low);
+            offsets.reverse();
+        }
+    }
+    for at in offsets.into_iter().map(u64::from) {
+        let head = head_at(at)?;
+        let mut of_frame = Vec::new();
+        let mut exact = Window::exact(&*segment.file);
+        visit_at(segment, &mut exact, (at, end), &head, |event| {
+            if event.subject == subject && filter(&event) {
+                of_frame.push(stored_event(event));
+            }
+        })?;
+        if way == Way::Back {
+            of_frame.reverse();
+        }
+        found.extend(of_frame);
+        if found.len() >= limit {
+            found.truncate(limit);
+            break;
+        }
+    }
+    Ok(found)
 }

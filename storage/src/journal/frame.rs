@@ -1,7 +1,7 @@
 //! One batch as bytes.
 //!
 //! ```text
-//! len 4 | crc 4 | seq 8 | epoch 4 | group 4 | time 8 | events 4 | writes 4 | segment 4 | header crc 4 | payload
+//! len 4 | crc 4 | seq 8 | epoch 4 | group 4 | cursor 8 | events 4 | writes 4 | segment 4 | header crc 4 | payload
 //! ```
 //!
 //! Both checksums begin with the segment's salt, which nobody outside knows: bytes inside a payload cannot be
@@ -12,7 +12,7 @@
 //! (bad bytes before it). The last payload byte is never zero, so a lost sector cannot pass for a present one.
 //! Frames start at multiples of 8.
 
-use crate::{Batch, Event, Seq, Write};
+use crate::{Batch, Cursor, Event, Seq, Write};
 
 pub(crate) const HEADER: usize = 48;
 const TRAILER: u8 = 0xA5;
@@ -30,7 +30,7 @@ pub(crate) struct Place {
     pub(crate) group: u32,
     pub(crate) segment: u32,
     pub(crate) salt: u64,
-    pub(crate) time_ms: u64,
+    pub(crate) cursor: Cursor,
 }
 
 /// A frame's header, once its own checksum held.
@@ -41,7 +41,8 @@ pub(crate) struct Head {
     pub(crate) seq: Seq,
     pub(crate) epoch: u32,
     pub(crate) group: u32,
-    pub(crate) time_ms: u64,
+    /// Of its first event.
+    pub(crate) cursor: Cursor,
     pub(crate) events: u32,
     pub(crate) writes: u32,
     pub(crate) segment: u32,
@@ -57,6 +58,11 @@ impl Head {
     /// The last sequence this frame takes.
     pub(crate) fn last_seq(&self) -> Seq {
         self.seq + u64::from(self.events.max(1)) - 1
+    }
+
+    /// The first cursor that is free behind this frame.
+    pub(crate) fn next_cursor(&self) -> Cursor {
+        self.cursor.saturating_add(u64::from(self.events.max(1)))
     }
 }
 
@@ -128,7 +134,7 @@ pub(crate) fn encode(out: &mut Vec<u8>, place: Place, batch: &Batch) -> u32 {
     head[8..16].copy_from_slice(&place.seq.to_le_bytes());
     head[16..20].copy_from_slice(&place.epoch.to_le_bytes());
     head[20..24].copy_from_slice(&place.group.to_le_bytes());
-    head[24..32].copy_from_slice(&place.time_ms.to_le_bytes());
+    head[24..32].copy_from_slice(&place.cursor.to_le_bytes());
     head[32..36].copy_from_slice(&(batch.events.len() as u32).to_le_bytes());
     head[36..40].copy_from_slice(&(batch.writes.len() as u32).to_le_bytes());
     head[40..44].copy_from_slice(&place.segment.to_le_bytes());
@@ -163,7 +169,7 @@ pub(crate) fn head(bytes: &[u8], salt: u64) -> Option<Head> {
         seq: u64_at(bytes, 8),
         epoch: u32_at(bytes, 16),
         group: u32_at(bytes, 20),
-        time_ms: u64_at(bytes, 24),
+        cursor: u64_at(bytes, 24),
         events: u32_at(bytes, 32),
         writes: u32_at(bytes, 36),
         segment: u32_at(bytes, 40),
@@ -195,6 +201,7 @@ pub(crate) enum WriteRecord<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EventRecord<'a> {
     pub(crate) seq: Seq,
+    pub(crate) cursor: Cursor,
     pub(crate) subject: &'a [u8],
     pub(crate) payload: &'a [u8],
 }
@@ -238,10 +245,11 @@ impl<'a> Bytes<'a> {
         }
     }
 
-    fn event(&mut self, seq: Seq) -> Option<EventRecord<'a>> {
+    fn event(&mut self, seq: Seq, cursor: Cursor) -> Option<EventRecord<'a>> {
         let (subject, payload) = (self.u16()?, self.u32()?);
         Some(EventRecord {
             seq,
+            cursor,
             subject: self.take(subject)?,
             payload: self.take(payload)?,
         })
@@ -260,7 +268,8 @@ pub(crate) fn visit<'a>(
         on_write(bytes.write()?);
     }
     for i in 0..head.events {
-        on_event(bytes.event(head.seq + u64::from(i))?);
+        let i = u64::from(i);
+        on_event(bytes.event(head.seq + i, head.cursor.saturating_add(i))?);
     }
     (bytes.0 == [TRAILER]).then_some(())
 }

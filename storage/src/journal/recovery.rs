@@ -23,7 +23,7 @@ use crate::disk::{Disk, DiskFile};
 use crate::export::{ExportInfo, RestoreMark, export_name, export_seq, read_mark};
 use crate::planted::{self, Bug};
 use crate::snapshot::{SnapshotSource, Snapshots};
-use crate::{Row, Seq, StoreError};
+use crate::{Cursor, Row, Seq, StoreError};
 
 pub(super) fn io_error(e: io::Error) -> OpenError {
     OpenError::Io(e.to_string())
@@ -72,6 +72,10 @@ pub(crate) fn recover(
         .map_or(0, |mark| mark.first_seq - 1)
         .max(if found.is_empty() { exported } else { 0 });
     let next_seq = end.map_or(base + 1, |end| end.next_seq);
+    let next_cursor = match (found.last(), end) {
+        (Some(last), Some(end)) => end.next_cursor.max(last.head.first_cursor),
+        _ => first_cursor(mark, &clock),
+    };
     let mut spare = spare.filter(|spare| spare.file.size().ok() == Some(limits.segment_bytes));
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
     let reach = Reach {
@@ -98,11 +102,11 @@ pub(crate) fn recover(
     let mut segments = load_segments(&*disk, &found, end, verified_from, &mut replay)?;
     let Replay { overlay, applied, .. } = replay;
     let committer = match (segments.last(), end) {
-        (Some(last), Some(end)) => go_on(&found, Arc::clone(last), end, epoch),
+        (Some(last), Some(end)) => go_on(&found, Arc::clone(last), (end, next_cursor), epoch),
         _ => {
-            let first = first_segment(&*disk, limits, spare.take(), next_seq).map_err(io_error)?;
+            let first = first_segment(&*disk, limits, spare.take(), (next_seq, next_cursor)).map_err(io_error)?;
             segments.push(Arc::clone(&first));
-            Committer::new(first, 0, 0, (0, 0), next_seq, epoch)
+            Committer::new(first, 0, 0, (0, 0), (next_seq, next_cursor), epoch)
         }
     };
     let from = Recovered {
@@ -120,6 +124,12 @@ pub(crate) fn recover(
     Ok((Engine::new(from), mark))
 }
 
+/// A new journal begins behind every cursor that was handed out before the restore.
+fn first_cursor(mark: Option<RestoreMark>, clock: &Clock) -> Cursor {
+    let restored_at = mark.map_or(1, |mark| mark.restored_at_ms.saturating_mul(1_000));
+    restored_at.max(clock())
+}
+
 /// The epoch of this run: one above the newest of the chain. What a torn write claims does not count; it is
 /// wiped before anything is written in its place.
 fn next_epoch(found: &[Found], end: Option<ChainEnd>) -> Result<u32, OpenError> {
@@ -131,21 +141,27 @@ fn next_epoch(found: &[Found], end: Option<ChainEnd>) -> Result<u32, OpenError> 
 }
 
 /// Commits continue behind the last frame.
-fn go_on(found: &[Found], last: Arc<Segment>, end: ChainEnd, epoch: u32) -> Committer {
+fn go_on(found: &[Found], last: Arc<Segment>, (end, next_cursor): (ChainEnd, Cursor), epoch: u32) -> Committer {
     let previous = found
         .last()
         .map_or((0, 0), |f| (f.head.previous_end, f.head.previous_crc));
-    Committer::new(last, end.offset, end.last_crc, previous, end.next_seq, epoch)
+    let next = (end.next_seq, next_cursor);
+    Committer::new(last, end.offset, end.last_crc, previous, next, epoch)
 }
 
 /// The first segment of a journal.
-fn first_segment(disk: &dyn Disk, limits: Limits, spare: Option<Spare>, next_seq: Seq) -> io::Result<Arc<Segment>> {
+fn first_segment(
+    disk: &dyn Disk,
+    limits: Limits,
+    spare: Option<Spare>,
+    (next_seq, next_cursor): (Seq, Cursor),
+) -> io::Result<Arc<Segment>> {
     let spare = match spare {
         Some(spare) => spare,
         None => preallocate(disk, 1, limits.segment_bytes)?,
     };
     let size = spare.file.size()?;
-    Ok(Arc::new(empty_segment(spare, next_seq, size)))
+    Ok(Arc::new(empty_segment(spare, next_seq, next_cursor, size)))
 }
 
 /// Removes what was never finished, and shows that the disk can be written before anything relies on it.
@@ -332,7 +348,7 @@ fn load_segments(
     for (i, Found { head, file }) in found.iter().enumerate() {
         let next = found.get(i + 1).map(|f| &f.head);
         let (id, file) = (head.id, Arc::clone(file));
-        let segment = empty_segment(Spare { id, file }, head.first_seq, head.size);
+        let segment = empty_segment(Spare { id, file }, head.first_seq, head.first_cursor, head.size);
         let stop = next
             .map(|n| n.previous_end)
             .or(end.map(|e| e.offset))

@@ -7,8 +7,8 @@ use super::engine::Engine;
 use super::frame::{self, Head};
 use super::index::{FileIndex, Index, MemoryIndex, hash_of};
 use super::segment::{Found, Identity, SEGMENT_HEADER, Segment, Window, frame_at};
-use crate::Seq;
 use crate::disk::DiskFile;
+use crate::{Cursor, Seq};
 
 /// Where a walk ended: behind the last good frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(crate) struct ChainEnd {
     pub(crate) next_seq: Seq,
     pub(crate) last_crc: u32,
     pub(crate) epoch: u32,
+    /// The first that is free; 0 without a frame.
+    pub(crate) next_cursor: Cursor,
     pub(crate) newest_ms: u64,
     /// Where the last frame's write began.
     pub(crate) group: u64,
@@ -39,6 +41,7 @@ pub(crate) fn walk(
         next_seq: first_seq,
         last_crc: 0,
         epoch: 0,
+        next_cursor: 0,
         newest_ms: 0,
         group: 0,
         extent_end: start,
@@ -52,7 +55,8 @@ pub(crate) fn walk(
                 end.last_crc = head.head_crc;
                 end.epoch = head.epoch;
                 end.group = u64::from(head.group);
-                end.newest_ms = end.newest_ms.max(head.time_ms);
+                end.next_cursor = head.next_cursor();
+                end.newest_ms = head.cursor / 1_000;
             }
             Found::Nothing { extent_end } => {
                 end.extent_end = extent_end;

@@ -7,9 +7,9 @@ use parking_lot::RwLock;
 
 use super::frame::{self, Head, u32_at, u64_at};
 use super::index::Index;
-use crate::Seq;
 use crate::disk::{Disk, DiskFile};
 use crate::planted::{self, Bug};
+use crate::{Cursor, Seq};
 
 pub(crate) const SEGMENT_HEADER: usize = 72;
 const MAGIC: &[u8; 8] = b"PURSERJ1";
@@ -71,7 +71,8 @@ pub(crate) struct SegmentHead {
     pub(crate) previous_end: u64,
     pub(crate) previous_crc: u32,
     pub(crate) epoch: u32,
-    pub(crate) time_ms: u64,
+    /// No event in here or behind has a smaller one, and every event before has.
+    pub(crate) first_cursor: Cursor,
 }
 
 impl SegmentHead {
@@ -84,7 +85,7 @@ impl SegmentHead {
         out[32..40].copy_from_slice(&self.previous_end.to_le_bytes());
         out[40..44].copy_from_slice(&self.previous_crc.to_le_bytes());
         out[44..48].copy_from_slice(&self.epoch.to_le_bytes());
-        out[48..56].copy_from_slice(&self.time_ms.to_le_bytes());
+        out[48..56].copy_from_slice(&self.first_cursor.to_le_bytes());
         out[56..64].copy_from_slice(&self.id.salt.to_le_bytes());
         let crc = crc32c::crc32c(&out[..68]);
         out[68..72].copy_from_slice(&crc.to_le_bytes());
@@ -105,7 +106,7 @@ impl SegmentHead {
             previous_end: u64_at(bytes, 32),
             previous_crc: u32_at(bytes, 40),
             epoch: u32_at(bytes, 44),
-            time_ms: u64_at(bytes, 48),
+            first_cursor: u64_at(bytes, 48),
         })
     }
 }
@@ -129,6 +130,8 @@ pub(crate) struct Segment {
     pub(crate) number: u64,
     pub(crate) salt: u64,
     pub(crate) first_seq: Seq,
+    /// See [`SegmentHead`].
+    pub(crate) first_cursor: Cursor,
     pub(crate) size: u64,
     pub(crate) file: Arc<dyn DiskFile>,
     pub(crate) extent: RwLock<Extent>,

@@ -96,7 +96,7 @@ fn check(store: &JournalStore, acked: u64) {
 fn child() {
     let Ok(dir) = std::env::var(DIR) else { return };
     record::start(Path::new(&dir), variable(DIES_AT).unwrap());
-    let clock = Arc::new(|| 1_700_000_000_000);
+    let clock = Arc::new(|| 1_700_000_000_000_000);
     let store = JournalStore::open(Options {
         dir: dir.into(),
         limits: limits(),

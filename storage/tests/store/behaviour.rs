@@ -14,7 +14,7 @@ pub(crate) fn options(dir: &Path) -> Options {
     Options {
         dir: dir.to_path_buf(),
         limits: Limits::test(),
-        clock: Arc::new(|| 1_700_000_000_000),
+        clock: Arc::new(|| 1_700_000_000_000_000),
     }
 }
 

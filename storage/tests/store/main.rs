@@ -5,6 +5,7 @@
 mod behaviour;
 mod codec;
 mod counting;
+mod cursors;
 mod forgery;
 mod modes;
 mod mutation;

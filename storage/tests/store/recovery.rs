@@ -222,7 +222,7 @@ fn retention_drops_only_what_export_and_snapshots_cover() {
     rig.limits.retention_ms = 1000;
     let store = rig.open().unwrap();
     rig.fill(&store, 0, 200);
-    rig.clock.store(5000, Ordering::SeqCst);
+    rig.clock.store(5_000_000, Ordering::SeqCst);
     assert_eq!(expired(&*store, 0), None);
     // Covered by an export, but not by the snapshots: everything stays.
     assert_eq!(store.export().unwrap(), 200);

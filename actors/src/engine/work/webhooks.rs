@@ -6,7 +6,7 @@ mod rooms;
 
 use std::time::Duration;
 
-use purser_storage::StoreError;
+use purser_storage::{Span, StoreError};
 
 use self::rooms::Place;
 use super::{Desk, Done, tell, unreadable};
@@ -111,11 +111,12 @@ impl Desk {
     /// What is posted, as the stream tells it; `None` once it is no longer kept.
     async fn envelope(&self, delivery: &Delivery) -> Result<Option<String>, Failure> {
         let (seq, owner) = (delivery.letter.seq, delivery.owner.key());
-        let found = match self.store.events(seq.saturating_sub(1), 1, Some(&owner)).await {
+        let place = Span::After(seq.saturating_sub(1));
+        let found = match self.store.events_of(&owner, place, 1).await {
             Err(StoreError::Expired { .. }) => return Ok(None),
             found => found.map_err(|e| Failure::temporary(e.to_string()))?,
         };
-        let Some(event) = found.into_iter().find(|event| event.seq == seq) else {
+        let Some(event) = found.into_iter().find(|event| event.cursor == seq) else {
             return Ok(None);
         };
         let record = Record::read(&event.payload).map_err(|e| Failure::temporary(e.to_string()))?;

@@ -27,6 +27,15 @@ pub(super) struct Listed {
     pub(super) redeem: Redeem,
     /// Product, brand and category.
     names: Vec<Name>,
+    /// All of their words.
+    words: Name,
+}
+
+impl Listed {
+    fn points(&self, asked: &Wanted) -> u32 {
+        let named = self.names.iter().map(|name| asked.points(name)).max().unwrap_or(0);
+        named.max(asked.points_within(&self.words))
+    }
 }
 
 /// All of them, in the file's order.
@@ -71,7 +80,7 @@ impl Catalog {
             let points = match &asked {
                 None => 1,
                 Some(None) => 0,
-                Some(Some(asked)) => listed.names.iter().map(|name| asked.points(name)).max().unwrap_or(0),
+                Some(Some(asked)) => listed.points(asked),
             };
             (points, listed)
         }));
@@ -161,6 +170,7 @@ impl Listed {
                 .into_iter()
                 .map(Name::new)
                 .collect::<Option<_>>()?,
+            words: Name::new(&format!("{name} {brand} {category}"))?,
             product: GiftProduct {
                 product_id: id.to_owned(),
                 name: name.to_owned(),

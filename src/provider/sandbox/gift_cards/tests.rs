@@ -327,6 +327,10 @@ async fn products_are_found_by_name_and_place() {
         "gift_marche_lumiere_fr"
     );
     assert_eq!(ids(&wanted("knihy pod vezi", "CZ")).await, ["gift_knihy_pod_vezi_cz"]);
+    assert_eq!(ids(&wanted("vpn", "")).await, ["gift_quietshield_vpn"]);
+    assert_eq!(ids(&wanted("noodel", "JP")).await, ["gift_noodle_lantern_jp"]);
+    assert_eq!(ids(&wanted("kettle", "CA")).await, ["gift_copper_kettle_coffee_ca"]);
+    assert_eq!(ids(&wanted("lumiere", "CH")).await, ["gift_marche_lumiere_ch"]);
     assert_eq!(ids(&wanted("kowalski hardware", "")).await, [""; 0]);
     assert_eq!(ids(&wanted("!!!", "")).await, [""; 0]);
     let all = world.gifts.search(&wanted("", "")).await.unwrap().unwrap();

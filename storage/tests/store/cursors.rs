@@ -1,0 +1,167 @@
+//! Places for whoever follows a subject: they grow whatever the clock does, tell nothing of other subjects, and lead on in
+//! both directions over segments, restarts and restores.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use purser_storage::fault::SimDisk;
+use purser_storage::snapshot::MemorySource;
+use purser_storage::{JournalStore, Limits, Span, Store, StoreError, StoredEvent};
+
+use crate::behaviour::options;
+use crate::suite::{batch, commit, enqueue, event, put, wait};
+
+struct Rig {
+    disk: SimDisk,
+    source: MemorySource,
+    clock: Arc<AtomicU64>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        Self {
+            disk: SimDisk::new(),
+            source: MemorySource::default(),
+            clock: Arc::new(AtomicU64::new(1_000_000)),
+        }
+    }
+
+    fn open(&self) -> Arc<JournalStore> {
+        self.disk.kill();
+        let (clock, limits) = (
+            Arc::clone(&self.clock),
+            Limits {
+                segment_bytes: 64 << 10,
+                ..Limits::test()
+            },
+        );
+        let now = Arc::new(move || clock.load(Ordering::SeqCst));
+        JournalStore::open_on(Arc::new(self.disk.clone()), &self.source, limits, now, false).unwrap()
+    }
+
+    fn at(&self, us: u64) {
+        self.clock.store(us, Ordering::SeqCst);
+    }
+}
+
+fn happens(store: &JournalStore, subjects: &[&str], padding: usize) {
+    let events = subjects.iter().map(|subject| event(subject, &"x".repeat(padding)));
+    let answer = enqueue(store, batch(vec![], events.collect()));
+    store.step_commit();
+    answer.recv().unwrap().unwrap();
+}
+
+fn read(store: &dyn Store, subject: &str, span: Span, limit: usize) -> Vec<StoredEvent> {
+    wait(store.events_of(subject.as_bytes(), span, limit)).unwrap()
+}
+
+fn cursors(store: &dyn Store, subject: &str, span: Span, limit: usize) -> Vec<u64> {
+    let events = read(store, subject, span, limit);
+    events.iter().map(|event| event.cursor).collect()
+}
+
+/// Aim: a cursor is the time of its commit, and grows all the same when the clock stands or goes back, over a restart too. What
+/// others commit in between leaves no trace in it.
+#[test]
+fn cursors_are_times_that_grow() {
+    let rig = Rig::new();
+    let store = rig.open();
+    rig.at(2_000_000);
+    happens(&store, &["a", "a"], 1);
+    (0..50).for_each(|_| happens(&store, &["b"], 1));
+    rig.at(3_000_000);
+    happens(&store, &["a"], 1);
+    rig.at(1_000);
+    happens(&store, &["a"], 1);
+    drop(store);
+    let store = rig.open();
+    happens(&store, &["a"], 1);
+    let expected = [2_000_000, 2_000_001, 3_000_000, 3_000_001, 3_000_002];
+    assert_eq!(cursors(&*store, "a", Span::After(0), 100), expected);
+    rig.at(9_000_000);
+    happens(&store, &["b", "a"], 1);
+    assert_eq!(cursors(&*store, "a", Span::NEWEST, 1), [9_000_001]);
+}
+
+/// Aim: pages in both directions hold every event of their subject once, whatever their size and wherever segments end; what is
+/// published carries the same cursors.
+#[test]
+fn pages_lead_through_all_segments_both_ways() {
+    let rig = Rig::new();
+    let store = rig.open();
+    for n in 0..400u64 {
+        rig.at(1_000_000 + n * 10);
+        happens(&store, if n % 3 == 0 { &["a", "b", "a"] } else { &["b"] }, 900);
+        if n % 50 == 0 {
+            store.step_maintain().unwrap();
+        }
+    }
+    assert!(store.stats().segments > 3);
+    for reopened in [false, true] {
+        let store = if reopened { rig.open() } else { Arc::clone(&store) };
+        let all = cursors(&*store, "a", Span::After(0), usize::MAX);
+        assert!(all.len() == 268 && all.is_sorted_by(|a, b| a < b), "{}", all.len());
+        for size in [1, 7, 100] {
+            let (mut forward, mut back) = (Vec::new(), Vec::new());
+            let (mut after, mut before) = (0, u64::MAX);
+            while let Some(last) = {
+                let page = cursors(&*store, "a", Span::After(after), size);
+                forward.extend(&page);
+                page.last().copied()
+            } {
+                after = last;
+            }
+            while let Some(last) = {
+                let page = cursors(&*store, "a", Span::Before(before), size);
+                back.extend(&page);
+                page.last().copied()
+            } {
+                before = last;
+            }
+            back.reverse();
+            assert_eq!((&forward, &back), (&all, &all), "{size}");
+        }
+        // Between two events, and at one.
+        let (third, fourth) = (all[2], all[3]);
+        assert_eq!(cursors(&*store, "a", Span::After(third), 1), [fourth]);
+        assert_eq!(cursors(&*store, "a", Span::After(fourth - 1), 1), [fourth]);
+        assert_eq!(cursors(&*store, "a", Span::Before(fourth), 1), [third]);
+        assert_eq!(cursors(&*store, "nobody", Span::After(0), 9), []);
+    }
+}
+
+/// Aim: a place whose successors may be gone is refused with the oldest that is kept, from which a reader goes on; 0 is what is
+/// kept. A restored store begins behind every place that the lost history gave out.
+#[test]
+fn a_place_of_what_is_gone_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let (old, new, file) = (
+        root.path().join("old"),
+        root.path().join("new"),
+        root.path().join("backup"),
+    );
+    let store = JournalStore::open(options(&old)).unwrap();
+    commit(&*store, batch(vec![put("k", 1, "x")], vec![event("s", "kept")])).unwrap();
+    store.backup(&file).unwrap();
+    commit(&*store, batch(vec![], vec![event("s", "lost")])).unwrap();
+    let lost = cursors(&*store, "s", Span::NEWEST, 1)[0];
+    drop(store);
+    let mark = JournalStore::restore(&file, &new, lost / 1_000 + 1).unwrap();
+    let store = JournalStore::open(options(&new)).unwrap();
+    let refused = |store: &JournalStore| match wait(store.events_of(b"s", Span::After(lost), 9)) {
+        Err(StoreError::Expired { oldest }) => oldest,
+        other => panic!("{other:?}"),
+    };
+    let oldest = refused(&store);
+    assert!(
+        oldest > lost && oldest >= mark.restored_at_ms * 1_000,
+        "{oldest} {lost}"
+    );
+    assert_eq!(cursors(&*store, "s", Span::After(oldest - 1), 9), []);
+    commit(&*store, batch(vec![], vec![event("s", "new")])).unwrap();
+    assert_eq!(refused(&store), oldest);
+    let kept = read(&*store, "s", Span::After(oldest - 1), 9);
+    assert_eq!((kept.len(), &*kept[0].payload), (1, &b"new"[..]));
+    assert_eq!(read(&*store, "s", Span::After(0), 9), kept);
+    assert_eq!(read(&*store, "s", Span::NEWEST, 9), kept);
+}
