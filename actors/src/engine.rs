@@ -117,6 +117,7 @@ struct Inner {
     /// Rung when the rails are said to have something to tell.
     rails_told: Arc<tokio::sync::Notify>,
     issuer_told: Arc<tokio::sync::Notify>,
+    prepaid_told: Arc<tokio::sync::Notify>,
     bank_told: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
@@ -199,6 +200,7 @@ impl Engine {
             refused: figures::Refused::default(),
             rails_told: Arc::default(),
             issuer_told: Arc::default(),
+            prepaid_told: Arc::default(),
             bank_told: Arc::default(),
             tries: Arc::default(),
             deliveries: deliveries.clone(),
@@ -236,6 +238,7 @@ impl Engine {
         self.keep_time(deliveries);
         listening::listen::<payouts::Rails>(self);
         listening::listen::<program::Cards>(self);
+        listening::listen::<program::Prepaid>(self);
         listening::listen::<banking::Deposits>(self);
         mailroom::open(self);
         let Some(reconciling) = reconciling else { return Ok(()) };

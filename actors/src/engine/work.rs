@@ -97,6 +97,7 @@ impl Worker for Desk {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
                 Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
+                Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
                 Work::OrderGiftCard(id) => {
                     let ordered = self.order_gift_card(effect, *id);
                     self.on_line(Line::GiftCard, effect, ordered).await
