@@ -266,5 +266,5 @@ fn case_75_a_card_of_a_payments_token_is_counted_for_that_payment() {
     let own = Reloadable::decide(None, &CARD, order(None), &at(NOW)).unwrap();
     let takes_a_place = |write: &Write| matches!(write, Write::Put { key, .. } if key[0] == table::PAYMENT_CARD);
     assert!(!own.writes().iter().any(takes_a_place));
-    assert_eq!(fold(None, &CARD, own.events()).funded_by, None);
+    assert_eq!(fold::<Reloadable>(None, &CARD, own.events()).funded_by, None);
 }
