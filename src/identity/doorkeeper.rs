@@ -157,11 +157,11 @@ impl Gate for Doorkeeper {
 
 impl EventSink for Doorkeeper {
     fn publish(&self, events: &[StoredEvent]) {
-        let read = events.iter().filter_map(|event| Record::read(&event.payload).ok());
-        let records: Vec<Record> = read.collect();
-        let ended: Vec<_> = records.iter().filter_map(entry_of).collect();
+        let read = |event: &StoredEvent| Some((event.seq, Record::read(&event.payload).ok()?));
+        let records: Vec<_> = events.iter().filter_map(read).collect();
+        let ended: Vec<_> = records.iter().filter_map(|(_, record)| entry_of(record)).collect();
         self.log.note(&ended);
-        for record in records {
+        for (seq, record) in records {
             let of_key = record.kind == Kind::ApiKey as u8;
             if of_key || record.kind == Kind::Session as u8 {
                 let Ok(id) = <[u8; 16]>::try_from(record.id.as_slice()) else {
@@ -179,7 +179,7 @@ impl EventSink for Doorkeeper {
                     self.arrivals.tell(ApiKeyId(id));
                 }
             } else if record.kind == Kind::Account as u8 && record.status == "frozen" {
-                self.hub.freeze(&record.owner, event.seq);
+                self.hub.freeze(&record.owner, seq);
             }
         }
     }

@@ -292,18 +292,18 @@ impl JournalStore {
         export::backup(&self.engine, path)
     }
 
+    /// Reads a backup to its end, row by row, and returns the sequence it holds. Blocks. Errors when it is not whole: the rows
+    /// found so far prove nothing then.
+    pub fn read_backup(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
+        export::read(path, found)
+    }
+
     /// The same into a file of any disk, as a simulation has it.
     ///
     /// # Errors
     /// When reading, writing or verifying fails.
     pub fn backup_on(&self, disk: &dyn Disk, name: &str) -> Result<Seq, StoreError> {
         export::backup_on(&self.engine, disk, name)
-    }
-
-    /// Reads a backup to its end, row by row, and returns the sequence it holds. Blocks. Errors when it is not whole: the rows
-    /// found so far prove nothing then.
-    pub fn read_backup(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
-        export::read(path, found)
     }
 
     /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences go on far behind

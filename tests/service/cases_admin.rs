@@ -15,12 +15,13 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 39] = [
+pub(crate) const ADMIN: [(&str, &str); 41] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
     ("GET", "/admin/events"),
     ("GET", "/admin/incoming-transfers"),
+    ("GET", "/admin/intl-cards"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/openapi.json"),
@@ -43,6 +44,7 @@ pub(crate) const ADMIN: [(&str, &str); 39] = [
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
+    ("POST", "/admin/intl-cards/report"),
     ("POST", "/admin/refunds"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
@@ -59,10 +61,10 @@ pub(crate) const ADMIN: [(&str, &str); 39] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 14),
-    ("support", 15),
-    ("operator", 35),
-    ("administrator", 39),
+    ("read-only", 15),
+    ("support", 16),
+    ("operator", 37),
+    ("administrator", 41),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

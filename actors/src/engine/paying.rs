@@ -116,10 +116,10 @@ pub enum PayError {
     Identified(Box<Authorization>),
     /// The identifier stands for another request.
     IdentifierUsed,
-    /// The treasury of this chain has less than what is promised there: what is forwarded from it is not sold now.
-    Short(Network),
     /// The product is not sold now.
     NotSold(super::NotSold),
+    /// The treasury of this chain has less than what is promised there: what is forwarded from it is not sold now.
+    Short(Network),
     /// There is no room now.
     Overloaded(Overloaded),
     /// The engine cannot answer now; nothing was claimed.

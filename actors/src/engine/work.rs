@@ -13,6 +13,7 @@ mod program;
 mod reversal;
 mod spend;
 mod top_up;
+mod watching;
 mod webhooks;
 mod withdraw;
 
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
-use purser_storage::{Batch, Condition, Store, Write, codec};
+use purser_storage::{Batch, Condition, Store, Write};
 use tokio::sync::oneshot;
 
 use super::account_map::AccountMap;
@@ -40,7 +41,7 @@ use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
-use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, Lookup, PortError, Submitted};
+use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Submitted};
 use crate::product::Line;
 use crate::refund;
 
@@ -96,6 +97,7 @@ impl Worker for Desk {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
                 Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
+                Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
                 Work::OrderGiftCard(id) => {
                     let ordered = self.order_gift_card(effect, *id);
                     self.on_line(Line::GiftCard, effect, ordered).await
@@ -285,16 +287,6 @@ impl Desk {
         tell(payments, id, command).await
     }
 
-    /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
-    async fn is_open(&self, effect: &Effect) -> Result<bool, Failure> {
-        let row = self.store.read(&table::effect(effect.id)).await;
-        let Some(row) = row.map_err(|e| Failure::temporary(e.to_string()))? else {
-            return Ok(false);
-        };
-        let stored: Effect = codec::decode(&row.value).map_err(|e| Failure::temporary(e.to_string()))?;
-        Ok(stored.created_at == effect.created_at)
-    }
-
     /// Whether the transfer that the payment would settle by was taken in without it.
     async fn is_taken(&self, id: PaymentId) -> Result<bool, Failure> {
         if !self.arrivals.any_taken() || planted::is(Bug::TakenInSettles) {
@@ -304,61 +296,8 @@ impl Desk {
         Ok(row.map_err(|e| Failure::temporary(e.to_string()))?.is_some())
     }
 
-    /// Whether something that the backup did not know as signed may be signed and sent, or given back as never sent: not
-    /// before everything that left without a row is explained, because it may have been this. `mark` is what it would be
-    /// sent as: a transfer that is on the chain by exactly that is only looked up.
-    fn may_leave(&self, mark: Option<[u8; 32]>) -> Done {
-        match self.departures.hold(mark) {
-            true => Err(Failure::not_yet(self.settings.watch_every_ms)),
-            false => Ok(()),
-        }
-    }
-
     fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {
         error.kind == ErrorKind::Permanent || effect.attempts + 1 >= self.settings.prepare_attempts
-    }
-
-    /// Reads the chain until the payment has landed or never can.
-    async fn watch(&self, effect: &Effect, id: PaymentId) -> Done {
-        if !self.is_open(effect).await? {
-            // The payment was sent again meanwhile, which ended this watch; if it was declined again, a younger one is
-            // on its way.
-            return Ok(());
-        }
-        let payment = self.payment(id).await?;
-        let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
-            match self
-                .in_time(self.ports.settlement.lookup(&payment.claim.authorization), "lookup")
-                .await
-            {
-                Err(_) if planted::is(Bug::RefusedUnproven) => Lookup::Impossible,
-                Ok(Lookup::Pending) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
-                Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
-                Ok(Lookup::Landed { transaction }) if self.is_taken(id).await? => {
-                    let command = payment::Command::Deposited {
-                        effect: effect.id,
-                        transaction,
-                    };
-                    return tell(&self.families.payments, id, command).await;
-                }
-                Ok(lookup) => lookup,
-            }
-        } else {
-            // Nothing to watch any more: this ends the effect.
-            Lookup::Pending
-        };
-        let made = matches!(lookup, Lookup::Landed { .. }) && self.is_made(id, &payment).await?;
-        tell(
-            &self.families.payments,
-            id,
-            payment::Command::Seen {
-                effect: effect.id,
-                lookup,
-                made,
-            },
-        )
-        .await?;
-        Ok(())
     }
 
     /// The key first, the record afterwards: what is left of the record without its key is noise.

@@ -24,7 +24,7 @@ impl Desk {
         match &spend.status {
             Status::Reserved => self.begin_spend(effect, id, &spend).await,
             // An earlier try may still be on its way.
-            Status::Signed(signed) => self.send(effect, id, (&spend, signed), false).await,
+            Status::Signed(signed) => self.send(effect, id, (&spend.owner, signed), false).await,
             Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
             // The effect is deleted by the batch that ends it: this is an echo of it.
             _ => Ok(()),
@@ -49,12 +49,13 @@ impl Desk {
                     signed: Box::new(signed.clone()),
                     payment,
                 };
+                let owner = &spend.owner;
                 if planted::is(Bug::SpendSentBeforeDurable) {
-                    let _early = self.send(effect, id, (spend, &signed), false).await;
+                    let _early = self.send(effect, id, (owner, &signed), false).await;
                 }
-                self.tell_signed(&spend.owner, (&self.families.spends, id), command)
-                    .await?;
-                self.send(effect, id, (spend, &signed), spend.order.way.is_own()).await
+                self.tell_signed(owner, (&self.families.spends, id), command).await?;
+                let own_first = spend.order.way.is_own();
+                self.send(effect, id, (owner, &signed), own_first).await
             }
             Err(error) if self.gives_up(effect, &error) => {
                 tracing::warn!(spend = %id, %error, "a spend could not be signed");
@@ -164,8 +165,8 @@ impl Desk {
     }
 
     /// `own_first`: this is the first time that it is shown to anybody, and that is our own service.
-    async fn send(&self, effect: &Effect, id: SpendId, (spend, signed): (&Spend, &Signed), own_first: bool) -> Done {
-        if self.is_barred(&spend.owner).await? {
+    async fn send(&self, effect: &Effect, id: SpendId, (owner, signed): (&Wallet, &Signed), own_first: bool) -> Done {
+        if self.is_barred(owner).await? {
             return self.follow(effect, id, signed, None).await;
         }
         match &signed.sending {
@@ -213,14 +214,16 @@ impl Desk {
         }
     }
 
-    /// Whether our own service has refused the payment and claimed nothing. It was shown to nobody else, so it is never sent.
+    /// Whether our own service has refused the payment and claimed nothing, or released it unsent. It was shown to nobody else, so
+    /// it is never sent.
     async fn is_turned_away(&self, answer: &Answer, signed: &Signed) -> Result<bool, Failure> {
-        if answer.http_status == 0 || answer.failure.is_none() {
+        // 500 is no refusal: whatever failed there may have claimed it since.
+        if matches!(answer.http_status, 0 | 500) || answer.failure.is_none() {
             return Ok(false);
         }
         let payment = payment::id_of(&signed.authorization, &self.secret);
         let claimed = self.families.payments.read(&payment).await.map_err(unreadable)?;
-        Ok(claimed.is_none())
+        Ok(claimed.is_none_or(|(payment, _)| payment.status == payment::Status::Released))
     }
 
     async fn has_landed(&self, signed: &Signed) -> bool {
