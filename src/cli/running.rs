@@ -238,6 +238,7 @@ fn transfer(listed: &Value) -> Option<ChainTransfer> {
     let wallet = |name: &str| listed[name].as_str()?.parse::<Wallet>().ok();
     Some(ChainTransfer {
         transaction: listed["transaction"].as_str()?.to_owned(),
+        index: listed["index"].as_u64()?.try_into().ok()?,
         from: wallet("from")?,
         to: wallet("to")?,
         atomic: listed["atomic"].as_u64()?,

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use purser_actors::id::DocumentId;
-use purser_actors::port::Clock as _;
-use purser_storage::{JournalStore, OpenError, Store};
+use purser_actors::kernel::record::rfc3339;
+use purser_actors::port::{Clock as _, Timestamp};
+use purser_storage::{JournalStore, OpenError, RestoreMark, Store};
 
 use super::running::RunningService;
 use super::serve;
 use super::{CliError, terminal};
 use crate::config::Config;
+use crate::revocations;
 use crate::service::copies::documents_of;
-use crate::service::restore::moved;
+use crate::service::restore::{moved, name_of};
 use crate::service::{DataDir, ServiceError, parts};
 use crate::system::SystemClock;
 use crate::vault::archive;
@@ -242,9 +244,48 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     }
     let (store, _) = open(&config)?;
     let named = documents_of(&*store).await.map_err(failed)?;
+    let name = name_of(&*store).await.map_err(failed)?;
     store.close();
+    say_what_is_known(&mark, &data, name.as_deref())?;
     let missing = archive::load(&papers, &data.documents(), &named).map_err(failed)?;
     all_there(&missing, &data)
+}
+
+/// What a restore brings about at the first start, and what nobody can know after it.
+fn say_what_is_known(mark: &RestoreMark, data: &DataDir, name: Option<&str>) -> Result<(), CliError> {
+    let at = |ms: u64| rfc3339(Timestamp(ms));
+    let log = data.revocations();
+    terminal::result(&format!(
+        "the backup is of {}; what happened from then to {} is not in it",
+        at(mark.backed_up_at_ms),
+        at(mark.restored_at_ms)
+    ))?;
+    let found = revocations::read(&log).map_err(failed)?;
+    let covered = name.is_some_and(|name| found.covers(name, mark.backed_up_at_ms));
+    terminal::result(&match covered {
+        true => format!(
+            "{} is there: the first start ends again every session, API key and operator's token that it names ({} lines), and leaves \
+             accounts frozen or not as it last says",
+            log.display(),
+            found.entries.len()
+        ),
+        false => format!(
+            "{} does not reach back to the backup: from the first start on every session, API key and operator's token of before is \
+             suspended (`purser admin confirm`), and accounts are frozen or not as in the backup. Put the log of the lost \
+             service there before the start to have it replayed",
+            log.display()
+        ),
+    })?;
+    for line in [
+        "transfers to the treasury since the backup: the first start looks for what they bought at its provider, takes over cards \
+         and gift cards that exist, and credits the rest; what is older, or in doubt, waits at `purser admin incoming list`",
+        "transfers out of the treasury: nothing new leaves until those of the lost history are explained (`purser admin stuck`)",
+        "not known: what operators decided, sent or entered by hand since, what balances paid for (payouts, transfers to the bank), \
+         who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",
+    ] {
+        terminal::result(line)?;
+    }
+    Ok(())
 }
 
 /// The folders on the way to these that are not there, the innermost first.

@@ -28,13 +28,14 @@ pub(super) const PROBLEM: &str = "application/problem+json";
 /// Codes of client errors that are no fault of the request: the same one succeeds once its wallet has signed in, a day has
 /// passed, stock or money has come, or what is missing has been handed in. Refusals that are remembered under an idempotency key stay
 /// terminal, because the same request is answered with them again.
-const MENDED: [&str; 6] = [
+const MENDED: [&str; 7] = [
     "sign_in_required",
     "cap_exceeded",
     "out_of_stock",
     "application_incomplete",
     "insufficient_balance",
     "insufficient_card_balance",
+    "token_account_missing",
 ];
 
 /// A refusal as the caller sees it. Boxed, so that every `Result` of the edge stays small.

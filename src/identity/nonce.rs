@@ -40,6 +40,7 @@ pub struct NonceKey {
 pub struct Nonces {
     mac: MacKey,
     origin: String,
+    not_before: Timestamp,
 }
 
 impl Nonces {
@@ -48,7 +49,14 @@ impl Nonces {
         Self {
             mac: MacKey::new(key),
             origin: origin.as_str().to_owned(),
+            not_before: Timestamp(0),
         }
+    }
+
+    /// From now on a nonce that was issued before this is none of ours.
+    #[must_use]
+    pub fn not_before(self, not_before: Timestamp) -> Self {
+        Self { not_before, ..self }
     }
 
     /// A new nonce, issued now.
@@ -80,6 +88,9 @@ impl Nonces {
         let mut time = [0; 8];
         time[8 - TIME..].copy_from_slice(&said[..TIME]);
         let issued = Timestamp(u64::from_be_bytes(time));
+        if issued < self.not_before {
+            return None;
+        }
         let key = NonceKey {
             bytes: *bytes.first_chunk()?,
             expires: issued.plus_ms(CHALLENGE_LIFETIME_MS),

@@ -98,6 +98,8 @@ impl Copies for LiveCopies {
             let listed = page.into_iter().map(|seen| Listed {
                 position: seen.position,
                 transaction: seen.id,
+                // A transaction of the sandbox carries one transfer.
+                index: 0,
                 from: seen.from,
                 to: seen.to,
                 atomic: seen.amount,

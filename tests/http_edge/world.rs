@@ -116,6 +116,10 @@ impl Readiness for Always {
     fn ready(&self) -> Result<(), &'static str> {
         Ok(())
     }
+
+    fn not_sold(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 pub struct World {

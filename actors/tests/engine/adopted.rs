@@ -51,7 +51,13 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
         mark: [3; 32],
     });
     let (since, until) = (now, now.plus_ms(60_000));
-    let world = world.restored(Restored { since, until }).await;
+    let world = world
+        .restored(Restored {
+            since,
+            until,
+            at: until,
+        })
+        .await;
     let unexplained = world.engine.unexplained().await.unwrap();
     assert_eq!(unexplained[0].may_be, [id.to_string()], "an operator could think so");
     let act = Act {

@@ -238,7 +238,13 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     let now = world.clock.now();
     world.chain.silence(true);
     let (since, until) = (now, now.plus_ms(60_000));
-    let world = world.restored(Restored { since, until }).await;
+    let world = world
+        .restored(Restored {
+            since,
+            until,
+            at: until,
+        })
+        .await;
     withdraw(&world, ALL).await.expect("the engine takes it on");
     let held = async |world: &World| {
         let before = world.chain.listings();
@@ -269,7 +275,13 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     held(&world).await;
     // A backup of this store is restored too: what it had not explained is not forgotten.
     let (since, until) = (until.plus_ms(2), until.plus_ms(2));
-    let world = world.restored(Restored { since, until }).await;
+    let world = world
+        .restored(Restored {
+            since,
+            until,
+            at: until,
+        })
+        .await;
     world.clock.advance(2);
     held(&world).await;
     let unexplained = world.engine.unexplained().await.expect("readable");

@@ -2,7 +2,7 @@
 
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardActivity, CardState, CardTransaction, Standing, Timestamp, Wish};
+use purser_actors::port::{CardActivity, CardState, CardTransaction, Standing, Timestamp, TransactionStatus, Wish};
 use purser_actors::reloadable::{Change, Command, Event, HISTORY, Rejection, Reloadable, Status};
 use purser_storage::{Condition, Write};
 
@@ -22,13 +22,13 @@ pause           !        !         Wished            =                  !       
 resume          !        !         =                 Wished             !         !       !                 !                 !
 close           !        !         Wished            Wished             !         !       !                 =                 !
 answer_old      !        !         !                 !                  !         !       Answered          Answered          Answered
-answer_open     !        !         !                 !                  !         !       Charged+Answered  Resumed+Answered  Answered
-answer_paused   !        !         !                 !                  !         !       Paused+Answered   Charged+Answered  Answered
-answer_closed   !        !         !                 !                  !         !       Closed+Answered   Closed+Answered   Answered
+answer_open     !        !         !                 !                  !         !       Charged+Answered  Resumed+Answered  Charged+Answered
+answer_paused   !        !         !                 !                  !         !       Paused+Answered   Charged+Answered  Charged+Answered
+answer_closed   !        !         !                 !                  !         !       Closed+Answered   Closed+Answered   Charged+Answered
 told_old        !        !         =                 =                  =         !       =                 =                 =
-told_open       !        !         Charged           Resumed            =         !       Charged           Resumed           =
-told_paused     !        !         Paused            Charged            =         !       Paused            Charged           =
-told_closed     !        !         Closed            Closed             =         !       Closed            Closed            =
+told_open       !        !         Charged           Resumed            Charged   !       Charged           Resumed           Charged
+told_paused     !        !         Paused            Charged            Charged   !       Paused            Charged           Charged
+told_closed     !        !         Closed            Closed             Charged   !       Closed            Closed            Charged
 reveal          !        !         Revealed          Revealed           !         !       Revealed          Revealed          !
 ";
 
@@ -40,6 +40,7 @@ fn standing(sequence: u64, state: CardState) -> Standing {
             available: Cents::new(4_00),
             transactions: Vec::new(),
         },
+        released: Cents::ZERO,
     }
 }
 
@@ -136,7 +137,7 @@ fn events() -> Vec<Event> {
         Event::Paused(standing.clone(), NOW),
         Event::Resumed(standing.clone(), NOW),
         Event::Closed(standing.clone(), NOW),
-        Event::Charged(standing, NOW),
+        Event::Charged(standing, None, NOW),
         Event::Revealed(NOW),
     ]
 }
@@ -228,6 +229,8 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
             merchant: "m".repeat(10_000),
             amount: Cents::new(1),
             at: Timestamp(n),
+            status: TransactionStatus::Declined,
+            reason: Some("r".repeat(10_000)),
         };
         let mut standing = standing(SEQUENCE + 1 + n, state);
         standing.activity.transactions = vec![long; 100];

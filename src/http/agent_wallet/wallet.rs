@@ -134,7 +134,7 @@ pub(super) async fn get_agent_wallet(
         true => None,
         false => spending::said(&room.callables.engine, &room.vault, id, &spend).await?,
     };
-    let spend = spending::shown(id, &spend, said)?;
+    let spend = spending::shown(&room.callables.engine, id, &spend, said).await?;
     // Two objects, one after the other.
     let both = format!("{},{}", &told[..told.len() - 1], &spend[1..]);
     Ok(callable::result_verbatim(&both))

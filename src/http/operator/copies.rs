@@ -45,6 +45,8 @@ pub struct Listed {
     pub position: u64,
     /// The transaction.
     pub transaction: String,
+    /// Which transfer to or from the treasury in it, from 0.
+    pub index: u32,
     /// Payer's address.
     pub from: String,
     /// Recipient's address.
@@ -104,6 +106,7 @@ fn shown(one: &Listed) -> View {
     View::new()
         .integer("position", one.position)
         .text("transaction", &one.transaction)
+        .integer("index", u64::from(one.index))
         .text("from", &one.from)
         .text("to", &one.to)
         .integer("atomic", one.atomic)

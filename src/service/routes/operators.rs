@@ -52,6 +52,7 @@ fn admin(house: &House, metrics: Arc<Metrics>) -> operator::Admin {
         cvvs: house.world.cvvs.clone(),
         clock: house.world.clock.clone(),
         entropy: house.world.entropy.clone(),
+        revocations: house.revocations.clone(),
         lease_ms: config.operator.lease_seconds * 1_000,
         refunds: RefundLimits {
             alone_max: config.operator.refund_alone_max_usd,

@@ -74,7 +74,15 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
     made
 }
 
-fn fill(from: &dyn DiskFile, disk: &FileDisk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+/// See [`crate::JournalStore::restore_on`].
+pub(crate) fn restore_on(from: &dyn Disk, name: &str, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+    if !disk.list().map_err(io)?.is_empty() {
+        return Err(StoreError::Io("the disk is not empty".into()));
+    }
+    fill(&*from.open(name).map_err(io)?, disk, now_ms)
+}
+
+fn fill(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
     let mark = copy(from, disk, now_ms)?;
     write_mark(disk, &mark)?;
     // The export gets its name last: until then the directory is not a store.
