@@ -133,7 +133,7 @@ async fn a_payment_that_can_never_land_is_refused_and_charges_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_can_never_land_is_given_back() {
-    // Aim: a withdrawal and a transfer to somebody whom Solana does not know, and a call whose seller does not take its payment:
+    // Aim: a withdrawal and a transfer that Solana does not take, and a call whose seller does not take its payment:
     // when their block hash has died, each has failed, and what was held or reserved for it is free again.
     let seller = Seller::open().await;
     let host = Host::new().with(
@@ -142,11 +142,19 @@ async fn what_can_never_land_is_given_back() {
     );
     let service = host.start();
     let site = Site::of(&service);
-    let known = json!({"wallet": Seller::address(), "amount": "1"});
-    assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
-    let (_, token) = holder(&site, Network::Solana).await;
-    result(&site, &token, "createAgentWallet", json!({})).await;
     let nobody = Agent::new(Network::Solana).address();
+    for wallet in [Seller::address(), nobody.clone()] {
+        let known = json!({"wallet": wallet, "amount": "1"});
+        assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
+    }
+    let (_, token) = holder(&site, Network::Solana).await;
+    let made = result(&site, &token, "createAgentWallet", json!({})).await;
+    let own = made["wallet"]["addresses"]["solana"].as_str().unwrap().to_owned();
+    let ours = purser::sandbox::keys::treasury(Network::Solana).address();
+    for wallet in [own, ours] {
+        let fault = json!({"network": "solana", "fault": "insufficient", "times": 0, "wallet": wallet});
+        site.chain_fault(fault).await;
+    }
     let body = json!({"amount": 5, "address": nobody, "network": "solana"});
     let withdrawal = id_of(&withdraw(&site, &token, None, &body).await);
     let data = json!({"toAddress": nobody, "amountUsdc": 2});

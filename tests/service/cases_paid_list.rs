@@ -242,7 +242,7 @@ async fn cards_as_they_were_bought(site: &Site<'_>, agent: &Agent, token: &str) 
     let path = format!("/get-card-data?card_id={}", card.card());
     same(
         &card.body["card"],
-        site.get_as(token, &path).await.body,
+        &site.get_as(token, &path).await.body,
         &["card_id", "usd_amount", "country", "status", "created_at"],
     );
     let order = agent.buy(site, "/order-intl-card?amount=100").await;

@@ -47,6 +47,7 @@ mod cases_intl;
 mod cases_kept;
 mod cases_keyed;
 mod cases_life;
+mod cases_liquidity;
 mod cases_maker_faults;
 mod cases_managed;
 mod cases_metrics;

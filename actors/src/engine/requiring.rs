@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::paying::{PayError, PayRequest};
 use super::{Engine, NotPromised};
-use crate::id::Wallet;
+use crate::account;
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::Refusal;
 use crate::payment::Found;
 use crate::port::GiftOffer;
 use crate::product::{Purchase, Requirement};
@@ -76,5 +78,16 @@ impl Engine {
             Ok(Ok(_)) => Err(PayError::Missing(Requirement::InStock)),
             Ok(Err(_)) | Err(_) => Err(PayError::Unavailable),
         }
+    }
+}
+
+/// What a claim that was refused tells its caller.
+pub(super) fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
+    match refusal {
+        Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
+        Refusal::Rejected(account::Rejection::CountPerDay { cap }) => PayError::CountPerDay { cap },
+        Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
+        Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
+        _ => PayError::Unknown(id),
     }
 }

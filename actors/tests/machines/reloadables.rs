@@ -259,9 +259,12 @@ fn case_75_a_card_of_a_payments_token_is_counted_for_that_payment() {
     let number = CARD.0.to_be_bytes().to_vec();
     let of_payment = |write: &Write| matches!(write, Write::Put { key, value, .. } if *key == row && *value == number);
     assert!(counted.writes().iter().any(of_payment));
-    assert_eq!(fold(None, &CARD, counted.events()).funded_by, Some(PAYMENT));
+    assert_eq!(
+        fold::<Reloadable>(None, &CARD, counted.events()).funded_by,
+        Some(PAYMENT)
+    );
     let own = Reloadable::decide(None, &CARD, order(None), &at(NOW)).unwrap();
     let takes_a_place = |write: &Write| matches!(write, Write::Put { key, .. } if key[0] == table::PAYMENT_CARD);
     assert!(!own.writes().iter().any(takes_a_place));
-    assert_eq!(fold(None, &CARD, own.events()).funded_by, None);
+    assert_eq!(fold::<Reloadable>(None, &CARD, own.events()).funded_by, None);
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::id::{EffectId, Network, Wallet};
-use purser_actors::money::{Cents, Usdc};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
 use purser_actors::port::{
     Authorization, BoxFuture, Decline, Departure, ErrorKind, EvmAuthorization, Lookup, PortError, Prepared, Settlement,
     Shredder, Submitted, Timestamp, Transfer,
