@@ -12,6 +12,7 @@ mod departures;
 mod families;
 pub mod figures;
 mod forgetting;
+mod giving;
 mod holder;
 mod lines;
 mod listening;
@@ -54,6 +55,7 @@ use crate::port::{BoxFuture, Clock, Entropy, Lists};
 
 pub use departures::{Booking, NotBooked, Restored, Unexplained};
 pub use families::event_types;
+pub use giving::NotApproved;
 pub use holder::Denied;
 pub use lines::{LineFigures, NotSold};
 pub use once::{Once, Turn};
@@ -63,7 +65,7 @@ pub use paying::{Overloaded, Paid, PayError, PayRequest, Permit};
 pub use payouts::PayoutSettings;
 pub use program::AnyWithdrawal;
 pub use reconciling::{Open, Pace, Reconciler, Reconciliation, Reconciling, Walk};
-pub use refunding::{Limits as RefundLimits, NotRefunded};
+pub use refunding::NotRefunded;
 pub use resolving::{NotResolved, Outcome, Resolution};
 pub use stuck::{Doubt, Evidence, Late, Says, Stuck};
 

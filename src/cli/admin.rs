@@ -1,5 +1,6 @@
 //! `purser admin`: what an operator does, over the API at the operator's own address.
 
+mod approvals;
 mod card_withdrawals;
 mod desk;
 mod intl;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+pub use approvals::Approvals;
 pub use card_withdrawals::CardWithdrawals;
 pub use intl::Intl;
 pub use lines::Lines;
@@ -115,6 +117,9 @@ pub enum Act {
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
     Refunds(Refunds),
+    /// Acts that give money and are too much for whoever asked for them
+    #[command(subcommand)]
+    Approvals(Approvals),
     /// Lines of products: what is sold now
     #[command(subcommand)]
     Lines(Lines),
@@ -226,6 +231,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::CreditBack(credit) => stuck::credit_back(&desk, credit).await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
+        Act::Approvals(act) => approvals::ask(&desk, act).await?,
         Act::Lines(act) => lines::ask(&desk, act).await?,
         Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,
         Act::Events { after } => desk.page("/admin/events", after).await?,

@@ -15,13 +15,15 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 34] = [
+pub(crate) const ADMIN: [(&str, &str); 40] = [
+    ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
     ("GET", "/admin/events"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
+    ("GET", "/admin/lines"),
     ("GET", "/admin/openapi.json"),
     ("GET", "/admin/reconciliation"),
     ("GET", "/admin/refunds"),
@@ -30,6 +32,8 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
     ("POST", "/admin/freeze"),
+    ("POST", "/admin/approvals/approve"),
+    ("POST", "/admin/approvals/reject"),
     ("POST", "/admin/card-withdrawals/claim"),
     ("POST", "/admin/card-withdrawals/release"),
     ("POST", "/admin/card-withdrawals/fulfil"),
@@ -39,6 +43,8 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
+    ("POST", "/admin/lines/close"),
+    ("POST", "/admin/lines/open"),
     ("POST", "/admin/refunds"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
@@ -54,10 +60,10 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 13),
-    ("support", 14),
-    ("operator", 31),
-    ("administrator", 34),
+    ("read-only", 15),
+    ("support", 16),
+    ("operator", 37),
+    ("administrator", 40),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {
