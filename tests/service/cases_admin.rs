@@ -15,7 +15,8 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 39] = [
+pub(crate) const ADMIN: [(&str, &str); 45] = [
+    ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
@@ -23,6 +24,7 @@ pub(crate) const ADMIN: [(&str, &str); 39] = [
     ("GET", "/admin/incoming-transfers"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
+    ("GET", "/admin/lines"),
     ("GET", "/admin/openapi.json"),
     ("GET", "/admin/reconciliation"),
     ("GET", "/admin/refunds"),
@@ -31,6 +33,8 @@ pub(crate) const ADMIN: [(&str, &str); 39] = [
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
     ("POST", "/admin/freeze"),
+    ("POST", "/admin/approvals/approve"),
+    ("POST", "/admin/approvals/reject"),
     ("POST", "/admin/card-withdrawals/claim"),
     ("POST", "/admin/card-withdrawals/release"),
     ("POST", "/admin/card-withdrawals/fulfil"),
@@ -43,6 +47,8 @@ pub(crate) const ADMIN: [(&str, &str); 39] = [
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
+    ("POST", "/admin/lines/close"),
+    ("POST", "/admin/lines/open"),
     ("POST", "/admin/refunds"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
@@ -59,10 +65,10 @@ pub(crate) const ADMIN: [(&str, &str); 39] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 14),
-    ("support", 15),
-    ("operator", 35),
-    ("administrator", 39),
+    ("read-only", 16),
+    ("support", 17),
+    ("operator", 41),
+    ("administrator", 45),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -6,6 +6,7 @@ use tracing::Instrument as _;
 
 use super::figures::Lack;
 use super::once::identified::{self, Standing};
+use super::requiring::refused;
 use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
@@ -392,15 +393,5 @@ impl Engine {
             Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => Err(refused(id, refusal)),
         }
-    }
-}
-
-fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
-    match refusal {
-        Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
-        Refusal::Rejected(account::Rejection::CountPerDay { cap }) => PayError::CountPerDay { cap },
-        Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
-        Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
-        _ => PayError::Unknown(id),
     }
 }

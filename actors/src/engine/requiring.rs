@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use super::paying::{PayError, PayRequest};
 use super::{Engine, NotPromised};
-use crate::id::Wallet;
+use crate::account;
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::Refusal;
 use crate::payment::Found;
 use crate::port::GiftOffer;
 use crate::product::{Purchase, Requirement};
@@ -13,6 +15,7 @@ impl Engine {
     /// What a purchase needs of its payer, in the contract's order of refusals. The claim's batch asks again for all that
     /// is a row, so that what changes in between is no purchase either.
     pub(super) async fn check(&self, payer: &Wallet, request: &PayRequest) -> Result<Found, PayError> {
+        self.sells(request.purchase.line()).map_err(PayError::NotSold)?;
         let required = request.purchase.requires();
         if required.is_empty() {
             return self.found(payer, request, Found::Nothing).await;
@@ -76,5 +79,16 @@ impl Engine {
             Ok(Ok(_)) => Err(PayError::Missing(Requirement::InStock)),
             Ok(Err(_)) | Err(_) => Err(PayError::Unavailable),
         }
+    }
+}
+
+/// Why an account did not take a claim.
+pub(super) fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
+    match refusal {
+        Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
+        Refusal::Rejected(account::Rejection::CountPerDay { cap }) => PayError::CountPerDay { cap },
+        Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
+        Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
+        _ => PayError::Unknown(id),
     }
 }
