@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::JournalStore;
+use crate::disk::Disk;
 use crate::export::{self, RestoreMark};
 use crate::{Row, Seq, StoreError};
 
