@@ -42,7 +42,7 @@ use refused::{ambiguous, refused};
 
 pub use answer::Answers;
 pub use calls::{Came, PaidCalls};
-pub(crate) use refused::{account_refused, collision, rate_unavailable};
+pub(crate) use refused::{account_refused, collision, product_unavailable, rate_unavailable};
 
 /// Where the hint for Solana clients comes from.
 pub trait Blockhashes: Send + Sync {
@@ -292,13 +292,18 @@ impl Checkout {
     /// 402 with what is wanted now, for both kinds of client.
     ///
     /// # Errors
-    /// 503 when nothing is sold in that currency now.
+    /// 503 when the product is not sold now, or nothing is in that currency.
     fn challenge(
         &self,
         call: &Call<'_>,
         (quotes, terms): (&[Quote], &[Terms]),
         told: &Told,
     ) -> Result<Response, ApiError> {
+        // Before anybody signs: what is not sold has no price.
+        if let Err(not_sold) = self.engine.sells(call.purchase.line()) {
+            self.calls.note(Came::Unavailable);
+            return Err(product_unavailable(not_sold));
+        }
         let (_, currency) = call.purchase.amount();
         let (Some(quote), Some(current), true) = (
             quotes.first(),

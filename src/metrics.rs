@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use purser_actors::engine::figures::{Figures, Lack};
 use purser_actors::engine::webhooks::OUTCOMES;
-use purser_actors::engine::{Engine, Reconciliation};
+use purser_actors::engine::{Engine, Held, Reconciliation};
 use purser_actors::kernel::delivery::FAILURES;
 use purser_actors::kernel::effect::Work;
+use purser_actors::line::Status;
 use purser_actors::reconcile::Discrepancy;
 use purser_storage::{JournalStore, Store, StoreError};
 
@@ -47,6 +48,7 @@ impl Metrics {
     pub async fn page(&self) -> Result<String, StoreError> {
         let figures = self.engine.figures().await?;
         let reconciled = self.engine.reconciliation().await?;
+        let incoming = self.engine.incoming_counts().await?;
         let mut page = Page::default();
         let version = env!("CARGO_PKG_VERSION");
         let info = page.gauge("purser_info", Unit::One, "Always 1; the labels say what runs.");
@@ -56,7 +58,9 @@ impl Metrics {
         entities(&mut page, &figures);
         effects(&mut page, &figures);
         admission(&mut page, &figures);
+        lines(&mut page, &figures);
         reconciliation(&mut page, &reconciled);
+        arrivals(&mut page, incoming, self.engine.incoming_restarts());
         self.streams(&mut page);
         self.webhooks(&mut page).await?;
         Ok(page.into_text())
@@ -204,6 +208,12 @@ fn effects(page: &mut Page, figures: &Figures) {
             open = open.with(&[("work", work), ("state", state)], n);
         }
     }
+    page.gauge(
+        "purser_effects_late",
+        Unit::One,
+        "Open effects that fail and are older than engine.late_after_minutes.",
+    )
+    .each("work", works().map(|(work, f)| (work, f.late)));
     let mut oldest = page.gauge(
         "purser_effects_oldest_seconds",
         Unit::Millis,
@@ -225,6 +235,12 @@ fn effects(page: &mut Page, figures: &Figures) {
             failed = failed.with(&[("work", work), ("kind", kind)], n);
         }
     }
+    page.gauge(
+        "purser_held",
+        Unit::One,
+        "Work that waits at the gate before money leaves, by why.",
+    )
+    .each("reason", Held::ALL.map(Held::name).into_iter().zip(figures.held));
     page.gauge(
         "purser_payments_unknown",
         Unit::One,
@@ -266,6 +282,30 @@ fn admission(page: &mut Page, figures: &Figures) {
     .each("reason", refused);
 }
 
+fn lines(page: &mut Page, figures: &Figures) {
+    let lines = || figures.lines.iter();
+    let mut open = page.gauge(
+        "purser_lines",
+        Unit::One,
+        "1 for how each line of products stands: open, failing (its provider is down), or closed by an operator.",
+    );
+    for stands in lines() {
+        for status in [Status::Open, Status::Failing, Status::Closed] {
+            let labels = [("line", stands.line.name()), ("status", status.name())];
+            open = open.with(&labels, u64::from(stands.status == status));
+        }
+    }
+    page.gauge(
+        "purser_line_failures",
+        Unit::One,
+        "Deliveries of each line that failed in a row.",
+    )
+    .each(
+        "line",
+        lines().map(|stands| (stands.line.name(), u64::from(stands.failures))),
+    );
+}
+
 fn reconciliation(page: &mut Page, stands: &Reconciliation) {
     let open = Discrepancy::ALL.map(Discrepancy::name).into_iter().zip(stands.open);
     page.gauge(
@@ -290,4 +330,18 @@ fn reconciliation(page: &mut Page, stands: &Reconciliation) {
         "Times that reconciliation died and was started again by its supervisor.",
     )
     .is(stands.restarts);
+}
+
+fn arrivals(page: &mut Page, [found, waiting]: [u64; 2], restarts: u64) {
+    page.gauge(
+        "purser_incoming_transfers",
+        Unit::One,
+        "Transfers to the treasury that no payment claims and nobody has decided about, by state.",
+    )
+    .each("state", [("found", found), ("waiting", waiting)]);
+    page.counter(
+        "purser_incoming_restarts_total",
+        "Times that the watch over incoming transfers died and was started again by its supervisor.",
+    )
+    .is(restarts);
 }

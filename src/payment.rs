@@ -28,5 +28,5 @@ pub mod verify;
 pub use decode::{Payment, decode};
 pub use header::{mpp_credential, payment_header};
 pub use refusal::{PaymentError, Reason, Refusal};
-pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms};
+pub use terms::{BasePayee, Payee, RecentBlockhash, SolanaPayee, Terms, Token};
 pub use verify::{Verified, verify, verify_for_replay};

@@ -18,9 +18,11 @@ use purser_actors::destination::Destination;
 use purser_actors::difference::Difference;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::identity::Identity;
+use purser_actors::incoming::Incoming;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
 use purser_actors::late_return::LateReturn;
+use purser_actors::line::Selling;
 use purser_actors::link::Link;
 use purser_actors::payment::Payment;
 use purser_actors::payout::Payout;
@@ -87,9 +89,11 @@ fn the_documents_charts_are_the_codes() {
     check::<BankAccount>(document, &mut wrong);
     check::<BankTransfer>(document, &mut wrong);
     check::<Difference>(document, &mut wrong);
+    check::<Selling>(document, &mut wrong);
     check::<ApiKey>(document, &mut wrong);
     check::<Endpoint>(document, &mut wrong);
     check::<Delivery>(document, &mut wrong);
     check::<Refund>(document, &mut wrong);
+    check::<Incoming>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

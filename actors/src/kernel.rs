@@ -20,7 +20,7 @@ pub mod view;
 pub use context::Context;
 pub use decision::Decision;
 pub use effect::{Effect, Failure};
-pub use entity::{Entity, Kind, Opening, OutOfOrder, Refusal};
+pub use entity::{Entity, EntityId, Kind, Opening, OutOfOrder, Refusal};
 pub use family::Family;
 pub use memo::Memo;
 pub use view::{View, inert};

@@ -1,7 +1,7 @@
 //! What a paid call is refused for without a challenge: paying again would not mend it.
 
 use purser_actors::account;
-use purser_actors::engine::PayError;
+use purser_actors::engine::{NotSold, PayError};
 use purser_actors::product::{Line, Requirement};
 
 use crate::http::error::ApiError;
@@ -23,6 +23,13 @@ pub(super) fn identifier_invalid(error: &IdentifierError) -> ApiError {
 pub(crate) fn rate_unavailable() -> ApiError {
     let what = "There is no exchange rate for that currency now, or only one that is too old.";
     ApiError::unavailable("rate_unavailable", what, 60)
+}
+
+/// 503: the line is closed, by an operator or since its provider is down.
+pub(crate) fn product_unavailable(not_sold: NotSold) -> ApiError {
+    let what = "This product is not sold now: whoever makes it cannot be reached, or it was closed.";
+    ApiError::unavailable("product_unavailable", what, not_sold.retry_after_s)
+        .hint("Nothing was charged. GET /get-pricing says by `available` when it is sold again.")
 }
 
 /// A purchase that was not claimed. Where time can be moved, whoever has reached a cap is told how.
@@ -67,6 +74,13 @@ pub(super) fn refused(error: PayError, line: Line, time_moves: bool) -> ApiError
         )
         .param(identifier::NAME)
         .hint("Use a new identifier for a new purchase. Nothing was charged."),
+        PayError::NotSold(not_sold) => product_unavailable(not_sold),
+        PayError::Short(network) => ApiError::unavailable(
+            "insufficient_liquidity",
+            format!("There is too little USDC on {} to forward this now.", network.name()),
+            60,
+        )
+        .hint("Pay on the other network, or ask again later. Nothing was charged."),
         PayError::Overloaded(full) => ApiError::unavailable(
             "overloaded",
             "Too many paid calls are in flight. Nothing was charged.",
@@ -108,6 +122,14 @@ fn missing(requirement: Requirement) -> ApiError {
             "The account has no such recipient on this platform.",
         )
         .hint("GET /payment-recipients lists them. Nothing was charged."),
+        Requirement::AsSaved(_) => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "recipient_differs",
+            "The saved recipient has another name or e-mail address.",
+        )
+        .hint(
+            "Leave names and e-mail address out, or pay by what the app knows the recipient by. Nothing was charged.",
+        ),
         Requirement::InStock => ApiError::new(
             http::StatusCode::CONFLICT,
             "out_of_stock",

@@ -136,6 +136,9 @@ fn greet(service: &Service, sandbox: bool, data: &str) -> Result<(), CliError> {
     }
     if sandbox {
         terminal::result("This is the sandbox: test money, pretended chains, no key and no network needed.")?;
+        terminal::result(
+            "What is signed for it is worth nothing on Base; keep wallets with real money away all the same (docs/sandbox.md).",
+        )?;
         terminal::result("In another terminal:")?;
         let buy = format!("purser pay '{url}/get-card?amount=5' --wait");
         let watch = format!("purser listen {url} --after 0");

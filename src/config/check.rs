@@ -216,6 +216,11 @@ fn engine(config: &Config, found: &mut Found) {
         "must be at least 1",
     );
     found.require(engine.max_attempts > 0, "engine.max_attempts", "must be at least 1");
+    found.require(
+        (1..=3_600).contains(&engine.line_try_every_seconds),
+        "engine.line_try_every_seconds",
+        "must lie between 1 and 3600",
+    );
     found.require(engine.watch_every_ms > 0, "engine.watch_every_ms", "must be at least 1");
     found.require(
         engine.settle_timeout_ms < engine.answer_timeout_ms,
@@ -227,6 +232,7 @@ fn engine(config: &Config, found: &mut Found) {
         "engine.backoff_first_ms",
         "must be at least 1 and at most engine.backoff_last_ms",
     );
+    super::quiet::check(config, found);
     let segment = config.storage.segment_bytes;
     found.require(
         (65536..=1 << 30).contains(&segment),

@@ -121,6 +121,9 @@ pub struct Engine {
     pub backoff_last_ms: u64,
     pub max_attempts: u32,
     pub watch_every_ms: u64,
+    pub line_failures: u32,
+    pub line_try_every_seconds: u64,
+    pub late_after_minutes: u64,
     pub card_credit_patience_seconds: u64,
     pub restored_quiet_seconds: u64,
 }

@@ -19,6 +19,9 @@ pub trait Readiness: Send + Sync {
     /// # Errors
     /// What is missing: `starting`, `stopping`, `storage`, …
     fn ready(&self) -> Result<(), &'static str>;
+
+    /// What is not sold now, by the contract's identifiers: no reason to send nobody here.
+    fn not_sold(&self) -> Vec<&'static str>;
 }
 
 /// `{"status":"ok"}`.
@@ -26,6 +29,15 @@ pub trait Readiness: Send + Sync {
 struct Status {
     /// Always `ok`.
     status: &'static str,
+}
+
+/// `{"status":"ok","not_sold":[]}`.
+#[derive(Serialize, ToSchema)]
+struct Ready {
+    /// Always `ok`.
+    status: &'static str,
+    /// Products that are not sold now: their provider is down, or an operator has closed them.
+    not_sold: Vec<&'static str>,
 }
 
 /// The two routes.
@@ -45,11 +57,14 @@ async fn get_healthz() -> Response {
 
 /// Readiness
 #[utoipa::path(get, path = "/readyz", tag = "Free",
-    responses((status = 200, description = "Requests are served.", body = inline(Status)),
+    responses((status = 200, description = "Requests are served.", body = inline(Ready)),
         (status = 503, description = "Not now; the code says why.")))]
 async fn get_readyz(State(readiness): State<Arc<dyn Readiness>>) -> Result<Response, ApiError> {
     match readiness.ready() {
-        Ok(()) => Ok(json::ok(&Status { status: "ok" })),
+        Ok(()) => Ok(json::ok(&Ready {
+            status: "ok",
+            not_sold: readiness.not_sold(),
+        })),
         Err(missing) => Err(ApiError::unavailable("not_ready", format!("Not ready: {missing}."), 1)),
     }
 }

@@ -55,7 +55,7 @@ struct Price<'a> {
     min_fee: Number,
     /// Product-specific pricing rules.
     note: Option<&'a str>,
-    /// Whether it can be bought yet.
+    /// Whether it is sold now.
     available: bool,
 }
 
@@ -92,10 +92,14 @@ struct Places<'a> {
 /// The fee rate of a line in force now, where one is known.
 pub type Rates = Arc<dyn Fn(Line) -> Option<Decimal> + Send + Sync>;
 
+/// Whether a line is sold now.
+pub type Sold = Arc<dyn Fn(Line) -> bool + Send + Sync>;
+
 #[derive(Clone)]
 struct Pages {
     config: Arc<Config>,
     rates: Rates,
+    sold: Sold,
     countries: Bytes,
 }
 
@@ -103,10 +107,11 @@ struct Pages {
 ///
 /// # Errors
 /// Never for settings that were loaded: the tables are text and decimals.
-pub fn router(config: &Arc<Config>, rates: Rates) -> Result<Router, serde_json::Error> {
+pub fn router(config: &Arc<Config>, rates: Rates, sold: Sold) -> Result<Router, serde_json::Error> {
     let pages = Pages {
         config: config.clone(),
         rates,
+        sold,
         countries: serde_json::to_vec(&supported(config))?.into(),
     };
     Ok(Router::new()
@@ -148,7 +153,7 @@ fn pricing(pages: &Pages) -> Pricing<'_> {
         fee_rate: Number((pages.rates)(line).unwrap_or(product.fee_rate)),
         min_fee: Number(product.min_fee),
         note: words(&product.note),
-        available: product.available,
+        available: product.available && (pages.sold)(line),
     });
     Pricing {
         note: FEE_NOTE,

@@ -54,6 +54,8 @@ pub enum Recovery {
 pub struct EvmDemand<'a> {
     /// Who is paid, in what token.
     pub payee: &'a BasePayee,
+    /// The EIP-712 domain that it is signed under: the payee's, by the protocol that the payment came by.
+    pub domain: &'a [u8; 32],
     /// Exactly how much.
     pub amount: Usdc,
     /// Of the terms.
@@ -101,7 +103,7 @@ pub fn verify(payload: &EvmPayload, demand: &EvmDemand<'_>, recovery: Recovery) 
         nonce,
         signature,
     };
-    let digest = transfer_digest(&demand.payee.domain_separator, &authorization);
+    let digest = transfer_digest(demand.domain, &authorization);
     match recover(&digest, &signature, recovery) {
         Some(signer) if signer == from => Ok(Authorization::Evm(authorization)),
         _ => Err(Refusal::new(

@@ -173,6 +173,7 @@ impl Mpp {
         }
         let demand = EvmDemand {
             payee,
+            domain: &payee.mpp_domain_separator,
             amount: terms.amount,
             max_timeout_seconds: terms.max_timeout_seconds,
             now: now.seconds(),
@@ -207,6 +208,7 @@ pub fn verify_for_replay(credential: Credential, payee: &BasePayee, recovery: Re
     let (amount, now) = own_amount_and_moment(&credential.payload)?;
     let demand = EvmDemand {
         payee,
+        domain: &payee.mpp_domain_separator,
         amount,
         max_timeout_seconds: 0,
         now: now.seconds(),

@@ -19,6 +19,62 @@ pub const BASE_USDC: [u8; 20] = [
     0x13,
 ];
 
+/// Where the sandbox has a token of its own that nobody has on Base: the last 20 bytes of the hash of its name. Stock MPP
+/// clients sign by the name that they know an address by, whatever is asked for, and for an address that they do not know
+/// not at all.
+pub const SANDBOX_USDC: [u8; 20] = [
+    0x97, 0xdd, 0x8e, 0x33, 0x92, 0xed, 0xb7, 0xff, 0xb4, 0xaa, 0x1e, 0x4e, 0x8d, 0x65, 0x33, 0x14, 0xd1, 0xd2, 0x60,
+    0x20,
+];
+
+/// How signatures name a token on Base: name and version of its EIP-712 domain, and where a challenge says that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// EIP-712 name.
+    pub name: &'static str,
+    /// EIP-712 version.
+    pub version: &'static str,
+    /// Its contract in an x402 challenge, which says the name too.
+    pub asset: [u8; 20],
+    /// Its contract in an MPP challenge, which says no name.
+    pub currency: [u8; 20],
+}
+
+impl Token {
+    /// USDC on Base mainnet.
+    pub const USDC: Self = Self {
+        name: "USD Coin",
+        version: "2",
+        asset: BASE_USDC,
+        currency: BASE_USDC,
+    };
+    /// The sandbox's test money. What is signed for it is worth nothing on the real chain: no contract there answers to both
+    /// the name and the address.
+    pub const SANDBOX: Self = Self {
+        name: "Purser Sandbox USDC",
+        version: "2",
+        asset: BASE_USDC,
+        currency: SANDBOX_USDC,
+    };
+
+    /// The token that an MPP challenge names.
+    pub fn charged(currency: &[u8; 20]) -> Option<Self> {
+        [Self::USDC, Self::SANDBOX]
+            .into_iter()
+            .find(|token| token.currency == *currency)
+    }
+
+    /// What a payment by x402 is signed under.
+    pub fn domain(&self) -> [u8; 32] {
+        domain_separator(self.name, self.version, BASE_CHAIN_ID, &self.asset)
+    }
+
+    /// What a payment by MPP is signed under.
+    pub fn mpp_domain(&self) -> [u8; 32] {
+        domain_separator(self.name, self.version, BASE_CHAIN_ID, &self.currency)
+    }
+}
+
 /// Base's chain id, part of the EIP-712 domain.
 pub const BASE_CHAIN_ID: u64 = 8453;
 
@@ -38,6 +94,8 @@ pub struct BasePayee {
     pub version: String,
     /// EIP-712 domain separator made from the four fields of the domain.
     pub domain_separator: [u8; 32],
+    /// The same for what is paid by MPP.
+    pub mpp_domain_separator: [u8; 32],
     pub(super) json: PayeeJson,
     /// An MPP request from the end of the amount's digits on.
     pub(super) mpp: String,
@@ -46,29 +104,39 @@ pub struct BasePayee {
 impl BasePayee {
     /// Our address on Base mainnet, paid in its USDC.
     pub fn usdc(pay_to: [u8; 20]) -> Self {
-        Self::new(pay_to, BASE_USDC, "USD Coin", "2")
+        Self::new(pay_to, Token::USDC)
     }
 
-    /// Another EIP-3009 token on the same chain, with the name and version of its EIP-712 domain.
-    pub fn new(pay_to: [u8; 20], asset: [u8; 20], name: &str, version: &str) -> Self {
+    /// The same address in the sandbox, paid in its test money.
+    pub fn sandbox(pay_to: [u8; 20]) -> Self {
+        Self::new(pay_to, Token::SANDBOX)
+    }
+
+    fn new(pay_to: [u8; 20], token: Token) -> Self {
+        let Token {
+            name,
+            version,
+            asset,
+            currency,
+        } = token;
         let mut extra = String::from("{\"name\":");
         push_json_string(&mut extra, name);
         extra.push_str(",\"version\":");
         push_json_string(&mut extra, version);
-        let (currency, recipient) = (checksummed(&asset), checksummed(&pay_to));
-        let json = PayeeJson::new(&currency, &recipient, extra);
+        let (charged, recipient) = (checksummed(&currency), checksummed(&pay_to));
+        let json = PayeeJson::new(&checksummed(&asset), &recipient, extra);
         // Members in the order of RFC 8785: clients write it again in that order.
         let mpp = format!(
-            "\",\"currency\":\"{currency}\",\"methodDetails\":{{\"chainId\":{BASE_CHAIN_ID},\
+            "\",\"currency\":\"{charged}\",\"methodDetails\":{{\"chainId\":{BASE_CHAIN_ID},\
              \"credentialTypes\":[\"authorization\"],\"decimals\":6}},\"recipient\":\"{recipient}\"}}"
         );
-        let domain_separator = domain_separator(name, version, BASE_CHAIN_ID, &asset);
         Self {
             pay_to,
             asset,
             name: name.to_owned(),
             version: version.to_owned(),
-            domain_separator,
+            domain_separator: token.domain(),
+            mpp_domain_separator: token.mpp_domain(),
             json,
             mpp,
         }

@@ -92,6 +92,7 @@ fn judge(payload: &Payload, terms: &Terms, now: Timestamp, recovery: Recovery) -
         (Payload::Evm(payload), Payee::Base(payee)) => {
             let demand = EvmDemand {
                 payee,
+                domain: &payee.domain_separator,
                 amount: terms.amount,
                 max_timeout_seconds: terms.max_timeout_seconds,
                 now: now.seconds(),

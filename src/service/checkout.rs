@@ -9,7 +9,7 @@ use super::ServiceError;
 use super::parts::SlotBlockhash;
 use super::routes::House;
 use crate::checkout::{Answers, Checkout};
-use crate::config::{Config, Recovery};
+use crate::config::{Config, ProviderKind, Recovery};
 use crate::http::rate::RateLimiter;
 use crate::identity::credentials::Credentials;
 use crate::identity::form_link::FormLinks;
@@ -41,7 +41,10 @@ impl Payees {
         };
         let solana = SolanaPayee::usdc(solana, fee_payer(), None).ok_or_else(|| wrong("payment.pay_to.solana"))?;
         Ok(Self {
-            base: Arc::new(BasePayee::usdc(base)),
+            base: Arc::new(match config.settlement.kind {
+                // A settlement on the real chain is paid in `BasePayee::usdc`, and nothing else is.
+                ProviderKind::Sandbox => BasePayee::sandbox(base),
+            }),
             solana: Arc::new(solana),
         })
     }

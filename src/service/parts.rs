@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::account::Deposit;
-use purser_actors::engine::{Parts, Ports, Reconciling, Restored, Settings};
+use purser_actors::breaker::Rules;
+use purser_actors::engine::{Lost, Parts, Ports, Reconciling, Restored, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -194,7 +194,7 @@ pub fn engine_parts(
     config: &Config,
     store: Arc<dyn Store>,
     world: &World,
-    (deposits, restored): (Vec<Deposit>, Option<Restored>),
+    (lost, restored): (Option<Lost>, Option<Restored>),
 ) -> Parts {
     let providers = &world.providers;
     Parts {
@@ -221,7 +221,7 @@ pub fn engine_parts(
                 world.documents.clone(),
             )),
         },
-        deposits,
+        lost,
         restored,
         reconciling: Some(reconciling(config, world)),
         settings: engine_settings(config),
@@ -270,6 +270,17 @@ pub fn engine_settings(config: &Config) -> Settings {
         issuer_timeout_ms: engine.settle_timeout_ms,
         payouts: config.payouts.in_force(engine.settle_timeout_ms, told_every_ms),
         webhooks: config.webhooks.in_force(),
+        lines: Rules {
+            failures_max: engine.line_failures,
+            try_every_ms: engine.line_try_every_seconds.saturating_mul(1_000),
+            // Two pauses between tries, and the time that a try takes.
+            silence_ms: engine
+                .backoff_last_ms
+                .saturating_mul(2)
+                .saturating_add(engine.line_try_every_seconds.saturating_mul(2_000))
+                .saturating_add(engine.settle_timeout_ms),
+        },
+        late_after_ms: engine.late_after_minutes.saturating_mul(60_000),
         card_credit_patience_ms: engine.card_credit_patience_seconds.saturating_mul(1_000),
         sweep_every_ms: SWEEP_EVERY_MS,
         timers_every_ms: TIMERS_EVERY_MS,

@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use super::WalletError;
 use super::keys::TestWallet;
 use crate::identity::rfc3339;
-use crate::payment::evm::{checksummed, domain_separator, parse_address};
+use crate::payment::evm::{checksummed, parse_address};
 use crate::payment::mpp::params::{AuthChallenge, challenges};
 use crate::payment::mpp::{INTENT, METHOD, nonce};
-use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC};
+use crate::payment::terms::{BASE_CHAIN_ID, Token};
 
 /// A charge that this wallet can pay, from `WWW-Authenticate`.
 #[derive(Clone, Debug)]
@@ -22,6 +22,7 @@ pub struct MppOffer {
     /// How much, fees included.
     pub amount: Usdc,
     pay_to: [u8; 20],
+    token: Token,
     expires: Timestamp,
     /// The parameters, to be sent back as they came.
     echo: Map<String, Value>,
@@ -69,14 +70,15 @@ impl MppOffer {
         let json = URL_SAFE_NO_PAD.decode(text("request")?).ok()?;
         let request: Request = serde_json::from_slice(&json).ok().filter(|_| known)?;
         let details = request.method_details;
-        let payable = parse_address(&request.currency) == Some(BASE_USDC)
-            && details.chain_id == BASE_CHAIN_ID
+        let token = Token::charged(&parse_address(&request.currency)?)?;
+        let payable = details.chain_id == BASE_CHAIN_ID
             && details.credential_types.iter().any(|kind| kind == "authorization")
             && details.splits.is_none();
         let nonce = nonce(text("id")?, text("realm")?);
         let offer = Self {
             amount: Usdc::from_atomic(request.amount.parse().ok()?),
             pay_to: parse_address(&request.recipient)?,
+            token,
             expires: rfc3339::parse(text("expires")?)?,
             nonce,
             echo: challenge
@@ -92,7 +94,6 @@ impl MppOffer {
 impl TestWallet {
     /// The value of `Authorization` that pays this charge. It is valid until the challenge expires.
     pub fn pay_mpp(&self, offer: &MppOffer) -> String {
-        let domain = domain_separator("USD Coin", "2", BASE_CHAIN_ID, &BASE_USDC);
         let mut signed = EvmAuthorization {
             from: self.evm_address(),
             to: offer.pay_to,
@@ -102,7 +103,7 @@ impl TestWallet {
             nonce: offer.nonce,
             signature: [0; 65],
         };
-        self.sign_transfer(&domain, &mut signed);
+        self.sign_transfer(&offer.token.mpp_domain(), &mut signed);
         let credential = json!({
             "challenge": offer.echo,
             "payload": {

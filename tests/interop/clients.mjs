@@ -46,9 +46,18 @@ export async function x402Buyer(send, { chain, key, rpc, cap, name }) {
   return wrapFetchWithPayment(send, client)
 }
 
-/** `mppx`, which also speaks x402 on EVM chains. */
-export async function mppxBuyer(send, { key }) {
-  const charge = evm.charge({ account: await wallet('base', key), currencies: [evm.assets.base.USDC], networks: [8453] })
+// The sandbox's token: where MPP names it, it is at an address that the real chain has no contract at.
+const SANDBOX_USDC = evm.assets.define({
+  address: '0x97Dd8e3392EDb7FFb4aA1E4E8d653314d1d26020',
+  decimals: 6,
+  network: BASE,
+  transfer: { name: 'Purser Sandbox USDC', type: 'eip3009', version: '2' },
+})
+
+/** `mppx`, which also speaks x402 on EVM chains. With `real` it knows the real USDC alone, as shipped. */
+export async function mppxBuyer(send, { key, real }) {
+  const currencies = real ? [evm.assets.base.USDC] : [evm.assets.base.USDC, SANDBOX_USDC]
+  const charge = evm.charge({ account: await wallet('base', key), currencies, networks: [8453] })
   return Mppx.create({ methods: [charge], polyfill: false, fetch: send }).fetch
 }
 

@@ -160,3 +160,14 @@ async fn a_stock_client_buys_once_under_one_payment_identifier() {
         assert_eq!(purser.transfers(chain).await.len(), before + 1);
     }
 }
+
+#[tokio::test]
+async fn case_90_a_stock_mpp_client_that_knows_real_usdc_alone_signs_nothing_here() {
+    // Aim: as it is shipped it signs by the real token's name, so it must refuse the sandbox's challenge: nothing is sent.
+    let Some(node) = Node::ready() else { return };
+    let purser = Purser::start();
+    let options = json!({"client": "mppx", "chain": "base", "key": KEY, "real": true});
+    let call = node.call(&purser.url("/get-card?amount=5"), &options);
+    assert!(text(&call["gaveUp"]).contains("currency is not allowed"), "{call:#}");
+    assert_eq!(statuses(&call), [402], "{call:#}");
+}

@@ -15,11 +15,13 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 34] = [
+pub(crate) const ADMIN: [(&str, &str); 41] = [
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
     ("GET", "/admin/events"),
+    ("GET", "/admin/incoming-transfers"),
+    ("GET", "/admin/intl-cards"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/openapi.json"),
@@ -35,10 +37,14 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
     ("POST", "/admin/card-withdrawals/fulfil"),
     ("POST", "/admin/card-withdrawals/reject"),
     ("POST", "/admin/departures/book"),
+    ("POST", "/admin/incoming-transfers/credit"),
+    ("POST", "/admin/incoming-transfers/operator-funds"),
+    ("POST", "/admin/incoming-transfers/return"),
     ("POST", "/admin/intl-orders/claim"),
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
+    ("POST", "/admin/intl-cards/report"),
     ("POST", "/admin/refunds"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
@@ -47,6 +53,7 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
     ("POST", "/admin/stuck/resolve"),
     ("POST", "/admin/unfreeze"),
     ("POST", "/admin/webhooks/redeliver"),
+    ("POST", "/admin/suspended/confirm"),
     ("GET", "/admin/tokens"),
     ("POST", "/admin/tokens"),
     ("POST", "/admin/tokens/revoke"),
@@ -54,10 +61,10 @@ pub(crate) const ADMIN: [(&str, &str); 34] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 13),
-    ("support", 14),
-    ("operator", 31),
-    ("administrator", 34),
+    ("read-only", 15),
+    ("support", 16),
+    ("operator", 37),
+    ("administrator", 41),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {
@@ -243,7 +250,7 @@ async fn stuck_work_is_tried_again_by_an_operator() {
     assert_eq!((over.status, over.code()), (404, "effect_unknown"));
     assert_eq!(
         desk.get("/admin/stuck").await.body,
-        json!({"effects": [], "unexplained_departures": [], "unknown_payments": [], "withdrawals_held": false,
+        json!({"effects": [], "held": [], "unexplained_departures": [], "unknown_payments": [], "withdrawals_held": false,
             "withdrawals_held_until_at_least": null})
     );
 }

@@ -2,11 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use purser::payment::decode;
 use purser::payment::decode::Payload;
 use purser::payment::evm::{domain_separator, parse_address};
 use purser::payment::solana::address::{MEMO, TOKEN, associated_token_account, parse};
 use purser::payment::terms::{BASE_USDC, SOLANA_USDC};
+use purser::payment::{Token, decode};
 use purser::wallet::PaymentRequired;
 use purser::wallet::solana::{AccountMeta, Draft, DraftInstruction, Transfer};
 use purser_actors::id::Network;
@@ -201,13 +201,19 @@ async fn case_14_only_the_payers_own_signature_counts() {
         agent.wallet.sign_transfer(&domain, &mut authorization);
         hex::encode(authorization.signature)
     };
-    assert_eq!(elsewhere("USD Coin", 8453), good, "the test signs as the wallet does");
-    let (test_net, token) = (elsewhere("USD Coin", 84532), elsewhere("Other Coin", 8453));
+    assert_eq!(
+        elsewhere(Token::SANDBOX.name, 8453),
+        good,
+        "the test signs as the wallet does"
+    );
+    let (test_net, token) = (elsewhere(Token::SANDBOX.name, 84532), elsewhere("Other Coin", 8453));
+    let real = elsewhere(Token::USDC.name, 8453);
     let contract = format!("{}{}", "00".repeat(96), "6492".repeat(16));
     for (what, signature, reason) in [
         ("twin", hex::encode(twin), "invalid_exact_evm_signature"),
         ("another chain", test_net, "invalid_exact_evm_signature"),
         ("another token", token, "invalid_exact_evm_signature"),
+        ("the real USDC", real, "invalid_exact_evm_signature"),
         ("a contract wallet", contract, "unsupported_payload_type"),
     ] {
         let answer = Agent::pay(&site, CARD, &signed(format!("0x{signature}"))).await;

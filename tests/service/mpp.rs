@@ -61,7 +61,7 @@ pub(crate) fn signed_again(agent: &Agent, credential: &str) -> String {
         nonce,
         signature: [0; 65],
     };
-    let domain = BasePayee::usdc(signed.to).domain_separator;
+    let domain = BasePayee::sandbox(signed.to).mpp_domain_separator;
     agent.wallet.sign_transfer(&domain, &mut signed);
     payload["validBefore"] = json!(signed.valid_before.to_string());
     payload["signature"] = json!(format!("0x{}", hex::encode(signed.signature)));

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::Signer as _;
+use purser::payment::Token;
 use purser::payment::evm::checksummed;
 use purser::payment::solana::address::{associated_token_account, base58, parse};
 use purser::payment::terms::{BASE_USDC, SOLANA_USDC};
@@ -168,7 +169,7 @@ fn terms() -> Value {
     json!({"x402Version": 2, "error": "Payment required", "resource": {"url": "http://shop.example.com/paid"},
         "accepts": [{"scheme": "exact", "network": Network::Base.caip2(), "amount": PRICE,
             "asset": checksummed(&BASE_USDC), "payTo": keys().1.address(Network::Base), "maxTimeoutSeconds": 60,
-            "extra": {"name": "USD Coin", "version": "2"}}, {"scheme": "exact", "network": Network::Solana.caip2(), "amount": PRICE,
+            "extra": {"name": Token::SANDBOX.name, "version": Token::SANDBOX.version}}, {"scheme": "exact", "network": Network::Solana.caip2(), "amount": PRICE,
             "asset": base58(&SOLANA_USDC), "payTo": own, "maxTimeoutSeconds": 60, "extra": {"feePayer": own}}]})
 }
 

@@ -1,5 +1,6 @@
 //! The settings of a run: small limits, and windows that it sees the end of.
 
+use purser_actors::breaker::Rules;
 use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{PayoutSettings, Settings};
 use purser_actors::kernel::delivery::Retry;
@@ -40,6 +41,12 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
         paid_call_timeout_ms: 2_000,
         prepare_attempts: 3,
         watch_every_ms: pick(chance, &[300, 2_000]),
+        lines: Rules {
+            failures_max: 0,
+            try_every_ms: 1_000,
+            silence_ms: 10_000,
+        },
+        late_after_ms: 0,
         // What a plan's top-ups wait is theirs to say.
         card_credit_patience_ms: 600_000,
         issuer_timeout_ms: 1_500,

@@ -199,6 +199,19 @@ impl Shadow {
         Ok(())
     }
 
+    /// Goes on from what it was when a backup was made, in a store whose next event has this number or a later one.
+    pub(crate) fn recall(&mut self, then: &Self, first_seq: u64) {
+        *self = Self {
+            seq: first_seq - 1,
+            // Events are in no backup.
+            oldest: first_seq,
+            asked: VecDeque::new(),
+            broken: Vec::new(),
+            tickets: self.tickets,
+            ..then.clone()
+        };
+    }
+
     /// Batches that were not answered.
     pub(crate) fn unanswered(&self) -> usize {
         self.asked.len()

@@ -18,11 +18,13 @@ use crate::destination::Destination;
 use crate::difference::Difference;
 use crate::gift_card::GiftCard;
 use crate::identity::Identity;
+use crate::incoming::Incoming;
 use crate::intl_order::IntlOrder;
 use crate::kernel::entity::Quotable;
 use crate::kernel::family::{Ground, LoadError};
 use crate::kernel::{Entity, Family, Kind, record};
 use crate::late_return::LateReturn;
+use crate::line::Selling;
 use crate::link::Link;
 use crate::payment::Payment;
 use crate::payout::Payout;
@@ -133,4 +135,6 @@ families! {
     webhooks: Endpoint,
     webhook_deliveries: Delivery,
     refunds: Refund,
+    incoming: Incoming,
+    lines: Selling,
 }

@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::{StoreError, codec};
 
-use super::Engine;
+use super::{Engine, Held, LineFigures};
 use crate::kernel::delivery::Tried;
 use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Entity, Family, table};
 use crate::payment::Status;
+use crate::product::Line;
 
 pub use self::tree::{Standing, Supervisor, Timers, Tree, Watches};
 
@@ -77,6 +78,8 @@ pub struct WorkFigures {
     pub waiting: u64,
     /// Tried often enough: an operator's.
     pub stuck: u64,
+    /// Of those that wait or run: they fail, and are older than the settings allow.
+    pub late: u64,
     /// Age of the oldest that is not stuck, in milliseconds; 0 without one.
     pub oldest_ms: u64,
     /// The same of the stuck ones.
@@ -94,6 +97,8 @@ pub struct Figures {
     pub unknown_payments: u64,
     /// How long the oldest of them has been unknown, in milliseconds; 0 without one.
     pub oldest_unknown_ms: u64,
+    /// Work that waits at the gate before money leaves, in the order of [`Held::ALL`].
+    pub held: [u64; Held::ALL.len()],
     /// Places in the engine that are taken.
     pub permits_used: usize,
     /// Places in the engine.
@@ -102,6 +107,8 @@ pub struct Figures {
     pub payers: usize,
     /// Paid calls that found no room, in the order of [`Lack::ALL`].
     pub refused: [u64; Lack::ALL.len()],
+    /// How each line of products stands.
+    pub lines: Vec<LineFigures>,
 }
 
 impl Engine {
@@ -119,6 +126,7 @@ impl Engine {
             }),
             unknown_payments: 0,
             oldest_unknown_ms: 0,
+            held: [0; Held::ALL.len()],
             permits_used: inner
                 .settings
                 .in_flight_max
@@ -126,6 +134,7 @@ impl Engine {
             permits_max: inner.settings.in_flight_max,
             payers: inner.payers.len(),
             refused: std::array::from_fn(|n| inner.refused.0[n].load(Ordering::Relaxed)),
+            lines: Line::ALL.map(|line| self.line_figures(line)).into(),
         };
         let mut after = None;
         loop {
@@ -157,6 +166,10 @@ impl Engine {
             // Those that run are taken off at the end.
             work.waiting += 1;
             work.oldest_ms = work.oldest_ms.max(age);
+            work.late += u64::from(self.late(effect.clone()).is_some());
+        }
+        if let Some(held) = self.held(&effect.work).await? {
+            figures.held[held as usize] += 1;
         }
         let Work::Watch(id) = effect.work else { return Ok(()) };
         let read = self.0.families.payments.read(&id).await;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use purser_storage::Store;
 
 use super::webhooks::WebhookSettings;
-use super::{PayoutSettings, Reconciling, Restored};
-use crate::account::Deposit;
+use super::{Lost, PayoutSettings, Reconciling, Restored};
+use crate::breaker::Rules;
 use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
 use crate::port::banking::Bank;
@@ -27,9 +27,8 @@ pub struct Parts {
     pub entropy: Arc<dyn Entropy>,
     /// Everything outside.
     pub ports: Ports,
-    /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
-    /// not know. Empty but after a restore.
-    pub deposits: Vec<Deposit>,
+    /// The time of which a restore has lost the history, if one has: what came in then may have bought something.
+    pub lost: Option<Lost>,
     /// When the store was restored from a backup, if it was: until what left since is explained, nothing new leaves.
     pub restored: Option<Restored>,
     /// Whose lists the books are held against, if they are.
@@ -100,6 +99,10 @@ pub struct Settings {
     pub webhooks: WebhookSettings,
     /// How long the issuer may take to credit what was delivered to it before somebody must look, in milliseconds.
     pub card_credit_patience_ms: u64,
+    /// When a line whose provider is down is closed, and how it is tried.
+    pub lines: Rules,
+    /// Work that fails and is not done after this is late, and an operator sees it; in milliseconds, 0 for never.
+    pub late_after_ms: u64,
     /// How often idle entities are looked for, in milliseconds.
     pub sweep_every_ms: u64,
     /// How often timers that are due are looked for, in milliseconds.

@@ -6,10 +6,11 @@ use tracing::Instrument as _;
 
 use super::figures::Lack;
 use super::once::identified::{self, Standing};
+use super::requiring::refused;
 use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
-use crate::id::{PaymentId, Wallet};
+use crate::id::{Network, PaymentId, Wallet};
 use crate::kernel::memo::Place;
 use crate::kernel::{Refusal, origin, table};
 use crate::money::Cents;
@@ -115,6 +116,10 @@ pub enum PayError {
     Identified(Box<Authorization>),
     /// The identifier stands for another request.
     IdentifierUsed,
+    /// The product is not sold now.
+    NotSold(super::NotSold),
+    /// The treasury of this chain has less than what is promised there: what is forwarded from it is not sold now.
+    Short(Network),
     /// There is no room now.
     Overloaded(Overloaded),
     /// The engine cannot answer now; nothing was claimed.
@@ -302,7 +307,7 @@ impl Engine {
         if self.collides(&account).await.map_err(|_| PayError::Unavailable)? {
             return Err(PayError::Collision);
         }
-        let found = self.check(&account, request).await?;
+        let (found, line) = (self.check(&account, request).await?, request.purchase.line());
         let PayRequest {
             authorization,
             purchase,
@@ -315,7 +320,7 @@ impl Engine {
         let admission = Admission {
             payment: id,
             authorization,
-            cap: self.0.settings.caps.of(purchase.line()),
+            cap: self.0.settings.caps.of(line),
             purchase,
             worth,
             found,
@@ -325,7 +330,9 @@ impl Engine {
         };
         let claim = account::Command::Claim(Box::new(admission));
         let memo = place.map(|place| identified::memo(place, id));
-        match self.0.families.accounts.ask_recorded(account, claim, memo).await {
+        self.sell(line).map_err(PayError::NotSold)?;
+        let told = self.0.families.accounts.ask_recorded(account, claim, memo).await;
+        match told.inspect_err(|_| self.unsold(line)) {
             Ok(()) => Ok(Some(permit)),
             Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => {
@@ -386,15 +393,5 @@ impl Engine {
             Err(Refusal::Conflict) => Ok(None),
             Err(refusal) => Err(refused(id, refusal)),
         }
-    }
-}
-
-fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
-    match refusal {
-        Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
-        Refusal::Rejected(account::Rejection::CountPerDay { cap }) => PayError::CountPerDay { cap },
-        Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
-        Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
-        _ => PayError::Unknown(id),
     }
 }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use super::Engine;
 use super::paying::{PayError, PayRequest};
-use crate::id::Wallet;
+use super::{Engine, NotPromised};
+use crate::account;
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::Refusal;
 use crate::payment::Found;
 use crate::port::GiftOffer;
 use crate::product::{Purchase, Requirement};
@@ -35,6 +37,14 @@ impl Engine {
                 let address = <[u8; 20]>::try_from(&*row.value).map_err(|_| PayError::Unavailable)?;
                 found = Found::Linked(address);
             }
+        }
+        if matches!(request.purchase, Purchase::CardBalance { .. }) {
+            // It is forwarded out of what its own chain's treasury has.
+            let rail = request.authorization.network();
+            self.keeps_promises(rail).await.map_err(|why| match why {
+                NotPromised::Short(network) => PayError::Short(network),
+                NotPromised::NoAccount | NotPromised::Unavailable => PayError::Unavailable,
+            })?;
         }
         self.found(payer, request, found).await
     }
@@ -68,5 +78,16 @@ impl Engine {
             Ok(Ok(_)) => Err(PayError::Missing(Requirement::InStock)),
             Ok(Err(_)) | Err(_) => Err(PayError::Unavailable),
         }
+    }
+}
+
+/// What a claim that was refused tells its caller.
+pub(super) fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
+    match refusal {
+        Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },
+        Refusal::Rejected(account::Rejection::CountPerDay { cap }) => PayError::CountPerDay { cap },
+        Refusal::Rejected(account::Rejection::SumPerDay { cap }) => PayError::SumPerDay { cap },
+        Refusal::Rejected(_) | Refusal::Quarantined => PayError::Unavailable,
+        _ => PayError::Unknown(id),
     }
 }

@@ -1,8 +1,12 @@
 //! What an operator knows of work that is stuck: its entity moves as if its provider had said so, by the same commands, once.
 //! Whatever the provider itself says now goes before it, and what it says later counts as it would have without it.
 
-mod doubts;
+#![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
 
+mod doubts;
+mod kinds;
+
+pub(in crate::engine) use self::kinds::Resolvable;
 use purser_storage::StoreError;
 
 use super::Engine;
@@ -62,39 +66,6 @@ pub enum NotResolved {
     Unavailable,
 }
 
-impl Work {
-    /// What an operator may know of it once it is stuck: whether it was done, and whether it was not.
-    pub const fn may_be_known(&self) -> (bool, bool) {
-        match self {
-            Self::SendPayout(_) | Self::MoveBankMoney(_) | Self::ReserveCardBalance(_) | Self::Watch(_) => (true, true),
-            Self::RecallPayout(_) | Self::EndReservation(_) | Self::AwaitCardCredit(_) => (true, false),
-            Self::IssueCard(_)
-            | Self::OrderGiftCard(_)
-            | Self::OpenBankAccount(_)
-            | Self::OpenIssuerAccount(_)
-            | Self::OpenCard(_) => (false, true),
-            _ => (false, false),
-        }
-    }
-
-    /// Whether it is certain that it was never asked for where that is said: a list may leave out what is not decided.
-    const fn is_known_where_asked(&self) -> bool {
-        matches!(self, Self::SendPayout(_) | Self::ReserveCardBalance(_))
-    }
-
-    /// Whether an operator can have its holder credited: it was not done, or is itself a credit that was withheld.
-    pub const fn credits(&self) -> bool {
-        matches!(
-            self,
-            Self::IssueCard(_)
-                | Self::OrderGiftCard(_)
-                | Self::SendPayout(_)
-                | Self::MoveBankMoney(_)
-                | Self::Credit { .. }
-        )
-    }
-}
-
 impl Engine {
     /// Takes an operator's word for what came of stuck work, or of a payment whose outcome is not known. Written down by the
     /// batch that moves the entity.
@@ -112,7 +83,7 @@ impl Engine {
         }
         let says = self.says(&effect).await.map_err(unread)?;
         if let Says::Stands(standing) = says
-            && contradicts(&effect.work, resolution.outcome, standing)
+            && effect.work.resolvable().is_contradicted(resolution.outcome, standing)
         {
             return Err(NotResolved::Contradicted(standing));
         }
@@ -126,11 +97,12 @@ impl Engine {
             Outcome::NotDone => format!("not done, {reference}: {evidence}"),
         };
         let words = Words::of(act, "effect.resolve", &effect, Some(words));
-        if let Work::Watch(payment) = effect.work {
+        if let Resolvable::Payment(payment) = effect.work.resolvable() {
             let lookup = self.landed_or_never(payment, resolution, &says).await?;
             let seen = || payment::Command::Seen {
                 effect: id,
                 lookup: lookup.clone(),
+                made: false,
             };
             let one = self.untouched(&effect).await?;
             return self
@@ -158,14 +130,20 @@ impl Engine {
             return Err(NotResolved::Impossible);
         }
         let proof = match self.says(&effect).await.map_err(unread)? {
-            Says::Stands(standing @ (Standing::Done | Standing::UnderWay)) => {
+            Says::Stands(standing @ (Standing::Done | Standing::UnderWay | Standing::Held)) => {
                 return Err(NotResolved::Contradicted(standing));
             }
             Says::Stands(standing @ (Standing::Refused | Standing::Returned)) => standing.name(),
-            Says::Stands(Standing::NotAsked) if effect.work.is_known_where_asked() => Standing::NotAsked.name(),
-            _ if matches!(effect.work, Work::Credit { .. }) => "a credit that was not given",
-            _ if not_left => "the operator states that it has not left",
-            _ => return Err(NotResolved::Unproven),
+            Says::Stands(Standing::NotAsked) if effect.work.resolvable().is_known_where_asked() => {
+                Standing::NotAsked.name()
+            }
+            Says::Stands(Standing::NotAsked) | Says::Nothing | Says::Silent(_) => {
+                match (effect.work.resolvable(), not_left) {
+                    (Resolvable::Credit(..), _) => "a credit that was not given",
+                    (_, true) => "the operator states that it has not left",
+                    (_, false) => return Err(NotResolved::Unproven),
+                }
+            }
         };
         let words = Words::of(
             act,
@@ -179,8 +157,10 @@ impl Engine {
 
     /// Money that was to come from an account at the bank was never the balance's.
     async fn is_from_balance(&self, work: &Work) -> Result<bool, NotResolved> {
-        let Work::MoveBankMoney(id) = work else { return Ok(true) };
-        let read = self.0.families.bank_transfers.read(id).await;
+        let Resolvable::BankMove(id) = work.resolvable() else {
+            return Ok(true);
+        };
+        let read = self.0.families.bank_transfers.read(&id).await;
         let read = read.map_err(|error| unread(damaged(error)))?;
         Ok(read.is_some_and(|(moved, _)| moved.way == transfer::Way::ToAccount))
     }
@@ -188,9 +168,21 @@ impl Engine {
     /// Work that waits for a person.
     async fn waiting(&self, id: EffectId) -> Result<Effect, NotResolved> {
         let effect = self.effect(id).await.map_err(unread)?.ok_or(NotResolved::Unknown)?;
-        let in_doubt = match effect.work {
-            Work::Watch(payment) => self.doubted(payment).await?.is_some(),
-            _ => false,
+        let in_doubt = match effect.work.resolvable() {
+            Resolvable::Payment(payment) => self.doubted(payment).await?.is_some(),
+            Resolvable::Card(_)
+            | Resolvable::GiftCard(_)
+            | Resolvable::Payout(_)
+            | Resolvable::Recall(_)
+            | Resolvable::Credit(..)
+            | Resolvable::BankMove(_)
+            | Resolvable::BankAccount(_)
+            | Resolvable::IssuerAccount(_)
+            | Resolvable::Reloadable(_)
+            | Resolvable::Reservation(_)
+            | Resolvable::ReservationEnd(_)
+            | Resolvable::CardCredit(_)
+            | Resolvable::Nobodys => false,
         };
         match effect.stuck || in_doubt {
             true => Ok(effect),
@@ -221,22 +213,22 @@ impl Engine {
         words: &Words<'_>,
     ) -> Result<(), NotResolved> {
         let (all, id, done) = (&self.0.families, effect.id, outcome == Outcome::Done);
-        match effect.work {
-            Work::IssueCard(card) if !done => {
+        match effect.work.resolvable() {
+            Resolvable::Card(card) if !done => {
                 let refused = || card::Command::Refused {
                     effect: id,
                     reason: REASON.into(),
                 };
                 self.told(one, (&all.cards, card), words, refused).await
             }
-            Work::OrderGiftCard(gift) if !done => {
+            Resolvable::GiftCard(gift) if !done => {
                 let refused = || gift_card::Command::Refused {
                     effect: id,
                     reason: REASON.into(),
                 };
                 self.told(one, (&all.gift_cards, gift), words, refused).await
             }
-            Work::SendPayout(payout) => {
+            Resolvable::Payout(payout) => {
                 let state = || match done {
                     true => RailState::Complete {
                         reference: reference.into(),
@@ -249,7 +241,7 @@ impl Engine {
                 };
                 self.told(one, (&all.payouts, payout), words, resolved).await
             }
-            Work::Credit { account, amount, cause } if !done => {
+            Resolvable::Credit(account, amount, cause) if !done => {
                 let credit = || crate::account::Command::Credit {
                     effect: id,
                     amount,
@@ -257,11 +249,11 @@ impl Engine {
                 };
                 self.told(one, (&all.accounts, account), words, credit).await
             }
-            Work::RecallPayout(payout) if done => {
+            Resolvable::Recall(payout) if done => {
                 let recalled = || payout::Command::Recalled { effect: id, done };
                 self.told(one, (&all.payouts, payout), words, recalled).await
             }
-            Work::MoveBankMoney(moving) => {
+            Resolvable::BankMove(moving) => {
                 let moved = || match done {
                     true => Moved::Complete {
                         reference: reference.to_owned(),
@@ -276,7 +268,18 @@ impl Engine {
                 };
                 self.told(one, (&all.bank_transfers, moving), words, command).await
             }
-            _ => self.resolved_without_credit(one, effect, done, words).await,
+            Resolvable::Card(_)
+            | Resolvable::GiftCard(_)
+            | Resolvable::Recall(_)
+            | Resolvable::Credit(..)
+            | Resolvable::BankAccount(_)
+            | Resolvable::IssuerAccount(_)
+            | Resolvable::Reloadable(_)
+            | Resolvable::Reservation(_)
+            | Resolvable::ReservationEnd(_)
+            | Resolvable::CardCredit(_)
+            | Resolvable::Payment(_)
+            | Resolvable::Nobodys => self.resolved_without_credit(one, effect, done, words).await,
         }
     }
 
@@ -289,8 +292,8 @@ impl Engine {
         words: &Words<'_>,
     ) -> Result<(), NotResolved> {
         let (all, id) = (&self.0.families, effect.id);
-        match effect.work {
-            Work::OpenBankAccount(bank_account) if !done => {
+        match effect.work.resolvable() {
+            Resolvable::BankAccount(bank_account) if !done => {
                 let refused = || account::Command::Opened {
                     effect: id,
                     opening: Opening::Refused {
@@ -299,21 +302,21 @@ impl Engine {
                 };
                 self.told(one, (&all.bank_accounts, bank_account), words, refused).await
             }
-            Work::OpenIssuerAccount(wallet) if !done => {
+            Resolvable::IssuerAccount(wallet) if !done => {
                 let refused = || link::Command::Refused {
                     effect: id,
                     reason: REASON.into(),
                 };
                 self.told(one, (&all.links, wallet), words, refused).await
             }
-            Work::OpenCard(card) if !done => {
+            Resolvable::Reloadable(card) if !done => {
                 let refused = || reloadable::Command::Refused {
                     effect: id,
                     reason: REASON.into(),
                 };
                 self.told(one, (&all.reloadables, card), words, refused).await
             }
-            Work::ReserveCardBalance(withdrawal) => {
+            Resolvable::Reservation(withdrawal) => {
                 let command = || match done {
                     true => card_withdrawal::Command::Held { effect: id },
                     false => card_withdrawal::Command::Refused {
@@ -324,16 +327,28 @@ impl Engine {
                 self.told(one, (&all.card_withdrawals, withdrawal), words, command)
                     .await
             }
-            Work::EndReservation(withdrawal) if done => {
+            Resolvable::ReservationEnd(withdrawal) if done => {
                 let settled = || card_withdrawal::Command::Settled { effect: id };
                 self.told(one, (&all.card_withdrawals, withdrawal), words, settled)
                     .await
             }
-            Work::AwaitCardCredit(top_up) if done => {
+            Resolvable::CardCredit(top_up) if done => {
                 let credited = || top_up::Command::IssuerCredited { effect: id };
                 self.told(one, (&all.top_ups, top_up), words, credited).await
             }
-            _ => Err(NotResolved::Impossible),
+            Resolvable::BankAccount(_)
+            | Resolvable::IssuerAccount(_)
+            | Resolvable::Reloadable(_)
+            | Resolvable::ReservationEnd(_)
+            | Resolvable::CardCredit(_)
+            | Resolvable::Card(_)
+            | Resolvable::GiftCard(_)
+            | Resolvable::Payout(_)
+            | Resolvable::Recall(_)
+            | Resolvable::Credit(..)
+            | Resolvable::BankMove(_)
+            | Resolvable::Payment(_)
+            | Resolvable::Nobodys => Err(NotResolved::Impossible),
         }
     }
 
@@ -358,18 +373,6 @@ impl Engine {
             Err(Refusal::Rejected(_) | Refusal::Missing | Refusal::Conflict) => Err(NotResolved::Unknown),
             Err(Refusal::Unknown | Refusal::Quarantined) => Err(NotResolved::Unavailable),
         }
-    }
-}
-
-/// Whether the other side's own word rules that out.
-const fn contradicts(work: &Work, outcome: Outcome, standing: Standing) -> bool {
-    match (outcome, standing) {
-        (Outcome::Done, Standing::Refused | Standing::Returned)
-        | (Outcome::NotDone, Standing::Done | Standing::UnderWay) => true,
-        (Outcome::Done, Standing::NotAsked) => work.is_known_where_asked(),
-        // What the issuer still sets aside or has not counted is not done; a recall's money may have come back by hand.
-        (Outcome::Done, Standing::UnderWay) => matches!(work, Work::EndReservation(_) | Work::AwaitCardCredit(_)),
-        _ => false,
     }
 }
 

@@ -1,12 +1,15 @@
 //! What waits for a person, with the evidence: what it is about and whose, what was tried, and what the other side says of
 //! it now.
 
+#![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
+
 use std::time::Duration;
 
 use purser_storage::{CommitError, Condition, StoreError, codec};
 
 use super::acting::Words;
 use super::operating::damaged;
+use super::resolving::Resolvable;
 use super::work::within;
 use super::{Denied, Engine};
 use crate::id::{EffectId, PaymentId, TopUpId, Wallet};
@@ -38,8 +41,21 @@ pub struct Doubt {
 pub struct Stuck {
     /// Effects that were tried often enough, the oldest first.
     pub effects: Vec<Effect>,
+    /// Effects that are tried again by themselves, have failed so far, and are older than the settings allow; the oldest first.
+    pub late: Vec<Late>,
     /// Payments whose outcome is not known, the oldest first.
     pub unknown: Vec<Doubt>,
+}
+
+/// Work that is late.
+#[derive(Clone, Debug)]
+pub struct Late {
+    /// As it is kept.
+    pub effect: Effect,
+    /// What its newest try came to.
+    pub error: Option<String>,
+    /// When it is tried next.
+    pub next_at: Timestamp,
 }
 
 /// What a piece of work is about.
@@ -87,11 +103,35 @@ impl Engine {
                     since: payment.updated_at,
                     effect,
                 });
+            } else if let Some(late) = self.late(effect) {
+                stuck.late.push(late);
             }
         }
+        stuck.late.sort_by_key(|late| (late.effect.created_at, late.effect.id));
         stuck.effects.sort_by_key(|effect| (effect.created_at, effect.id));
         stuck.unknown.sort_by_key(|doubt| (doubt.since, doubt.payment));
         Ok(stuck)
+    }
+
+    /// Whether work is late: something is wrong with it, and it is old. What only has to wait is not.
+    pub(super) fn late(&self, effect: Effect) -> Option<Late> {
+        let (now, after_ms) = (self.0.clock.now(), self.0.settings.late_after_ms);
+        if after_ms == 0 || effect.stuck || effect.created_at.plus_ms(after_ms) > now {
+            return None;
+        }
+        if let Some(trouble) = self.0.tries.troubled(effect.id) {
+            return Some(Late {
+                error: Some(trouble.error),
+                next_at: trouble.next_at,
+                effect,
+            });
+        }
+        // Written down by a process that has ended, and not tried since.
+        (effect.attempts > 0 && effect.next_at > now).then(|| Late {
+            error: effect.last_error.clone(),
+            next_at: effect.next_at,
+            effect,
+        })
     }
 
     /// Work that is not done, by its id.
@@ -139,7 +179,7 @@ impl Engine {
             Work::Settle(id) | Work::Watch(id) | Work::ConfirmCredit(id) | Work::Readmit { payment: id, .. } => {
                 of(&all.payments, id, |payment| Some(Money::Usdc(payment.price()))).await
             }
-            Work::IssueCard(id) | Work::ExpireCard(id) | Work::RefreshCard(id) => {
+            Work::IssueCard(id) | Work::ExpireCard(id) | Work::RefreshCard(id) | Work::SteerPrepaid(id) => {
                 of(&all.cards, id, |card| Some(Money::Usdc(card.charge.charged))).await
             }
             Work::OrderGiftCard(id) => of(&all.gift_cards, id, |gift| Some(Money::Usdc(gift.charge.charged))).await,
@@ -180,6 +220,12 @@ impl Engine {
                 of(&all.refunds, id, |refund| Some(Money::Usdc(refund.asked.amount))).await
             }
             Work::Pursue(id) => of(&all.differences, id, |_| None).await,
+            Work::PlaceIncoming(id) | Work::SendBack { deposit: id, .. } | Work::ConfirmIncoming(id) => {
+                of(&all.incoming, id, |incoming| {
+                    Some(Money::Usdc(incoming.transfer.amount))
+                })
+                .await
+            }
         }
     }
 
@@ -189,17 +235,17 @@ impl Engine {
     /// When storage fails.
     pub async fn says(&self, effect: &Effect) -> Result<Says, StoreError> {
         let all = &self.0.families;
-        let told = match &effect.work {
-            Work::IssueCard(_) => self.order_at(Source::Cards, effect.id).await,
-            Work::OrderGiftCard(_) => self.order_at(Source::GiftCards, effect.id).await,
-            Work::MoveBankMoney(_) => self.order_at(Source::Bank, effect.id).await,
-            Work::OpenCard(_) => self.order_at(Source::CardProgram, effect.id).await,
-            Work::SendPayout(_) => Some(self.sent(effect.id).await),
-            Work::RecallPayout(id) => match all.payouts.read(id).await.map_err(damaged)? {
+        let told = match effect.work.resolvable() {
+            Resolvable::Card(_) => self.order_at(Source::Cards, effect.id).await,
+            Resolvable::GiftCard(_) => self.order_at(Source::GiftCards, effect.id).await,
+            Resolvable::BankMove(_) => self.order_at(Source::Bank, effect.id).await,
+            Resolvable::Reloadable(_) => self.order_at(Source::CardProgram, effect.id).await,
+            Resolvable::Payout(_) => Some(self.sent(effect.id).await),
+            Resolvable::Recall(id) => match all.payouts.read(&id).await.map_err(damaged)? {
                 Some((payout, _)) => Some(self.sent(payout.key).await.map(recalled)),
                 None => None,
             },
-            Work::Watch(id) => match all.payments.read(id).await.map_err(damaged)? {
+            Resolvable::Payment(id) => match all.payments.read(&id).await.map_err(damaged)? {
                 Some((payment, _)) => {
                     let lookup = self.0.ports.settlement.lookup(&payment.claim.authorization);
                     Some(
@@ -210,16 +256,20 @@ impl Engine {
                 }
                 None => None,
             },
-            Work::AwaitCardCredit(id) => self.counted(id).await?,
-            Work::ReserveCardBalance(_) => Some(self.set_aside(effect.id).await),
-            Work::EndReservation(id) => match all.card_withdrawals.read(id).await.map_err(damaged)? {
+            Resolvable::CardCredit(id) => self.counted(&id).await?,
+            Resolvable::Reservation(_) => Some(self.set_aside(effect.id).await),
+            Resolvable::ReservationEnd(id) => match all.card_withdrawals.read(&id).await.map_err(damaged)? {
                 Some((asked, _)) => match asked.reservation.zip(asked.is_paid()) {
                     Some((key, paid)) => Some(self.ended(key, paid).await),
                     None => None,
                 },
                 None => None,
             },
-            _ => None,
+            // These cannot be asked after without being asked for, or are nobody else's.
+            Resolvable::Credit(..)
+            | Resolvable::BankAccount(_)
+            | Resolvable::IssuerAccount(_)
+            | Resolvable::Nobodys => None,
         };
         Ok(match told {
             None => Says::Nothing,
@@ -310,7 +360,7 @@ const fn recalled(standing: Standing) -> Standing {
     match standing {
         Standing::Returned | Standing::Refused => Standing::Done,
         Standing::Done => Standing::UnderWay,
-        other => other,
+        other @ (Standing::NotAsked | Standing::UnderWay | Standing::Held) => other,
     }
 }
 

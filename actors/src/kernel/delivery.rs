@@ -3,23 +3,24 @@
 //! not fail takes the next effect.
 
 mod lanes;
+mod one;
 mod tries;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use purser_storage::{Batch, CommitError, Condition, Store, codec};
+use purser_storage::{Batch, CommitError, Condition, Store};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
-use tracing::Instrument as _;
 
 use crate::kernel::effect::{Effect, Failure, Pace};
 use crate::kernel::family::StartEffects;
-use crate::kernel::{Kind, origin, table};
-use crate::port::{BoxFuture, Clock, Entropy, ErrorKind};
+use crate::kernel::{Kind, table};
+use crate::port::{BoxFuture, Clock, Entropy, ErrorKind, Timestamp};
 
 use self::lanes::{Entry, Lanes};
-pub use tries::{FAILURES, Tried, Tries};
+use self::one::Delivery;
+pub use tries::{FAILURES, Tried, Tries, Trouble};
 
 /// Does the work of effects.
 pub trait Worker: Send + Sync + 'static {
@@ -112,9 +113,25 @@ pub enum Order {
     Start(Effect),
     /// This delivery's effect is done.
     Done(ActorId),
-    /// This delivery's effect is to be run again after so many milliseconds; the kind of what failed, if anything did.
-    Again(ActorId, u64, Option<ErrorKind>),
+    /// This delivery's effect is to be run again after so many milliseconds.
+    Again(ActorId, u64, Wrong),
+    /// The effect waits for its time since then, or until it is woken.
+    Wait(Effect, Timestamp),
 }
+
+/// What is wrong with a try that is followed by another.
+#[derive(Debug)]
+pub enum Wrong {
+    /// It was just not its time.
+    Nothing,
+    /// It was not even tried.
+    Held(String),
+    /// It failed.
+    Failed(ErrorKind, String),
+}
+
+/// How often work that may be woken looks whether it is, in milliseconds.
+const LOOK_EVERY_MS: u64 = 2_000;
 
 /// Deliveries without work that a supervisor keeps.
 const IDLE_MAX: usize = 256;
@@ -144,35 +161,23 @@ impl Actor for Supervisor {
     async fn handle(&self, myself: ActorRef<Order>, order: Order, desk: &mut Desk) -> Result<(), ActorProcessingErr> {
         match order {
             Order::Start(effect) => {
-                let wait_ms = effect.next_at.0.saturating_sub(self.ground.clock.now().0);
-                if wait_ms > 0 {
-                    drop(myself.send_after(Duration::from_millis(wait_ms), move || Order::Start(effect)));
-                    return Ok(());
-                }
-                match desk.lanes.enter(effect) {
-                    Entry::Runs(effect) if desk.running.len() >= self.ground.retry.running_max => {
-                        desk.pending.push_back(effect);
-                    }
-                    Entry::Runs(effect) => self.run(&myself, desk, effect).await?,
-                    Entry::Waits => {}
-                    Entry::Full(effect) => self.put_off(myself, effect),
-                }
-                Ok(())
+                let since = self.ground.clock.now();
+                self.start(&myself, desk, (effect, since)).await
             }
+            Order::Wait(effect, since) => self.start(&myself, desk, (effect, since)).await,
             Order::Done(delivery) => {
-                if let Some((actor, _)) = self.ended(desk, delivery) {
+                if let Some((actor, effect)) = self.ended(desk, delivery) {
+                    self.ground.tries.ease(effect.id);
                     desk.rest(actor);
                 }
                 self.go_on(&myself, desk).await
             }
-            Order::Again(delivery, ms, failed) => {
+            Order::Again(delivery, ms, wrong) => {
                 if let Some((actor, mut effect)) = self.ended(desk, delivery) {
-                    if failed.is_some() {
-                        self.ground.tries.fails(&effect.work, failed);
-                    }
                     desk.rest(actor);
                     // Nothing to write down: its pace does not depend on how often it was tried.
                     effect.next_at = self.ground.clock.now().plus_ms(ms);
+                    self.note(&effect, wrong);
                     drop(myself.cast(Order::Start(effect)));
                 }
                 self.go_on(&myself, desk).await
@@ -210,6 +215,44 @@ impl Desk {
 }
 
 impl Supervisor {
+    /// Runs an effect, or lets it wait for its time.
+    async fn start(
+        &self,
+        myself: &ActorRef<Order>,
+        desk: &mut Desk,
+        (effect, since): (Effect, Timestamp),
+    ) -> Result<(), ActorProcessingErr> {
+        let wait_ms = effect.next_at.0.saturating_sub(self.ground.clock.now().0);
+        let may_wake = effect.work.may_be_woken();
+        if wait_ms > 0 && !(may_wake && self.ground.tries.is_woken(&effect.work, since)) {
+            let wait_ms = if may_wake { wait_ms.min(LOOK_EVERY_MS) } else { wait_ms };
+            drop(myself.send_after(Duration::from_millis(wait_ms), move || Order::Wait(effect, since)));
+            return Ok(());
+        }
+        match desk.lanes.enter(effect) {
+            Entry::Runs(effect) if desk.running.len() >= self.ground.retry.running_max => {
+                desk.pending.push_back(effect);
+            }
+            Entry::Runs(effect) => self.run(myself, desk, effect).await?,
+            Entry::Waits => {}
+            Entry::Full(effect) => self.put_off(myself.clone(), effect),
+        }
+        Ok(())
+    }
+
+    /// Counts what was wrong with a try, for whoever looks.
+    fn note(&self, effect: &Effect, wrong: Wrong) {
+        let tries = &self.ground.tries;
+        match wrong {
+            Wrong::Nothing => tries.ease(effect.id),
+            Wrong::Held(error) => tries.trouble(effect, shortened(error), effect.next_at),
+            Wrong::Failed(kind, error) => {
+                tries.fails(&effect.work, Some(kind));
+                tries.trouble(effect, shortened(error), effect.next_at);
+            }
+        }
+    }
+
     /// Takes up what has waited for a place.
     async fn go_on(&self, myself: &ActorRef<Order>, desk: &mut Desk) -> Result<(), ActorProcessingErr> {
         match desk.pending.pop_front() {
@@ -267,7 +310,12 @@ impl Supervisor {
         } else {
             tracing::warn!(effect = %id, %request, work, attempts, error, "an effect is tried again");
         }
-        effect.last_error = Some(shortened(failure.message));
+        let error = shortened(failure.message);
+        match effect.stuck {
+            true => self.ground.tries.ease(effect.id),
+            false => self.ground.tries.trouble(&effect, error.clone(), effect.next_at),
+        }
+        effect.last_error = Some(error);
         self.write_down(myself.clone(), effect);
     }
 
@@ -278,13 +326,14 @@ impl Supervisor {
             writes: vec![effect.put()],
             ..Batch::default()
         };
+        let tries = self.ground.tries.clone();
         self.ground.store.commit(
             batch,
             Box::new(move |done| match done {
                 Ok(_) if effect.stuck => {}
                 Ok(_) => drop(myself.cast(Order::Start(effect))),
                 // It was completed meanwhile: by an earlier try whose answer was lost.
-                Err(CommitError::Condition(_)) => {}
+                Err(CommitError::Condition(_)) => tries.ease(effect.id),
                 Err(error) => tracing::error!(effect = %effect.id, %error, "a failed try was not written down"),
             }),
         );
@@ -310,59 +359,4 @@ fn shortened(mut message: String) -> String {
     }
     message.truncate(end);
     message
-}
-
-/// Runs effects, one after the other, until one fails.
-struct Delivery {
-    worker: Arc<dyn Worker>,
-    store: Arc<dyn Store>,
-    supervisor: ActorRef<Order>,
-}
-
-impl Actor for Delivery {
-    type Msg = Effect;
-    type State = ();
-    type Arguments = ();
-
-    async fn pre_start(&self, _: ActorRef<Effect>, (): ()) -> Result<(), ActorProcessingErr> {
-        Ok(())
-    }
-
-    async fn handle(&self, myself: ActorRef<Effect>, effect: Effect, (): &mut ()) -> Result<(), ActorProcessingErr> {
-        let (id, request, work) = (effect.id, effect.origin, effect.work.name());
-        // Off by default, and then free: the lines that matter by default name effect and request themselves.
-        let span = tracing::debug_span!("delivery", effect = %id, %request, work);
-        let end = match origin::scope(request, self.worker.run(&effect)).instrument(span).await {
-            Ok(()) => {
-                self.check_ended(&effect).await?;
-                Order::Done(myself.get_id())
-            }
-            Err(Failure {
-                pace: Pace::NotYet(ms), ..
-            }) => Order::Again(myself.get_id(), ms, None),
-            Err(Failure {
-                pace: Pace::Steady(ms),
-                kind,
-                message,
-            }) => {
-                tracing::debug!(effect = %id, work, error = message, "a try failed and is repeated");
-                Order::Again(myself.get_id(), ms, Some(kind))
-            }
-            Err(failure) => return Err(failure.into()),
-        };
-        drop(self.supervisor.cast(end));
-        Ok(())
-    }
-}
-
-impl Delivery {
-    /// A worker that reports success and leaves the row would lose the effect until the next start.
-    async fn check_ended(&self, effect: &Effect) -> Result<(), ActorProcessingErr> {
-        let row = self.store.read(&table::effect(effect.id)).await?;
-        let open: Option<Effect> = row.map(|row| codec::decode(&row.value)).transpose()?;
-        if open.is_some_and(|open| open.created_at == effect.created_at) {
-            return Err(Failure::temporary("the try ended and the effect is still open").into());
-        }
-        Ok(())
-    }
 }

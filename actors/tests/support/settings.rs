@@ -1,5 +1,6 @@
 //! How the engine of a test is set.
 
+use purser_actors::breaker::Rules;
 use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{PayoutSettings, Settings};
 use purser_actors::kernel::delivery::Retry;
@@ -34,6 +35,12 @@ pub(crate) const fn fast() -> Settings {
         issuer_timeout_ms: 120_000,
         payouts: payouts(),
         webhooks: WebhookSettings::STANDARD,
+        lines: Rules {
+            failures_max: 0,
+            try_every_ms: 4,
+            silence_ms: 3_600_000,
+        },
+        late_after_ms: 0,
         card_credit_patience_ms: 120_000,
         sweep_every_ms: 3_600_000,
         timers_every_ms: 20,

@@ -3,7 +3,10 @@
 use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
-use super::{card_withdrawals, departures, desk, intl, refunds as refunding, shapes, stuck, tokens};
+use super::{
+    card_withdrawals, departures, desk, incoming, intl, intl_cards, lines as selling, refunds as refunding, shapes,
+    stuck, suspended, tokens,
+};
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
 
@@ -12,8 +15,10 @@ pub(super) fn operations() -> Vec<Operation> {
     [
         accounts(),
         work(),
+        arrivals(),
         refunds(),
         house(),
+        lines(),
         orders(),
         withdrawals(),
         webhooks(),
@@ -93,6 +98,41 @@ fn work() -> Vec<Operation> {
     ]
 }
 
+fn arrivals() -> Vec<Operation> {
+    let none = "There is no such transfer.";
+    let decided = "It waits for no decision.";
+    vec![
+        Operation::get(
+            "/admin/incoming-transfers",
+            Task::Look,
+            "Transfers to the treasury that no payment claims and nobody has decided about, the oldest first",
+            of::<shapes::IncomingTransfers>,
+        )
+        .paged(),
+        Operation::post::<incoming::Credit>(
+            "/admin/incoming-transfers/credit",
+            "Credit a transfer to whoever sent it, or to another account, once",
+            of::<shapes::IncomingTransfer>,
+        )
+        .refuses(404, none)
+        .refuses(409, decided),
+        Operation::post::<incoming::OperatorFunds>(
+            "/admin/incoming-transfers/operator-funds",
+            "Say that a transfer is the treasury's own, put there by whoever runs the service",
+            of::<shapes::IncomingTransfer>,
+        )
+        .refuses(404, none)
+        .refuses(409, decided),
+        Operation::post::<incoming::Return>(
+            "/admin/incoming-transfers/return",
+            "Send a transfer back to whoever sent it, by a withdrawal of their account's",
+            of::<shapes::IncomingTransfer>,
+        )
+        .refuses(404, none)
+        .refuses(409, decided),
+    ]
+}
+
 fn refunds() -> Vec<Operation> {
     let none = "There is no such refund.";
     vec![
@@ -167,6 +207,32 @@ fn house() -> Vec<Operation> {
     ]
 }
 
+fn lines() -> Vec<Operation> {
+    let none = "There is no such line.";
+    vec![
+        Operation::get(
+            "/admin/lines",
+            Task::Look,
+            "Lines of products: whether each is sold, and why not",
+            of::<shapes::Lines>,
+        ),
+        Operation::post::<selling::CloseLine>(
+            "/admin/lines/close",
+            "Sell nothing of a line until it is opened; what was sold is delivered",
+            of::<shapes::LineDone>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is closed already."),
+        Operation::post::<selling::OpenLine>(
+            "/admin/lines/open",
+            "Sell a line again, whatever its provider does",
+            of::<shapes::LineDone>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It is open already."),
+    ]
+}
+
 fn orders() -> Vec<Operation> {
     let no_order = "There is no such order.";
     vec![
@@ -206,6 +272,22 @@ fn orders() -> Vec<Operation> {
         )
         .refuses(404, no_order)
         .refuses(409, "It is decided, or somebody else holds it."),
+        Operation::get(
+            "/admin/intl-cards",
+            Task::Look,
+            "International cards whose holders want them paused, resumed or closed, the oldest wish first",
+            of::<shapes::CardWishes>,
+        )
+        .queued()
+        .refuses(404, no_order),
+        Operation::post::<intl_cards::Reported>(
+            "/admin/intl-cards/report",
+            "Say what became of an international card at whoever made it: whether it takes charges, what it was charged, and what \
+             was given back of a closed one, which is credited",
+            of::<shapes::CardReported>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "There is no card, or that is more than one operator gives alone."),
     ]
 }
 
@@ -309,6 +391,12 @@ fn trust() -> Vec<Operation> {
         Operation::post::<tokens::Revoke>("/admin/tokens/revoke", "End a token", of::<shapes::Revoked>)
             .refuses(404, "No token has this name.")
             .refuses(409, "It stands in the settings."),
+        Operation::post::<suspended::Confirm>(
+            "/admin/suspended/confirm",
+            "After a restore without the log of revocations: say that an API key, an operator's token or everything of before is good",
+            of::<shapes::StillSuspended>,
+        )
+        .refuses(404, "Nothing of this name is suspended."),
         Operation::get("/admin/openapi.json", Task::Look, "This document", any),
     ]
 }

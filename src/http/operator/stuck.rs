@@ -5,6 +5,7 @@ use axum::response::Response;
 use http::StatusCode;
 use purser_actors::engine::{Denied, Doubt, NotResolved, Outcome, Resolution, Says};
 use purser_actors::id::EffectId;
+use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Effect, View};
 use purser_actors::port::Timestamp;
 use purser_actors::reconcile::{Money, Standing};
@@ -32,16 +33,20 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
     let mut stuck = admin.engine.stuck().await.map_err(|_| ApiError::internal())?;
     if let Some(one) = one {
         stuck.effects.retain(|effect| effect.id == one);
+        stuck.late.retain(|late| late.effect.id == one);
         stuck.unknown.retain(|doubt| doubt.effect.id == one);
-        if stuck.effects.is_empty() && stuck.unknown.is_empty() {
-            return Err(unknown());
-        }
+    }
+    let held_back = at_gate(&admin, one).await?;
+    let nothing = stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty();
+    if one.is_some() && nothing && held_back.is_empty() {
+        return Err(unknown());
     }
     let asked = said(
         &admin,
         stuck
             .effects
             .iter()
+            .chain(stuck.late.iter().map(|late| &late.effect))
             .chain(stuck.unknown.iter().map(|doubt| &doubt.effect)),
     )
     .await?;
@@ -49,7 +54,19 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
     let mut asked = asked.into_iter();
     for effect in &stuck.effects {
         let says = asked.next().flatten();
-        effects.push(about(&admin, shown(&admin, effect), effect, says).await?.to_json());
+        let view = shown(&admin, effect).flag("late", false);
+        let view = view.maybe("next_try_at", None::<&str>);
+        effects.push(about(&admin, view, effect, says).await?.to_json());
+    }
+    for late in &stuck.late {
+        let says = asked.next().flatten();
+        let newest = Effect {
+            last_error: late.error.clone(),
+            ..late.effect.clone()
+        };
+        let view = shown(&admin, &newest).flag("late", true);
+        let view = view.time("next_try_at", late.next_at);
+        effects.push(about(&admin, view, &late.effect, says).await?.to_json());
     }
     for doubt in &stuck.unknown {
         let says = asked.next().flatten();
@@ -67,13 +84,26 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
         None => held.maybe("withdrawals_held_until_at_least", None::<&str>),
     };
     let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"unexplained_departures\":[{}],{}",
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],\"unexplained_departures\":[{}],{}",
         effects.join(","),
         unknown.join(","),
+        held_back.join(","),
         unexplained.join(","),
         held.to_json().trim_start_matches('{')
     );
     Ok(json::private(json::bytes_as_json(body)))
+}
+
+/// What waits before money leaves, and why.
+async fn at_gate(admin: &Admin, one: Option<EffectId>) -> Result<Vec<String>, ApiError> {
+    let mut waiting = admin.engine.held_back().await.map_err(|_| ApiError::internal())?;
+    waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
+    let mut held_back = Vec::with_capacity(waiting.len());
+    for (effect, why) in &waiting {
+        let view = shown(admin, effect).text("held", why.name());
+        held_back.push(about(admin, view, effect, None).await?.to_json());
+    }
+    Ok(held_back)
 }
 
 /// What the other side says of each, asked at once; `None` behind the first [`ASKED_MAX`].
@@ -147,6 +177,11 @@ async fn about(admin: &Admin, view: View, effect: &Effect, says: Option<Says>) -
 
 fn actions(effect: &Effect) -> Vec<&'static str> {
     let (done, not_done) = effect.work.may_be_known();
+    // A payment in doubt is an operator's while the chain is still asked about it; any other work once it is not tried any more.
+    let (done, not_done) = match effect.work {
+        Work::Watch(_) => (done, not_done),
+        _ => (done && effect.stuck, not_done && effect.stuck),
+    };
     let all = [
         (effect.stuck, "retry"),
         (done, "resolve_done"),

@@ -9,10 +9,20 @@ use sha3::{Digest as _, Keccak256};
 use super::ledger::{Key, decline};
 use crate::sandbox::keys::evm_address;
 
-/// USDC on Base, the verifying contract.
-const USDC: [u8; 20] = [
-    0x83, 0x35, 0x89, 0xfc, 0xd6, 0xed, 0xb6, 0xe0, 0x8f, 0x4c, 0x7c, 0x32, 0xd4, 0xf7, 0x1b, 0x54, 0xbd, 0xa0, 0x29,
-    0x13,
+/// The token of this ledger, by its EIP-712 name and version: never those of USDC on Base, so that nothing which is signed
+/// for it is worth anything there.
+const TOKEN: (&[u8], &[u8]) = (b"Purser Sandbox USDC", b"2");
+/// Where it is: at USDC's own address for those who sign what they are told, and at one of its own for those who know
+/// USDC's address by its own name.
+const CONTRACTS: [[u8; 20]; 2] = [
+    [
+        0x83, 0x35, 0x89, 0xfc, 0xd6, 0xed, 0xb6, 0xe0, 0x8f, 0x4c, 0x7c, 0x32, 0xd4, 0xf7, 0x1b, 0x54, 0xbd, 0xa0,
+        0x29, 0x13,
+    ],
+    [
+        0x97, 0xdd, 0x8e, 0x33, 0x92, 0xed, 0xb7, 0xff, 0xb4, 0xaa, 0x1e, 0x4e, 0x8d, 0x65, 0x33, 0x14, 0xd1, 0xd2,
+        0x60, 0x20,
+    ],
 ];
 const CHAIN_ID: u64 = 8453;
 /// Half of the curve's order, big-endian: the contract refuses an `s` above it.
@@ -28,8 +38,13 @@ pub(crate) const fn key(authorization: &EvmAuthorization) -> Key {
     }
 }
 
-/// Recovers the signer of the EIP-712 digest and compares it with `from`.
+/// Recovers the signer of the EIP-712 digest and compares it with `from`, under the first of the token's addresses that fits.
 pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), Decline> {
+    let at = |contract| is_signed(authorization, &domain(TOKEN, contract));
+    at(&CONTRACTS[0]).or_else(|_| at(&CONTRACTS[1]))
+}
+
+fn is_signed(authorization: &EvmAuthorization, domain: &[u8; 32]) -> Result<(), Decline> {
     let refused = || decline("invalid_exact_evm_signature", "the signature is not the payer's");
     let [rs @ .., v] = &authorization.signature;
     let recovery = match v {
@@ -42,7 +57,7 @@ pub(crate) fn check_signature(authorization: &EvmAuthorization) -> Result<(), De
     }
     let signature = RecoverableSignature::from_compact(rs, recovery).map_err(|_| refused())?;
     let signer = signature
-        .recover(Message::from_digest(digest(authorization)))
+        .recover(Message::from_digest(digest(authorization, domain)))
         .map_err(|_| refused())?;
     if evm_address(&signer) == authorization.from {
         Ok(())
@@ -68,15 +83,18 @@ pub(crate) fn check_time(authorization: &EvmAuthorization, now: Timestamp) -> Re
     Ok(())
 }
 
-/// The EIP-712 digest of `TransferWithAuthorization`.
-pub(crate) fn digest(authorization: &EvmAuthorization) -> [u8; 32] {
-    let domain = words(&[
+fn domain((name, version): (&[u8], &[u8]), contract: &[u8; 20]) -> [u8; 32] {
+    words(&[
         hash(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"),
-        hash(b"USD Coin"),
-        hash(b"2"),
+        hash(name),
+        hash(version),
         number(CHAIN_ID),
-        address(&USDC),
-    ]);
+        address(contract),
+    ])
+}
+
+/// The EIP-712 digest of `TransferWithAuthorization`.
+fn digest(authorization: &EvmAuthorization, domain: &[u8; 32]) -> [u8; 32] {
     let transfer = words(&[
         hash(
             b"TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,\
@@ -89,7 +107,7 @@ pub(crate) fn digest(authorization: &EvmAuthorization) -> [u8; 32] {
         number(authorization.valid_before),
         authorization.nonce,
     ]);
-    hash(&[b"\x19\x01".as_slice(), &domain, &transfer].concat())
+    hash(&[b"\x19\x01".as_slice(), domain, &transfer].concat())
 }
 
 /// A transaction id for the submission of this key that is the `ordinal`th thing on the chain.
@@ -126,6 +144,7 @@ pub(crate) mod tests {
     use secp256k1::{PublicKey, SecretKey};
 
     use super::*;
+    use crate::payment::Token;
 
     /// Signs as a wallet would.
     pub(crate) fn signed(
@@ -145,16 +164,17 @@ pub(crate) mod tests {
             nonce: [nonce; 32],
             signature: [0; 65],
         };
-        let message = Message::from_digest(digest(&authorization));
+        let message = Message::from_digest(digest(&authorization, &domain(TOKEN, &CONTRACTS[0])));
         let (recovery, rs) = RecoverableSignature::sign_ecdsa_recoverable(message, &key).serialize_compact();
         authorization.signature[..64].copy_from_slice(&rs);
         authorization.signature[64] = 27 + u8::from(recovery == RecoveryId::One);
         authorization
     }
 
-    // A payment made by the stock client verifies: the digest is the token's own, not merely our own.
+    // A payment that the stock client made of real USDC verifies under the real token's domain: the digest is the standard's, not
+    // merely our own. This ledger takes it for nothing, under either of its own token's addresses.
     #[test]
-    fn the_digest_is_the_tokens() {
+    fn case_90_the_digest_is_the_standards_and_the_domain_is_not_the_real_tokens() {
         let array = |text: &str| -> [u8; 32] { hex::decode(text).unwrap().try_into().unwrap() };
         let authorization = EvmAuthorization {
             from: hex::decode("19e7e376e7c213b7e7e7e46cc70a5dd086daff2a")
@@ -177,7 +197,12 @@ pub(crate) mod tests {
             .try_into()
             .unwrap(),
         };
-        assert_eq!(check_signature(&authorization), Ok(()));
+        let real = domain((b"USD Coin", b"2"), &CONTRACTS[0]);
+        assert_eq!(is_signed(&authorization, &real), Ok(()));
+        assert!(check_signature(&authorization).is_err());
+        let ours = CONTRACTS.map(|contract| domain(TOKEN, &contract));
+        let told = [Token::SANDBOX.domain(), Token::SANDBOX.mpp_domain()];
+        assert_eq!(ours, told, "what challenges name is what is checked");
     }
 
     // case_14: any change of what was signed, a high s and an odd v are refused.

@@ -1,9 +1,13 @@
 //! What deliveries count: tries, those that run, those that failed.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::kernel::effect::Work;
-use crate::port::ErrorKind;
+use parking_lot::Mutex;
+
+use crate::id::EffectId;
+use crate::kernel::effect::{Effect, Work};
+use crate::port::{ErrorKind, Timestamp};
 
 /// How a try can fail; `crash` is a panic, or an end that no worker spoke of. What only has to wait is none.
 pub const FAILURES: [&str; 4] = ["temporary", "unknown", "permanent", "crash"];
@@ -19,14 +23,32 @@ pub struct Tried {
     pub failures: [u64; FAILURES.len()],
 }
 
+/// What the newest try of an effect that is not done came to, where that was nothing good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What was said.
+    pub error: String,
+    /// When it is tried next.
+    pub next_at: Timestamp,
+}
+
 /// Of all deliveries of one engine, by [`Work::NAMES`]. Each cell is written by one supervisor.
 #[derive(Debug)]
-pub struct Tries([Cells; Work::NAMES.len()]);
+pub struct Tries {
+    works: [Cells; Work::NAMES.len()],
+    troubles: Mutex<HashMap<EffectId, Trouble>>,
+    /// How many troubles there are: who has none asks for no lock.
+    troubled: AtomicUsize,
+}
 
 // The standard library has defaults of arrays up to 32.
 impl Default for Tries {
     fn default() -> Self {
-        Self(std::array::from_fn(|_| Cells::default()))
+        Self {
+            works: std::array::from_fn(|_| Cells::default()),
+            troubles: Mutex::default(),
+            troubled: AtomicUsize::new(0),
+        }
     }
 }
 
@@ -35,17 +57,54 @@ struct Cells {
     running: AtomicU64,
     tries: AtomicU64,
     failures: [AtomicU64; FAILURES.len()],
+    /// What failed before this moment, in milliseconds, is tried again now.
+    woken_at: AtomicU64,
 }
 
 impl Tries {
+    /// What waits for a later try of such work waits no longer: what it needs is there again.
+    pub(crate) fn wake(&self, work: usize, now: Timestamp) {
+        self.works[work].woken_at.fetch_max(now.0, Ordering::Relaxed);
+    }
+
+    /// Whether it was, since then.
+    pub(super) fn is_woken(&self, work: &Work, since: Timestamp) -> bool {
+        self.works[work.index()].woken_at.load(Ordering::Relaxed) > since.0
+    }
+
+    /// The newest try did not end the effect and something is wrong.
+    pub(super) fn trouble(&self, effect: &Effect, error: String, next_at: Timestamp) {
+        let mut troubles = self.troubles.lock();
+        troubles.insert(effect.id, Trouble { error, next_at });
+        self.troubled.store(troubles.len(), Ordering::Relaxed);
+    }
+
+    /// Nothing is wrong with it any more, or nobody tries it any more.
+    pub(super) fn ease(&self, effect: EffectId) {
+        if self.troubled.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut troubles = self.troubles.lock();
+        troubles.remove(&effect);
+        self.troubled.store(troubles.len(), Ordering::Relaxed);
+    }
+
+    /// What is wrong with an effect.
+    pub fn troubled(&self, effect: EffectId) -> Option<Trouble> {
+        match self.troubled.load(Ordering::Relaxed) {
+            0 => None,
+            _ => self.troubles.lock().get(&effect).cloned(),
+        }
+    }
+
     pub(super) fn begins(&self, work: &Work) {
-        let cells = &self.0[work.index()];
+        let cells = &self.works[work.index()];
         cells.running.fetch_add(1, Ordering::Relaxed);
         cells.tries.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn ends(&self, work: &Work) {
-        self.0[work.index()].running.fetch_sub(1, Ordering::Relaxed);
+        self.works[work.index()].running.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// `None` is a crash.
@@ -56,12 +115,12 @@ impl Tries {
             Some(ErrorKind::Permanent) => 2,
             None => 3,
         };
-        self.0[work.index()].failures[place].fetch_add(1, Ordering::Relaxed);
+        self.works[work.index()].failures[place].fetch_add(1, Ordering::Relaxed);
     }
 
     /// In the order of [`Work::NAMES`].
     pub fn read(&self) -> [Tried; Work::NAMES.len()] {
-        self.0.each_ref().map(|cells| Tried {
+        self.works.each_ref().map(|cells| Tried {
             running: cells.running.load(Ordering::Relaxed),
             tries: cells.tries.load(Ordering::Relaxed),
             failures: cells.failures.each_ref().map(|n| n.load(Ordering::Relaxed)),

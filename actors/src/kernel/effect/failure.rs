@@ -23,6 +23,8 @@ pub enum Pace {
     Steady(u64),
     /// After so many milliseconds: nothing is wrong, it just is not time yet.
     NotYet(u64),
+    /// After so many milliseconds: it was not even tried, since something that it needs is known to fail.
+    Held(u64),
 }
 
 impl Failure {
@@ -41,6 +43,14 @@ impl Failure {
         Self {
             pace: Pace::Steady(ms),
             ..self
+        }
+    }
+
+    /// See [`Pace::Held`].
+    pub fn held(message: impl Into<String>, retry_after_ms: u64) -> Self {
+        Self {
+            pace: Pace::Held(retry_after_ms),
+            ..Self::temporary(message)
         }
     }
 

@@ -79,6 +79,57 @@ pub struct IntlFulfilled {
     pub last4: String,
 }
 
+/// International cards whose holders want something of them.
+#[derive(Deserialize, ToSchema)]
+pub struct CardWishes {
+    /// The oldest wish first.
+    pub cards: Vec<CardWish>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// What a holder wants of an international card.
+#[derive(Deserialize, ToSchema)]
+pub struct CardWish {
+    /// Which.
+    pub card_id: String,
+    /// `ready` or `paused`.
+    pub status: String,
+    /// `pause`, `resume` or `close`.
+    #[schema(required)]
+    pub requested: Option<String>,
+    /// Whose.
+    pub user_id: String,
+    /// The last digits of its number.
+    #[schema(required)]
+    pub last4: Option<String>,
+    /// Dollars left on it, as last reported.
+    #[schema(value_type = Exact)]
+    pub available_usd_amount: Value,
+    /// Of the wish, in seconds.
+    pub age_seconds: u64,
+    /// RFC 3339.
+    pub requested_at: String,
+}
+
+/// A card after a report.
+#[derive(Deserialize, ToSchema)]
+pub struct CardReported {
+    /// Which.
+    pub card_id: String,
+    /// `ready`, `paused`, `closed` or `expired`.
+    pub status: String,
+    /// What the holder still wants of it.
+    #[schema(required)]
+    pub requested: Option<String>,
+    /// Dollars left on it.
+    #[schema(value_type = Exact)]
+    pub available_usd_amount: Value,
+    /// Dollars of what was left at its end that were credited to the holder, or are on their way there.
+    #[schema(value_type = Exact)]
+    pub credited_usd_amount: Value,
+}
+
 /// Open withdrawals from card balances.
 #[derive(Deserialize, ToSchema)]
 pub struct CardQueue {
@@ -116,6 +167,8 @@ pub struct CardOpen {
     pub held_until: Option<String>,
     /// RFC 3339.
     pub created_at: String,
+    /// `held_frozen` while its owner is frozen: then it is not to be paid.
+    pub held: Option<String>,
 }
 
 /// A claimed withdrawal.
@@ -198,4 +251,43 @@ pub struct Revoked {
     pub name: String,
     /// True.
     pub revoked: bool,
+}
+
+/// Lines of products.
+#[derive(Deserialize, ToSchema)]
+pub struct Lines {
+    /// In the contract's order.
+    pub lines: Vec<OneLine>,
+}
+
+/// A line of products.
+#[derive(Deserialize, ToSchema)]
+pub struct OneLine {
+    /// The product's identifier.
+    pub line: String,
+    /// `open`, `failing` (its provider is down), or `closed` by an operator.
+    pub status: String,
+    /// Why: an operator's words, or what its provider said last.
+    #[schema(required)]
+    pub reason: Option<String>,
+    /// Which operator closed or opened it.
+    #[schema(required)]
+    pub by: Option<String>,
+    /// Deliveries that failed in a row.
+    pub failures: u64,
+    /// RFC 3339; null where it was never closed.
+    #[schema(required)]
+    pub since: Option<String>,
+    /// When its provider is tried with one order next, RFC 3339; null unless it is failing.
+    #[schema(required)]
+    pub next_try_at: Option<String>,
+}
+
+/// A line that an operator has closed or opened.
+#[derive(Deserialize, ToSchema)]
+pub struct LineDone {
+    /// The product's identifier.
+    pub line: String,
+    /// `open` or `closed`.
+    pub status: String,
 }

@@ -4,8 +4,8 @@
 use purser_actors::money::Usdc;
 use purser_actors::port::EvmAuthorization;
 
-use crate::payment::evm::{domain_separator, keccak};
-use crate::payment::terms::{BASE_CHAIN_ID, BASE_USDC, SOLANA_USDC};
+use crate::payment::evm::keccak;
+use crate::payment::terms::{SOLANA_USDC, Token};
 use crate::wallet::TestWallet;
 
 const SOLANA: u32 = 5;
@@ -103,7 +103,7 @@ impl Message {
             nonce: self.nonce,
             signature: [0; 65],
         };
-        bridge.sign_transfer(&domain_separator("USD Coin", "2", BASE_CHAIN_ID, &BASE_USDC), &mut mint);
+        bridge.sign_transfer(&Token::SANDBOX.domain(), &mut mint);
         mint
     }
 }

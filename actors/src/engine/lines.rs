@@ -1,0 +1,325 @@
+//! Which lines of products are sold now. What the deliveries of a line came to is counted here, in memory; that it was closed or
+//! opened, by itself or by an operator, is an entity's event, and what a start finds.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use parking_lot::Mutex;
+use purser_storage::StoreError;
+
+use super::operating::damaged;
+use super::work::Desk;
+use super::{Denied, Engine};
+use crate::breaker::{Breaker, Change, Rules};
+use crate::kernel::effect::{Effect, Failure, Pace, Work};
+use crate::kernel::{Family, Refusal};
+use crate::line::{Command, Rejection, Selling, Status};
+use crate::operator::Act;
+use crate::port::{ErrorKind, Timestamp};
+use crate::product::Line;
+
+/// An operator has closed it.
+const CLOSED: u8 = 1;
+/// Something is remembered of its deliveries.
+const WORN: u8 = 2;
+
+/// Characters of what a provider said that are kept.
+const ERROR_MAX: usize = 300;
+/// After so many seconds whoever was told that an operator has closed a line may ask again.
+const CLOSED_RETRY_S: u64 = 60;
+
+/// See the module.
+pub(super) struct Lines {
+    rules: Rules,
+    cells: [Cell; Line::ALL.len()],
+}
+
+#[derive(Default)]
+struct Cell {
+    /// Zero while all is well: then nobody asks for the lock.
+    flags: AtomicU8,
+    breaker: Mutex<Breaker>,
+}
+
+/// How a line stands.
+#[derive(Clone, Debug)]
+pub struct LineFigures {
+    /// Which.
+    pub line: Line,
+    /// Whether it is sold, and by whose doing.
+    pub status: Status,
+    /// Deliveries that failed in a row.
+    pub failures: u32,
+    /// When its provider is tried next, while it is failing.
+    pub next_try_at: Option<Timestamp>,
+}
+
+/// A line is not sold now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotSold {
+    /// In seconds.
+    pub retry_after_s: u64,
+}
+
+impl Lines {
+    pub(super) fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            cells: std::array::from_fn(|_| Cell::default()),
+        }
+    }
+
+    /// As the store says that they stand.
+    pub(super) async fn remember(&self, family: &Family<Selling>, now: Timestamp) -> Result<(), StoreError> {
+        for line in Line::ALL {
+            let Some((known, _)) = family.read(&line).await.map_err(damaged)? else {
+                continue;
+            };
+            let cell = &self.cells[line as usize];
+            match known.status {
+                Status::Open => {}
+                // Without rules for it nothing closes by itself, nor stays so.
+                Status::Failing if self.rules.failures_max == 0 => {}
+                Status::Failing => {
+                    *cell.breaker.lock() = Breaker::closed(&self.rules, now);
+                    cell.flags.fetch_or(WORN, Ordering::Release);
+                }
+                Status::Closed => drop(cell.flags.fetch_or(CLOSED, Ordering::Release)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something with what is remembered of a line.
+    fn with<R>(&self, line: Line, work: impl FnOnce(&mut Breaker) -> R) -> R {
+        let cell = &self.cells[line as usize];
+        let mut breaker = cell.breaker.lock();
+        let done = work(&mut breaker);
+        // Under the lock: who sees the flag finds what it speaks of.
+        match breaker.is_idle() {
+            true => cell.flags.fetch_and(!WORN, Ordering::Release),
+            false => cell.flags.fetch_or(WORN, Ordering::Release),
+        };
+        done
+    }
+
+    fn flags(&self, line: Line) -> u8 {
+        self.cells[line as usize].flags.load(Ordering::Acquire)
+    }
+
+    fn refused(&self, line: Line, judge: impl FnOnce(&mut Breaker) -> Result<(), u64>) -> Result<(), NotSold> {
+        let flags = self.flags(line);
+        if flags & CLOSED != 0 {
+            let retry_after_s = CLOSED_RETRY_S;
+            return Err(NotSold { retry_after_s });
+        }
+        if flags & WORN == 0 {
+            return Ok(());
+        }
+        self.with(line, judge)
+            .map_err(|retry_after_s| NotSold { retry_after_s })
+    }
+
+    fn enter(&self, line: Line, effect: &Effect, now: Timestamp) -> Option<u64> {
+        match self.flags(line) & WORN {
+            0 => None,
+            _ => self.with(line, |breaker| breaker.enter(effect.id, &self.rules, now)),
+        }
+    }
+
+    fn delivered(&self, line: Line, effect: &Effect) -> Change {
+        match self.flags(line) & WORN {
+            0 => Change::None,
+            _ => self.with(line, |breaker| breaker.delivered(effect.id, &self.rules)),
+        }
+    }
+
+    fn failed(&self, line: Line, effect: &Effect, now: Timestamp) -> Change {
+        self.with(line, |breaker| breaker.failed(effect.id, &self.rules, now))
+    }
+}
+
+/// The work that a line's provider is asked for, by its place in [`Work::NAMES`].
+fn works(line: Line) -> Option<usize> {
+    use crate::id::{CardId, PayoutId};
+    match line {
+        Line::UsaCard => Some(Work::IssueCard(CardId(0)).index()),
+        Line::GiftCard => Some(Work::OrderGiftCard(CardId(0)).index()),
+        Line::PushToCard | Line::BankPayment | Line::AppPayment => Some(Work::SendPayout(PayoutId(0)).index()),
+        // Operators make the one; what carries the other is never held.
+        Line::IntlCard | Line::CardBalance => None,
+    }
+}
+
+impl Desk {
+    /// Does work for which a line's provider is asked, and counts what it came to. While the provider is down, orders that can
+    /// wait go one at a time.
+    pub(super) async fn on_line(
+        &self,
+        line: Line,
+        effect: &Effect,
+        work: impl Future<Output = Result<(), Failure>> + Send,
+    ) -> Result<(), Failure> {
+        if effect.work.may_be_woken()
+            && let Some(ms) = self.lines.enter(line, effect, self.clock.now())
+        {
+            return Err(Failure::held(
+                "its provider is down and is tried with another order",
+                ms,
+            ));
+        }
+        let done = work.await;
+        let now = self.clock.now();
+        let change = match &done {
+            // It was asked and has answered, be it that this takes time.
+            Ok(())
+            | Err(Failure {
+                pace: Pace::NotYet(_), ..
+            }) => self.lines.delivered(line, effect),
+            Err(Failure {
+                pace: Pace::Held(_), ..
+            }) => Change::None,
+            Err(Failure {
+                kind: ErrorKind::Temporary | ErrorKind::Unknown | ErrorKind::Permanent,
+                ..
+            }) => self.lines.failed(line, effect, now),
+        };
+        let told = match (change, &done) {
+            (Change::None, _) => return done,
+            (Change::Opened, _) => {
+                works(line).into_iter().for_each(|work| self.tries.wake(work, now));
+                tracing::warn!(line = line.name(), "a provider delivers again: its line is open");
+                Command::Recover
+            }
+            (Change::Closed(failures), failure) => {
+                let error = failure.as_ref().err().map(|failure| failure.message.as_str());
+                let error: String = error.unwrap_or_default().chars().take(ERROR_MAX).collect();
+                tracing::error!(
+                    line = line.name(),
+                    failures,
+                    error,
+                    "a provider is down: its line is closed"
+                );
+                Command::Fail { error }
+            }
+        };
+        if let Err(refusal) = self.families.lines.ask(line, told).await {
+            tracing::error!(
+                line = line.name(),
+                ?refusal,
+                "what became of a line was not written down"
+            );
+        }
+        done
+    }
+}
+
+impl Engine {
+    /// Whether a line is sold now. Asking takes nothing.
+    ///
+    /// # Errors
+    /// [`NotSold`].
+    pub fn sells(&self, line: Line) -> Result<(), NotSold> {
+        let lines = &self.0.lines;
+        lines.refused(line, |breaker| breaker.sells(&lines.rules, self.0.clock.now()))
+    }
+
+    /// The same for one order, which is sold by that: of a line whose provider is down one is, now and then.
+    ///
+    /// # Errors
+    /// [`NotSold`].
+    pub(super) fn sell(&self, line: Line) -> Result<(), NotSold> {
+        let lines = &self.0.lines;
+        lines.refused(line, |breaker| breaker.sell(&lines.rules, self.0.clock.now()))
+    }
+
+    /// What [`Engine::sell`] allowed was not claimed.
+    pub(super) fn unsold(&self, line: Line) {
+        let lines = &self.0.lines;
+        if lines.flags(line) & WORN != 0 {
+            lines.with(line, |breaker| breaker.unsold(&lines.rules, self.0.clock.now()));
+        }
+    }
+
+    /// Whether a line is open: what is sold of a failing one to try its provider is not counted.
+    pub fn is_open(&self, line: Line) -> bool {
+        self.line_figures(line).status == Status::Open
+    }
+
+    /// How a line stands.
+    pub fn line_figures(&self, line: Line) -> LineFigures {
+        let lines = &self.0.lines;
+        let flags = lines.flags(line);
+        let (open, failures, next_try_at) = match flags & WORN {
+            0 => (true, 0, None),
+            _ => lines.with(line, |breaker| {
+                (breaker.is_open(), breaker.failures(), breaker.next_try_at())
+            }),
+        };
+        LineFigures {
+            line,
+            status: match (flags & CLOSED, open) {
+                (0, true) => Status::Open,
+                (0, false) => Status::Failing,
+                (_, _) => Status::Closed,
+            },
+            failures,
+            next_try_at,
+        }
+    }
+
+    /// Every line, how it stands, and what was written down of it last.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn lines(&self) -> Result<Vec<(LineFigures, Option<Selling>)>, StoreError> {
+        let mut found = Vec::with_capacity(Line::ALL.len());
+        for line in Line::ALL {
+            let known = self.0.families.lines.read(&line).await.map_err(damaged)?;
+            found.push((self.line_figures(line), known.map(|(known, _)| known)));
+        }
+        Ok(found)
+    }
+
+    /// An operator closes a line: nothing of it is sold until one opens it. What was sold is delivered.
+    ///
+    /// # Errors
+    /// [`Denied::Rejected`] when one has closed it already.
+    pub async fn close_line(&self, line: Line, reason: String, act: &Act) -> Result<(), Denied<Rejection>> {
+        let one = self.acting().await;
+        let close = |act| Command::Close {
+            reason: reason.clone(),
+            act,
+        };
+        told(self.act(&one, (&self.0.families.lines, line), act, close).await)?;
+        let cell = &self.0.lines.cells[line as usize];
+        cell.flags.fetch_or(CLOSED, Ordering::Release);
+        Ok(())
+    }
+
+    /// An operator opens a line, whatever its provider does: that is counted from here on.
+    ///
+    /// # Errors
+    /// [`Denied::Rejected`] when it is open.
+    pub async fn open_line(&self, line: Line, reason: String, act: &Act) -> Result<(), Denied<Rejection>> {
+        let one = self.acting().await;
+        let open = |act| Command::Open {
+            reason: reason.clone(),
+            act,
+        };
+        told(self.act(&one, (&self.0.families.lines, line), act, open).await)?;
+        let lines = &self.0.lines;
+        lines.with(line, |breaker| *breaker = Breaker::default());
+        lines.cells[line as usize].flags.fetch_and(!CLOSED, Ordering::Release);
+        let now = self.0.clock.now();
+        works(line).into_iter().for_each(|work| self.0.tries.wake(work, now));
+        Ok(())
+    }
+}
+
+fn told(told: Result<(), Refusal<Rejection>>) -> Result<(), Denied<Rejection>> {
+    match told {
+        Err(Refusal::Conflict) => Err(Denied::Unavailable),
+        told => Ok(told?),
+    }
+}

@@ -1,0 +1,240 @@
+//! Whether a line of products is sold: closed by an operator until one opens it, or failing, since its provider is down, until it
+//! delivers again.
+//!
+//! ```text
+//!        .--its provider fails--> failing --it delivers, or an operator opens it--.
+//! open --+                           | an operator closes it                     +--> open
+//!        `--an operator closes it--> closed --an operator opens it----------------'
+//! ```
+//!
+//! It is the house's, not a customer's: only operators read what it tells.
+
+use std::fmt;
+use std::str::FromStr;
+
+use purser_storage::codec::Stored;
+
+use crate::id::Wallet;
+use crate::kernel::entity::{Move, Quotable};
+use crate::kernel::{Context, Decision, Entity, EntityId, Kind, OutOfOrder, View};
+use crate::operator::Deed;
+use crate::port::Timestamp;
+use crate::product::Line;
+
+/// A line's state.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Selling {
+    /// Whether it is sold.
+    pub status: Status,
+    /// Why not, or why again: an operator's words, or what its provider said last.
+    pub reason: String,
+    /// Which operator closed or opened it; nobody where it closed or opened by itself.
+    pub by: Option<String>,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// Whether a line is sold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Status {
+    /// It is.
+    Open,
+    /// Its provider is down.
+    Failing,
+    /// An operator has closed it.
+    Closed,
+}
+
+impl Status {
+    /// On the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Failing => "failing",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// What may be asked.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Its provider has failed several times in a row.
+    Fail {
+        /// What it said last.
+        error: String,
+    },
+    /// Its provider has delivered again.
+    Recover,
+    /// An operator closes it.
+    Close {
+        /// In their own words.
+        reason: String,
+        /// Who.
+        act: Deed,
+    },
+    /// An operator opens it, whatever its provider does.
+    Open {
+        /// In their own words.
+        reason: String,
+        /// Who.
+        act: Deed,
+    },
+}
+
+/// What may happen.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Event {
+    /// Closed by itself: what its provider said last.
+    Failed(String, Timestamp),
+    /// Opened by itself.
+    Recovered(Timestamp),
+    /// Closed by an operator: why, and who.
+    Closed(String, String, Timestamp),
+    /// Opened by an operator: why, and who.
+    Opened(String, String, Timestamp),
+}
+
+/// Why a command was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rejection {
+    /// It stands so already.
+    Already(&'static str),
+}
+
+impl Stored for Selling {
+    const SCHEMA: u16 = 360;
+}
+
+impl Stored for Event {
+    const SCHEMA: u16 = 361;
+}
+
+/// Text that names no line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no product line")]
+pub struct NotALine;
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Line {
+    type Err = NotALine;
+
+    fn from_str(text: &str) -> Result<Self, NotALine> {
+        Self::ALL.into_iter().find(|line| line.name() == text).ok_or(NotALine)
+    }
+}
+
+impl EntityId for Line {
+    fn key(&self) -> Vec<u8> {
+        u128::from(*self as u8).to_be_bytes().to_vec()
+    }
+}
+
+impl Quotable for Line {
+    fn from_key(key: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|line| EntityId::key(line) == key)
+    }
+}
+
+impl Entity for Selling {
+    const KIND: Kind = Kind::Line;
+    const MOVES: &'static [Move] = &[
+        ("-", "its provider fails several times in a row", "failing"),
+        ("-", "an operator closes it", "closed"),
+        ("open", "its provider fails several times in a row", "failing"),
+        ("open", "an operator closes it", "closed"),
+        ("failing", "its provider delivers, or an operator opens it", "open"),
+        ("failing", "an operator closes it", "closed"),
+        ("closed", "an operator opens it", "open"),
+    ];
+    const CHANGES: &'static [&'static str] = &["closed", "opened"];
+    const SELF_BORN: bool = true;
+    const OF_THE_HOUSE: bool = true;
+
+    type Id = Line;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Rejection;
+    type Outcome = ();
+
+    fn decide(
+        this: Option<&Self>,
+        id: &Line,
+        command: Command,
+        context: &Context,
+    ) -> Result<Decision<Self>, Rejection> {
+        let (now, done) = (context.now, Decision::answer(()));
+        let status = this.map_or(Status::Open, |known| known.status);
+        Ok(match (status, command) {
+            (Status::Open, Command::Fail { error }) => done.event(Event::Failed(error, now)),
+            (Status::Failing, Command::Recover) => done.event(Event::Recovered(now)),
+            // What an operator has closed stays so, whatever its provider does.
+            (Status::Failing | Status::Closed, Command::Fail { .. })
+            | (Status::Open | Status::Closed, Command::Recover) => done,
+            (Status::Open | Status::Failing, Command::Close { reason, act }) => done
+                .audited(&act, "line.close", id, Some(reason.clone()), context)
+                .event(Event::Closed(reason, act.by.clone(), now)),
+            (Status::Failing | Status::Closed, Command::Open { reason, act }) => done
+                .audited(&act, "line.open", id, Some(reason.clone()), context)
+                .event(Event::Opened(reason, act.by.clone(), now)),
+            (Status::Closed, Command::Close { .. }) | (Status::Open, Command::Open { .. }) => {
+                return Err(Rejection::Already(status.name()));
+            }
+        })
+    }
+
+    fn apply(this: Option<Self>, _: &Line, event: &Event) -> Result<Self, OutOfOrder> {
+        let before = this.as_ref().map_or(Status::Open, |known| known.status);
+        let is = |status, reason: &str, by: Option<&String>, since: &Timestamp| Self {
+            status,
+            reason: reason.to_owned(),
+            by: by.cloned(),
+            since: *since,
+        };
+        match (before, event) {
+            (Status::Open, Event::Failed(error, at)) => Ok(is(Status::Failing, error, None, at)),
+            (Status::Failing, Event::Recovered(at)) => Ok(is(Status::Open, "", None, at)),
+            (Status::Open | Status::Failing, Event::Closed(reason, by, at)) => {
+                Ok(is(Status::Closed, reason, Some(by), at))
+            }
+            (Status::Failing | Status::Closed, Event::Opened(reason, by, at)) => {
+                Ok(is(Status::Open, reason, Some(by), at))
+            }
+            (_, event) => Err(OutOfOrder::new(this.as_ref().map_or("-", Self::status), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        self.status.name()
+    }
+
+    fn owner(&self) -> Wallet {
+        Wallet::HOUSE
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Failed(..) | Event::Closed(..) => "closed",
+            Event::Recovered(_) | Event::Opened(..) => "opened",
+        })
+    }
+
+    fn view(&self, id: &Line) -> View {
+        View::new()
+            .text("line", id)
+            .text("status", self.status())
+            .text("reason", &self.reason)
+            .maybe("by", self.by.as_deref())
+            .time("since", self.since)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

@@ -1,0 +1,131 @@
+//! When a line of products is closed by itself, how it is tried, and when it is open again.
+
+use purser_actors::breaker::{Breaker, Change, Rules};
+use purser_actors::id::EffectId;
+use purser_actors::port::Timestamp;
+
+const RULES: Rules = Rules {
+    failures_max: 3,
+    try_every_ms: 1_000,
+    silence_ms: 5_000,
+};
+
+const A: EffectId = EffectId(1);
+const B: EffectId = EffectId(2);
+const C: EffectId = EffectId(3);
+
+fn at(ms: u64) -> Timestamp {
+    Timestamp(1_000_000 + ms)
+}
+
+/// Closed at 0 by three failures of these orders.
+fn closed_by(orders: [EffectId; 3]) -> Breaker {
+    let mut breaker = Breaker::default();
+    let changes = orders.map(|order| breaker.failed(order, &RULES, at(0)));
+    assert_eq!(changes, [Change::None, Change::None, Change::Closed(3)]);
+    breaker
+}
+
+#[test]
+fn only_failures_in_a_row_close_a_line() {
+    // Aim: of one order or of several; what is delivered in between begins the count anew; without a limit nothing closes.
+    for orders in [[A, A, A], [A, B, C], [A, B, A]] {
+        assert!(!closed_by(orders).is_open());
+    }
+    let mut breaker = Breaker::default();
+    for _ in 0..10 {
+        assert_eq!(breaker.failed(A, &RULES, at(0)), Change::None);
+        assert_eq!(breaker.failed(B, &RULES, at(0)), Change::None);
+        assert_eq!(breaker.delivered(C, &RULES), Change::None);
+    }
+    assert!(breaker.is_open());
+    let never = Rules {
+        failures_max: 0,
+        ..RULES
+    };
+    let mut breaker = Breaker::default();
+    assert!((0..100).all(|_| breaker.failed(A, &never, at(0)) == Change::None));
+    assert!(breaker.is_idle());
+}
+
+#[test]
+fn a_closed_line_is_tried_with_one_order_at_a_time() {
+    // Aim: not before the pause is over; while one is tried the others wait; a try that fails lets the next one wait its pause,
+    // and the first that is delivered opens the line to all. One that never ends keeps the others waiting for a while only.
+    let mut breaker = closed_by([A, B, C]);
+    assert!(breaker.enter(A, &RULES, at(999)).is_some());
+    assert_eq!(breaker.enter(A, &RULES, at(1_000)), None);
+    assert!(breaker.enter(B, &RULES, at(2_500)).is_some(), "A is being tried");
+    assert_eq!(breaker.failed(A, &RULES, at(3_000)), Change::None);
+    assert!(breaker.enter(B, &RULES, at(3_999)).is_some());
+    assert_eq!(breaker.enter(B, &RULES, at(4_000)), None);
+    assert!(breaker.enter(C, &RULES, at(8_999)).is_some(), "B is being tried");
+    assert_eq!(breaker.enter(C, &RULES, at(9_000)), None, "B is silent for too long");
+    assert_eq!(breaker.delivered(C, &RULES), Change::Opened);
+    assert_eq!(breaker.enter(A, &RULES, at(9_001)), None);
+    assert_eq!(breaker.enter(B, &RULES, at(9_001)), None);
+}
+
+#[test]
+fn a_closed_line_sells_one_order_where_none_is_left_to_try() {
+    // Aim: while others wait, nothing is sold; where nobody does, one is, and the next only after a pause that grows; what was
+    // not claimed after all leaves the way to another.
+    let mut breaker = closed_by([A, B, C]);
+    assert!(breaker.sells(&RULES, at(1_000)).is_err(), "three orders wait");
+    assert_eq!(breaker.sells(&RULES, at(5_000)), Ok(()), "they are silent");
+    assert_eq!(breaker.sell(&RULES, at(5_000)), Ok(()));
+    assert!(breaker.sell(&RULES, at(5_000)).is_err());
+    breaker.unsold(&RULES, at(5_001));
+    assert_eq!(breaker.sell(&RULES, at(5_001)), Ok(()));
+    let wait = breaker.sell(&RULES, at(5_002)).unwrap_err();
+    assert_eq!(
+        breaker.sell(&RULES, at(9_001)),
+        Ok(()),
+        "four pauses later, after {wait} s"
+    );
+    assert!(breaker.sell(&RULES, at(13_001)).is_err());
+    assert_eq!(breaker.sell(&RULES, at(25_001)), Ok(()), "sixteen pauses later");
+    let mut found = Breaker::closed(&RULES, at(0));
+    assert!(
+        found.sells(&RULES, at(0)).is_err(),
+        "a start that finds it closed waits too"
+    );
+    assert_eq!(found.sell(&RULES, at(1_000)), Ok(()));
+}
+
+#[test]
+fn an_order_with_a_trouble_of_its_own_closes_no_line_for_ever() {
+    // Aim: one order that always fails closes the line, but lets another be sold to try it with; once that is delivered, its
+    // failures say nothing of the provider any more.
+    let mut breaker = closed_by([A, A, A]);
+    for pause in 1..4 {
+        assert!(
+            breaker.sells(&RULES, at(pause * 1_000)).is_err(),
+            "it may be the provider"
+        );
+        assert_eq!(breaker.enter(A, &RULES, at(pause * 1_000)), None);
+        assert_eq!(breaker.failed(A, &RULES, at(pause * 1_000)), Change::None);
+    }
+    assert_eq!(breaker.sell(&RULES, at(3_500)), Ok(()));
+    assert!(breaker.enter(B, &RULES, at(3_600)).is_some());
+    assert_eq!(breaker.enter(B, &RULES, at(4_000)), None);
+    assert_eq!(breaker.delivered(B, &RULES), Change::Opened);
+    assert!((0..100).all(|ms| breaker.failed(A, &RULES, at(5_000 + ms)) == Change::None));
+    assert!(breaker.is_open());
+    // Another's still count.
+    assert_eq!(breaker.failed(B, &RULES, at(6_000)), Change::None);
+    assert_eq!(breaker.failed(B, &RULES, at(6_000)), Change::None);
+    assert_eq!(breaker.failed(C, &RULES, at(6_000)), Change::Closed(3));
+}
+
+#[test]
+fn a_provider_that_stays_down_is_sold_no_pile_of_orders() {
+    // Aim: of two orders that both fail, no third is sold for as long as they are tried.
+    let mut breaker = closed_by([A, B, A]);
+    for pause in 1..200 {
+        let order = if pause % 2 == 0 { A } else { B };
+        assert_eq!(breaker.enter(order, &RULES, at(pause * 1_000)), None);
+        assert_eq!(breaker.failed(order, &RULES, at(pause * 1_000)), Change::None);
+        assert!(breaker.sells(&RULES, at(pause * 1_000 + 999)).is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! The machine of a line of products: every command in every state, what is told and what is written down.
+
+use purser_actors::kernel::{Entity, table};
+use purser_actors::line::{Command, Event, Rejection, Selling};
+use purser_actors::product::Line;
+use purser_storage::Write;
+
+use crate::charts::assert_chart;
+use crate::sample::{NOW, at, fold, happened, operator, status};
+
+const LINE: Line = Line::GiftCard;
+
+const TABLE: &str = "
+         -       open    failing    closed
+fail     Failed  Failed  =          =
+recover  =       =       Recovered  =
+close    Closed  Closed  Closed     !
+open     !       !       Opened     Opened
+";
+
+fn commands() -> Vec<(&'static str, Command)> {
+    let (reason, error) = ("Told.".to_owned(), "no answer in time".to_owned());
+    let act = operator();
+    let close = Command::Close {
+        reason: reason.clone(),
+        act: act.clone(),
+    };
+    vec![
+        ("fail", Command::Fail { error }),
+        ("recover", Command::Recover),
+        ("close", close),
+        ("open", Command::Open { reason, act }),
+    ]
+}
+
+fn events() -> Vec<Event> {
+    vec![
+        Event::Failed("no answer in time".into(), NOW),
+        Event::Recovered(NOW),
+        Event::Closed("Told.".into(), "ana".into(), NOW),
+        Event::Opened("Told.".into(), "ana".into(), NOW),
+    ]
+}
+
+fn states() -> Vec<(&'static str, Option<Selling>)> {
+    let events = events();
+    let after = |places: &[usize]| -> Option<Selling> {
+        let told: Vec<Event> = places.iter().map(|n| events[*n].clone()).collect();
+        Some(fold(None, &LINE, &told))
+    };
+    vec![
+        ("-", None),
+        ("open", after(&[0, 1])),
+        ("failing", after(&[0])),
+        ("closed", after(&[2])),
+    ]
+}
+
+#[test]
+fn every_command_in_every_state_of_a_line_does_what_the_table_says() {
+    // Aim: a provider closes and opens what it has closed itself, an operator anything; what an operator has closed no provider
+    // opens; the same again is refused or nothing, and each act of an operator is written down once.
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states().iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    for ((name, command), line) in commands().into_iter().zip(lines) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], name);
+        for ((met, state), expected) in states().iter().zip(&cells[1..]) {
+            match Selling::decide(state.as_ref(), &LINE, command.clone(), &at(NOW)) {
+                Ok(decision) => {
+                    assert_eq!(happened(&decision), *expected, "{name} in {met}");
+                    let is_act = |write: &&Write| matches!(write, Write::Put { key, .. } if key[0] == table::AUDIT);
+                    let acts = decision.writes().iter().filter(is_act).count();
+                    let by_operator = matches!(*expected, "Closed" | "Opened");
+                    assert_eq!(acts, usize::from(by_operator), "{name} in {met}");
+                }
+                Err(Rejection::Already(stands)) => {
+                    let known = match status(state.as_ref()) {
+                        "-" => "open",
+                        known => known,
+                    };
+                    assert_eq!((stands, *expected), (known, "!"), "{name} in {met}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_chart_of_lines_is_what_apply_does() {
+    // Aim: state × event, exhaustively; every line has a name of its own that leads back to it.
+    let known: Vec<Selling> = states().into_iter().filter_map(|(_, state)| state).collect();
+    assert_chart(&LINE, known, &events());
+    for line in Line::ALL {
+        use purser_actors::kernel::EntityId as _;
+        use purser_actors::kernel::entity::Quotable as _;
+        assert_eq!(line.name().parse(), Ok(line));
+        assert_eq!(Line::from_key(&line.key()), Some(line));
+    }
+    assert!("usa_card".parse::<Line>().is_err());
+}

@@ -1,0 +1,44 @@
+//! Lines of products, on the command line.
+
+use serde_json::json;
+
+use super::super::CliError;
+use super::super::remote::Answer;
+use super::Desk;
+
+/// What is done about lines of products.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Lines {
+    /// How each stands: open, failing (its provider is down), or closed by an operator
+    List,
+    /// Sell nothing of a line until somebody opens it; what was sold is delivered
+    Close {
+        /// As `list` names it, for example usa_prepaid_card
+        line: String,
+        /// Why, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Sell a line again, whatever its provider does
+    Open {
+        /// As `list` names it
+        line: String,
+        /// Why, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+}
+
+pub(super) async fn ask(desk: &Desk, act: Lines) -> Result<Answer, CliError> {
+    match act {
+        Lines::List => desk.get("/admin/lines").await,
+        Lines::Close { line, reason } => {
+            let body = json!({"line": line, "reason": reason});
+            desk.post("/admin/lines/close", body).await
+        }
+        Lines::Open { line, reason } => {
+            let body = json!({"line": line, "reason": reason});
+            desk.post("/admin/lines/open", body).await
+        }
+    }
+}
