@@ -10,6 +10,7 @@ pub mod pay;
 pub mod provider;
 pub mod reconcile;
 mod remote;
+mod running;
 pub mod serve;
 mod session;
 pub mod store;

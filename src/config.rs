@@ -9,6 +9,7 @@ mod check;
 mod layers;
 mod products;
 mod proxies;
+mod quiet;
 mod rates;
 mod reconciliation;
 mod sections;

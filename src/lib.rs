@@ -28,6 +28,7 @@ pub mod payment;
 pub mod prices;
 pub mod private_file;
 pub mod provider;
+pub mod revocations;
 pub mod sandbox;
 pub mod search;
 pub mod secret;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use purser_actors::engine::figures::{Figures, Lack};
 use purser_actors::engine::webhooks::OUTCOMES;
-use purser_actors::engine::{Engine, Reconciliation};
+use purser_actors::engine::{Engine, Held, Reconciliation};
 use purser_actors::kernel::delivery::FAILURES;
 use purser_actors::kernel::effect::Work;
 use purser_actors::line::Status;
@@ -48,6 +48,7 @@ impl Metrics {
     pub async fn page(&self) -> Result<String, StoreError> {
         let figures = self.engine.figures().await?;
         let reconciled = self.engine.reconciliation().await?;
+        let incoming = self.engine.incoming_counts().await?;
         let mut page = Page::default();
         let version = env!("CARGO_PKG_VERSION");
         let info = page.gauge("purser_info", Unit::One, "Always 1; the labels say what runs.");
@@ -59,6 +60,7 @@ impl Metrics {
         admission(&mut page, &figures);
         lines(&mut page, &figures);
         reconciliation(&mut page, &reconciled);
+        arrivals(&mut page, incoming, self.engine.incoming_restarts());
         self.streams(&mut page);
         self.webhooks(&mut page).await?;
         Ok(page.into_text())
@@ -234,6 +236,12 @@ fn effects(page: &mut Page, figures: &Figures) {
         }
     }
     page.gauge(
+        "purser_held",
+        Unit::One,
+        "Work that waits at the gate before money leaves, by why.",
+    )
+    .each("reason", Held::ALL.map(Held::name).into_iter().zip(figures.held));
+    page.gauge(
         "purser_payments_unknown",
         Unit::One,
         "Payments whose outcome is not known.",
@@ -322,4 +330,18 @@ fn reconciliation(page: &mut Page, stands: &Reconciliation) {
         "Times that reconciliation died and was started again by its supervisor.",
     )
     .is(stands.restarts);
+}
+
+fn arrivals(page: &mut Page, [found, waiting]: [u64; 2], restarts: u64) {
+    page.gauge(
+        "purser_incoming_transfers",
+        Unit::One,
+        "Transfers to the treasury that no payment claims and nobody has decided about, by state.",
+    )
+    .each("state", [("found", found), ("waiting", waiting)]);
+    page.counter(
+        "purser_incoming_restarts_total",
+        "Times that the watch over incoming transfers died and was started again by its supervisor.",
+    )
+    .is(restarts);
 }

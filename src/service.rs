@@ -2,6 +2,7 @@
 //! before everything behind it is open, verified and has taken up what the last process left.
 
 mod checkout;
+pub mod copies;
 pub mod parts;
 pub mod restore;
 mod routes;
@@ -198,11 +199,10 @@ impl Service {
         let checks = &world.sandbox.identity_check;
         checks.call_back_to(callback_url(address), identity_callback());
         let mark = store.restore_mark();
-        let deposits = restore::due(&*as_store, mark, &world).await?;
         let ahead_ms = world.moved.as_ref().map_or(0, |moved| moved.ahead_ms());
-        let forgotten = (deposits, restore::restored(&config, mark, ahead_ms));
+        let forgotten = (restore::lost(&config, mark), restore::restored(&config, mark, ahead_ms));
         let engine = Engine::start(parts::engine_parts(&config, as_store.clone(), &world, forgotten)).await?;
-        restore::done(&*as_store, mark).await?;
+        let (revocations, begun) = restore::revocations(&engine, &*as_store, mark, &data, &*world.entropy).await?;
         if config.is_sandbox() && watched.is_some() {
             let file = data.operator_token();
             let first = operator::first_token(&engine, &file, &*world.clock, &*world.entropy).await;
@@ -225,6 +225,8 @@ impl Service {
             hub: hub.clone(),
             world,
             public_url: public_url.clone(),
+            revocations,
+            begun,
         };
         let routes::Edge {
             public,
@@ -316,6 +318,11 @@ impl DataDir {
         self.root.join("documents")
     }
 
+    /// Where copies for backups are written before they are sent.
+    pub fn copies(&self) -> PathBuf {
+        self.root.join("copies")
+    }
+
     /// Keys of CVVs, one file each.
     pub fn cvv_keys(&self) -> PathBuf {
         self.root.join("cvv.keys")
@@ -324,6 +331,11 @@ impl DataDir {
     /// The sandbox's first operator's token.
     pub fn operator_token(&self) -> PathBuf {
         self.root.join("operator.token")
+    }
+
+    /// What no restore may bring back: see [`crate::revocations`].
+    pub fn revocations(&self) -> PathBuf {
+        self.root.join("revocations.log")
     }
 
     /// Where the operator's side listened last, for `purser admin`: the setting may have named a port that was taken, or

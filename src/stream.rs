@@ -16,13 +16,15 @@ mod socket;
 
 pub use feed::{Feed, is_ahead, newest};
 pub use frame::{AHEAD, Announced, ClientFrame, Complaint, Filter, NoFilter};
-pub use hub::{Full, Hub, Seat, Subscription, Taken};
+pub use hub::{Freeze, Full, Hub, Seat, Subscription, Taken};
 pub use socket::{Access, StreamState, upgrade};
 
 /// Close codes of `/stream`.
 pub mod close {
     /// No credential in time, or it ended or was revoked.
     pub const UNAUTHORIZED: u16 = 4001;
+    /// The account is frozen: tokens are good, and the page behind `/get-auth-link` says why.
+    pub const FROZEN: u16 = 4003;
     /// The client does not read; the reason holds its cursor.
     pub const TOO_SLOW: u16 = 4008;
     /// The events after the client's cursor are no longer kept; the reason holds the oldest.

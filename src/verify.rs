@@ -13,6 +13,8 @@ mod books;
 mod departures;
 mod differences;
 mod fold;
+mod gate;
+mod incoming;
 mod late_returns;
 mod lines;
 mod outcomes;
@@ -28,7 +30,7 @@ mod withdrawals;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use purser_actors::account::{Account, Deposit};
+use purser_actors::account::Account;
 use purser_actors::id::{LateReturnId, PaymentId, SessionId, SpendId, Wallet, WithdrawalId};
 use purser_actors::kernel::{Effect, Kind, table};
 use purser_actors::late_return::LateReturn;
@@ -111,6 +113,8 @@ pub struct ChainList {
 pub struct ChainTransfer {
     /// The transaction's id.
     pub transaction: String,
+    /// Which transfer to or from the treasury in it, from 0.
+    pub index: u32,
     /// Who paid.
     pub from: Wallet,
     /// Who was paid.
@@ -156,11 +160,14 @@ pub(crate) struct Contents {
     pub(crate) effects: Vec<Effect>,
     /// Of these, how many are not due yet.
     pub(crate) timers: usize,
-    pub(crate) deposits: Vec<Deposit>,
+    /// Transfers that no payment claims.
+    arrivals: incoming::Arrivals,
     /// What an operator has booked after a restore.
     pub(crate) departures: Vec<Booked>,
     /// International orders that the operators' queue lists.
     pub(crate) queue: BTreeSet<u128>,
+    /// International cards whose holders want something, by the operators' list.
+    pub(crate) card_wishes: BTreeSet<u128>,
     /// Ids with a record in the vault.
     pub(crate) sealed: BTreeSet<u128>,
     /// Cards with a sealed CVV.
@@ -187,12 +194,14 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     late_returns::check(&contents, &history, &holders, &mut report);
     departures::check(&contents, &holders, &mut report);
     differences::check(&contents.differences, &mut report);
+    gate::check(store, &contents, &mut report).await?;
     agent_wallets::check(&contents, &mut report);
     api_keys::check(&contents, &mut report);
     saved::check(store, &contents, &mut report).await?;
     webhooks::check(store, &contents, &mut report).await?;
     banking::check(&contents, &history, &holders, &mut report);
     refunds::check(&contents, &history, &holders, &mut report);
+    incoming::check(&contents, &history, &holders, &mut report);
     audit::check(store, &mut report).await?;
     approvals::check(store, &mut report).await?;
     if let Some(chain) = chain {
@@ -220,6 +229,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
         ("webhooks", contents.webhooks.endpoints),
         ("webhook_deliveries", contents.webhooks.deliveries),
         ("refunds", contents.refunds.all.len()),
+        ("incoming_transfers", contents.arrivals.all.len()),
     ]);
     for sold in contents.sold.values() {
         *report.entities.entry(sold.plural).or_default() += 1;
@@ -313,6 +323,7 @@ async fn read_entities(store: &dyn Store, report: &mut Report) -> Result<Content
             && contents.program.read(kind, number, row, report).is_none()
             && contents.differences.read(kind, number, row, report).is_none()
             && contents.refunds.read(kind, number, row, report).is_none()
+            && contents.arrivals.read(kind, number, row, report).is_none()
         {
             report.find("snapshot.unknown_kind", hex::encode(id), format!("kind {kind}"));
         }
@@ -330,6 +341,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
     contents.agents.read_rows(store, report).await?;
     contents.api_keys.read_rows(store).await?;
     contents.refunds.read_rows(store).await?;
+    contents.arrivals.read_rows(store, report).await?;
     for work in [table::EFFECT, table::TIMER] {
         each_row(store, &[work], |key, row| {
             if let Some((effect, _)) = take(row, &hex::encode(key), report) {
@@ -339,12 +351,6 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
         })
         .await?;
     }
-    each_row(store, &[table::DEPOSIT], |key, row| {
-        if let Some((deposit, _)) = take(row, &hex::encode(key), report) {
-            contents.deposits.push(deposit);
-        }
-    })
-    .await?;
     each_row(store, &[table::DEPARTURE], |key, row| {
         if let Some((booked, _)) = take(row, &hex::encode(key), report) {
             contents.departures.push(booked);
@@ -358,6 +364,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
 async fn read_lists(store: &dyn Store, contents: &mut Contents) -> Result<(), StoreError> {
     for (table, ids) in [
         (table::QUEUE, &mut contents.queue),
+        (table::CARD_WISH, &mut contents.card_wishes),
         (table::LATE_RETURN, &mut contents.late_list),
         (table::VAULT, &mut contents.sealed),
         (table::CVV, &mut contents.cvvs),

@@ -18,6 +18,7 @@ use purser_actors::destination::Destination;
 use purser_actors::difference::Difference;
 use purser_actors::gift_card::GiftCard;
 use purser_actors::identity::Identity;
+use purser_actors::incoming::Incoming;
 use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::Entity;
 use purser_actors::late_return::LateReturn;
@@ -93,5 +94,6 @@ fn the_documents_charts_are_the_codes() {
     check::<Endpoint>(document, &mut wrong);
     check::<Delivery>(document, &mut wrong);
     check::<Refund>(document, &mut wrong);
+    check::<Incoming>(document, &mut wrong);
     assert!(wrong.is_empty(), "ARCHITECTURE.md should say:\n{wrong}");
 }

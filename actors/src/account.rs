@@ -16,7 +16,7 @@ mod statement;
 
 use purser_storage::codec::Stored;
 
-use crate::id::{DepartureId, EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
+use crate::id::{DepartureId, DepositId, EffectId, Network, PaymentId, SessionId, Wallet, WithdrawalId};
 use crate::kernel::effect::{CreditCause, Share};
 use crate::money::{Cents, Usdc};
 use crate::operator::Deed;
@@ -93,21 +93,6 @@ impl Admission {
     }
 }
 
-/// A transfer to our treasury that no payment in the store claims: after a restore, everything since the backup.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct Deposit {
-    /// Who sent it.
-    pub from: Wallet,
-    /// How much.
-    pub amount: Usdc,
-    /// The chain's id of it.
-    pub transaction: String,
-}
-
-impl Stored for Deposit {
-    const SCHEMA: u16 = 43;
-}
-
 /// A one-time code for a login link.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCode {
@@ -131,7 +116,7 @@ pub struct LinkGrant {
 }
 
 impl Stored for LinkGrant {
-    const SCHEMA: u16 = 42;
+    const SCHEMA: u16 = 412;
 }
 
 /// What may be asked.
@@ -173,8 +158,17 @@ pub enum Command {
         /// Of what.
         cause: CreditCause,
     },
-    /// A transfer that no payment claims: it is the sender's.
-    Import(Deposit),
+    /// A transfer to our treasury goes back to whoever sent it.
+    SendBack {
+        /// What says so.
+        effect: EffectId,
+        /// Which.
+        deposit: DepositId,
+        /// Who sent it.
+        to: Wallet,
+        /// How much.
+        amount: Usdc,
+    },
     /// Send part of the balance away.
     Withdraw {
         /// The new withdrawal's id.

@@ -87,6 +87,8 @@ pub enum Rejection {
     Taken,
     /// It was revoked.
     Revoked,
+    /// It is older than a restore, and nobody can say whether it was revoked.
+    Suspended,
     /// The account has as many keys as it can have.
     Full,
 }

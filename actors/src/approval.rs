@@ -6,7 +6,7 @@
 use purser_storage::codec::Stored;
 use sha2::{Digest, Sha256};
 
-use crate::id::{ApprovalId, CardId, EffectId, WithdrawalId};
+use crate::id::{ApprovalId, CardId, DepositId, EffectId, Wallet, WithdrawalId};
 use crate::money::Usdc;
 use crate::operator::Act;
 use crate::port::Timestamp;
@@ -71,6 +71,17 @@ pub enum Gift {
         /// What paid it.
         transaction: String,
     },
+    /// Credit a transfer that no payment claims, or send it back.
+    Incoming {
+        /// Which transfer.
+        deposit: DepositId,
+        /// To whom, if not to whoever sent it.
+        account: Option<Wallet>,
+        /// Whether it is sent back.
+        returns: bool,
+        /// How the operator knows.
+        evidence: String,
+    },
     /// Book what left before a restore as a loss.
     BookLoss {
         /// Which transfer.
@@ -88,6 +99,8 @@ impl Gift {
             Self::Resolve { .. } => "resolve",
             Self::RejectIntl { .. } => "reject_intl",
             Self::PayCardWithdrawal { .. } => "pay_card_withdrawal",
+            Self::Incoming { returns: false, .. } => "credit_transfer",
+            Self::Incoming { returns: true, .. } => "return_transfer",
             Self::BookLoss { .. } => "book_loss",
         }
     }
@@ -98,6 +111,7 @@ impl Gift {
             Self::CreditBack { effect, .. } | Self::Resolve { effect, .. } => effect.to_string(),
             Self::RejectIntl { order, .. } => order.to_string(),
             Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
+            Self::Incoming { deposit, .. } => deposit.to_string(),
             Self::BookLoss { transaction, .. } => transaction.clone(),
         }
     }
@@ -106,6 +120,10 @@ impl Gift {
     pub fn words(&self) -> String {
         match self {
             Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } => evidence.clone(),
+            Self::Incoming { account, evidence, .. } => match account {
+                Some(account) => format!("to {}: {evidence}", account.address()),
+                None => evidence.clone(),
+            },
             Self::Resolve {
                 done,
                 reference,

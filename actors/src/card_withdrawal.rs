@@ -232,6 +232,8 @@ pub enum Rejection {
     },
     /// The issuer knows of nothing that was set aside for it.
     Unreserved,
+    /// Its owner is frozen: nobody pays it until the account is thawed.
+    Frozen,
 }
 
 impl From<NotYours> for Rejection {

@@ -14,6 +14,7 @@ pub mod figures;
 mod forgetting;
 mod giving;
 mod holder;
+mod incoming;
 mod lines;
 mod listening;
 mod mailroom;
@@ -29,7 +30,9 @@ mod reconciling;
 mod refunding;
 mod requiring;
 mod resolving;
+mod secret;
 mod stuck;
+mod suspending;
 mod turn;
 pub mod webhooks;
 mod work;
@@ -39,7 +42,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
-use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, codec};
+use purser_storage::{Batch, CommitError, Store, StoreError, codec};
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -47,16 +50,18 @@ use self::account_map::AccountMap;
 use self::agent_wallet::spoken;
 use self::departures::Departures;
 use self::families::Families;
-use crate::account::{self, Deposit};
+use self::incoming::Arrivals;
+use self::secret::claim_secret;
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
 use crate::kernel::family::{Ground, StartEffects};
-use crate::kernel::{Effect, Refusal, root, table, timer};
+use crate::kernel::{Effect, root, table, timer};
 use crate::port::{BoxFuture, Clock, Entropy, Lists};
 
-pub use departures::{Booking, NotBooked, Restored, Unexplained};
+pub use departures::{Booking, Held, NotBooked, NotPromised, Promise, Restored, Unexplained};
 pub use families::event_types;
 pub use giving::NotApproved;
 pub use holder::Denied;
+pub use incoming::{Lost, NotRuled, Rule};
 pub use lines::{LineFigures, NotSold};
 pub use once::{Once, Turn};
 pub use operating::{Place, Queued};
@@ -68,6 +73,7 @@ pub use reconciling::{Open, Pace, Reconciler, Reconciliation, Reconciling, Walk}
 pub use refunding::NotRefunded;
 pub use resolving::{NotResolved, Outcome, Resolution};
 pub use stuck::{Doubt, Evidence, Late, Says, Stuck};
+pub use suspending::Confirmed;
 
 /// Tries before giving up; each is a lost race, or a batch behind one that was refused.
 const RACES: usize = 8;
@@ -84,9 +90,6 @@ pub enum StartError {
     /// The store refused the first commit.
     #[error("the store refused a commit: {0}")]
     Commit(CommitError),
-    /// An unclaimed transfer could not be credited.
-    #[error("the unclaimed transfer {0} could not be credited")]
-    Deposit(String),
     /// The actor runtime is stopping.
     #[error("actors cannot be started: {0}")]
     Actors(String),
@@ -116,6 +119,7 @@ struct Inner {
     /// Rung when the rails are said to have something to tell.
     rails_told: Arc<tokio::sync::Notify>,
     issuer_told: Arc<tokio::sync::Notify>,
+    prepaid_told: Arc<tokio::sync::Notify>,
     bank_told: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
@@ -123,8 +127,14 @@ struct Inner {
     posting: Arc<webhooks::PostOffice>,
     /// What is sold now.
     lines: Arc<lines::Lines>,
-    /// What may leave after a restore.
+    /// The gate that money leaves by.
     departures: Arc<Departures>,
+    /// What a restore has lost.
+    lost: Option<Lost>,
+    /// What came in.
+    arrivals: Arc<Arrivals>,
+    /// What of before a restore is not good until somebody says so.
+    suspended: suspending::Suspended,
     /// Whose lists the books are held against.
     lists: Lists,
     /// What reconciliation counts.
@@ -151,7 +161,7 @@ impl Engine {
             clock,
             entropy,
             ports,
-            deposits,
+            lost,
             restored,
             reconciling,
             settings,
@@ -192,6 +202,7 @@ impl Engine {
             refused: figures::Refused::default(),
             rails_told: Arc::default(),
             issuer_told: Arc::default(),
+            prepaid_told: Arc::default(),
             bank_told: Arc::default(),
             tries: Arc::default(),
             deliveries: deliveries.clone(),
@@ -200,18 +211,19 @@ impl Engine {
             lines: Arc::new(lines::Lines::new(settings.lines)),
             lists: reconciling.as_ref().map(|with| with.lists.clone()).unwrap_or_default(),
             departures,
+            lost,
+            arrivals: Arrivals::new(!store.scan(&[table::DEPOSIT], None, 1).await?.is_empty()),
+            suspended: suspending::Suspended::load(&*store).await?,
             watching: Arc::default(),
             sound,
             root: root.clone(),
         };
-        let has_deposits = !deposits.is_empty() || !store.scan(&[table::DEPOSIT], None, 1).await?.is_empty();
-        let worker = Arc::new(inner.worker(has_deposits));
+        let worker = Arc::new(inner.worker());
         deliveries
             .open(Families::KINDS, inner.delivery_ground(), worker, root)
             .await
             .map_err(actors)?;
         let engine = Self(Arc::new(inner));
-        engine.import(deposits).await?;
         engine.live(deliveries, reconciling).await?;
         Ok(engine)
     }
@@ -228,33 +240,13 @@ impl Engine {
         self.keep_time(deliveries);
         listening::listen::<payouts::Rails>(self);
         listening::listen::<program::Cards>(self);
+        listening::listen::<program::Prepaid>(self);
         listening::listen::<banking::Deposits>(self);
         mailroom::open(self);
-        match reconciling {
-            Some(reconciling) => reconciling::watch(self, reconciling)
-                .await
-                .map_err(|e| StartError::Actors(e.to_string())),
-            None => Ok(()),
-        }
-    }
-
-    /// Credits unclaimed transfers to whoever sent them. A conflict means that an earlier start did it.
-    async fn import(&self, deposits: Vec<Deposit>) -> Result<(), StartError> {
-        for deposit in deposits {
-            let (wallet, transaction) = (self.account_of(&deposit.from), deposit.transaction.clone());
-            match self
-                .0
-                .families
-                .accounts
-                .ask(wallet, account::Command::Import(deposit))
-                .await
-            {
-                Ok(()) => tracing::warn!(%wallet, transaction, "an unclaimed transfer was credited"),
-                Err(Refusal::Conflict) => {}
-                Err(_) => return Err(StartError::Deposit(transaction)),
-            }
-        }
-        Ok(())
+        let Some(reconciling) = reconciling else { return Ok(()) };
+        let actors = |e: ractor::SpawnErr| StartError::Actors(e.to_string());
+        incoming::watch(self, &reconciling).await.map_err(actors)?;
+        reconciling::watch(self, reconciling).await.map_err(actors)
     }
 
     /// Starts every effect that is not done; stuck ones wait for an operator. All are read before the first is started:
@@ -267,6 +259,9 @@ impl Engine {
             let page = self.0.store.scan(&[table::EFFECT], after.as_deref(), PAGE).await?;
             for (_, row) in &page {
                 let effect: Effect = codec::decode(&row.value).map_err(|e| StartError::Damaged("effect", e))?;
+                if let Some(leaves) = effect.work.leaves() {
+                    self.note_promise(leaves).await;
+                }
                 let passed_over = planted::is(Bug::RetriesForgotten) && effect.attempts > 0;
                 if !effect.stuck && !passed_over {
                     open.push(effect);
@@ -334,7 +329,7 @@ impl Engine {
 
 impl Inner {
     /// Who does the effects' work.
-    fn worker(&self, has_deposits: bool) -> work::Desk {
+    fn worker(&self) -> work::Desk {
         work::Desk {
             families: self.families.clone(),
             store: self.store.clone(),
@@ -344,9 +339,12 @@ impl Inner {
             lines: self.lines.clone(),
             tries: self.tries.clone(),
             settings: self.settings,
-            has_deposits,
             secret: self.secret,
             departures: self.departures.clone(),
+            account_map: self.account_map.clone(),
+            lists: self.lists.clone(),
+            lost: self.lost,
+            arrivals: self.arrivals.clone(),
         }
     }
 
@@ -359,37 +357,6 @@ impl Inner {
             tries: self.tries.clone(),
         }
     }
-}
-
-const CLAIM_SECRET: &str = "claim-secret";
-
-/// The key that payment ids are made with, if there is one yet.
-async fn stored_secret(store: &dyn Store) -> Result<Option<[u8; 32]>, StartError> {
-    let row = store.read(&table::meta(CLAIM_SECRET)).await?;
-    let damaged = |_| StartError::Damaged("claim secret", codec::DecodeError::Truncated);
-    row.map(|row| (*row.value).try_into().map_err(damaged)).transpose()
-}
-
-/// The key that payment ids are made with, made once for the life of the store.
-async fn claim_secret(store: &Arc<dyn Store>, entropy: &Arc<dyn Entropy>) -> Result<[u8; 32], StartError> {
-    let key = table::meta(CLAIM_SECRET);
-    if let Some(stored) = stored_secret(&**store).await? {
-        return Ok(stored);
-    }
-    let mut secret = [0; 32];
-    secret[..16].copy_from_slice(&entropy.random().to_be_bytes());
-    secret[16..].copy_from_slice(&entropy.random().to_be_bytes());
-    let batch = Batch {
-        conditions: vec![Condition::Absent(key.clone())],
-        writes: vec![Write::Put {
-            key,
-            revision: 0,
-            value: secret.to_vec(),
-        }],
-        ..Batch::default()
-    };
-    commit(&**store, batch).await.map_err(StartError::Commit)?;
-    Ok(secret)
 }
 
 /// Commits a batch that no entity decides, and waits for it.

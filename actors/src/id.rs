@@ -1,5 +1,7 @@
 //! Names of things. Ids are 128 random bits with a readable prefix; wallets are the addresses themselves.
 
+mod derived;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -195,7 +197,7 @@ id!(
 );
 
 id!(
-    /// A transfer to our treasury that no payment claims, credited to whoever sent it.
+    /// A transfer to our treasury that no payment claims.
     DepositId, "dep_"
 );
 
@@ -252,31 +254,6 @@ impl EntryId {
     pub fn nth(number: u64, random: u128) -> Self {
         Self(u128::from(number) << 64 | random & u128::from(u64::MAX))
     }
-}
-
-impl DepositId {
-    /// Of a transaction on a network: the same transaction always has the same id.
-    pub fn of(network: Network, transaction: &str) -> Self {
-        Self(of_transaction(network, transaction))
-    }
-}
-
-impl DepartureId {
-    /// Of a transaction on a network: the same transaction always has the same id.
-    pub fn of(network: Network, transaction: &str) -> Self {
-        Self(of_transaction(network, transaction))
-    }
-}
-
-fn of_transaction(network: Network, transaction: &str) -> u128 {
-    let mut hash = Sha256::new();
-    hash.update(network.caip2());
-    hash.update([0]);
-    hash.update(transaction);
-    let hash = hash.finalize();
-    let mut first = [0; 16];
-    first.copy_from_slice(&hash[..16]);
-    u128::from_be_bytes(first)
 }
 
 /// The two networks the service is paid on.

@@ -23,6 +23,7 @@ pub mod engine;
 pub mod gift_card;
 pub mod id;
 pub mod identity;
+pub mod incoming;
 pub mod intl_order;
 pub mod kernel;
 pub mod late_return;

@@ -18,10 +18,12 @@ mod fulfil;
 mod machine;
 mod show;
 
+use purser_storage::RowKey;
 use purser_storage::codec::Stored;
 
 use crate::id::{EffectId, PaymentId, SessionId, Wallet};
 use crate::kernel::effect::Share;
+use crate::kernel::{Kind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::payout::Plan;
@@ -91,6 +93,22 @@ pub struct Claim {
     pub share: Share,
     /// When.
     pub at: Timestamp,
+}
+
+impl Claim {
+    /// The request of a payment that a restored store took over from what its provider shows.
+    pub const UNKNOWN: [u8; 32] = [0; 32];
+
+    /// Whether the payment came with this request, as far as is known. Of one that was taken over nobody knows; whoever has it
+    /// signed is told what it bought.
+    pub fn is_for(&self, request: &[u8; 32]) -> bool {
+        self.is_taken_over() || self.request == *request
+    }
+
+    /// Whether a restored store took it over: then its authorization is what the chain shows of it.
+    pub fn is_taken_over(&self) -> bool {
+        self.request == Self::UNKNOWN
+    }
 }
 
 /// A payment's state.
@@ -187,13 +205,15 @@ pub enum Command {
         effect: EffectId,
         /// What it shows.
         lookup: Lookup,
+        /// Whether its provider has an order for it already, which the history that a restore lost has sent.
+        made: bool,
     },
     /// The account holds the credit.
     Credited {
         /// The effect that says so.
         effect: EffectId,
     },
-    /// The chain has it, and after a restore the account was credited with it.
+    /// The chain has it, and its transfer was taken in without it.
     Deposited {
         /// The effect that saw it.
         effect: EffectId,
@@ -219,6 +239,8 @@ pub enum Command {
 pub enum Event {
     /// The payment is ours to settle.
     Claimed(Box<Claim>),
+    /// A restored store did not know it, and its provider shows what it bought.
+    Adopted(Box<Claim>, String, Product),
     /// About to be sent.
     Settling(Prepared, Timestamp),
     /// No answer.
@@ -237,7 +259,7 @@ pub enum Event {
     Fulfilled(Product, Timestamp),
     /// The account holds the credit.
     Credited(Timestamp),
-    /// The account was credited with the transfer itself, after a restore.
+    /// The transfer was taken in without it: credited, or what else an operator decided.
     Deposited(String, Timestamp),
     /// Can never land.
     Refused(Timestamp),
@@ -301,6 +323,11 @@ impl Stored for Event {
 }
 
 impl Payment {
+    /// Where a payment is listed among what its account has: the newest comes first.
+    pub fn listed(owner: &Wallet, claimed: Timestamp, id: PaymentId) -> RowKey {
+        table::owned_one(owner, Kind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
+    }
+
     /// Whose account: who has what it buys, its credits and refunds, and whose caps and freeze hold for it.
     pub const fn account(&self) -> Wallet {
         self.claim.account

@@ -15,9 +15,9 @@ mod machine;
 use purser_storage::codec::Stored;
 
 pub use crate::card::Details;
-use crate::id::{EffectId, Wallet};
+use crate::id::{EffectId, PaymentId, Wallet};
 use crate::money::Cents;
-use crate::port::{CardActivity, CardTransaction, IssuedCard, Said, Standing, Timestamp, Wish};
+use crate::port::{CardActivity, CardTransaction, ChargeNews, IssuedCard, Said, Standing, Timestamp, Wish};
 
 /// `failure_reason` of a card that its holder's balance could not load.
 pub const INSUFFICIENT: &str = "insufficient_card_balance";
@@ -36,6 +36,8 @@ pub struct Reloadable {
     pub amount: Cents,
     /// Whether it stays open after its first charge.
     pub reusable: bool,
+    /// The payment whose token ordered it: tokens issued for that payment read its number, those of others do not.
+    pub funded_by: Option<PaymentId>,
     /// When it was ordered.
     pub created_at: Timestamp,
     /// When it last changed.
@@ -111,6 +113,8 @@ pub enum Command {
         amount: Cents,
         /// Whether it stays open after its first charge.
         reusable: bool,
+        /// For a token issued for a payment: that payment, and how many cards its tokens have ordered before this one.
+        funding: Option<(PaymentId, u32)>,
     },
     /// The issuer opened it.
     Opened {
@@ -154,6 +158,8 @@ pub enum Event {
         amount: Cents,
         /// Whether it stays open after its first charge.
         reusable: bool,
+        /// The payment whose token ordered it.
+        funded_by: Option<PaymentId>,
         /// When.
         at: Timestamp,
     },
@@ -171,8 +177,8 @@ pub enum Event {
     Resumed(Standing, Timestamp),
     /// It ended at the issuer.
     Closed(Standing, Timestamp),
-    /// It was charged, and goes on as it is.
-    Charged(Standing, Timestamp),
+    /// It goes on as it is, and something happened to its charges.
+    Charged(Standing, Option<ChargeNews>, Timestamp),
     /// The number was shown to its owner.
     Revealed(Timestamp),
 }
@@ -187,11 +193,11 @@ pub enum Rejection {
 }
 
 impl Stored for Reloadable {
-    const SCHEMA: u16 = 90;
+    const SCHEMA: u16 = 396;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 91;
+    const SCHEMA: u16 = 397;
 }
 
 impl Reloadable {

@@ -6,7 +6,7 @@
 
 use purser_storage::codec::Stored;
 
-use crate::id::{ApiKeyId, SessionId, Wallet};
+use crate::id::{ApiKeyId, PaymentId, SessionId, Wallet};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::port::Timestamp;
@@ -22,8 +22,9 @@ pub const ID_TOKEN_MAX_S: u64 = 24 * 3600;
 pub enum Amr {
     /// The wallet signed in.
     Wallet,
-    /// The wallet paid. A relaying seller may hold this, so it may not move money away.
-    Payment,
+    /// The wallet paid, and this is the payment. A relaying seller may hold this, so it may not move money away, and it reads the
+    /// secrets of what this payment bought and of nothing else.
+    Payment(PaymentId),
     /// An API key was presented, which its owner made for an agent: it spends from the managed wallet, within the caps that a
     /// person has set, and does nothing else that takes the owner.
     Key(ApiKeyId),
@@ -34,7 +35,15 @@ impl Amr {
     pub const fn key(self) -> Option<ApiKeyId> {
         match self {
             Self::Key(id) => Some(id),
-            Self::Wallet | Self::Payment => None,
+            Self::Wallet | Self::Payment(_) => None,
+        }
+    }
+
+    /// The payment, if there was one.
+    pub const fn payment(self) -> Option<PaymentId> {
+        match self {
+            Self::Payment(id) => Some(id),
+            Self::Wallet | Self::Key(_) => None,
         }
     }
 }
@@ -153,11 +162,11 @@ pub enum Answer {
 }
 
 impl Stored for Session {
-    const SCHEMA: u16 = 22;
+    const SCHEMA: u16 = 410;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 23;
+    const SCHEMA: u16 = 411;
 }
 
 impl Agent {

@@ -7,10 +7,13 @@
 //!                                    `-----it can never land----`----> UNSETTLED
 //! ```
 //!
+//! After a restore a spend that is reserved may have been signed in the history that was lost: then it is recognised on the
+//! chain and goes from `reserved` to `SETTLED`.
+//!
 //! Its share of the wallet's caps is reserved by the batch that opens it. What is sent was durable before, the same
 //! signature on every try: whatever dies in between, the chain takes one. What a server says proves nothing about the
 //! money; a spend ends by what the chain shows, and its reservation with it. Only our own service proves more: a payment that
-//! it has refused without claiming it was shown to nobody else, and is never sent.
+//! it has refused without claiming it, or released unsent, was shown to nobody else, and is never sent.
 
 mod machine;
 mod spoken;
@@ -198,6 +201,13 @@ pub enum Command {
     },
     /// The chain shows it.
     Landed {
+        /// The effect that saw it.
+        effect: EffectId,
+        /// The transaction.
+        transaction: String,
+    },
+    /// The lost history had signed it: the chain shows a transfer of the wallet that is this one and no other spend's.
+    Recognised {
         /// The effect that saw it.
         effect: EffectId,
         /// The transaction.

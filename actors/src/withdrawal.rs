@@ -208,9 +208,10 @@ impl Entity for Withdrawal {
         };
         let decided = Decision::answer(());
         match (&withdrawal.status, command) {
-            (Status::Pending, Command::Signed(outgoing)) => {
-                Ok(decided.event(Event::Signed(Box::new(outgoing), context.now)))
-            }
+            // Nothing is signed for an account that is frozen by then, whatever was read before.
+            (Status::Pending, Command::Signed(outgoing)) => Ok(decided
+                .requires_absent(table::frozen(&withdrawal.owner))
+                .event(Event::Signed(Box::new(outgoing), context.now))),
             (Status::Sent(_), Command::Landed { effect, transaction }) => {
                 let decided = decided.completes(effect).event(Event::Landed(transaction, context.now));
                 Ok(withdrawal.ends(id, true, decided, context))

@@ -21,7 +21,7 @@ use purser::payment::evm::Recovery;
 use purser::payment::{BasePayee, Payee, SolanaPayee, Terms, decode, payment_header, verify};
 use purser::sandbox::keys::fee_payer;
 use purser::system::{SystemClock, SystemEntropy};
-use purser_actors::id::{Network, Wallet};
+use purser_actors::id::{Network, PaymentId, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Clock;
 use purser_actors::session::Amr;
@@ -139,7 +139,7 @@ async fn paid(State(till): State<Arc<Till>>, headers: HeaderMap) -> Response {
     };
     let session = till.credentials.new_session();
     let payer = verified.authorization.payer();
-    let auth = till.credentials.make(&payer, session.id, Amr::Payment, 0);
+    let auth = till.credentials.make(&payer, session.id, Amr::Payment(PaymentId(1)), 0);
     let body = format!("{{\"auth\":{}{}", auth.to_json(), till.rest);
     till.page.answer(Bytes::from(body))
 }

@@ -3,6 +3,7 @@
 use purser_actors::agent_wallet::Addresses;
 use purser_actors::id::{Network, Wallet};
 use purser_actors::money::Usdc;
+use purser_storage::planted::{self, Bug};
 
 use crate::payment::evm::checksummed;
 use crate::payment::solana::address::{associated_token_account, base58};
@@ -110,7 +111,7 @@ impl Pins {
         if left.is_empty() {
             return Err(NoOffer::None);
         }
-        left.retain(|(_, to, _)| !own.has(to));
+        left.retain(|(_, to, _)| !own.has(to) || planted::is(Bug::OwnTermsTaken));
         if left.is_empty() {
             return Err(NoOffer::OwnTerms);
         }

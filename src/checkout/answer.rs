@@ -16,7 +16,7 @@ use purser_actors::product::Product;
 use purser_actors::session::Amr;
 
 use super::bought::Bought;
-use crate::http::error::{ApiError, complete};
+use crate::http::error::{ApiError, complete, with_members};
 use crate::http::json;
 use crate::identity::credentials::Credentials;
 use crate::identity::form_link::FormLinks;
@@ -88,7 +88,7 @@ impl Answers {
             decline,
             guidance: Some(&guidance),
         };
-        let mut response = json::bytes_as_json(failed.body());
+        let mut response = json::bytes_as_json(with_members(&failed.body()));
         *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
         no_store(&mut response);
         receipt(&mut response, failed.header());
@@ -129,7 +129,8 @@ impl Answers {
         let account = settlement.account;
         let mut body = View::new();
         if let Some(session) = winner {
-            body = body.object("auth", &self.credentials.make(&account, session, Amr::Payment, 0));
+            let amr = Amr::Payment(settlement.payment);
+            body = body.object("auth", &self.credentials.make(&account, session, amr, 0));
         }
         let body = bought.members(body.text("user_id", account.user_id()), winner.is_some(), self);
         let body = body.text("payment_id", settlement.payment);
@@ -171,7 +172,7 @@ fn may_land(authorization: &Authorization) -> String {
 
 /// 402 with the challenges in headers and body. Stock x402 clients read only bodies that are called JSON and no more.
 pub(super) fn challenge(challenge: Challenge, issued: Option<Issued>, as_problem: bool) -> Response {
-    let mut response = json::bytes_as_json(challenge.body);
+    let mut response = json::bytes_as_json(with_members(&challenge.body));
     *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
     no_store(&mut response);
     put(&mut response, PAYMENT_REQUIRED, challenge.header);

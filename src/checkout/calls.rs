@@ -50,7 +50,7 @@ impl Came {
     pub(super) const fn without_claim(error: &PayError) -> Self {
         match error {
             PayError::Overloaded(_) => Self::Overloaded,
-            PayError::Unavailable | PayError::NotSold(_) => Self::Unavailable,
+            PayError::Unavailable | PayError::NotSold(_) | PayError::Short(_) => Self::Unavailable,
             PayError::Unknown(_) => Self::Pending,
             _ => Self::Refused,
         }

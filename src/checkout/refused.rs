@@ -75,6 +75,12 @@ pub(super) fn refused(error: PayError, line: Line, time_moves: bool) -> ApiError
         .param(identifier::NAME)
         .hint("Use a new identifier for a new purchase. Nothing was charged."),
         PayError::NotSold(not_sold) => product_unavailable(not_sold),
+        PayError::Short(network) => ApiError::unavailable(
+            "insufficient_liquidity",
+            format!("There is too little USDC on {} to forward this now.", network.name()),
+            60,
+        )
+        .hint("Pay on the other network, or ask again later. Nothing was charged."),
         PayError::Overloaded(full) => ApiError::unavailable(
             "overloaded",
             "Too many paid calls are in flight. Nothing was charged.",
@@ -116,6 +122,14 @@ fn missing(requirement: Requirement) -> ApiError {
             "The account has no such recipient on this platform.",
         )
         .hint("GET /payment-recipients lists them. Nothing was charged."),
+        Requirement::AsSaved(_) => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "recipient_differs",
+            "The saved recipient has another name or e-mail address.",
+        )
+        .hint(
+            "Leave names and e-mail address out, or pay by what the app knows the recipient by. Nothing was charged.",
+        ),
         Requirement::InStock => ApiError::new(
             http::StatusCode::CONFLICT,
             "out_of_stock",

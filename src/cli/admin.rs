@@ -3,11 +3,13 @@
 mod approvals;
 mod card_withdrawals;
 mod desk;
+mod incoming;
 mod intl;
 mod lines;
 mod refunds;
 mod sandbox;
 mod stuck;
+mod tokens;
 mod webhooks;
 
 use std::path::PathBuf;
@@ -16,19 +18,19 @@ use serde_json::json;
 
 pub use approvals::Approvals;
 pub use card_withdrawals::CardWithdrawals;
+pub use incoming::Incoming;
 pub use intl::Intl;
 pub use lines::Lines;
 pub use refunds::Refunds;
 pub use sandbox::{Fault, Sandbox};
 pub use stuck::{CreditBack, Resolve};
+pub use tokens::Token;
 pub use webhooks::Webhooks;
 
 use self::desk::{Desk, reachable};
 use super::remote::Answer;
 use super::{CliError, TlsArgs, serve, terminal};
 use crate::config::Config;
-use crate::http::operator::{hash_of, new_token};
-use crate::system::SystemEntropy;
 
 /// Act for the operator: find customers, freeze accounts, fulfil orders, look at stuck work and at the system, steer the sandbox
 #[derive(Clone, Debug, clap::Args)]
@@ -114,6 +116,9 @@ pub enum Act {
     Resolve(Resolve),
     /// Give a holder back what stuck work was paid with
     CreditBack(CreditBack),
+    /// Transfers to the treasury that no payment claims
+    #[command(subcommand)]
+    Incoming(Incoming),
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
     Refunds(Refunds),
@@ -162,6 +167,19 @@ pub enum Act {
         #[arg(long, value_name = "TEXT")]
         evidence: String,
     },
+    /// After a restore without the log of revocations: say what of before it is good
+    #[command(group = clap::ArgGroup::new("good").required(true))]
+    Confirm {
+        /// This API key
+        #[arg(long, value_name = "ID", group = "good")]
+        api_key: Option<String>,
+        /// The operator's token of this name
+        #[arg(long, value_name = "NAME", group = "good")]
+        token: Option<String>,
+        /// Every session, API key and operator's token: nothing was revoked since the backup
+        #[arg(long, group = "good")]
+        everything: bool,
+    },
     /// What was done, the oldest first
     Audit {
         /// `next_after` of the page before
@@ -173,41 +191,13 @@ pub enum Act {
     Token(Token),
 }
 
-/// What is done with tokens.
-#[derive(Clone, Debug, clap::Subcommand)]
-pub enum Token {
-    /// Make a token; it is shown once
-    Create {
-        /// Whose
-        name: String,
-        /// administrator, operator, support or read-only
-        #[arg(long)]
-        role: String,
-    },
-    /// End a token
-    Revoke {
-        /// Whose
-        name: String,
-    },
-    /// Whose tokens there are
-    List,
-    /// Print a new token with its line for `[operator] tokens` of the settings; no service is asked
-    Generate {
-        /// Whose
-        name: String,
-        /// administrator, operator, support or read-only
-        #[arg(long)]
-        role: String,
-    },
-}
-
 /// Runs `purser admin`.
 ///
 /// # Errors
 /// When the service refuses or cannot be reached.
 pub async fn run(args: Args) -> Result<(), CliError> {
     if let Act::Token(Token::Generate { name, role }) = &args.act {
-        return generate(name, role);
+        return tokens::generate(name, role);
     }
     if let Act::Sandbox { service, act } = &args.act {
         return said(&sandbox::ask(&args.settings()?, &args.tls, service.as_deref(), act).await?);
@@ -230,6 +220,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Resolve(resolve) => stuck::resolve(&desk, resolve).await?,
         Act::CreditBack(credit) => stuck::credit_back(&desk, credit).await?,
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
+        Act::Incoming(act) => incoming::ask(&desk, act).await?,
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
         Act::Approvals(act) => approvals::ask(&desk, act).await?,
         Act::Lines(act) => lines::ask(&desk, act).await?,
@@ -249,6 +240,14 @@ pub async fn run(args: Args) -> Result<(), CliError> {
                 "loss": loss, "evidence": evidence,
             });
             desk.post("/admin/departures/book", body).await?
+        }
+        Act::Confirm {
+            api_key,
+            token,
+            everything,
+        } => {
+            let body = json!({"api_key_id": api_key, "token": token, "everything": everything});
+            desk.post("/admin/suspended/confirm", body).await?
         }
         Act::Audit { after } => desk.page("/admin/audit", after).await?,
         Act::Token(Token::Create { name, role }) => {
@@ -276,20 +275,4 @@ impl Args {
         };
         settings.settings()
     }
-}
-
-fn generate(name: &str, role: &str) -> Result<(), CliError> {
-    let role: purser_actors::operator::Role = role
-        .parse()
-        .map_err(|e: purser_actors::operator::NotARole| CliError::Usage(e.to_string()))?;
-    let token = new_token(&SystemEntropy);
-    let hash = hex::encode(hash_of(token.expose_secret()));
-    terminal::result(token.expose_secret())?;
-    let line = toml::Table::from_iter([
-        ("name".to_owned(), toml::Value::from(name)),
-        ("role".to_owned(), toml::Value::from(role.name())),
-        ("sha256".to_owned(), toml::Value::from(hash)),
-    ]);
-    terminal::progress(&format!("for [operator] tokens: {}", toml::Value::from(line)));
-    Ok(())
 }

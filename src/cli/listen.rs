@@ -58,6 +58,8 @@ pub struct Args {
 
 /// The token has expired.
 const CLOSE_EXPIRED: u16 = 4001;
+/// The account is frozen.
+const CLOSE_FROZEN: u16 = 4003;
 /// Events after our place are no longer kept.
 const CLOSE_GONE: u16 = 4010;
 /// We read too slowly.
@@ -235,6 +237,8 @@ async fn connect(
                 return Ok(match code {
                     CLOSE_EXPIRED if worked => End::Expired,
                     CLOSE_EXPIRED => End::Unauthorized,
+                    // The token stays good: the next try is refused with the operator's words, until the account is thawed.
+                    CLOSE_FROZEN => End::Failed("the account is frozen".to_owned()),
                     CLOSE_GONE => cursor.skip(&why),
                     CLOSE_SLOW => End::Again("too slow for the stream".to_owned()),
                     _ => lost(format!("the server closed the stream ({code} {why})")),

@@ -1,5 +1,5 @@
-//! `purser reconcile`: one walk through the books and everybody's lists, while no service runs on the data directory. It
-//! writes nothing; what a running service has found, `purser admin reconciliation` tells.
+//! `purser reconcile`: one walk through the books and everybody's lists; beside a running service, what that has found by its own
+//! walks. It writes nothing.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use purser_actors::id::DifferenceId;
 use purser_storage::Store;
 use serde_json::{Value, json};
 
-use super::store::{failed, open};
+use super::store::{self, failed, find};
 use super::{CliError, serve, terminal};
 use crate::service::parts;
 
@@ -31,7 +31,10 @@ pub struct ReconcileArgs {
 /// When the store cannot be opened, a list cannot be read, or anything differs.
 pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let (store, data) = open(&config)?;
+    let (store, data) = match find(&config)? {
+        store::Found::Store(store, data) => (store, data),
+        store::Found::Service(running) => return print_running(&args, &running.differences().await?),
+    };
     let as_store: Arc<dyn Store> = store.clone();
     let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
     let reconciling = parts::reconciling(&config, &world);
@@ -49,6 +52,20 @@ pub async fn run(args: ReconcileArgs) -> Result<(), CliError> {
     match (found.len(), walk.skipped) {
         (0, false) => Ok(()),
         (0, true) => Err(failed("a list could not be read: nothing is proved")),
+        (1, _) => Err(failed("books and lists differ: 1 difference")),
+        (n, _) => Err(failed(format!("books and lists differ: {n} differences"))),
+    }
+}
+
+/// What a service that runs has found by itself: it looks all the time.
+fn print_running(args: &ReconcileArgs, report: &Value) -> Result<(), CliError> {
+    let differences = report["differences"].as_array().map_or(0, Vec::len);
+    terminal::json(report, args.json)?;
+    match (differences, report["complete"] == true) {
+        (0, true) => Ok(()),
+        (0, false) => Err(failed(
+            "the service has not yet compared everything once: nothing is proved",
+        )),
         (1, _) => Err(failed("books and lists differ: 1 difference")),
         (n, _) => Err(failed(format!("books and lists differ: {n} differences"))),
     }

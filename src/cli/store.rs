@@ -1,25 +1,28 @@
-//! `purser verify`, `purser backup`, `purser restore`: the data directory while no service runs on it.
+//! `purser verify`, `purser backup`, `purser restore`: the data directory. While a service runs on it, the first two ask the
+//! service (`running.rs`); a restore wants it stopped.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use purser_actors::banking::application::Application;
 use purser_actors::id::DocumentId;
-use purser_actors::kernel::{Kind, table};
-use purser_actors::port::Clock as _;
-use purser_storage::{JournalStore, OpenError, Store, StoreError, codec};
+use purser_actors::kernel::record::rfc3339;
+use purser_actors::port::{Clock as _, Timestamp};
+use purser_storage::{JournalStore, OpenError, RestoreMark, Store};
 
+use super::running::RunningService;
 use super::serve;
 use super::{CliError, terminal};
 use crate::config::Config;
-use crate::service::restore::moved;
+use crate::revocations;
+use crate::service::copies::documents_of;
+use crate::service::restore::{moved, name_of};
 use crate::service::{DataDir, ServiceError, parts};
 use crate::system::SystemClock;
 use crate::vault::archive;
 use crate::verify::Report;
 
-/// Prove the books: postings, snapshots, events, outcomes and the sandbox chain's own list. Exit status 1 if anything differs
+/// Prove the books: postings, snapshots, events, outcomes and the sandbox chain's own list, beside a running service as of one
+/// moment of it. Exit status 1 if anything differs
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyArgs {
     /// Where the data is
@@ -31,7 +34,7 @@ pub struct VerifyArgs {
 }
 
 /// Write a verified backup of the store to one file, and holders' documents, sealed, to FILE.documents. Keys are in neither:
-/// keep *.keys apart
+/// keep *.keys apart. The service may run meanwhile
 #[derive(Clone, Debug, clap::Args)]
 pub struct BackupArgs {
     /// Where the data is
@@ -54,7 +57,30 @@ pub struct RestoreArgs {
     pub file: PathBuf,
 }
 
+/// The store of a data directory, or the service that has it.
+pub(super) enum Found {
+    /// No other process has it.
+    Store(Arc<JournalStore>, DataDir),
+    /// A service runs on it.
+    Service(RunningService),
+}
+
+/// Opens the store, or finds the service that runs on it.
+pub(super) fn find(config: &Config) -> Result<Found, CliError> {
+    match attempt(config)? {
+        Ok((store, data)) => Ok(Found::Store(store, data)),
+        Err(ServiceError::Open(OpenError::Locked(_))) => RunningService::of(config).map(Found::Service),
+        Err(error) => Err(failed(error)),
+    }
+}
+
 pub(super) fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliError> {
+    attempt(config)?.map_err(failed)
+}
+
+type Opened = (Arc<JournalStore>, DataDir);
+
+fn attempt(config: &Config) -> Result<Result<Opened, ServiceError>, CliError> {
     if !config.data_dir.join("store").is_dir() {
         return Err(CliError::Usage(format!(
             "there is no store in {}",
@@ -62,13 +88,7 @@ pub(super) fn open(config: &Config) -> Result<(Arc<JournalStore>, DataDir), CliE
         )));
     }
     let data = DataDir::create(&config.data_dir).map_err(failed)?;
-    let store = parts::open_store(config, &data).map_err(|error| match error {
-        ServiceError::Open(OpenError::Locked(_)) => failed(format!(
-            "{error}: stop the service there first. Beside it work `purser admin system`, `stuck`, `reconciliation` and `audit`"
-        )),
-        error => failed(error),
-    })?;
-    Ok((store, data))
+    Ok(parts::open_store(config, &data).map(|store| (store, data)))
 }
 
 pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
@@ -81,13 +101,17 @@ pub(super) fn failed(error: impl std::fmt::Display) -> CliError {
 /// When the store cannot be opened, or the books are not right.
 pub async fn verify(args: VerifyArgs) -> Result<(), CliError> {
     let config = args.serve.settings()?;
-    let (store, data) = open(&config)?;
-    let as_store: Arc<dyn Store> = store.clone();
-    let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
-    let chain = moved(&world).await.map_err(failed)?;
-    let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
-    drop(as_store);
-    store.close();
+    let report = match find(&config)? {
+        Found::Store(store, data) => {
+            let as_store: Arc<dyn Store> = store.clone();
+            let world = parts::open_world(&config, &data, &*as_store).await.map_err(failed)?;
+            let chain = moved(&world).await.map_err(failed)?;
+            let report = crate::verify::verify(&*as_store, Some(&chain)).await.map_err(failed)?;
+            store.close();
+            report
+        }
+        Found::Service(running) => running.verify(&config).await?,
+    };
     if args.json {
         terminal::json(&serde_json::to_value(&report).map_err(failed)?, true)?;
     } else {
@@ -145,7 +169,10 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
         return Err(CliError::Usage(format!("{file} is there already; --force replaces it")));
     }
     let config = args.serve.settings()?;
-    let (store, data) = open(&config)?;
+    let (store, data) = match find(&config)? {
+        Found::Store(store, data) => (store, data),
+        Found::Service(running) => return running.backup(&config, &args.file).await,
+    };
     let seq = store.backup(&args.file).map_err(failed)?;
     let named = documents_of(&*store).await.map_err(failed)?;
     store.close();
@@ -163,24 +190,7 @@ pub async fn backup(args: BackupArgs) -> Result<(), CliError> {
     all_there(&missing, &data)
 }
 
-/// The documents that applications name.
-async fn documents_of(store: &dyn Store) -> Result<BTreeSet<DocumentId>, StoreError> {
-    let prefix = table::entity(Kind::Application, &[]);
-    let (mut named, mut after) = (BTreeSet::new(), None);
-    loop {
-        let rows = store.scan(&prefix, after.as_deref(), 1_000).await?;
-        for (_, row) in &rows {
-            let application: Application = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
-            named.extend(application.documents.iter().map(|paper| paper.id));
-        }
-        match rows.into_iter().last() {
-            Some((key, _)) => after = Some(key),
-            None => return Ok(named),
-        }
-    }
-}
-
-fn all_there(missing: &[DocumentId], data: &DataDir) -> Result<(), CliError> {
+pub(super) fn all_there(missing: &[DocumentId], data: &DataDir) -> Result<(), CliError> {
     if missing.is_empty() {
         return Ok(());
     }
@@ -234,9 +244,48 @@ pub async fn restore(args: RestoreArgs) -> Result<(), CliError> {
     }
     let (store, _) = open(&config)?;
     let named = documents_of(&*store).await.map_err(failed)?;
+    let name = name_of(&*store).await.map_err(failed)?;
     store.close();
+    say_what_is_known(&mark, &data, name.as_deref())?;
     let missing = archive::load(&papers, &data.documents(), &named).map_err(failed)?;
     all_there(&missing, &data)
+}
+
+/// What a restore brings about at the first start, and what nobody can know after it.
+fn say_what_is_known(mark: &RestoreMark, data: &DataDir, name: Option<&str>) -> Result<(), CliError> {
+    let at = |ms: u64| rfc3339(Timestamp(ms));
+    let log = data.revocations();
+    terminal::result(&format!(
+        "the backup is of {}; what happened from then to {} is not in it",
+        at(mark.backed_up_at_ms),
+        at(mark.restored_at_ms)
+    ))?;
+    let found = revocations::read(&log).map_err(failed)?;
+    let covered = name.is_some_and(|name| found.covers(name, mark.backed_up_at_ms));
+    terminal::result(&match covered {
+        true => format!(
+            "{} is there: the first start ends again every session, API key and operator's token that it names ({} lines), and leaves \
+             accounts frozen or not as it last says",
+            log.display(),
+            found.entries.len()
+        ),
+        false => format!(
+            "{} does not reach back to the backup: from the first start on every session, API key and operator's token of before is \
+             suspended (`purser admin confirm`), and accounts are frozen or not as in the backup. Put the log of the lost \
+             service there before the start to have it replayed",
+            log.display()
+        ),
+    })?;
+    for line in [
+        "transfers to the treasury since the backup: the first start looks for what they bought at its provider, takes over cards \
+         and gift cards that exist, and credits the rest; what is older, or in doubt, waits at `purser admin incoming list`",
+        "transfers out of the treasury: nothing new leaves until those of the lost history are explained (`purser admin stuck`)",
+        "not known: what operators decided, sent or entered by hand since, what balances paid for (payouts, transfers to the bank), \
+         who signed up or in, saved recipients, endpoints and settings; `purser admin reconciliation` shows what providers have",
+    ] {
+        terminal::result(line)?;
+    }
+    Ok(())
 }
 
 /// The folders on the way to these that are not there, the innermost first.

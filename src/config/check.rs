@@ -232,6 +232,7 @@ fn engine(config: &Config, found: &mut Found) {
         "engine.backoff_first_ms",
         "must be at least 1 and at most engine.backoff_last_ms",
     );
+    super::quiet::check(config, found);
     let segment = config.storage.segment_bytes;
     found.require(
         (65536..=1 << 30).contains(&segment),

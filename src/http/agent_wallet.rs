@@ -22,6 +22,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::callable::Callables;
 use super::error::ApiError;
+use super::query::is_readable;
 use super::rate::{Counted, RateLimiter};
 use crate::agent_wallet::calling::Calling;
 use crate::agent_wallet::custody::VaultedWallets;
@@ -171,7 +172,7 @@ fn address(name: &'static str, text: &str) -> Result<Wallet, ApiError> {
 /// Readable text of at most so many characters.
 pub(super) fn text(name: &'static str, text: &str, most: usize) -> Result<String, ApiError> {
     let text = text.trim();
-    if text.is_empty() || text.chars().nth(most).is_some() || text.chars().any(char::is_control) {
+    if !is_readable(text, most) {
         let error = format!("`{name}` must be readable text of 1 to {most} characters.");
         return Err(ApiError::parameter("parameter_invalid", name, error));
     }

@@ -74,6 +74,11 @@ pub(super) fn refused(denied: &Denied<Rejection>) -> ApiError {
     match denied {
         Denied::Rejected(Rejection::Unknown) => unknown(),
         Denied::Rejected(Rejection::Revoked) => revoked(),
+        Denied::Rejected(Rejection::Suspended) => {
+            let error = "The service was restored from a backup, and it is not known whether this API key was revoked.";
+            ApiError::new(StatusCode::UNAUTHORIZED, "api_key_suspended", error)
+                .hint("Make another with POST /createAgentApiKey, or ask the operator to confirm this one.")
+        }
         Denied::Rejected(Rejection::Full) => {
             let error = "The account has as many API keys as it can have.";
             ApiError::new(StatusCode::CONFLICT, "api_key_limit", error).hint("Revoke one that nobody needs.")

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::FromRequestParts;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
-use purser_actors::id::{ApiKeyId, SessionId, Wallet};
-use purser_actors::port::{BoxFuture, Timestamp};
+use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
+use purser_actors::port::{BoxFuture, Entropy, Timestamp};
 use purser_actors::session::Amr;
 use serde::{Serialize, Serializer};
 
@@ -36,7 +37,14 @@ impl Claims {
 
     /// It was born of a payment, which a hostile seller may have relayed.
     pub fn by_payment(&self) -> bool {
-        self.amr == Amr::Payment
+        self.amr.payment().is_some()
+    }
+
+    /// Whether it is shown the secrets (number, code, PIN, link) of what this payment bought; `None` is what no payment did. The
+    /// one rule of every route that shows any: a token issued for a payment sees what its own payment bought, and with `earlier`,
+    /// which is a setting, all that its account has.
+    pub fn may_read_secrets(&self, bought_by: Option<PaymentId>, earlier: bool) -> bool {
+        self.amr.payment().is_none_or(|own| earlier || bought_by == Some(own))
     }
 
     /// The names under which it may be revoked: its session's, and that of the API key behind it.
@@ -185,6 +193,30 @@ impl RequestId {
 
     pub(super) fn header(self) -> HeaderValue {
         HeaderValue::from_bytes(&self.text()).unwrap_or(HeaderValue::from_static("req_unknown"))
+    }
+}
+
+/// Request ids: unique in the process and across restarts, not secret, and no system call each.
+pub(super) struct RequestIds {
+    base: u128,
+    next: AtomicU64,
+}
+
+impl RequestIds {
+    pub(super) fn new(entropy: &dyn Entropy) -> Self {
+        Self {
+            base: entropy.random(),
+            next: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn next(&self) -> RequestId {
+        let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
+        // Multiplying by an odd number is a bijection: no two counters give the same id.
+        RequestId(
+            self.base
+                .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)),
+        )
     }
 }
 

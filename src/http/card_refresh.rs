@@ -74,14 +74,14 @@ async fn refresh_card_data(
 ) -> Result<Response, ApiError> {
     let wanted: Wanted = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     active(&state.engine, &claims).await?;
-    let id: CardId = cards::own_usa_card(&state.engine, &claims, &wanted.card_id).await?;
-    let engine = state.engine.clone();
+    let (engine, caller, named) = (state.engine.clone(), claims.clone(), wanted.card_id.clone());
     key.once(
         &state.engine,
         &claims,
         "/refresh-card-data",
         &wanted,
         move |place| async move {
+            let id: CardId = cards::own_usa_card(&engine, &caller, &named).await?;
             let memo = place.map(|place| memo::<Card>(place, move |told: Told<'_, Card>| answer(told.map(drop))));
             match engine.refresh_card(id, memo).await {
                 Ok(()) => answer(Ok(())),
@@ -103,7 +103,10 @@ fn answer(told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
                 .text("message", "The issuer is asked. GET /get-card-data shows what it says."),
         )),
         Err(Rejection::Refreshing) => conflict("refresh_pending", "The issuer is being asked already."),
-        Err(Rejection::State(_)) => conflict("card_not_ready", "Only a card that is ready can be refreshed."),
+        Err(Rejection::State(_) | Rejection::Busy(_)) => conflict(
+            "card_not_ready",
+            "Only a card that is ready or paused can be refreshed.",
+        ),
         Err(Rejection::TooOften { wait_ms }) => Err(ApiError::rate_limited(wait_ms.div_ceil(1_000))),
     }
 }

@@ -66,10 +66,10 @@ struct Order {
 /// `complete`, or `rejected`, and then the issuer puts the amount back (`card_withdrawal.put_back`). An amount that the
 /// issuer refuses after this answer is `failed`.
 #[utoipa::path(post, path = "/withdraw-card-balance", tag = "Card balance", security(("bearer" = [])), request_body = inline(Wanted),
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered for the same withdrawal, for 24 hours.")),
+    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = shapes::WithdrawalAccepted),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
-        (status = 403, description = "A frozen account, or a token born of a payment and another address than the wallet's."),
+        (status = 403, description = "A frozen account, or a token issued for a payment and another address than the wallet's."),
         (status = 409, description = "The balance is less, the issuer refused, or the first request with this key is still running."),
         (status = 412, description = "No account at the card issuer is linked."),
         (status = 422, description = "The key was used for something else."),
@@ -114,7 +114,7 @@ async fn withdraw_card_balance(
         let id = <[u8; 16]>::try_from(key).map_err(|_| ApiError::internal())?;
         taken_on(&later, WithdrawalId(u128::from_be_bytes(id))).await
     };
-    key.once_following(&state.engine, &claims, route, &order, run, follow)
+    key.once_answered(&state.engine, &claims, route, &order, run, follow)
         .await
 }
 

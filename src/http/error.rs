@@ -13,6 +13,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use purser_actors::kernel::origin;
 use serde::{Deserialize, Serialize};
 
 use super::caller::RequestId;
@@ -27,13 +28,14 @@ pub(super) const PROBLEM: &str = "application/problem+json";
 /// Codes of client errors that are no fault of the request: the same one succeeds once its wallet has signed in, a day has
 /// passed, stock or money has come, or what is missing has been handed in. Refusals that are remembered under an idempotency key stay
 /// terminal, because the same request is answered with them again.
-const MENDED: [&str; 6] = [
+const MENDED: [&str; 7] = [
     "sign_in_required",
     "cap_exceeded",
     "out_of_stock",
     "application_incomplete",
     "insufficient_balance",
     "insufficient_card_balance",
+    "token_account_missing",
 ];
 
 /// A refusal as the caller sees it. Boxed, so that every `Result` of the edge stays small.
@@ -247,6 +249,16 @@ impl ApiError {
         self
     }
 
+    /// As it is said where it is remembered under an idempotency key: the same request is answered with it again, so that what would
+    /// mend it helps under another key only.
+    pub(super) fn under_a_key(self) -> Self {
+        if MENDED.contains(&&*self.code) {
+            self.for_good()
+        } else {
+            self
+        }
+    }
+
     /// What is remembered of a refusal under an idempotency key.
     pub(super) fn to_record(&self) -> String {
         let fields = Recorded {
@@ -255,8 +267,7 @@ impl ApiError {
             param: self.param.clone(),
             hint: self.hint.clone(),
             missing: self.missing.clone(),
-            // The same request is answered with it again.
-            terminal: self.terminal || MENDED.contains(&&*self.code),
+            terminal: self.clone().under_a_key().terminal,
             retry_after_seconds: self.retry_after_seconds,
         };
         // Strings and numbers always serialise.
@@ -284,7 +295,24 @@ impl ApiError {
         }))
     }
 
-    /// The answer: body and headers of its own (`Retry-After`, `Allow`, no caching).
+    /// How a 401 asks for a token (RFC 6750, section 3): without a word of an error where none was sent, or where it was no bearer
+    /// token that was refused.
+    fn asks_for(&self) -> HeaderValue {
+        HeaderValue::from_static(match &*self.code {
+            "token_invalid" => {
+                r#"Bearer realm="purser", error="invalid_token", error_description="The token is not one of ours""#
+            }
+            "token_expired" => {
+                r#"Bearer realm="purser", error="invalid_token", error_description="The token has expired""#
+            }
+            "token_revoked" => {
+                r#"Bearer realm="purser", error="invalid_token", error_description="The token was revoked""#
+            }
+            _ => r#"Bearer realm="purser""#,
+        })
+    }
+
+    /// The answer: body and headers of its own (`Retry-After`, `Allow`, `WWW-Authenticate`, no caching).
     pub(super) fn render(&self, request_id: RequestId, form: Form) -> Response {
         let body = self.body(request_id, form);
         let mut response = Response::new(Body::from(body));
@@ -301,6 +329,9 @@ impl ApiError {
         }
         if let Some(allow) = &self.allow {
             headers.insert(header::ALLOW, allow.clone());
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, self.asks_for());
         }
         response
     }
@@ -326,6 +357,19 @@ pub(super) struct Parked(pub(super) Arc<ApiError>);
 /// Marks a refusal whose body its handler wrote (a 402 with its challenge), so that the front leaves it alone.
 #[derive(Clone, Copy)]
 pub(super) struct Complete;
+
+/// A 402 in members of its own gets those of every refusal: whether the same request can ever succeed, which is so once it is paid or
+/// signed, and the id of the request. `body` is a JSON object with at least one member.
+pub fn with_members(body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "{{\"terminal\":false,\"request_id\":\"{}\",",
+        RequestId(origin::current().0)
+    );
+    let mut whole = Vec::with_capacity(head.len() + body.len());
+    whole.extend_from_slice(head.as_bytes());
+    whole.extend_from_slice(body.get(1..).unwrap_or_default());
+    whole
+}
 
 /// Keeps the body of an answer with an error status as it is.
 pub fn complete(mut response: Response) -> Response {

@@ -6,22 +6,21 @@
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::FutureExt;
-use http::header::{ACCEPT, ALLOW, CONTENT_LENGTH, CONTENT_TYPE, HOST};
+use http::header::{ACCEPT, ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST};
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use purser_actors::kernel::origin;
 use purser_actors::port::{Clock, Entropy};
 use tower::Service;
 use tracing::Instrument;
 
-use super::caller::{Asked, Authenticator, Bearer, RequestId};
+use super::caller::{Asked, Authenticator, Bearer, RequestId, RequestIds};
 use super::deprecation::Retiring;
 use super::error::{ApiError, Complete, Form, JSON, PROBLEM, Parked};
 use super::forwarded::Proxies;
@@ -100,10 +99,7 @@ impl Front {
             limiter: parts.limiter,
             meter: parts.meter,
             clock: parts.clock,
-            ids: RequestIds {
-                base: parts.entropy.random(),
-                next: AtomicU64::new(0),
-            },
+            ids: RequestIds::new(&*parts.entropy),
             retiring: Retiring::new(&config.versions.retiring),
             open_to_pages: parts.open_to_pages,
             fixed: FixedHeaders::new(docs, limits, sandbox, parts.open_to_pages),
@@ -143,11 +139,12 @@ impl Front {
         let form = self.form(&parts);
         let is_preflight = parts.method == Method::OPTIONS;
         let announced = self.retiring.of(parts.uri.path());
+        let uri = parts.uri.clone();
 
         let mut response = if let Err(error) = self.precheck(&parts) {
             error.render(id, form)
         } else if is_preflight && self.open_to_pages {
-            preflight()
+            preflight(self.methods(&uri).await)
         } else if let Some(error) = self.refused(&parts, &budget, free).await {
             error.render(id, form)
         } else {
@@ -162,7 +159,22 @@ impl Front {
         if let Some(announced) = announced {
             response.headers_mut().extend(announced.clone());
         }
+        self.correct(&mut response, uri.path());
         self.dress(response, id, &budget)
+    }
+
+    /// What only the front knows of a refusal.
+    fn correct(&self, response: &mut Response, path: &str) {
+        let (status, headers) = (response.status(), response.headers_mut());
+        // What was sent is not read to its end: the connection serves nothing more, and the client is informed.
+        if matches!(status, StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT) {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if status == StatusCode::METHOD_NOT_ALLOWED
+            && let Some(allow) = headers.get(ALLOW).and_then(|routed| self.allow(path, routed))
+        {
+            headers.insert(ALLOW, allow);
+        }
     }
 
     fn form(&self, parts: &Parts) -> Form {
@@ -220,7 +232,7 @@ impl Front {
     /// 405 before 429: a method that a route does not take is told so even to a caller over its limit.
     async fn refused(&self, parts: &Parts, budget: &Budget, free: bool) -> Option<ApiError> {
         if parts.method == Method::HEAD && self.no_head.contains(&parts.uri.path()) {
-            return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET, OPTIONS")));
+            return Some(ApiError::method_not_allowed(HeaderValue::from_static("GET")));
         }
         if free || budget.allowed {
             return None;
@@ -229,20 +241,35 @@ impl Front {
         Some(wrong_method.unwrap_or_else(|| ApiError::rate_limited(u64::from(budget.reset_seconds))))
     }
 
-    /// Asks the routes which methods a path has, by a method none of them has, so that no handler runs.
-    async fn wrong_method(&self, parts: &Parts) -> Option<ApiError> {
+    /// Asks the routes which methods a path has, by a method none of them has, so that no handler runs. `None` where there is no
+    /// such path.
+    async fn methods(&self, uri: &Uri) -> Option<HeaderValue> {
         let mut probe = Request::new(Body::empty());
         *probe.method_mut() = Method::from_bytes(b"PROBE").ok()?;
-        *probe.uri_mut() = parts.uri.clone();
+        *probe.uri_mut() = uri.clone();
         let Ok(answer) = self.routes.clone().call(probe).await;
-        let allow = answer.headers().get(ALLOW)?;
-        let known = allow
-            .to_str()
-            .ok()?
-            .split(',')
-            .any(|m| m.trim() == parts.method.as_str());
-        (answer.status() == StatusCode::METHOD_NOT_ALLOWED && !known)
-            .then(|| ApiError::method_not_allowed(allow.clone()))
+        let is_there = answer.status() == StatusCode::METHOD_NOT_ALLOWED;
+        let routed = answer.headers().get(ALLOW).filter(|_| is_there)?;
+        self.allow(uri.path(), routed)
+    }
+
+    /// What a path really takes: the routes answer a HEAD wherever there is a GET, which the front refuses where it would cost
+    /// something; and a preflight is the front's.
+    fn allow(&self, path: &str, routed: &HeaderValue) -> Option<HeaderValue> {
+        let routed = routed.to_str().ok()?.split(',').map(str::trim);
+        let mut methods: Vec<&str> = routed
+            .filter(|method| *method != "HEAD" || !self.no_head.contains(&path))
+            .collect();
+        if self.open_to_pages && !methods.contains(&"OPTIONS") {
+            methods.push("OPTIONS");
+        }
+        HeaderValue::from_str(&methods.join(", ")).ok()
+    }
+
+    async fn wrong_method(&self, parts: &Parts) -> Option<ApiError> {
+        let allow = self.methods(&parts.uri).await?;
+        let known = allow.to_str().ok()?.split(", ").any(|one| one == parts.method.as_str());
+        (!known).then(|| ApiError::method_not_allowed(allow.clone()))
     }
 
     /// Runs the routes; a panic is a 500, a handler that takes too long a 503.
@@ -300,10 +327,13 @@ fn is_address(host: &HeaderValue) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }
 
-fn preflight() -> Response {
+fn preflight(allow: Option<HeaderValue>) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     write_preflight(response.headers_mut());
+    if let Some(allow) = allow {
+        response.headers_mut().insert(ALLOW, allow);
+    }
     response
 }
 
@@ -347,21 +377,4 @@ fn wants_problem(headers: &HeaderMap) -> bool {
         };
         parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(PROBLEM)) && !parts.any(unwanted)
     })
-}
-
-/// Request ids: unique in the process and across restarts, not secret, and no system call each.
-struct RequestIds {
-    base: u128,
-    next: AtomicU64,
-}
-
-impl RequestIds {
-    fn next(&self) -> RequestId {
-        let n = u128::from(self.next.fetch_add(1, Ordering::Relaxed));
-        // Multiplying by an odd number is a bijection: no two counters give the same id.
-        RequestId(
-            self.base
-                .wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)),
-        )
-    }
 }

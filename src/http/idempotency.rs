@@ -24,29 +24,42 @@
 //! fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError> { … }
 //! ```
 
+mod memos;
+
+use std::borrow::Cow;
 use std::future::Future;
 
 use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse as _, Response};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use purser_actors::engine::{Denied, Engine, Once};
-use purser_actors::kernel::memo::{Kept, Place, Told};
-use purser_actors::kernel::{Entity, Memo, View, origin};
+use purser_actors::kernel::memo::{Kept, Place};
+use purser_actors::kernel::{View, origin};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use tracing::Instrument as _;
 use zeroize::Zeroizing;
 
-use super::caller::Claims;
+use super::account::active;
+use super::caller::{Asked, Bearer, Claims};
 use super::error::ApiError;
 use super::json;
 use crate::vault::Vault;
+
+use self::memos::keep;
+pub use self::memos::{memo, memo_following, memo_of};
 
 const HEADER: &str = "idempotency-key";
 static REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 /// Characters of a key, at most.
 const LONGEST: usize = 255;
+/// Bytes of a fingerprint that are its route's.
+const OF_ROUTE: usize = 16;
+
+/// Knows what keys were used with; among the extensions of every request, for the [`Key`] of those routes that take one.
+#[derive(Clone)]
+pub struct UsedKeys(pub Engine);
 
 /// The request's `Idempotency-Key`, if it has one. 400 `idempotency_key_invalid` for one that cannot be a key.
 #[derive(Clone, Debug)]
@@ -56,8 +69,45 @@ impl<S: Sync> FromRequestParts<S> for Key {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        Self::read(&parts.headers)
+        let key = Self::read(&parts.headers)?;
+        let used = parts.extensions.get::<UsedKeys>().cloned();
+        let asked = parts.extensions.get::<Asked>();
+        if let (Some(text), Some(UsedKeys(engine)), Some(Bearer::Known(claims))) =
+            (&key.0, used, asked.map(|asked| asked.bearer.clone()))
+        {
+            here(
+                &engine,
+                &claims,
+                text,
+                route_of(&parts.method, parts.uri.path()).as_ref(),
+            )
+            .await?;
+        }
+        Ok(key)
     }
+}
+
+/// The name that separates a route's uses of keys from another's.
+pub fn route_of<'a>(method: &Method, path: &'a str) -> Cow<'a, str> {
+    match *method {
+        Method::POST => Cow::Borrowed(path),
+        _ => Cow::Owned(format!("{method} {path}")),
+    }
+}
+
+/// A key that was used on another route is refused whatever this request names, before its body is even read. A frozen account learns
+/// nothing else.
+///
+/// # Errors
+/// 422 `idempotency_key_reused`.
+async fn here(engine: &Engine, claims: &Claims, key: &str, route: &str) -> Result<(), ApiError> {
+    let used = engine.key_used(claims.wallet, key).await;
+    let used = used.map_err(|_| ApiError::internal())?;
+    let is_elsewhere = used.is_some_and(|print| !print.starts_with(&print_of_route(route)));
+    if is_elsewhere && active(engine, claims).await.is_ok() {
+        return Err(reused());
+    }
+    Ok(())
 }
 
 /// An answer as it is sent and remembered.
@@ -93,72 +143,6 @@ impl Reply {
     }
 }
 
-/// Has the answer to a command remembered in the key's place. `answer` renders it as it is sent; what is not to be
-/// remembered (400, 401, a frozen account, 429, 5xx) is recognised by its status.
-pub fn memo<E: Entity>(
-    place: Place,
-    answer: impl Fn(Told<'_, E>) -> Result<Reply, ApiError> + Send + Sync + 'static,
-) -> Memo<E> {
-    Memo::new(place, move |told| keep(&answer(told)))
-}
-
-/// Has the key follow an entity, for an answer that is only known later. See [`Key::once_following`].
-pub fn memo_of<E: Entity, F: Entity>(place: Place, id: F::Id) -> Memo<E>
-where
-    F::Id: Sync,
-{
-    use purser_actors::kernel::entity::EntityId as _;
-    Memo::new(place, move |told: Told<'_, E>| {
-        told.is_ok().then(|| Kept::Follow {
-            kind: F::KIND as u8,
-            id: id.key(),
-        })
-    })
-}
-
-/// As [`memo_of`] where the command was accepted; a refusal is remembered as `refused` renders it.
-pub fn memo_following<E: Entity, F: Entity>(
-    place: Place,
-    id: F::Id,
-    refused: impl Fn(&E::Rejection) -> ApiError + Send + Sync + 'static,
-) -> Memo<E>
-where
-    F::Id: Sync,
-{
-    use purser_actors::kernel::entity::EntityId as _;
-    Memo::new(place, move |told: Told<'_, E>| match told {
-        Ok(_) => Some(Kept::Follow {
-            kind: F::KIND as u8,
-            id: id.key(),
-        }),
-        Err(rejection) => keep(&Err(refused(rejection))),
-    })
-}
-
-fn keep(answer: &Result<Reply, ApiError>) -> Option<Kept> {
-    match answer {
-        Ok(reply) => Some(Kept::Answer {
-            status: reply.status.as_u16(),
-            body: reply.body.clone(),
-        }),
-        Err(error) if error.frozen_message.is_some() || error.status.is_server_error() => None,
-        Err(error) if matches!(error.status.as_u16(), 400 | 401 | 429) => None,
-        Err(error) => Some(Kept::Answer {
-            status: error.status.as_u16(),
-            body: error.to_record(),
-        }),
-    }
-}
-
-/// Whoever had too little money is remembered under the key, by the account or by what failed for it: the same request is answered
-/// with that from then on, and money helps only under another key.
-fn under_a_key(error: ApiError) -> ApiError {
-    match &*error.code {
-        "insufficient_balance" | "insufficient_card_balance" => error.for_good(),
-        _ => error,
-    }
-}
-
 /// The refusal of a command whose fate this request does not know, or that could not be taken now.
 pub fn undecided<R>(denied: &Denied<R>) -> ApiError {
     match denied {
@@ -169,6 +153,15 @@ pub fn undecided<R>(denied: &Denied<R>) -> ApiError {
                 .hint("Send the same request again with the same Idempotency-Key: it is executed at most once.")
         }
     }
+}
+
+/// What a key whose command follows an entity is answered with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answered {
+    /// With what has become of the entity.
+    Followed,
+    /// With what was said the first time.
+    Kept,
 }
 
 impl Key {
@@ -210,7 +203,7 @@ impl Key {
     }
 
     /// As [`Key::once`], for a command whose memo may say [`Kept::Follow`]: `follow` renders what has become of the
-    /// entity whose key it gets.
+    /// entity whose key it gets. For answers that hold what is stored nowhere in clear.
     ///
     /// # Errors
     /// As [`Key::once`].
@@ -219,6 +212,45 @@ impl Key {
         engine: &Engine,
         claims: &Claims,
         route: &'static str,
+        wanted: &(impl Serialize + Sync),
+        run: impl FnOnce(Option<Place>) -> F + Send,
+        follow: impl FnOnce(Vec<u8>) -> G + Send,
+    ) -> Result<Response, ApiError>
+    where
+        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
+        G: Future<Output = Result<Reply, ApiError>> + Send,
+    {
+        let plain = Answered::Followed;
+        self.used(engine, claims, (route, plain), wanted, run, follow).await
+    }
+
+    /// As [`Key::once_following`] until there is an answer: once one was given, that is what the key is answered with, whatever
+    /// becomes of the entity. Only where the process died before it was, the entity is followed.
+    ///
+    /// # Errors
+    /// As [`Key::once`].
+    pub async fn once_answered<F, G>(
+        self,
+        engine: &Engine,
+        claims: &Claims,
+        route: &'static str,
+        wanted: &(impl Serialize + Sync),
+        run: impl FnOnce(Option<Place>) -> F + Send,
+        follow: impl FnOnce(Vec<u8>) -> G + Send,
+    ) -> Result<Response, ApiError>
+    where
+        F: Future<Output = Result<Reply, ApiError>> + Send + 'static,
+        G: Future<Output = Result<Reply, ApiError>> + Send,
+    {
+        let kept = Answered::Kept;
+        self.used(engine, claims, (route, kept), wanted, run, follow).await
+    }
+
+    async fn used<F, G>(
+        self,
+        engine: &Engine,
+        claims: &Claims,
+        (route, answered): (&'static str, Answered),
         wanted: &(impl Serialize + Sync),
         run: impl FnOnce(Option<Place>) -> F + Send,
         follow: impl FnOnce(Vec<u8>) -> G + Send,
@@ -236,37 +268,65 @@ impl Key {
             Once::New(turn) => {
                 let work = run(Some(turn.place().clone()));
                 // A task of its own: the key is taken for as long as the command runs, whoever listens.
+                let writer = engine.clone();
                 let work = async move {
                     let told = work.await;
+                    if answered == Answered::Kept
+                        && let Some(kept) = keep(&told)
+                        && let Err(error) = writer.answered(turn.place(), kept).await
+                    {
+                        tracing::warn!(%error, "an answer could not be recorded under its key");
+                    }
                     drop(turn);
                     told
                 };
                 let told = tokio::spawn(origin::scope(origin::current(), work).in_current_span()).await;
-                told.unwrap_or_else(|_| Err(ApiError::internal()))
-                    .map(Reply::into_response)
-                    .map_err(under_a_key)
+                match told.unwrap_or_else(|_| Err(ApiError::internal())) {
+                    Ok(reply) => Ok(reply.into_response()),
+                    // What was remembered is said the first time as it is said from then on.
+                    Err(error)
+                        if engine
+                            .key_used(claims.wallet, &key)
+                            .await
+                            .is_ok_and(|used| used == Some(print)) =>
+                    {
+                        Err(error.under_a_key())
+                    }
+                    Err(error) => Err(error),
+                }
             }
             Once::Known(Kept::Answer { status, body }) => Ok(replayed(again(status, body))),
-            Once::Known(Kept::Follow { id, .. }) => Ok(replayed(follow(id).await.map_err(under_a_key))),
+            Once::Known(Kept::Follow { id, .. }) => Ok(replayed(follow(id).await.map_err(ApiError::under_a_key))),
             Once::Running => Err(in_progress()),
-            Once::Reused => Err(ApiError::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "idempotency_key_reused",
-                "This Idempotency-Key was used for another request.",
-            )
-            .hint("Use a new key for a new request.")),
+            Once::Reused => Err(reused()),
         }
     }
 }
 
-/// Digest of a route and of the canonical JSON of what it was asked: fields in the order of their type.
+fn reused() -> ApiError {
+    ApiError::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "idempotency_key_reused",
+        "This Idempotency-Key was used for another request.",
+    )
+    .hint("Use a new key for a new request.")
+}
+
+/// Digest of a route and of the canonical JSON of what it was asked: fields in the order of their type. It begins with that of the
+/// route alone.
 fn fingerprint(route: &str, wanted: &impl Serialize) -> Result<[u8; 32], ApiError> {
     let body = serde_json::to_vec(wanted).map_err(|_| ApiError::internal())?;
-    let mut hash = Sha256::new();
-    hash.update(route);
-    hash.update([0]);
-    hash.update(body);
-    Ok(hash.finalize().into())
+    let mut print = [0; 32];
+    let (of_route, of_body) = print.split_at_mut(OF_ROUTE);
+    of_route.copy_from_slice(&print_of_route(route));
+    let whole = Sha256::new().chain_update(route).chain_update([0]).chain_update(body);
+    of_body.copy_from_slice(&whole.finalize()[..32 - OF_ROUTE]);
+    Ok(print)
+}
+
+fn print_of_route(route: &str) -> [u8; OF_ROUTE] {
+    let digest = Sha256::digest(route);
+    digest.first_chunk().copied().unwrap_or_default()
 }
 
 /// What a key stands for where the request holds what nobody may find out from the store by trying, such as the digits of an
@@ -310,76 +370,4 @@ fn in_progress() -> ApiError {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    fn read(values: &[&[u8]]) -> Result<Key, ApiError> {
-        let mut headers = HeaderMap::new();
-        for value in values {
-            headers.append(HEADER, HeaderValue::from_bytes(value).unwrap());
-        }
-        Key::read(&headers)
-    }
-
-    // Aim (case 54): 1 to 255 ASCII characters are a key; none at all is no key; everything else is refused.
-    #[test]
-    fn case_54_what_can_be_a_key() {
-        assert_eq!(read(&[]).unwrap().0, None);
-        for good in ["k", "a key, with = signs", &"x".repeat(255)] {
-            assert_eq!(read(&[good.as_bytes()]).unwrap().0.as_deref(), Some(good));
-        }
-        let long = "x".repeat(256);
-        let bad: [&[&[u8]]; 5] = [
-            &[b""],
-            &[long.as_bytes()],
-            &["ключ".as_bytes()],
-            &[b"a", b"a"],
-            &[b"a\tb"],
-        ];
-        for values in bad {
-            assert_eq!(read(values).unwrap_err().code, "idempotency_key_invalid", "{values:?}");
-        }
-    }
-
-    // Aim: a refusal is remembered with every field that it had, and what must not be remembered is not.
-    #[test]
-    fn a_refusal_comes_back_as_it_was() {
-        let refusal = ApiError::new(StatusCode::CONFLICT, "not_cancellable", "Too late.")
-            .param("card_id")
-            .hint("Nothing to be done.");
-        let Some(Kept::Answer { status, body }) = keep(&Err(refusal.clone())) else {
-            panic!("it is remembered");
-        };
-        assert_eq!(again(status, body), Err(refusal));
-        for passing in [
-            ApiError::parameter("parameter_invalid", "x", "no"),
-            ApiError::unauthorized("token_missing", "no"),
-            ApiError::frozen("no"),
-            ApiError::rate_limited(1),
-            ApiError::unavailable("unavailable", "no", 1),
-            ApiError::internal(),
-        ] {
-            assert_eq!(keep(&Err(passing)), None);
-        }
-    }
-
-    // Aim: what is remembered is answered again to the same request, so it is terminal then, whatever mends it for another key.
-    #[test]
-    fn a_remembered_refusal_is_terminal() {
-        let first = ApiError::forbidden("cap_exceeded", "no");
-        let again = ApiError::of_record(first.status, &first.to_record());
-        assert_eq!((first.terminal, again.terminal), (false, true));
-    }
-
-    // Aim (case 53): a key stands for its route and what was asked, not for how the body was written.
-    #[test]
-    fn case_53_the_fingerprint_is_of_route_and_body() {
-        let print =
-            |route, text: &str| fingerprint(route, &serde_json::from_str::<serde_json::Value>(text).unwrap()).unwrap();
-        let first = print("/withdraw", r#"{"a":1,"b":2}"#);
-        assert_eq!(first, print("/withdraw", r#"{ "b":2, "a":1 }"#));
-        assert_ne!(first, print("/withdraw", r#"{"a":1,"b":3}"#));
-        assert_ne!(first, print("/withdraws", r#"{"a":1,"b":2}"#));
-    }
-}
+mod tests;

@@ -24,7 +24,7 @@ use super::caller::{Claims, MaybeBearer};
 use super::cards::{of_another, unknown};
 use super::error::ApiError;
 use super::idempotency::{Key, Reply, memo, undecided};
-use super::query::Query;
+use super::query::{Query, is_readable};
 use super::{json, shapes};
 use crate::checkout::{Call, Checkout};
 use crate::config::Product;
@@ -105,11 +105,11 @@ fn whole_dollars(amount: Cents) -> Result<Cents, ApiError> {
     Err(ApiError::parameter("amount_invalid", "amount", error))
 }
 
-/// Any text: it is shown inert wherever it is shown.
+/// Readable text: it is shown inert wherever it is shown.
 fn label(query: &Query) -> Result<Option<String>, ApiError> {
     let label = query.get("label").filter(|label| !label.is_empty());
-    if label.is_some_and(|label| label.chars().count() > LABEL_MAX) {
-        let error = format!("`label` is longer than {LABEL_MAX} characters.");
+    if label.is_some_and(|label| !is_readable(label, LABEL_MAX)) {
+        let error = format!("`label` must be readable text of at most {LABEL_MAX} characters.");
         return Err(ApiError::parameter("parameter_invalid", "label", error));
     }
     Ok(label.map(str::to_owned))
@@ -143,15 +143,16 @@ async fn cancel_intl_order(
 ) -> Result<Response, ApiError> {
     let wanted: Cancel = json::read(body, cards.max_body_bytes, cards.body_timeout).await?;
     active(&cards.engine, &claims).await?;
-    let id: CardId = wanted.card_id.parse().map_err(|_| unknown())?;
-    own_order(&cards, &claims, id).await?;
-    let engine = cards.engine.clone();
+    // What the order is comes behind the key: whatever the body names, a key that was used answers for itself.
+    let (engine, caller, named) = (cards.engine.clone(), claims.clone(), wanted.card_id.clone());
     key.once(
         &cards.engine,
         &claims,
         "/cancel-intl-order",
         &wanted,
         move |place| async move {
+            let id: CardId = named.parse().map_err(|_| unknown())?;
+            own_order(&engine, &caller, id).await?;
             let memo = place
                 .map(|place| memo::<IntlOrder>(place, move |told: Told<'_, IntlOrder>| cancelled(id, told.map(drop))));
             match engine.cancel_intl(id, memo).await {
@@ -180,8 +181,8 @@ fn cancelled(id: CardId, told: Result<(), &Rejection>) -> Result<Reply, ApiError
     }
 }
 
-async fn own_order(cards: &IntlCards, claims: &Claims, id: CardId) -> Result<(), ApiError> {
-    let order = cards.engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
+async fn own_order(engine: &Engine, claims: &Claims, id: CardId) -> Result<(), ApiError> {
+    let order = engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
     let order = order.ok_or_else(unknown)?;
     if order.owner != claims.wallet {
         return Err(of_another());

@@ -24,9 +24,9 @@ use super::caller::{Authenticator, Claims};
 use super::error::ApiError;
 use super::json;
 use super::login_page::LoginPage;
-use super::owner_page;
 use super::query::Query;
 use super::shapes;
+use super::{owner, owner_page};
 use crate::checkout::account_refused;
 use crate::identity::api_key::ApiKeys;
 use crate::identity::credentials::Credentials;
@@ -89,17 +89,17 @@ pub fn router(login: Arc<Login>) -> Router {
 
 /// Make a login link for a person
 ///
-/// Give `auth_url` to a person unchanged; opening it uses it up.
+/// Give `auth_url` to a person unchanged; opening it uses it up. While the account is frozen the page says why, and no more.
 #[utoipa::path(get, path = "/get-auth-link", tag = "Identity", security(("bearer" = [])),
     responses((status = 200, description = "`auth_url`, `user_id`, `expires_in` (seconds).", body = shapes::AuthLink),
-        (status = 401, description = "No good token."), (status = 403, description = "Frozen.")))]
+        (status = 401, description = "No good token.")))]
 async fn get_auth_link(
     State(login): State<Arc<Login>>,
     Holder(claims): Holder,
     RawQuery(query): RawQuery,
 ) -> Result<Response, ApiError> {
     Query::parse(query.as_deref(), &[])?;
-    active(&login.engine, &claims).await?;
+    // A frozen account's owner too: the page behind the link says why, and nothing else.
     let url = login_link(&login, &claims).await?;
     let body = View::new()
         .text("auth_url", url.expose())
@@ -111,7 +111,7 @@ async fn get_auth_link(
 /// Makes a link that lets its holder do what this session may.
 ///
 /// # Errors
-/// 403 when the account is frozen, 404 when it is not there, 503 when the link could not be made.
+/// 404 when the account is not there, 503 when the link could not be made.
 pub(super) async fn login_link(login: &Login, claims: &Claims) -> Result<SecretText, ApiError> {
     let (code, hash) = new_login_code(&*login.entropy);
     let expires_s = login.clock.now().seconds() + LOGIN_CODE_LIFETIME_S;
@@ -184,9 +184,13 @@ pub(super) fn cookie_of(headers: &HeaderMap) -> &str {
 #[utoipa::path(post, path = "/login", tag = "Page",
     request_body(content = String, content_type = "application/x-www-form-urlencoded"),
     responses((status = 303, description = "Signed in: back to the page."),
-        (status = 403, description = "The page, without a session: the link is used up or too old.", body = String, content_type = "text/html")))]
-async fn post_login(State(login): State<Arc<Login>>, body: Body) -> Response {
-    match open_session(&login, body).await {
+        (status = 403, description = "The page, without a session: the link is used up or too old. Or another page's form.", body = String, content_type = "text/html")))]
+async fn post_login(State(login): State<Arc<Login>>, headers: HeaderMap, body: Body) -> Result<Response, ApiError> {
+    if !is_own_form(&login, &headers) {
+        let refused = ApiError::forbidden("origin_refused", "This form is sent by our own page only.");
+        return owner::told(&login, &headers, Err(refused));
+    }
+    Ok(match open_session(&login, body).await {
         Some(cookie) => {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SEE_OTHER;
@@ -197,6 +201,22 @@ async fn post_login(State(login): State<Arc<Login>>, body: Body) -> Response {
             json::private(response)
         }
         None => super::error::complete(login.page.response(StatusCode::FORBIDDEN)),
+    })
+}
+
+/// Whether another page has not sent it: that would sign its visitor in to an account that it did not choose. Our own page sends
+/// no referrer, so that a browser hides where its form comes from (`null`) and says only that it is the same site's; what is no browser
+/// says neither.
+fn is_own_form(login: &Login, headers: &HeaderMap) -> bool {
+    let mut origins = headers.get_all(header::ORIGIN).iter();
+    let (origin, another) = (origins.next(), origins.next());
+    let fetched = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    let same_site = fetched.is_none_or(|site| site == b"same-origin");
+    match origin.map(HeaderValue::as_bytes) {
+        _ if another.is_some() => false,
+        None => same_site,
+        Some(b"null") => fetched.is_some() && same_site,
+        Some(origin) => origin == login.origin.as_str().as_bytes(),
     }
 }
 

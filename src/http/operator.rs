@@ -5,12 +5,15 @@ mod approvals;
 mod asked;
 mod audit;
 mod card_withdrawals;
+mod copies;
 mod customers;
 mod departures;
 mod desk;
 mod document;
 mod doors;
+mod incoming;
 mod intl;
+mod intl_cards;
 mod leases;
 mod lines;
 mod operations;
@@ -18,6 +21,7 @@ mod reconciliation;
 mod refunds;
 pub mod shapes;
 mod stuck;
+mod suspended;
 pub mod system;
 mod tokens;
 mod webhooks;
@@ -38,8 +42,10 @@ use purser_storage::Store;
 use super::caller::{Authenticator, Claims, TokenError};
 use super::error::ApiError;
 use crate::metrics::{self, Metrics};
+use crate::revocations::RevocationLog;
 use crate::vault::{CvvVault, Vault};
 
+pub use copies::{Copies, Copy, Listed};
 pub use doors::{Doors, hash_of, new_token};
 pub use tokens::first_token;
 
@@ -55,6 +61,8 @@ pub struct Admin {
     pub segment_bytes: u64,
     /// Events of the house.
     pub store: Arc<dyn Store>,
+    /// Copies for backups.
+    pub copies: Arc<dyn Copies>,
     /// Seals card numbers.
     pub vault: Arc<Vault>,
     /// Seals CVVs.
@@ -63,6 +71,8 @@ pub struct Admin {
     pub clock: Arc<dyn Clock>,
     /// New tokens.
     pub entropy: Arc<dyn Entropy>,
+    /// Where revoked ones are written down.
+    pub revocations: Arc<RevocationLog>,
     /// How long a claimed order is held, in milliseconds.
     pub lease_ms: u64,
     /// Largest body.
@@ -77,6 +87,7 @@ type Shared = State<Arc<Admin>>;
 pub fn router(admin: Arc<Admin>) -> Router {
     let metrics = admin.metrics.clone();
     let desk = Router::new()
+        .route("/copy", get(copies::get_copy))
         .route("/admin/customers", get(customers::get_customers))
         .route("/admin/system", get(system::get_system))
         .route("/admin/openapi.json", get(document::get_openapi))
@@ -88,6 +99,13 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/stuck/credit", post(stuck::post_credit))
         .route("/admin/late-returns", get(desk::get_late_returns))
         .route("/admin/departures/book", post(departures::post_book))
+        .route("/admin/incoming-transfers", get(incoming::get_incoming))
+        .route("/admin/incoming-transfers/credit", post(incoming::post_credit))
+        .route(
+            "/admin/incoming-transfers/operator-funds",
+            post(incoming::post_operator_funds),
+        )
+        .route("/admin/incoming-transfers/return", post(incoming::post_return))
         .route("/admin/reconciliation", get(reconciliation::get_reconciliation))
         .route("/admin/events", get(reconciliation::get_events))
         .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
@@ -105,6 +123,8 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/intl-orders/release", post(intl::post_release))
         .route("/admin/intl-orders/fulfil", post(intl::post_fulfil))
         .route("/admin/intl-orders/reject", post(intl::post_reject))
+        .route("/admin/intl-cards", get(intl_cards::get_wishes))
+        .route("/admin/intl-cards/report", post(intl_cards::post_report))
         .route("/admin/card-withdrawals", get(card_withdrawals::get_queue))
         .route("/admin/card-withdrawals/claim", post(card_withdrawals::post_claim))
         .route("/admin/card-withdrawals/release", post(card_withdrawals::post_release))
@@ -115,6 +135,7 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/webhooks/redeliver", post(webhooks::post_redeliver))
         .route("/admin/tokens", get(tokens::get_tokens).post(tokens::post_token))
         .route("/admin/tokens/revoke", post(tokens::post_revoke))
+        .route("/admin/suspended/confirm", post(suspended::post_confirm))
         .with_state(admin);
     Router::new()
         .route("/metrics", get(get_metrics))

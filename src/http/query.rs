@@ -8,6 +8,12 @@ use super::error::ApiError;
 use crate::config::Product;
 use crate::nearest::nearest;
 
+/// The one rule for names, labels and notes that people give: something to read, of at most `most` characters, without control characters (a
+/// NUL cuts a text short, others control a terminal).
+pub fn is_readable(text: &str, most: usize) -> bool {
+    !text.trim().is_empty() && text.chars().nth(most).is_none() && !text.chars().any(char::is_control)
+}
+
 /// A query whose names are all known and unrepeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {

@@ -12,6 +12,7 @@ mod gift_cards;
 mod intl;
 mod money;
 mod owned;
+mod payments;
 mod payouts;
 mod people;
 mod reloadable;
@@ -39,8 +40,9 @@ pub use money::{
 };
 pub use owned::{
     AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, CardTransaction, Cards,
-    Credited, Event, EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress, Refreshing,
+    Credited, Event, EventData, Events, ListedCard, NewCard, OneCard, Paid, Refreshing,
 };
+pub use payments::{ListedPayment, Payment, PaymentList, PaymentProgress, PaymentReceipt};
 pub use people::{KycLink, KycStatus, OwnCap, OwnCaps, Received};
 pub use reloadable::{
     CardCharge, CardEvent, CardSteered, NewReloadable, OneReloadable, ReloadableCard, ReloadableCreated,
@@ -205,6 +207,11 @@ pub struct PublicKey {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Challenge {
+    /// False: paid or signed, the same request succeeds.
+    pub terminal: bool,
+    /// As in the header `Request-Id`.
+    #[serde(rename = "request_id")]
+    pub request_id: String,
     /// 2.
     #[serde(rename = "x402Version")]
     pub x402_version: u8,
@@ -293,6 +300,11 @@ pub struct Offer {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettlementFailed {
+    /// False: the same request may succeed.
+    pub terminal: bool,
+    /// As in the header `Request-Id`.
+    #[serde(rename = "request_id")]
+    pub request_id: String,
     /// False.
     pub success: bool,
     /// For people, one sentence.

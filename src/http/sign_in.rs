@@ -17,7 +17,7 @@ use purser_actors::session::{Amr, Answer, Command, Rejection, Session};
 use serde::Deserialize;
 use utoipa::{OpenApi, ToSchema};
 
-use super::error::{ApiError, complete};
+use super::error::{ApiError, complete, with_members};
 use super::json;
 use super::query::Query;
 use super::shapes;
@@ -118,7 +118,7 @@ fn challenge(state: &SignIn, first: Network, refusal: Option<Refusal>) -> Respon
     let challenge = state
         .challenges
         .issue(first, refusal, state.clock.now(), &*state.entropy);
-    let mut response = json::bytes_as_json(challenge.body);
+    let mut response = json::bytes_as_json(with_members(challenge.body.as_bytes()));
     *response.status_mut() = StatusCode::PAYMENT_REQUIRED;
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

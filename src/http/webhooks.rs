@@ -122,10 +122,11 @@ async fn post_register(
     active(&state.engine, &claims).await?;
     let order = Order { url, types };
     let (first, later, asked, owner) = (state.clone(), state.clone(), order.clone(), claims.wallet);
+    let types = order.types.clone();
     let run = move |place: Option<Place>| async move { first.register(owner, asked, place).await };
     let follow = |id: Vec<u8>| async move {
         let (id, record) = followed(&id).ok_or_else(ApiError::internal)?;
-        later.registered(id, record).await
+        later.registered(id, record, &types).await
     };
     key.once_following(&state.engine, &claims, "/register-webhook", &order, run, follow)
         .await
@@ -139,12 +140,12 @@ impl Webhooks {
         let wanted = Registration {
             owner,
             url,
-            types,
+            types: types.clone(),
             record,
             sealed,
         };
         match self.engine.register_webhook(wanted, place).await {
-            Ok(id) => self.registered(id, record).await,
+            Ok(id) => self.registered(id, record, &types).await,
             Err(NotRegistered::Full(most)) => {
                 let error = format!("The account has {most} endpoints, which is as many as it may.");
                 let full = ApiError::new(StatusCode::CONFLICT, "webhooks_full", error);
@@ -154,8 +155,9 @@ impl Webhooks {
         }
     }
 
-    /// The answer, as it is sent each time: with the secret for as long as it is one of the endpoint's.
-    async fn registered(&self, id: EndpointId, record: u128) -> Result<Reply, ApiError> {
+    /// The answer, as it is sent each time: with the types that were asked for, whatever a later registration has made of them, and
+    /// with the secret for as long as it is one of the endpoint's.
+    async fn registered(&self, id: EndpointId, record: u128, types: &[String]) -> Result<Reply, ApiError> {
         let failed = |_| ApiError::internal();
         let endpoint = self.engine.webhook(&id).await.map_err(failed)?;
         let endpoint = endpoint.ok_or_else(ApiError::internal)?;
@@ -186,7 +188,7 @@ impl Webhooks {
             .flag("registered", true)
             .text("webhook_id", id)
             .text("url", &endpoint.url)
-            .texts("types", &endpoint.types)
+            .texts("types", types)
             .maybe("secret", secret.map(|secret| secret.to_text().expose().to_owned()))
             .maybe("secret_withheld", withheld)
             .object("signing", &signing);
@@ -259,15 +261,15 @@ struct Which {
 async fn post_delete(State(state): Shared, Holder(claims): Holder, key: Key, body: Body) -> Result<Response, ApiError> {
     let wanted: Which = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     active(&state.engine, &claims).await?;
-    let (id, _) = state.own(&claims, &wanted.webhook_id).await?;
-    let engine = state.engine.clone();
+    let (room, caller, named) = (state.clone(), claims.clone(), wanted.webhook_id.clone());
     let run = move |place: Option<Place>| async move {
+        let (id, _) = room.own(&caller, &named).await?;
         let memo = place.map(|place| {
             memo::<Endpoint>(place, move |told: Told<'_, Endpoint>| {
                 deleted(id, told.map(drop).map_err(|why| *why))
             })
         });
-        match engine.delete_webhook(id, memo).await {
+        match room.engine.delete_webhook(id, memo).await {
             Ok(()) => deleted(id, Ok(())),
             Err(Denied::Rejected(why)) => deleted(id, Err(why)),
             Err(denied) => Err(undecided(&denied)),

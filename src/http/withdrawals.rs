@@ -11,9 +11,10 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::account::{Account, Rejection};
-use purser_actors::engine::{AnyWithdrawal, Denied, Engine};
+use purser_actors::engine::{AnyWithdrawal, Denied, Engine, Promise};
 use purser_actors::id::{EntryId, Network, Wallet, WithdrawalId};
 use purser_actors::kernel::View;
+use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::memo::Told;
 use purser_actors::money::{AmountError, Cents, Usdc};
 use purser_actors::port::Entropy;
@@ -24,6 +25,7 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{Holder, active};
 use super::caller::Claims;
 use super::error::ApiError;
+use super::held::{not_promised, takes_on, with_held};
 use super::idempotency::{Key, Reply, memo, undecided};
 use super::query::Query;
 use super::{json, shapes};
@@ -86,14 +88,16 @@ struct Order {
 /// Take money out of the balance
 ///
 /// The amount is held at once and sent as USDC on the chain of the address. Follow `status_url`: a withdrawal that can never
-/// reach the chain becomes `failed`, and its amount is available again.
+/// reach the chain becomes `failed`, and its amount is available again. An address on Solana needs a token account for USDC, and
+/// each chain pays out what its own treasury has.
 #[utoipa::path(post, path = "/withdraw", tag = "Account", security(("bearer" = [])), request_body = inline(Wanted),
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
     responses((status = 202, description = "`success`, `withdrawal`, `status_url`.", body = shapes::WithdrawalAccepted),
         (status = 400, description = "A malformed body, amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A frozen account, or a token born of a payment and another address than the wallet's."),
-        (status = 409, description = "More than is available, or the first request with this key is still running."),
-        (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
+        (status = 409, description = "More than is available, an owner on Solana without a token account, or the first request with this key is still running."),
+        (status = 422, description = "The key was used for something else."),
+        (status = 503, description = "Not now: too little on this chain, after a restore, or no answer.")))]
 async fn post_withdraw(
     State(state): Shared,
     Holder(claims): Holder,
@@ -119,22 +123,28 @@ async fn post_withdraw(
                 accepted(id, usdc, &url, told.map(drop))
             })
         });
-        if engine.is_held() {
-            return Err(held());
-        }
+        takes_on(&engine)?;
+        // Whoever has too little is told that, whatever the chain has: the account says it.
+        let account = engine.account(&from).await.map_err(|_| ApiError::internal())?;
+        let promise = match account.is_some_and(|account| account.available() >= usdc) {
+            true => Some(
+                engine
+                    .promise(id, &to, usdc)
+                    .await
+                    .map_err(|why| not_promised(why, "address"))?,
+            ),
+            false => None,
+        };
         match engine.withdraw(from, (id, to, usdc), memo).await {
-            Ok(()) => accepted(id, usdc, &public_url, Ok(())),
+            Ok(()) => {
+                promise.into_iter().for_each(Promise::keep);
+                accepted(id, usdc, &public_url, Ok(()))
+            }
             Err(Denied::Rejected(why)) => accepted(id, usdc, &public_url, Err(&why)),
             Err(denied) => Err(undecided(&denied)),
         }
     })
     .await
-}
-
-/// After a restore, while the balances may still lack what has left already. Nothing is remembered of it.
-fn held() -> ApiError {
-    let error = "Withdrawals wait until the books have been checked after a restore.";
-    ApiError::unavailable("withdrawals_held", error, 60).hint("Nothing was held or sent. Ask again later.")
 }
 
 /// The answer to a withdrawal, as it is sent and remembered.
@@ -246,7 +256,7 @@ async fn get_withdrawal_status(
     active(&state.engine, &claims).await?;
     if let Some(text) = query.get("withdrawal_id") {
         let (id, withdrawal) = own(&state.engine, &claims, text).await?;
-        let body = View::new().object("withdrawal", &withdrawal.view(&id));
+        let body = View::new().object("withdrawal", &shown(&state.engine, &id, &withdrawal).await?);
         return Ok(json::private(json::bytes_as_json(body.to_json())));
     }
     let limit = usize::try_from(query.number("limit", 20, 1, 100)?).unwrap_or(20);
@@ -256,8 +266,21 @@ async fn get_withdrawal_status(
     };
     let found = state.engine.withdrawals_of(&claims.wallet, after, limit).await;
     let found = found.map_err(|_| ApiError::internal())?;
-    let shown = found.0.iter().map(|(id, withdrawal)| withdrawal.view(id).to_json());
-    Ok(page("withdrawals", shown, found.1))
+    let mut all = Vec::with_capacity(found.0.len());
+    for (id, withdrawal) in &found.0 {
+        all.push(shown(&state.engine, id, withdrawal).await?.to_json());
+    }
+    Ok(page("withdrawals", all.into_iter(), found.1))
+}
+
+/// As it stands, and why it waits if it does.
+async fn shown(engine: &Engine, id: &WithdrawalId, withdrawal: &AnyWithdrawal) -> Result<View, ApiError> {
+    let view = withdrawal.view(id);
+    match withdrawal {
+        AnyWithdrawal::Account(_) => with_held(engine, &Work::Withdraw(*id), view).await,
+        // An operator pays it, and none may while its owner is frozen: who asks here is not.
+        AnyWithdrawal::Card(_) => Ok(view),
+    }
 }
 
 /// The withdrawal of this name, if it is the caller's.

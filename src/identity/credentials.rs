@@ -53,7 +53,7 @@ impl Credentials {
     pub fn make(&self, wallet: &Wallet, session: SessionId, amr: Amr, generation: u32) -> View {
         let method = match amr {
             Amr::Wallet => SignInMethod::Wallet,
-            Amr::Payment => SignInMethod::Payment,
+            Amr::Payment(payment) => SignInMethod::Payment(payment),
             Amr::Key(key) => SignInMethod::Key(key),
         };
         let id_token: SecretText = self

@@ -18,6 +18,7 @@ use super::arrivals::Arrivals;
 use super::login::SessionCookies;
 use super::token::{SignInMethod, TokenError as JwtError, Tokens};
 use crate::http::caller::{Authenticator, Claims, Gate, TokenError};
+use crate::revocations::{RevocationLog, entry_of};
 use crate::stream::Hub;
 
 /// See the module.
@@ -29,6 +30,8 @@ pub struct Doorkeeper {
     hub: Arc<Hub>,
     /// Where agents wait for their keys.
     arrivals: Arc<Arrivals>,
+    /// Where they are written down before anybody is told.
+    log: Arc<RevocationLog>,
     /// Revoked sessions and API keys, each until no id_token of it can be alive.
     revoked: DashMap<SessionId, u64>,
 }
@@ -44,6 +47,7 @@ impl Doorkeeper {
         clock: Arc<dyn Clock>,
         engine: Engine,
         (hub, arrivals): (Arc<Hub>, Arc<Arrivals>),
+        log: Arc<RevocationLog>,
     ) -> Result<Self, StoreError> {
         let until_s = clock.now().seconds() + ID_TOKEN_MAX_S;
         let revoked = engine
@@ -59,6 +63,7 @@ impl Doorkeeper {
             engine,
             hub,
             arrivals,
+            log,
             revoked,
         })
     }
@@ -113,12 +118,15 @@ impl Authenticator for Doorkeeper {
                 JwtError::Expired => TokenError::Expired,
                 _ => TokenError::Invalid,
             })?;
+        if self.engine.is_suspended(claims.issued_s) {
+            return Err(TokenError::Revoked);
+        }
         self.alive(Claims {
             wallet: claims.wallet,
             session: claims.session,
             amr: match claims.method {
                 SignInMethod::Wallet => Amr::Wallet,
-                SignInMethod::Payment => Amr::Payment,
+                SignInMethod::Payment(payment) => Amr::Payment(payment),
                 SignInMethod::Key(key) => Amr::Key(key),
             },
             expires_at: Timestamp(claims.expires_s.saturating_mul(1000)),
@@ -149,10 +157,11 @@ impl Gate for Doorkeeper {
 
 impl EventSink for Doorkeeper {
     fn publish(&self, events: &[StoredEvent]) {
-        for event in events {
-            let Ok(record) = Record::read(&event.payload) else {
-                continue;
-            };
+        let read = |event: &StoredEvent| Some((event.seq, Record::read(&event.payload).ok()?));
+        let records: Vec<_> = events.iter().filter_map(read).collect();
+        let ended: Vec<_> = records.iter().filter_map(|(_, record)| entry_of(record)).collect();
+        self.log.note(&ended);
+        for (seq, record) in records {
             let of_key = record.kind == Kind::ApiKey as u8;
             if of_key || record.kind == Kind::Session as u8 {
                 let Ok(id) = <[u8; 16]>::try_from(record.id.as_slice()) else {
@@ -164,13 +173,13 @@ impl EventSink for Doorkeeper {
                     let family = SessionId(id);
                     self.forget_old();
                     self.revoked.insert(family, record.at.seconds() + ID_TOKEN_MAX_S);
-                    self.hub.revoke(&record.owner, Some(family));
+                    self.hub.revoke(&record.owner, family);
                 }
                 if of_key {
                     self.arrivals.tell(ApiKeyId(id));
                 }
             } else if record.kind == Kind::Account as u8 && record.status == "frozen" {
-                self.hub.revoke(&record.owner, None);
+                self.hub.freeze(&record.owner, seq);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Sign-in nonces that need no table until they are used.
 //!
-//! A nonce is 64 random bits and a 64-bit MAC over origin, time of issue and those bits. The time travels beside it,
-//! in the signed `issuedAt`; the MAC ties the two together to the millisecond.
+//! A nonce is the time of its issue, 64 random bits, and an 80-bit MAC over these and the origin: how old it is, it says itself, so
+//! that the signed `issuedAt` may be the client's own.
 
 use purser_actors::port::{Entropy, Timestamp};
 
@@ -11,19 +11,25 @@ use super::secret::{Key32, MacKey};
 /// How long a challenge can be answered, in milliseconds (contract, Authentication, rule 4).
 pub const CHALLENGE_LIFETIME_MS: u64 = 5 * 60 * 1000;
 
+/// Bytes of a nonce: the time in milliseconds, the random bits, the MAC.
+const TIME: usize = 6;
+const RANDOM: usize = 8;
+const MAC: usize = 10;
+const WHOLE: usize = TIME + RANDOM + MAC;
+
 /// A nonce just issued.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuedNonce {
-    /// 32 lowercase hex digits: sign-in libraries want letters and digits only.
+    /// 48 lowercase hex digits: sign-in libraries want letters and digits only.
     pub text: String,
-    /// The instant that must stand in `issuedAt`.
+    /// The instant that is offered as `issuedAt`.
     pub issued: Timestamp,
 }
 
 /// The name under which a used nonce is remembered. The same whatever chain signed it, so that it serves once in all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NonceKey {
-    /// The nonce.
+    /// The nonce: its time, its random bits and the first of its MAC.
     pub bytes: [u8; 16],
     /// The last millisecond at which it could be presented: remember it through this instant, then forget it.
     pub expires: Timestamp,
@@ -34,6 +40,7 @@ pub struct NonceKey {
 pub struct Nonces {
     mac: MacKey,
     origin: String,
+    not_before: Timestamp,
 }
 
 impl Nonces {
@@ -42,35 +49,53 @@ impl Nonces {
         Self {
             mac: MacKey::new(key),
             origin: origin.as_str().to_owned(),
+            not_before: Timestamp(0),
         }
+    }
+
+    /// From now on a nonce that was issued before this is none of ours.
+    #[must_use]
+    pub fn not_before(self, not_before: Timestamp) -> Self {
+        Self { not_before, ..self }
     }
 
     /// A new nonce, issued now.
     pub fn issue(&self, now: Timestamp, entropy: &dyn Entropy) -> IssuedNonce {
-        let mut bytes = entropy.random().to_be_bytes();
-        let (random, mac) = bytes.split_at_mut(8);
-        let tag = self.mac.tag(&[&now.0.to_be_bytes(), random, self.origin.as_bytes()]);
-        mac.copy_from_slice(&tag[..8]);
+        let mut bytes = [0; WHOLE];
+        // 48 bits of milliseconds last until the year 10889.
+        bytes[..TIME].copy_from_slice(&now.0.to_be_bytes()[8 - TIME..]);
+        bytes[TIME..TIME + RANDOM].copy_from_slice(&entropy.random().to_be_bytes()[..RANDOM]);
+        let (said, mac) = bytes.split_at_mut(TIME + RANDOM);
+        let tag = self.mac.tag(&[said, self.origin.as_bytes()]);
+        mac.copy_from_slice(&tag[..MAC]);
         IssuedNonce {
             text: hex::encode(bytes),
             issued: now,
         }
     }
 
-    /// Recognises a nonce that we issued at `issued`. `None` for every other text. Says nothing about its age.
-    pub fn recognise(&self, text: &str, issued: Timestamp) -> Option<NonceKey> {
+    /// Recognises a nonce that we issued, and says when. `None` for every other text. Says nothing about its age.
+    pub fn recognise(&self, text: &str) -> Option<(Timestamp, NonceKey)> {
         if text.bytes().any(|b| b.is_ascii_uppercase()) {
             return None;
         }
-        let mut bytes = [0; 16];
+        let mut bytes = [0; WHOLE];
         hex::decode_to_slice(text, &mut bytes).ok()?;
-        let (random, mac) = bytes.split_at(8);
-        self.mac
-            .verify(&[&issued.0.to_be_bytes(), random, self.origin.as_bytes()], mac)
-            .then_some(NonceKey {
-                bytes,
-                expires: issued.plus_ms(CHALLENGE_LIFETIME_MS),
-            })
+        let (said, mac) = bytes.split_at(TIME + RANDOM);
+        if !self.mac.verify(&[said, self.origin.as_bytes()], mac) {
+            return None;
+        }
+        let mut time = [0; 8];
+        time[8 - TIME..].copy_from_slice(&said[..TIME]);
+        let issued = Timestamp(u64::from_be_bytes(time));
+        if issued < self.not_before {
+            return None;
+        }
+        let key = NonceKey {
+            bytes: *bytes.first_chunk()?,
+            expires: issued.plus_ms(CHALLENGE_LIFETIME_MS),
+        };
+        Some((issued, key))
     }
 }
 
@@ -89,37 +114,28 @@ mod tests {
     fn our_nonce_is_recognised_with_its_time() {
         let nonces = nonces(1, "https://a.example");
         let issued = nonces.issue(Timestamp(1000), &Counting::new(9));
-        assert_eq!(issued.text.len(), 32);
-        let key = nonces.recognise(&issued.text, issued.issued).unwrap();
-        assert_eq!(hex::encode(key.bytes), issued.text);
+        assert_eq!(issued.text.len(), 48);
+        let (at, key) = nonces.recognise(&issued.text).unwrap();
+        assert_eq!(at, Timestamp(1000));
+        assert_eq!(hex::encode(key.bytes), issued.text[..32]);
         assert_eq!(key.expires, Timestamp(301_000));
     }
 
-    /// Aim (case 42): nothing but a nonce of this server, this origin and this instant is recognised.
+    /// Aim (case 42): nothing but a nonce of this server and this origin is recognised, and none whose time was changed.
     #[test]
     fn case_42_a_nonce_of_another_server_origin_or_time_is_not_ours() {
         let ours = nonces(1, "https://a.example");
         let text = ours.issue(Timestamp(1000), &Counting::new(9)).text;
-        assert!(ours.recognise(&text, Timestamp(1001)).is_none());
-        assert!(ours.recognise(&text, Timestamp(999)).is_none());
-        assert!(
-            nonces(2, "https://a.example")
-                .recognise(&text, Timestamp(1000))
-                .is_none()
-        );
-        assert!(
-            nonces(1, "https://b.example")
-                .recognise(&text, Timestamp(1000))
-                .is_none()
-        );
-        assert!(ours.recognise(&text.to_uppercase(), Timestamp(1000)).is_none());
-        assert!(ours.recognise(&text[..30], Timestamp(1000)).is_none());
-        assert!(ours.recognise(&format!("{text}00"), Timestamp(1000)).is_none());
-        assert!(ours.recognise("", Timestamp(1000)).is_none());
-        assert!(
-            ours.recognise("a1b2c3d4e5f67890a1b2c3d4e5f67890", Timestamp(1000))
-                .is_none()
-        );
+        assert!(ours.recognise(&text).is_some());
+        let later = ours.issue(Timestamp(1001), &Counting::new(9)).text;
+        assert!(ours.recognise(&format!("{}{}", &later[..12], &text[12..])).is_none());
+        assert!(nonces(2, "https://a.example").recognise(&text).is_none());
+        assert!(nonces(1, "https://b.example").recognise(&text).is_none());
+        assert!(ours.recognise(&text.to_uppercase()).is_none());
+        assert!(ours.recognise(&text[..46]).is_none());
+        assert!(ours.recognise(&format!("{text}00")).is_none());
+        assert!(ours.recognise("").is_none());
+        assert!(ours.recognise(&"a1b2c3d4".repeat(6)).is_none());
     }
 
     /// Aim: two challenges of the same millisecond differ.

@@ -46,7 +46,7 @@ pub struct Proof {
     pub kind: String,
     /// From the challenge.
     pub nonce: String,
-    /// From the challenge, RFC 3339.
+    /// From the challenge, or the client's own moment, RFC 3339.
     pub issued_at: String,
     /// From the challenge, RFC 3339.
     pub expiration_time: Option<String>,
@@ -218,7 +218,8 @@ impl ProofChecker {
     }
 
     /// Everything but whether the nonce was used before: form, domain, URI, version, chain, times, our nonce, and last
-    /// the signature, which costs the most. No clock skew is allowed: we wrote `issuedAt` ourselves.
+    /// the signature, which costs the most. `issuedAt` may be the client's own, by a clock that is up to five minutes off; how
+    /// old the challenge is, its nonce says.
     pub fn check(&self, header: &[u8], now: Timestamp) -> Result<SignedIn, Refusal> {
         let proof = Proof::decode(header)?;
         if proof.domain != self.origin.domain() {
@@ -231,8 +232,14 @@ impl ProofChecker {
             return Err(Refusal::Version);
         }
         proof.network()?;
-        let issued = check_times(&proof, now)?;
-        let nonce = self.nonces.recognise(&proof.nonce, issued).ok_or(Refusal::Nonce)?;
+        check_times(&proof, now)?;
+        let (issued, nonce) = self.nonces.recognise(&proof.nonce).ok_or(Refusal::Nonce)?;
+        if issued > now {
+            return Err(Refusal::IssuedInFuture);
+        }
+        if nonce.expires < now {
+            return Err(Refusal::IssuedTooLongAgo);
+        }
         Ok(SignedIn {
             wallet: proof.signer()?,
             nonce,
@@ -240,10 +247,10 @@ impl ProofChecker {
     }
 }
 
-/// The time of issue, if now is within everything the proof says.
-fn check_times(proof: &Proof, now: Timestamp) -> Result<Timestamp, Refusal> {
+/// Whether now is within everything the proof says.
+fn check_times(proof: &Proof, now: Timestamp) -> Result<(), Refusal> {
     let issued = rfc3339::parse(&proof.issued_at).ok_or(Refusal::IssuedAt)?;
-    if issued > now {
+    if issued > now.plus_ms(CHALLENGE_LIFETIME_MS) {
         return Err(Refusal::IssuedInFuture);
     }
     if issued.plus_ms(CHALLENGE_LIFETIME_MS) < now {
@@ -261,7 +268,7 @@ fn check_times(proof: &Proof, now: Timestamp) -> Result<Timestamp, Refusal> {
             return Err(Refusal::NotYetValid);
         }
     }
-    Ok(issued)
+    Ok(())
 }
 
 #[cfg(test)]

@@ -27,8 +27,8 @@ pub enum Refusal {
     /// `issuedAt` cannot be read.
     #[error("issuedAt is not of the form YYYY-MM-DDTHH:MM:SS.mmmZ")]
     IssuedAt,
-    /// `issuedAt` is later than now.
-    #[error("issuedAt is in the future")]
+    /// `issuedAt` is more than five minutes later than now.
+    #[error("issuedAt is more than 5 minutes in the future")]
     IssuedInFuture,
     /// Older than five minutes.
     #[error("the challenge is older than 5 minutes")]
@@ -45,8 +45,8 @@ pub enum Refusal {
     /// `notBefore` is still to come.
     #[error("the message is not valid yet")]
     NotYetValid,
-    /// Not a nonce that this service issued at `issuedAt`.
-    #[error("the nonce was not issued by this service together with this issuedAt")]
+    /// Not a nonce that this service issued.
+    #[error("the nonce was not issued by this service")]
     Nonce,
     /// The nonce served before.
     #[error("the nonce has been used: sign the new challenge")]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
-use purser_actors::id::{ApiKeyId, SessionId, Wallet};
+use purser_actors::id::{ApiKeyId, PaymentId, SessionId, Wallet};
 use purser_actors::port::{Entropy, Timestamp};
 use quick_cache::sync::Cache;
 use serde::Deserialize;
@@ -29,8 +29,8 @@ const MAX_TOKEN_BYTES: usize = 4096;
 pub enum SignInMethod {
     /// The wallet signed a challenge.
     Wallet,
-    /// The wallet paid. Someone may have relayed the payment, so such a token can do less.
-    Payment,
+    /// The wallet paid; the claim `payment` names the payment. Someone may have relayed it, so such a token can do less.
+    Payment(PaymentId),
     /// An API key was presented; the claim `key` names it.
     Key(ApiKeyId),
 }
@@ -40,17 +40,17 @@ impl SignInMethod {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Wallet => "wallet",
-            Self::Payment => "payment",
+            Self::Payment(_) => "payment",
             Self::Key(_) => "api_key",
         }
     }
 
-    /// The word in `amr` with what stands in `key`, which only an API key's token has.
-    fn read(word: &str, key: Option<&str>) -> Option<Self> {
-        match (word, key) {
-            ("wallet", None) => Some(Self::Wallet),
-            ("payment", None) => Some(Self::Payment),
-            ("api_key", Some(key)) => key.parse().ok().map(Self::Key),
+    /// The word in `amr` with what stands in `key` and in `payment`, which only the tokens of such sessions have.
+    fn read(word: &str, key: Option<&str>, payment: Option<&str>) -> Option<Self> {
+        match (word, key, payment) {
+            ("wallet", None, None) => Some(Self::Wallet),
+            ("payment", None, Some(payment)) => payment.parse().ok().map(Self::Payment),
+            ("api_key", Some(key), None) => key.parse().ok().map(Self::Key),
             _ => None,
         }
     }
@@ -168,7 +168,8 @@ impl Tokens {
         // Addresses and ids are letters and digits, so nothing here needs an escape.
         let named = match method {
             SignInMethod::Key(key) => format!(r#""key":"{key}","#),
-            SignInMethod::Wallet | SignInMethod::Payment => String::new(),
+            SignInMethod::Payment(payment) => format!(r#""payment":"{payment}","#),
+            SignInMethod::Wallet => String::new(),
         };
         let claims = format!(
             r#"{}{}","wallet":"{}","sid":"{session}","amr":["{}"],{named}"iat":{},"exp":{},"jti":"{:032x}"}}"#,
@@ -259,6 +260,7 @@ struct WireClaims {
     sid: String,
     amr: [String; 1],
     key: Option<String>,
+    payment: Option<String>,
     iat: u64,
     exp: u64,
     jti: String,
@@ -272,7 +274,7 @@ impl WireClaims {
             wallet,
             user_id: self.sub,
             session: self.sid.parse().ok()?,
-            method: SignInMethod::read(&self.amr[0], self.key.as_deref())?,
+            method: SignInMethod::read(&self.amr[0], self.key.as_deref(), self.payment.as_deref())?,
             issued_s: self.iat,
             expires_s: self.exp,
             token_id: self.jti,

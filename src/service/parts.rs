@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use purser_actors::account::Deposit;
 use purser_actors::approval;
 use purser_actors::breaker::Rules;
-use purser_actors::engine::{Parts, Ports, Reconciling, Restored, Settings};
+use purser_actors::engine::{Lost, Parts, Ports, Reconciling, Restored, Settings};
 use purser_actors::id::CardId;
 use purser_actors::kernel::delivery::Retry;
 use purser_actors::kernel::family::Limits;
@@ -196,7 +195,7 @@ pub fn engine_parts(
     config: &Config,
     store: Arc<dyn Store>,
     world: &World,
-    (deposits, restored): (Vec<Deposit>, Option<Restored>),
+    (lost, restored): (Option<Lost>, Option<Restored>),
 ) -> Parts {
     let providers = &world.providers;
     Parts {
@@ -223,7 +222,7 @@ pub fn engine_parts(
                 world.documents.clone(),
             )),
         },
-        deposits,
+        lost,
         restored,
         reconciling: Some(reconciling(config, world)),
         settings: engine_settings(config),

@@ -1,42 +1,24 @@
-//! After an older backup was restored: what the chain knows and the store does not.
-//!
-//! Such a transfer paid for something that the lost history sold, or was under way when the backup was made. Its money
-//! is on our treasury either way, so it is credited to whoever sent it before anything is served; the payment behind
-//! it, presented again, then finds it credited and buys nothing twice.
+//! After an older backup was restored: what the engine must know of the time that was lost, and what the chains have moved.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use purser_actors::account::Deposit;
-use purser_actors::engine::Restored;
+use purser_actors::engine::{Engine, Lost, Restored};
 use purser_actors::id::{Network, Wallet};
-use purser_actors::kernel::{Kind, table};
-use purser_actors::money::Usdc;
-use purser_actors::payment::Payment;
-use purser_actors::port::Timestamp;
-use purser_storage::{Batch, CommitError, RestoreMark, Store, Write, codec};
+use purser_actors::kernel::record::rfc3339;
+use purser_actors::kernel::table;
+use purser_actors::port::{Clock as _, Entropy, Timestamp};
+use purser_storage::planted::{self, Bug};
+use purser_storage::{Batch, CommitError, RestoreMark, RowKey, Store, Write};
 use tokio::sync::oneshot;
 
-use super::ServiceError;
 use super::parts::World;
+use super::{DataDir, ServiceError};
 use crate::config::Config;
+use crate::revocations::{self, Entry, RevocationLog};
 use crate::sandbox::keys::treasury;
+use crate::system::SystemClock;
 use crate::verify::{ChainList, ChainTransfer};
-
-/// Where it is written down that the deposits of a restore were credited.
-const DONE: &str = "restore-credited";
-
-/// What is still to be credited after a restore: nothing without one, and nothing once it was done.
-///
-/// # Errors
-/// When the store or the chain cannot be read.
-pub async fn due(store: &dyn Store, mark: Option<RestoreMark>, world: &World) -> Result<Vec<Deposit>, ServiceError> {
-    let Some(mark) = mark else { return Ok(Vec::new()) };
-    let done = store.read(&table::meta(DONE)).await?;
-    if done.is_some_and(|row| *row.value == mark.restored_at_ms.to_be_bytes()) {
-        return Ok(Vec::new());
-    }
-    unclaimed(store, world, mark.restored_at_ms).await
-}
 
 /// What the engine must know of a restore. Clocks differ a little, and what the lost history had signed can land for a
 /// while: the span is that much wider at both ends.
@@ -46,16 +28,125 @@ pub fn restored(config: &Config, mark: Option<RestoreMark>, ahead_ms: u64) -> Op
         since: Timestamp(mark.backed_up_at_ms.saturating_sub(quiet_ms)),
         // By the service's time, which may be ahead of the chains'.
         until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms).plus_ms(ahead_ms),
+        at: Timestamp(mark.restored_at_ms),
     })
 }
 
-/// Writes down that they were.
+/// The time of which a restore has lost the history, by the chains' clocks: what landed in it and is in no book may have bought
+/// something. Nothing that was signed before the restore can land once the quiet time is over.
+pub fn lost(config: &Config, mark: Option<RestoreMark>) -> Option<Lost> {
+    let quiet_ms = config.engine.restored_quiet_seconds.saturating_mul(1_000);
+    mark.map(|mark| Lost {
+        since: Timestamp(mark.backed_up_at_ms),
+        restored: Timestamp(mark.restored_at_ms),
+        until: Timestamp(mark.restored_at_ms).plus_ms(quiet_ms),
+    })
+}
+
+/// Where the store keeps its name, which the log of revocations beside it has too.
+const NAME: &str = "revocation-log";
+
+/// The name that a store has in the log of revocations beside it, if it has one yet.
 ///
 /// # Errors
-/// When the store refuses.
-pub async fn done(store: &dyn Store, mark: Option<RestoreMark>) -> Result<(), ServiceError> {
-    let Some(mark) = mark else { return Ok(()) };
-    let (key, value) = (table::meta(DONE), mark.restored_at_ms.to_be_bytes().to_vec());
+/// When the store cannot be read.
+pub async fn name_of(store: &dyn Store) -> Result<Option<String>, ServiceError> {
+    let row = store.read(&table::meta(NAME)).await?;
+    Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
+}
+
+/// Opens the log of revocations, begins one where there is none, and after a restore ends again what it says was ended. Also says
+/// from when on nonces are ours.
+///
+/// # Errors
+/// When the log is damaged or of another store, or the store fails.
+pub async fn revocations(
+    engine: &Engine,
+    store: &dyn Store,
+    mark: Option<RestoreMark>,
+    data: &DataDir,
+    entropy: &dyn Entropy,
+) -> Result<(Arc<RevocationLog>, Timestamp), ServiceError> {
+    let failed = |e: revocations::LogError| ServiceError::Part("the log of revocations", e.to_string());
+    let path = data.revocations();
+    let found = revocations::read(&path).map_err(failed)?;
+    let known = name_of(store).await?;
+    let name = match (&known, found.store()) {
+        (Some(known), Some(other)) if known != other => {
+            let error = format!("{} is of another store", path.display());
+            return Err(ServiceError::Part("the log of revocations", error));
+        }
+        (Some(name), _) => name.clone(),
+        (None, Some(name)) => name.to_owned(),
+        (None, None) => revocations::new_name(entropy),
+    };
+    let log = RevocationLog::open(&path, &found, &name, SystemClock.now().0).map_err(failed)?;
+    if known.is_none() {
+        put(store, table::meta(NAME), name.clone().into_bytes()).await?;
+    } else if found.store().is_none() && mark.is_none() {
+        tracing::error!(file = %path.display(), "the log of revocations was gone and begins anew: a backup of before is restored without it");
+    }
+    let Some(mark) = mark else {
+        return Ok((Arc::new(log), Timestamp(0)));
+    };
+    let covered = known.is_some() && found.covers(&name, mark.backed_up_at_ms);
+    let begun = begin(engine, mark, covered.then_some(&*found.entries)).await?;
+    if let Some(since) = engine.suspended_since() {
+        tracing::warn!(
+            since = %rfc3339(since),
+            "API keys, sessions and operators' tokens of before the restore are suspended: the log of revocations was not there"
+        );
+    }
+    Ok((Arc::new(log), begun))
+}
+
+/// Ends again what a log says was ended, on the first start after a restore; without one, everything of before is suspended. Says
+/// when that start was.
+///
+/// # Errors
+/// When the log names nothing, or the store fails.
+pub async fn begin(engine: &Engine, mark: RestoreMark, log: Option<&[Entry]>) -> Result<Timestamp, ServiceError> {
+    let restored = Timestamp(mark.restored_at_ms);
+    if let Some(entries) = log
+        && !engine.has_begun(restored).await?
+    {
+        replay(engine, entries).await?;
+    }
+    Ok(engine.begin_restored(restored, log.is_some()).await?)
+}
+
+/// Ends again what was ended, and leaves each account as it was last left.
+async fn replay(engine: &Engine, entries: &[Entry]) -> Result<(), ServiceError> {
+    let mut accounts = BTreeMap::new();
+    let wrong = |what: &str| ServiceError::Part("the log of revocations", format!("{what} is no name of anything"));
+    for entry in entries {
+        match entry {
+            Entry::Session(id) => engine.end_session(id.parse().map_err(|_| wrong(id))?).await?,
+            Entry::ApiKey(_) if planted::is(Bug::KeyRevived) => {}
+            Entry::ApiKey(id) => engine.end_api_key(id.parse().map_err(|_| wrong(id))?).await?,
+            Entry::OperatorToken(hash) => {
+                let mut bytes = [0; 32];
+                hex::decode_to_slice(hash, &mut bytes).map_err(|_| wrong(hash))?;
+                engine.end_token(&bytes).await?;
+            }
+            Entry::Frozen { .. } if planted::is(Bug::FreezeForgotten) => {}
+            Entry::Frozen { account, message } => drop(accounts.insert(account, Some(message.clone()))),
+            Entry::Unfrozen { account } => drop(accounts.insert(account, None)),
+        }
+    }
+    for (account, message) in accounts {
+        let wallet: Wallet = account.parse().map_err(|_| wrong(account))?;
+        let set = engine.set_frozen(wallet, message, None).await;
+        set.map_err(|denied| ServiceError::Part("the log of revocations", format!("{wallet}: {denied:?}")))?;
+    }
+    tracing::info!(
+        entries = entries.len(),
+        "what was revoked or frozen since the backup is so again"
+    );
+    Ok(())
+}
+
+async fn put(store: &dyn Store, key: RowKey, value: Vec<u8>) -> Result<(), ServiceError> {
     let batch = Batch {
         writes: vec![Write::Put {
             key,
@@ -69,49 +160,11 @@ pub async fn done(store: &dyn Store, mark: Option<RestoreMark>) -> Result<(), Se
     let committed = committed.await.unwrap_or(Err(CommitError::Stopped));
     committed
         .map(drop)
-        .map_err(|e| ServiceError::Part("the restore mark", e.to_string()))
+        .map_err(|e| ServiceError::Part("the store's name", e.to_string()))
 }
 
-/// Rows and transfers read at once.
+/// Transfers read at once.
 const PAGE: usize = 1_000;
-
-/// Every transfer to our treasury up to the moment of the restore that no payment in the store claims. What came later
-/// belongs to payments that this store knows.
-///
-/// # Errors
-/// When the store or the chain cannot be read.
-async fn unclaimed(store: &dyn Store, world: &World, restored_at_ms: u64) -> Result<Vec<Deposit>, ServiceError> {
-    let known = claimed(store).await?;
-    let transfers = moved(world).await?.received;
-    Ok(transfers
-        .into_iter()
-        .filter(|t| t.at_ms <= restored_at_ms && !known.contains(&t.transaction))
-        .map(|t| Deposit {
-            from: t.from,
-            amount: Usdc::from_atomic(t.atomic),
-            transaction: t.transaction,
-        })
-        .collect())
-}
-
-async fn claimed(store: &dyn Store) -> Result<BTreeSet<String>, ServiceError> {
-    let mut known = BTreeSet::new();
-    let mut after = None;
-    loop {
-        let page = store
-            .scan(&[table::ENTITY, Kind::Payment as u8], after.as_deref(), PAGE)
-            .await?;
-        for (_, row) in &page {
-            let payment: Payment =
-                codec::decode(&row.value).map_err(|e| ServiceError::Part("a stored payment", e.to_string()))?;
-            known.extend(payment.transaction().map(str::to_owned));
-        }
-        match page.into_iter().last() {
-            Some((key, _)) => after = Some(key),
-            None => return Ok(known),
-        }
-    }
-}
 
 /// What the sandbox's chains say was paid, and stayed.
 ///
@@ -146,6 +199,7 @@ pub async fn moved(world: &World) -> Result<ChainList, ServiceError> {
                 };
                 list.push(ChainTransfer {
                     transaction: seen.id,
+                    index: 0,
                     from,
                     to,
                     atomic: seen.amount,

@@ -7,9 +7,10 @@ mod pretended;
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Extension, Router};
 use purser_actors::engine::Engine;
 use purser_actors::id::Network;
+use purser_actors::port::Timestamp;
 use purser_storage::{JournalStore, Store};
 use utoipa::OpenApi;
 
@@ -20,10 +21,11 @@ use crate::config::Config;
 use crate::http::documents::{self, Documents};
 use crate::http::front::{Front, Inside};
 use crate::http::health::Readiness;
+use crate::http::idempotency::UsedKeys;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
-    pricing, sign_in, signup, version, webhooks, withdrawals,
+    payments, pricing, sign_in, signup, version, webhooks, withdrawals,
 };
 use crate::identity::api_key::{ApiKeys, Signups};
 use crate::identity::arrivals::Arrivals;
@@ -45,6 +47,7 @@ use crate::payment::mpp::Mpp;
 use crate::payment::solana::address::base58;
 use crate::payment::terms::{BASE_USDC, SOLANA_USDC};
 use crate::prices::PriceBook;
+use crate::revocations::RevocationLog;
 use crate::stream::{Hub, StreamState};
 
 /// Routes beside the shop's that HEAD must not reach: they make or hand out something.
@@ -62,6 +65,10 @@ pub(super) struct House {
     pub(super) hub: Arc<Hub>,
     pub(super) world: World,
     pub(super) public_url: String,
+    /// What no restore may bring back.
+    pub(super) revocations: Arc<RevocationLog>,
+    /// Nonces of before this are not ours any more: they may have been used in a history that a restore has lost.
+    pub(super) begun: Timestamp,
 }
 
 /// Who may come in, and what they come in with.
@@ -139,6 +146,8 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
     if config.is_sandbox() {
         routes = routes.merge(pretended::router(&house));
     }
+    // For every route that takes an idempotency key.
+    let routes = routes.layer(Extension(UsedKeys(house.engine.clone())));
     let inside = Inside {
         routes,
         no_head: [shop.no_head.as_slice(), NO_HEAD].concat(),
@@ -161,7 +170,11 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
 
 /// Every room's part of the document.
 fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
-    rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
+    rooms.extend([
+        account::Api::openapi(),
+        payments::Api::openapi(),
+        withdrawals::Api::openapi(),
+    ]);
     rooms.extend([card_withdrawals::Api::openapi(), documents::Api::openapi()]);
     rooms.push(webhooks::Api::openapi());
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
@@ -210,6 +223,7 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
         house.world.clock.clone(),
         house.engine.clone(),
         (house.hub.clone(), arrivals.clone()),
+        house.revocations.clone(),
     )
     .await?;
     let (current, previous) = derived.challenge.clone();
@@ -224,7 +238,7 @@ async fn entrance(house: &House) -> Result<Entrance, ServiceError> {
         credentials,
         cookies,
         doorkeeper: Arc::new(doorkeeper),
-        nonces: Nonces::new(&derived.nonce, &origin),
+        nonces: Nonces::new(&derived.nonce, &origin).not_before(house.begun),
         origin,
     })
 }
@@ -245,9 +259,10 @@ fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router
 }
 
 fn account_routes(house: &House) -> Router {
-    account::router(Arc::new(account::Accounts {
-        engine: house.engine.clone(),
-    }))
+    let engine = &house.engine;
+    account::router(Arc::new(account::Accounts { engine: engine.clone() })).merge(payments::router(Arc::new(
+        payments::Payments { engine: engine.clone() },
+    )))
 }
 
 fn withdrawal_routes(house: &House) -> Router {

@@ -15,7 +15,7 @@ use crate::http::callable::Callables;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     agent_wallet, banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients,
-    redeem, reloadables, top_ups,
+    redeem, reloadables, steering, top_ups,
 };
 
 /// The rooms together.
@@ -69,16 +69,18 @@ impl Shop {
             max_body_bytes: config.server.max_body_bytes,
             body_timeout: config.server.body_timeout(),
         };
+        let reloadables = Arc::new(reloadables);
         self.room(
             card_refresh::router(Arc::new(refresh)),
             card_refresh::Api::openapi(),
             &[],
         )
         .room(
-            reloadables::router(Arc::new(reloadables)),
+            reloadables::router(reloadables.clone()),
             reloadables::Api::openapi(),
             &[],
         )
+        .room(steering::router(reloadables), steering::Api::openapi(), &[])
         .room(
             top_ups::router(Arc::new(top_ups)),
             top_ups::Api::openapi(),
@@ -96,6 +98,7 @@ impl Shop {
             app_payment: config.products.app_payment.clone(),
             engine: house.engine.clone(),
             forms: checkout.answers.forms.clone(),
+            payment_token_reads_earlier: config.identity.payment_token_reads_cards,
         };
         let recipients = recipients::Recipients {
             engine: house.engine.clone(),
@@ -182,7 +185,7 @@ pub(super) fn open(house: &House, checkout: &Arc<Checkout>) -> Shop {
         cvvs: world.cvvs.clone(),
         program: world.providers.program.clone(),
         issuer: world.providers.issuer.clone(),
-        payment_token_reads_cards: config.identity.payment_token_reads_cards,
+        payment_token_reads_earlier: config.identity.payment_token_reads_cards,
     };
     let international = intl_cards::IntlCards {
         checkout: checkout.clone(),

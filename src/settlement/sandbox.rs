@@ -32,8 +32,9 @@ use purser_actors::port::{
 use self::chain::{Chain, Intent, State, Target, Validity};
 pub use self::inspect::{ChainState, TransferSeen};
 use self::ledger::{Key, decline};
+pub use self::outgoing::LONGEST_SIGNED_S;
 use self::wire::Transaction;
-use crate::sandbox::keys::{fee_payer, fee_payer_signer};
+use crate::sandbox::keys::{fee_payer, fee_payer_signer, treasury};
 pub use crate::sandbox::record_log::LogError;
 
 /// What a new wallet starts with unless the configuration says otherwise: 10,000 test USDC.
@@ -150,11 +151,32 @@ impl Settlement for SandboxSettlement {
         Box::pin(self.submit_payment(authorization, prepared))
     }
 
+    fn can_receive<'a>(&'a self, to: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        Box::pin(async move {
+            let exists = self.has_account(to).await;
+            exists.map_err(|error| temporary("can receive", &error.to_string()))
+        })
+    }
+
+    fn treasury_holds(&self, network: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        Box::pin(async move {
+            let holds = self.balance(&treasury(network)).await;
+            holds.map_err(|error| temporary("treasury holds", &error.to_string()))
+        })
+    }
+
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+        Box::pin(async move {
+            let sent = self.left(*from, since, Timestamp(u64::MAX)).await;
+            sent.map_err(|error| temporary("sent by", &error.to_string()))
+        })
+    }
+
     fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
         Box::pin(async move {
             let mut all = Vec::new();
             for network in Network::ALL {
-                let left = self.left(network, since, until).await;
+                let left = self.left(treasury(network), since, until).await;
                 all.extend(left.map_err(|error| temporary("departures", &error.to_string()))?);
             }
             all.sort_by_key(|departure| departure.at);

@@ -12,7 +12,7 @@ use dashmap::DashMap;
 use parking_lot::Mutex;
 use purser_actors::id::{SessionId, Wallet};
 use purser_storage::planted::{self, Bug};
-use purser_storage::{EventSink, StoredEvent};
+use purser_storage::{EventSink, Seq, StoredEvent};
 use tokio::sync::Notify;
 
 /// What one subscriber has not taken yet.
@@ -31,6 +31,21 @@ struct Subscriber {
     live: Mutex<Live>,
     wake: Notify,
     revoked: AtomicBool,
+    /// The newest event that was queued here, or would have been.
+    newest: AtomicU64,
+    /// The event that froze the account; 0 while none has.
+    frozen_at: AtomicU64,
+}
+
+/// Whether a stream is to end because its account is frozen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Freeze {
+    /// No.
+    None,
+    /// Yes, and the event that says so is on its way here.
+    Coming,
+    /// Yes, and the event has been here.
+    Here,
 }
 
 /// What waits for a subscriber.
@@ -116,6 +131,8 @@ impl Hub {
             live: Mutex::default(),
             wake: Notify::new(),
             revoked: AtomicBool::new(false),
+            newest: AtomicU64::new(0),
+            frozen_at: AtomicU64::new(0),
         });
         let subject = wallet.key();
         let mut entry = self.by_subject.entry(subject.clone()).or_default();
@@ -133,16 +150,24 @@ impl Hub {
     }
 
     /// Closes the streams of an account's session or API key: its refresh family or the key was revoked, or its person signed
-    /// out. Without one, all streams of the account: it was frozen.
-    pub fn revoke(&self, wallet: &Wallet, session: Option<SessionId>) {
+    /// out.
+    pub fn revoke(&self, wallet: &Wallet, session: SessionId) {
         let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
             return;
         };
-        for subscriber in subscribers
-            .iter()
-            .filter(|s| session.is_none_or(|id| s.families.contains(&Some(id))))
-        {
+        for subscriber in subscribers.iter().filter(|s| s.families.contains(&Some(session))) {
             subscriber.revoked.store(true, Ordering::Release);
+            subscriber.wake.notify_one();
+        }
+    }
+
+    /// Closes all streams of an account once they have received this event, which froze it.
+    pub fn freeze(&self, wallet: &Wallet, event: Seq) {
+        let Some(subscribers) = self.by_subject.get(&wallet.key()[..]) else {
+            return;
+        };
+        for subscriber in subscribers.iter() {
+            subscriber.frozen_at.store(event, Ordering::Release);
             subscriber.wake.notify_one();
         }
     }
@@ -239,6 +264,8 @@ impl Subscriber {
                 live.queue.push_back(event.clone());
             }
         }
+        // Under the lock, so that a reader that sees it and then finds the queue empty has taken the event.
+        self.newest.store(event.seq, Ordering::Release);
         drop(live);
         if !planted::is(Bug::SubscriberNotWoken) {
             self.wake.notify_one();
@@ -286,6 +313,16 @@ impl Subscription {
     /// Whether the session was revoked.
     pub fn is_revoked(&self) -> bool {
         self.subscriber.revoked.load(Ordering::Acquire)
+    }
+
+    /// Whether the account is frozen. Asked before [`Subscription::take`]: after [`Freeze::Here`] nothing more comes once the
+    /// feed has caught up.
+    pub fn freeze(&self) -> Freeze {
+        match self.subscriber.frozen_at.load(Ordering::Acquire) {
+            0 => Freeze::None,
+            event if self.subscriber.newest.load(Ordering::Acquire) >= event => Freeze::Here,
+            _ => Freeze::Coming,
+        }
     }
 
     /// Whether the service stops.

@@ -15,7 +15,7 @@ use tokio::time::{Instant, timeout};
 use super::close;
 use super::feed::{self, Feed};
 use super::frame::{ClientFrame, Complaint, Filter, event_frame, ping_frame};
-use super::hub::{Hub, Seat, Subscription};
+use super::hub::{Freeze, Hub, Seat, Subscription};
 use crate::config;
 use crate::http::caller::{Authenticator, Claims, Gate};
 
@@ -168,8 +168,11 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
         }
     };
     // A revocation or a freeze before the subscription found nothing to close; one after it does.
-    if state.gate.is_revoked(&claims) || state.gate.frozen_message(claims.wallet).await.is_some() {
+    if state.gate.is_revoked(&claims) {
         return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the session has ended"));
+    }
+    if state.gate.frozen_message(claims.wallet).await.is_some() {
+        return frozen();
     }
     let feed = Feed::new(state.store.clone(), subscription, client.handed, Filter::default());
     Session {
@@ -177,9 +180,14 @@ async fn serve(client: &mut Client, state: &StreamState, access: Access) -> Cont
         subscribed: false,
         minute: 0,
         heard: 0,
+        frozen_since: None,
     }
     .run(client, state, &claims)
     .await
+}
+
+fn frozen<T>() -> ControlFlow<End, T> {
+    ControlFlow::Break(close_with(close::FROZEN, "the account is frozen"))
 }
 
 /// The token must come as the first message, in time.
@@ -197,7 +205,7 @@ async fn first_message(client: &mut Client, state: &StreamState) -> ControlFlow<
         return refused("the first message must be auth");
     };
     match state.authenticator.authenticate(&token) {
-        Ok(claims) if state.gate.frozen_message(claims.wallet).await.is_some() => refused("the account is frozen"),
+        Ok(claims) if state.gate.frozen_message(claims.wallet).await.is_some() => frozen(),
         Ok(claims) => ControlFlow::Continue(claims),
         Err(_) => refused("the token is not good"),
     }
@@ -211,6 +219,8 @@ struct Session {
     minute: u64,
     /// Messages heard in it.
     heard: u32,
+    /// When it was seen that the account is frozen.
+    frozen_since: Option<Instant>,
 }
 
 impl Session {
@@ -220,8 +230,10 @@ impl Session {
         let ping_every = Duration::from_millis(state.config.ping_interval_ms);
         let phase = self.feed.subscription().phase(ping_every);
         let mut ping = tokio::time::interval_at(Instant::now() + phase, ping_every);
+        let grace = Duration::from_millis(state.config.close_grace_ms);
         loop {
             self.check_signals()?;
+            let freeze = self.frozen(grace)?;
             if self.subscribed {
                 // One event a turn: what the client says, and signals, are heard between any two.
                 match self.feed.next().await {
@@ -238,6 +250,9 @@ impl Session {
                     Ok(None) => {
                         client.handed = self.feed.cursor();
                         client.flush().await?;
+                        if freeze == Freeze::Here {
+                            return frozen();
+                        }
                     }
                     Err(error) => return ControlFlow::Break(of_store(&error)),
                 }
@@ -249,6 +264,7 @@ impl Session {
                 () = &mut expiry => {
                     return ControlFlow::Break(close_with(close::UNAUTHORIZED, "the token has expired"));
                 }
+                () = tokio::time::sleep(grace), if freeze == Freeze::Coming => {}
                 _ = ping.tick() => {
                     let cursor = self.subscribed.then(|| self.feed.cursor());
                     client.send(ping_frame(cursor)).await?;
@@ -267,6 +283,20 @@ impl Session {
             return ControlFlow::Break(End::Close(close::GOING_AWAY, reason));
         }
         ControlFlow::Continue(())
+    }
+
+    /// A frozen account's stream ends when its client has received that event, or after the grace time: a client that reads old events as
+    /// slowly as it is allowed to does not stay connected.
+    fn frozen(&mut self, grace: Duration) -> ControlFlow<End, Freeze> {
+        let freeze = self.feed.subscription().freeze();
+        if freeze == Freeze::None {
+            return ControlFlow::Continue(freeze);
+        }
+        let since = *self.frozen_since.get_or_insert_with(Instant::now);
+        if !self.subscribed || since.elapsed() >= grace {
+            return frozen();
+        }
+        ControlFlow::Continue(freeze)
     }
 
     /// A client that says more in a minute than it may is closed, whatever it says.

@@ -73,6 +73,19 @@ pub fn check(file: &Path) -> io::Result<()> {
     each(file, |_, _| Ok(()))
 }
 
+/// The documents in a file, which is whole.
+///
+/// # Errors
+/// As [`check`].
+pub fn held(file: &Path) -> io::Result<BTreeSet<DocumentId>> {
+    let mut held = BTreeSet::new();
+    each(file, |id, _| {
+        held.insert(id);
+        Ok(())
+    })?;
+    Ok(held)
+}
+
 /// Brings these documents from a file into a directory, each durably. Answers which are now in neither. Without a file there
 /// is what the directory has.
 ///

@@ -23,6 +23,12 @@ pub(crate) struct Wallets {
     addresses: BTreeMap<Wallet, Wallet>,
 }
 
+impl Wallets {
+    pub(super) fn spend(&self, id: SpendId) -> Option<&Spend> {
+        self.spends.get(&id)
+    }
+}
+
 const fn name_of(status: &Status) -> &'static str {
     match status {
         Status::Reserved => "reserved",

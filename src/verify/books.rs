@@ -30,6 +30,8 @@ pub(super) struct Books {
     pub(super) costs: BTreeMap<String, i128>,
     /// What a chain has taken back, by cause.
     pub(super) losses: BTreeMap<String, i128>,
+    /// What an operator said is the treasury's own, by cause.
+    pub(super) taken_in: BTreeMap<String, i128>,
     /// Everything that ever was a cause.
     pub(super) causes: BTreeSet<String>,
 }
@@ -56,6 +58,7 @@ impl Books {
             Place::Fees => *self.earned.entry(cause.to_owned()).or_default() -= posting.atomic,
             Place::Costs => *self.costs.entry(cause.to_owned()).or_default() += posting.atomic,
             Place::Losses => *self.losses.entry(cause.to_owned()).or_default() += posting.atomic,
+            Place::OperatorFunds => *self.taken_in.entry(cause.to_owned()).or_default() -= posting.atomic,
             // Each transaction sums to zero, so what all the others say leaves suspense no freedom.
             Place::Suspense => {}
         }
@@ -133,5 +136,6 @@ fn place_name(place: &Place) -> String {
         Place::Held(_) => "held".into(),
         Place::Costs => "costs".into(),
         Place::Losses => "losses".into(),
+        Place::OperatorFunds => "operator_funds".into(),
     }
 }

@@ -1,18 +1,19 @@
 //! The journal's events, folded by rules of this file, held against the snapshots.
 
+mod payments;
 mod plain;
 
 use std::collections::BTreeMap;
 
 use purser_actors::kernel::Kind;
 use purser_actors::kernel::record::Record;
-use purser_actors::{account, payment, session, withdrawal};
+use purser_actors::{account, session, withdrawal};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Seq, Store, StoreError};
 
 use super::{
-    Contents, Report, agent_wallets, api_keys, banking, differences, late_returns, lines, people, products, program,
-    refunds, saved, webhooks,
+    Contents, Report, agent_wallets, api_keys, banking, differences, incoming, late_returns, lines, people, products,
+    program, refunds, saved, webhooks,
 };
 
 /// What the events say of one entity.
@@ -97,7 +98,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
     trail.revision = record.revision;
     let read = match record.kind {
         k if k == Kind::Account as u8 => account_event(record, trail, history),
-        k if k == Kind::Payment as u8 => payment_event(record, trail),
+        k if k == Kind::Payment as u8 => payments::follow(record, trail),
         k if k == Kind::Session as u8 => session_event(record, trail),
         k if k == Kind::Withdrawal as u8 => withdrawal_event(record, trail),
         kind => {
@@ -109,6 +110,7 @@ fn follow(record: &Record, trails: &mut BTreeMap<(u8, Vec<u8>), Trail>, history:
             let told = told.or_else(|| late_returns::fold(kind, &record.event));
             let told = told.or_else(|| differences::fold(kind, &record.event));
             let told = told.or_else(|| refunds::fold(kind, &record.event));
+            let told = told.or_else(|| incoming::fold(kind, &record.event));
             let told = told.or_else(|| lines::fold(kind, &record.event));
             let told = told.or_else(|| agent_wallets::fold(kind, &record.event));
             let told = told.or_else(|| api_keys::fold(kind, &record.event));
@@ -176,37 +178,6 @@ fn keep(trail: &mut Trail, record: &Record) {
     }
 }
 
-fn payment_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
-    let event: payment::Event = codec::decode(&record.event)?;
-    let status = match event {
-        payment::Event::Claimed(_) | payment::Event::Readmitted(..) => "claimed",
-        payment::Event::Settling(..) | payment::Event::Resumed(_) => "settling",
-        payment::Event::Lost(_) => "unknown",
-        payment::Event::Declined(..) => "declined",
-        payment::Event::Released(_) => "released",
-        payment::Event::Settled(transaction, _) => {
-            trail.transaction = Some(transaction);
-            "settled"
-        }
-        payment::Event::Fulfilled(product, _) => {
-            trail.product = Some(product.to_string());
-            "fulfilled"
-        }
-        payment::Event::Credited(_) => "credited",
-        payment::Event::Deposited(transaction, _) => {
-            trail.transaction = Some(transaction);
-            "credited"
-        }
-        payment::Event::Refused(_) => "refused",
-        payment::Event::Reversed(_) => {
-            trail.transaction = None;
-            "reversed"
-        }
-    };
-    trail.status = status.into();
-    Ok(())
-}
-
 fn session_event(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
     match codec::decode(&record.event)? {
         session::Event::Opened { .. } => trail.status = "active".into(),
@@ -250,12 +221,13 @@ fn compare(trails: &BTreeMap<(u8, Vec<u8>), Trail>, contents: &Contents, history
     seen.late_returns(contents);
     seen.differences(contents);
     seen.refunds(contents);
+    seen.arrivals(contents);
     seen.program(contents);
     seen.saved(contents);
     let known = contents.accounts.len() + contents.payments.len() + contents.sold.len() + contents.sessions.len();
     let known = known + contents.people.len() + contents.bank.len() + contents.withdrawals.len();
     let known = known + contents.saved.len() + contents.program.len() + contents.late_returns.len();
-    let known = known + contents.differences.all.len() + contents.refunds.all.len();
+    let known = known + contents.differences.all.len() + contents.refunds.all.len() + contents.arrivals.all.len();
     if trails.len() > known {
         report.find(
             "snapshot.missing",

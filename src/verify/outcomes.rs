@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use purser_actors::id::{DepositId, PaymentId};
+use purser_actors::id::PaymentId;
 use purser_actors::kernel::effect::{CreditCause, Work};
 use purser_actors::payment::Status;
 use purser_actors::product::Product;
@@ -11,6 +11,9 @@ use super::books::Books;
 use super::fold::History;
 use super::products::{self, Money, Sold};
 use super::{ChainTransfer, Contents, Report, departures};
+
+/// Credits that are on their way, by cause, in atomic USDC.
+type UnderWay = BTreeMap<String, i128>;
 
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
@@ -28,19 +31,17 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
 }
 
 pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
-    let under_way: BTreeSet<String> = contents
-        .effects
-        .iter()
-        .filter_map(|e| products::credited_for(&e.work))
-        .collect();
+    let mut under_way = UnderWay::new();
+    for (name, atomic) in contents.effects.iter().filter_map(|e| products::credited_for(&e.work)) {
+        *under_way.entry(name).or_default() += atomic;
+    }
     payments(contents, history, books, &under_way, report);
     sold(contents, history, books, &under_way, report);
     causes(contents, books, report);
     owners(contents, report);
 }
 
-fn payments(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
-    let deposits: BTreeSet<&str> = contents.deposits.iter().map(|d| d.transaction.as_str()).collect();
+fn payments(contents: &Contents, history: &History, books: &Books, under_way: &UnderWay, report: &mut Report) {
     // Looked up once: a look through all products for each payment would never end in a store of millions.
     let mut made: BTreeMap<PaymentId, Vec<&Sold>> = BTreeMap::new();
     for sold in contents.sold.values() {
@@ -50,8 +51,8 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
         let name = id.to_string();
         let paid = i128::from(payment.claim.authorization.value().atomic());
         let received = books.received.get(&name).copied().unwrap_or(0);
-        // A transfer that was credited as a deposit is booked and credited there, under its own name.
-        let as_deposit = payment.transaction().is_some_and(|t| deposits.contains(t));
+        // A transfer that was taken in without its payment is booked there, under its own name.
+        let as_deposit = contents.arrivals.taken.contains_key(id);
         let landed = payment.transaction().is_some() && !as_deposit;
         if received != if landed { paid } else { 0 } {
             report.find(
@@ -74,7 +75,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
             Status::Credited { .. } if as_deposit => (0, 0),
             Status::Credited { .. } | Status::Reversed { product: None, .. } => (0, paid),
             Status::Reversed { .. } => (1, 0),
-            Status::Settled { .. } if under_way.contains(&name) => (0, 0),
+            Status::Settled { .. } if under_way.contains_key(&name) => (0, 0),
             // The credit is booked and the payment is being told.
             Status::Settled { .. } => (0, paid),
             _ => (0, 0),
@@ -121,7 +122,7 @@ pub(super) fn credits(name: &str, history: &History, books: &Books, report: &mut
     booked
 }
 
-fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
+fn sold(contents: &Contents, history: &History, books: &Books, under_way: &UnderWay, report: &mut Report) {
     let moved: BTreeSet<String> = contents
         .effects
         .iter()
@@ -153,7 +154,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
         }
         // What a balance paid for was taken from it under the product's own name.
         let by_balance = sold.charge.payment == PaymentId::NONE;
-        let want = if under_way.contains(&name) { 0 } else { back } - if by_balance { all } else { 0 };
+        let want = back - under_way.get(&name).copied().unwrap_or(0) - if by_balance { all } else { 0 };
         if credited != want {
             report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
         }
@@ -211,11 +212,7 @@ fn left(name: &str, sold: &Sold, books: &Books, report: &mut Report) {
 fn causes(contents: &Contents, books: &Books, report: &mut Report) {
     let products: BTreeSet<String> = contents.sold.values().map(|s| s.product.to_string()).collect();
     let payments: BTreeSet<String> = contents.payments.keys().map(ToString::to_string).collect();
-    let deposits: BTreeSet<String> = contents
-        .deposits
-        .iter()
-        .map(|d| DepositId::of(d.from.network(), &d.transaction).to_string())
-        .collect();
+    let deposits = contents.arrivals.booked();
     let withdrawals: BTreeSet<String> = contents.withdrawals.keys().map(ToString::to_string).collect();
     let departures: BTreeSet<String> = contents.departures.iter().map(departures::name_of).collect();
     let late: BTreeSet<String> = contents.late_returns.keys().map(ToString::to_string).collect();
@@ -252,6 +249,9 @@ fn causes(contents: &Contents, books: &Books, report: &mut Report) {
             .iter()
             .any(|ids| ids.contains(c))
     };
+    for cause in books.taken_in.keys().filter(|c| !deposits.contains(*c)) {
+        report.find("ledger.cause", cause, "only an incoming transfer is taken in");
+    }
     for cause in books.received.keys().filter(|c| !moves(c)) {
         report.find("ledger.cause", cause, "only a payment or a deposit is received");
     }
@@ -289,58 +289,71 @@ fn owners(contents: &Contents, report: &mut Report) {
 
 /// The chain's own list: every payment that counts as landed is there, once, for the right amount and payer.
 pub(super) fn against_chain(contents: &Contents, chain: &[ChainTransfer], report: &mut Report) {
-    let mut transfers: BTreeMap<&str, &ChainTransfer> = BTreeMap::new();
+    let mut transfers: BTreeMap<(&str, u32), &ChainTransfer> = BTreeMap::new();
     for transfer in chain {
-        if transfers.insert(&transfer.transaction, transfer).is_some() {
+        let place = (transfer.transaction.as_str(), transfer.index);
+        if transfers.insert(place, transfer).is_some() {
             report.find("chain.twice", &transfer.transaction, "the chain lists it twice");
         }
     }
-    let mut claimed: BTreeMap<&str, String> = BTreeMap::new();
+    let mut claimed: BTreeMap<(&str, u32), String> = BTreeMap::new();
+    taken_in(contents, &transfers, &mut claimed, report);
     for (id, (payment, _)) in &contents.payments {
-        let Some(transaction) = payment.transaction() else {
-            continue;
+        // One whose transfer was taken in has booked nothing itself.
+        let own = payment
+            .transaction()
+            .filter(|_| !contents.arrivals.taken.contains_key(id));
+        let Some(transaction) = own else { continue };
+        let in_it = || transfers.range((transaction, 0)..=(transaction, u32::MAX));
+        let (atomic, from) = (payment.price().atomic(), payment.payer());
+        let fits = |t: &ChainTransfer| t.atomic == atomic && t.from == from;
+        let place = match in_it().find(|(place, t)| fits(t) && !claimed.contains_key(place)) {
+            Some((place, _)) => *place,
+            None => match in_it().next() {
+                None => {
+                    report.find("chain.missing", id, format!("{transaction} is not on the chain"));
+                    continue;
+                }
+                Some((place, t)) => {
+                    if !fits(t) {
+                        let detail = format!("{transaction} moved {} from {}", t.atomic, t.from);
+                        report.find("chain.differs", id, detail);
+                    }
+                    *place
+                }
+            },
         };
-        if let Some(other) = claimed.insert(transaction, id.to_string()) {
+        if let Some(other) = claimed.insert(place, id.to_string()) {
             report.find("chain.shared", transaction, format!("claimed by {other} and {id}"));
         }
-        match transfers.get(transaction) {
-            None => report.find("chain.missing", id, format!("{transaction} is not on the chain")),
-            Some(t) if t.atomic != payment.price().atomic() || t.from != payment.payer() => {
-                report.find(
-                    "chain.differs",
-                    id,
-                    format!("{transaction} moved {} from {}", t.atomic, t.from),
-                );
-            }
-            Some(_) => {}
-        }
     }
-    // A payment that came again after a restore ends as the deposit that its transfer was credited as; that it has booked
-    // nothing itself is looked at with its outcome.
-    let credited = contents.payments.values().map(|(payment, _)| payment);
-    let credited: BTreeSet<&str> = credited
-        .filter(|payment| matches!(payment.status, Status::Credited { .. }))
-        .filter_map(|payment| payment.transaction())
-        .collect();
-    for deposit in &contents.deposits {
-        let of = deposit.transaction.as_str();
-        if let Some(other) = claimed.insert(of, "a deposit".into())
-            && !credited.contains(of)
-        {
+    report.unclaimed_transfers = transfers.keys().filter(|t| !claimed.contains_key(t)).count();
+}
+
+/// What was taken in without a payment is on the chain as it was booked, and is nobody else's.
+fn taken_in<'a>(
+    contents: &'a Contents,
+    transfers: &BTreeMap<(&'a str, u32), &ChainTransfer>,
+    claimed: &mut BTreeMap<(&'a str, u32), String>,
+    report: &mut Report,
+) {
+    let booked = contents.arrivals.booked();
+    for (id, (incoming, _)) in &contents.arrivals.all {
+        let (name, transfer) = (id.to_string(), &incoming.transfer);
+        if !booked.contains(&name) {
+            continue;
+        }
+        let place = (transfer.transaction.as_str(), transfer.index);
+        match transfers.get(&place) {
+            Some(t) if t.atomic == transfer.amount.atomic() && t.from == transfer.from => {}
+            _ => report.find("chain.deposit", &name, "taken in, and the chain does not show it so"),
+        }
+        if let Some(other) = claimed.insert(place, name.clone()) {
             report.find(
                 "chain.shared",
-                &deposit.transaction,
-                format!("claimed by {other} and as a deposit"),
+                &transfer.transaction,
+                format!("claimed by {other} and {name}"),
             );
         }
-        match transfers.get(deposit.transaction.as_str()) {
-            Some(t) if t.atomic == deposit.amount.atomic() && t.from == deposit.from => {}
-            _ => report.find(
-                "chain.deposit",
-                &deposit.transaction,
-                "credited, and the chain does not show it so",
-            ),
-        }
     }
-    report.unclaimed_transfers = transfers.keys().filter(|t| !claimed.contains_key(**t)).count();
 }

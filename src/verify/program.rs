@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purser_actors::card_withdrawal::{self, CardWithdrawal};
-use purser_actors::id::{CardId, EffectId, WithdrawalId};
+use purser_actors::id::{CardId, EffectId, PaymentId, WithdrawalId};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Kind, table};
+use purser_actors::product::Purchase;
 use purser_actors::reloadable::{self, Reloadable};
 use purser_storage::codec::{self, DecodeError};
 use purser_storage::{Row, Store, StoreError};
@@ -23,6 +24,8 @@ pub(crate) struct Program {
     queue: BTreeSet<u128>,
     /// By transaction, which withdrawal it paid.
     paid_by: BTreeMap<String, u128>,
+    /// By payment, the cards that its tokens ordered.
+    funded: BTreeMap<PaymentId, Vec<CardId>>,
 }
 
 impl Program {
@@ -54,6 +57,12 @@ impl Program {
         each_row(store, &[table::PAID_BY], |key, row| {
             let transaction = String::from_utf8_lossy(&key[1..]).into_owned();
             self.paid_by.insert(transaction, number(&row.value));
+        })
+        .await?;
+        each_row(store, &[table::PAYMENT_CARD], |key, row| {
+            let payment = key.get(1..17).map_or(0, number);
+            let cards = self.funded.entry(PaymentId(payment)).or_default();
+            cards.push(CardId(number(&row.value)));
         })
         .await
     }
@@ -134,6 +143,50 @@ pub(super) fn check(contents: &Contents, report: &mut Report) {
         report.find("card_program.stray_work", subject, detail);
     }
     rows(&contents.program, report);
+    funded(contents, report);
+}
+
+/// A token issued for a payment has loaded no more than its payment brought, and each card of such a token is counted once.
+fn funded(contents: &Contents, report: &mut Report) {
+    let program = &contents.program;
+    for (payment, cards) in &program.funded {
+        let mut loaded = 0_u64;
+        for id in cards {
+            match program.cards.get(id) {
+                Some((card, _)) if card.funded_by == Some(*payment) => {
+                    let taken = card_status(card) != "failed";
+                    loaded = loaded.saturating_add(if taken { card.amount.get() } else { 0 });
+                }
+                _ => report.find(
+                    "card_program.funded",
+                    id,
+                    "it is counted for a payment whose token did not order it",
+                ),
+            }
+        }
+        let bought = contents
+            .payments
+            .get(payment)
+            .map(|(payment, _)| payment.claim.purchase.clone());
+        let brought = match bought {
+            Some(Purchase::CardBalance { amount }) => amount.get(),
+            _ => 0,
+        };
+        if loaded > brought {
+            let detail = format!("its tokens loaded {loaded} cents of the {brought} that it brought");
+            report.find("card_program.funded", payment, detail);
+        }
+    }
+    for (id, (card, _)) in &program.cards {
+        let counted = |payment| program.funded.get(&payment).is_some_and(|cards| cards.contains(id));
+        if card.funded_by.is_some_and(|payment| !counted(payment)) {
+            report.find(
+                "card_program.funded",
+                id,
+                "a payment's token ordered it, and it is not counted there",
+            );
+        }
+    }
 }
 
 fn withdrawal(contents: &Contents, id: WithdrawalId, asked: &CardWithdrawal, work: &mut Under, report: &mut Report) {

@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 pub(crate) use format::ExportReader;
 pub use restore::RestoreMark;
-pub(crate) use restore::{read_mark, restore};
+pub(crate) use restore::{read, read_mark, restore, restore_on};
 
 use crate::disk::{Disk, FileDisk};
 use crate::journal::{Engine, Segment, index_name, segment_name};
@@ -120,12 +120,16 @@ pub(crate) fn backup(engine: &Engine, path: &Path) -> Result<Seq, StoreError> {
         parent
     };
     let disk = FileDisk::open(parent).map_err(io)?;
-    let name = name.to_string_lossy().into_owned();
+    backup_on(engine, &disk, &name.to_string_lossy())
+}
+
+/// The same onto any disk.
+pub(crate) fn backup_on(engine: &Engine, disk: &dyn Disk, name: &str) -> Result<Seq, StoreError> {
     let scratch = format!("{name}.tmp");
     let current = engine.export.lock();
     let seq = engine.durable.load(Ordering::Acquire);
-    let seq = fold::write_rows(engine, *current, seq, &disk, &scratch)?;
-    disk.rename(&scratch, &name).map_err(io)?;
+    let seq = fold::write_rows(engine, *current, seq, disk, &scratch)?;
+    disk.rename(&scratch, name).map_err(io)?;
     disk.sync_dir().map_err(io)?;
     Ok(seq)
 }

@@ -292,6 +292,20 @@ impl JournalStore {
         export::backup(&self.engine, path)
     }
 
+    /// Reads a backup to its end, row by row, and returns the sequence it holds. Blocks. Errors when it is not whole: the rows
+    /// found so far prove nothing then.
+    pub fn read_backup(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
+        export::read(path, found)
+    }
+
+    /// The same into a file of any disk, as a simulation has it.
+    ///
+    /// # Errors
+    /// When reading, writing or verifying fails.
+    pub fn backup_on(&self, disk: &dyn Disk, name: &str) -> Result<Seq, StoreError> {
+        export::backup_on(&self.engine, disk, name)
+    }
+
     /// Makes a new store in the empty or missing directory `dir` from a backup. Sequences go on far behind
     /// the backup's, so that no cursor handed out by the lost future points at a new event.
     ///
@@ -299,6 +313,14 @@ impl JournalStore {
     /// When the backup is damaged, or `dir` holds anything.
     pub fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMark, StoreError> {
         export::restore(path, dir, now_ms)
+    }
+
+    /// The same from a file of any disk onto an empty one, as a simulation has it.
+    ///
+    /// # Errors
+    /// When the backup is damaged, or the disk holds anything.
+    pub fn restore_on(from: &dyn Disk, name: &str, to: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+        export::restore_on(from, name, to, now_ms)
     }
 
     /// Set if this store was made from a backup.

@@ -113,6 +113,34 @@ pub enum Bug {
     NothingPublished,
     /// An event is queued for a subscriber that nobody wakes.
     SubscriberNotWoken,
+    /// What would leave after a restore does not wait at the gate: needs something that was not signed when the backup was made, or is
+    /// asked for soon.
+    SignsOutsideGate,
+    /// A spend that was reserved when the backup was made is signed anew, without a look at what its wallet has sent. Needs one on
+    /// Solana that the lost history sent.
+    SpendSignedAnew,
+    /// Whatever is signed does not ask whether its account is frozen: needs one that waits when the freeze comes.
+    FreezeLetsOut,
+    /// What came in in the time that a restore lost is credited without a question to whoever may have made something of it.
+    MadeIsCredited,
+    /// A transfer that no book knows is named after when it was read, not after itself: needs one that is read again.
+    DepositOfItsReading,
+    /// A payment settles by a transfer that was credited without it. Needs a restore, and a client that comes back.
+    TakenInSettles,
+    /// What the log of revocations says of keys is not replayed: needs a restore, and a key that was revoked in the lost history.
+    KeyRevived,
+    /// What it says of freezes is not.
+    FreezeForgotten,
+    /// Without the log, keys of before a restore are good all the same.
+    SuspendsNothing,
+    /// What a managed wallet buys from us is its address's, not its owner's.
+    OwnRouteShadowed,
+    /// No daily cap of its owner holds for what a managed wallet buys from us.
+    OwnRouteUncapped,
+    /// An offer of somebody else's that pays our treasury is taken.
+    OwnTermsTaken,
+    /// A line goes on selling while its provider fails: needs one that is down.
+    BreakerKeepsSelling,
 }
 
 impl Bug {
@@ -163,6 +191,19 @@ impl Bug {
         Self::OverflowUnnoticed,
         Self::NothingPublished,
         Self::SubscriberNotWoken,
+        Self::SignsOutsideGate,
+        Self::SpendSignedAnew,
+        Self::FreezeLetsOut,
+        Self::MadeIsCredited,
+        Self::DepositOfItsReading,
+        Self::TakenInSettles,
+        Self::KeyRevived,
+        Self::FreezeForgotten,
+        Self::SuspendsNothing,
+        Self::OwnRouteShadowed,
+        Self::OwnRouteUncapped,
+        Self::OwnTermsTaken,
+        Self::BreakerKeepsSelling,
     ];
 }
 

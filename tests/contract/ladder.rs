@@ -132,6 +132,7 @@ impl Seen {
                 let shown = match name {
                     "payment-required" | "payment-response" => pretty(&decoded(value)),
                     "payment-receipt" => pretty(&decoded_for_urls(value)),
+                    "www-authenticate" if value.starts_with("Bearer") => value.clone(),
                     "www-authenticate" => pretty(&mpp_challenge(value)),
                     "set-cookie" => format!("[cookie]{}", &value[value.find(';').unwrap_or(value.len())..]),
                     "retry-after" => "[seconds]".to_owned(),

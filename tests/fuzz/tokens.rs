@@ -9,7 +9,7 @@ use purser::identity::login::{SessionCookies, login_code_hash, new_login_code};
 use purser::identity::origin::Origin;
 use purser::identity::refresh::RefreshTokens;
 use purser::identity::token::{SignInMethod, Tokens};
-use purser_actors::id::{SessionId, Wallet};
+use purser_actors::id::{PaymentId, SessionId, Wallet};
 use purser_actors::port::Timestamp;
 
 use crate::dice::{Dice, change_text};
@@ -38,7 +38,7 @@ impl Issued {
         };
         let id_tokens = vec![
             mint(Wallet::Evm([0xab; 20]), SignInMethod::Wallet),
-            mint(Wallet::Solana([0x5a; 32]), SignInMethod::Payment),
+            mint(Wallet::Solana([0x5a; 32]), SignInMethod::Payment(PaymentId(4))),
         ];
         let (refresh, _) = RefreshTokens::new(&derived.refresh).issue(SessionId(0xabc << 64), 0x00ab_cdef);
         let set = cookies.set(SessionId(9), AT, 60);

@@ -38,7 +38,7 @@ async fn a_closing_handshake_is_finished_whoever_begins_it() {
     }
 
     let mut revoked = open_as(&world, "alice").await;
-    world.hub.revoke(&ALICE, Some(SessionId(1)));
+    world.hub.revoke(&ALICE, SessionId(1));
     assert_eq!(until_closed(&mut revoked).await.1, 4001);
     assert!(
         revoked.next().await.is_none(),
@@ -46,7 +46,7 @@ async fn a_closing_handshake_is_finished_whoever_begins_it() {
     );
 
     let mut mute = open_as(&world, "alice").await;
-    world.hub.revoke(&ALICE, Some(SessionId(1)));
+    world.hub.revoke(&ALICE, SessionId(1));
     // Whatever comes is read and never answered.
     let mut raw = Vec::new();
     mute.get_mut().read_to_end(&mut raw).await.unwrap();

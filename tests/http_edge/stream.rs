@@ -145,24 +145,24 @@ async fn a_subscription_starts_where_it_says() {
     );
 }
 
-// Aim: a first message may hold the token; silence, another message, a bad token and a frozen account end with 4001.
+// Aim: a first message may hold the token; silence, another message and a bad token end with 4001, a frozen account with 4003.
 #[tokio::test]
 async fn the_first_message_may_be_the_token() {
     let world = World::with(&[("stream.auth_timeout_ms", "100")]).await;
     let mut good = open(&world, &[]).await.unwrap();
     say(&mut good, json!({"type": "auth", "token": "alice"})).await;
     settled(&mut good).await;
-    for first in [
-        None,
-        Some(json!({"type": "subscribe"})),
-        Some(json!({"type": "auth", "token": "nobody"})),
-        Some(json!({"type": "auth", "token": "frozen"})),
+    for (first, code) in [
+        (None, 4001),
+        (Some(json!({"type": "subscribe"})), 4001),
+        (Some(json!({"type": "auth", "token": "nobody"})), 4001),
+        (Some(json!({"type": "auth", "token": "frozen"})), 4003),
     ] {
         let mut socket = open(&world, &[]).await.unwrap();
         if let Some(message) = first {
             say(&mut socket, message).await;
         }
-        assert_eq!(until_closed(&mut socket).await.1, 4001);
+        assert_eq!(until_closed(&mut socket).await.1, code);
     }
 }
 
@@ -227,7 +227,7 @@ async fn a_stream_ends_with_its_reason() {
     let world = World::start().await;
     let mut revoked = open_as(&world, "alice").await;
     let mut bob = open_as(&world, "bob").await;
-    world.hub.revoke(&ALICE, Some(SessionId(1)));
+    world.hub.revoke(&ALICE, SessionId(1));
     assert_eq!(until_closed(&mut revoked).await.1, 4001);
 
     let mut expiring = open_as(&world, "alice-for-a-moment").await;

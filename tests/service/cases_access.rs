@@ -3,9 +3,11 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use purser_actors::id::Network;
+use purser_actors::kernel::record::rfc3339;
+use purser_actors::port::Timestamp;
 use serde_json::{Value, json};
 
-use super::agent::Agent;
+use super::agent::{Agent, required};
 use super::host::Host;
 use super::owner::Owner;
 use super::wire::{Answer, Site, send, until};
@@ -52,6 +54,41 @@ async fn case_42_a_proof_signs_in_once() {
     let again = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
     assert_eq!(again.status, 402, "{}", again.text);
     agent.sign_in(&site).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_43_a_clients_own_time_of_issue_signs_in() {
+    // Aim: with our nonce, an issuedAt of the client's own within five minutes signs in, on both networks; one of ten minutes ago or
+    // ahead does not, and a nonce of ours serves once whatever time stands beside it.
+    let host = Host::new();
+    let service = host.start();
+    let site = Site::of(&service);
+    let now = || {
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap();
+        Timestamp(u64::try_from(since.as_millis()).unwrap())
+    };
+    for network in Network::ALL {
+        let agent = Agent::new(network);
+        let signed = async |offset_ms: i64| {
+            let path = format!("/auth?network={}", network.name());
+            let mut info = required(&site.get(&path, &[]).await).sign_in().unwrap();
+            info.issued_at = rfc3339(Timestamp(now().0.saturating_add_signed(offset_ms)));
+            agent.wallet.sign_in(&info, network).unwrap()
+        };
+        for good in [-240_000, -1_000, 3_000] {
+            let proof = signed(good).await;
+            let answer = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
+            assert_eq!(answer.status, 200, "{network:?} {good}: {}", answer.text);
+            let again = site.get("/auth", &[("sign-in-with-x", &proof)]).await;
+            assert_eq!((again.status, again.str("reason")), (402, Some("invalid_siwx_nonce")));
+        }
+        for bad in [-600_000, 600_000] {
+            let answer = site.get("/auth", &[("sign-in-with-x", &signed(bad).await)]).await;
+            assert_eq!(answer.status, 402, "{network:?} {bad}: {}", answer.text);
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -15,12 +15,14 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 40] = [
+pub(crate) const ADMIN: [(&str, &str); 47] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
     ("GET", "/admin/events"),
+    ("GET", "/admin/incoming-transfers"),
+    ("GET", "/admin/intl-cards"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/lines"),
@@ -39,12 +41,16 @@ pub(crate) const ADMIN: [(&str, &str); 40] = [
     ("POST", "/admin/card-withdrawals/fulfil"),
     ("POST", "/admin/card-withdrawals/reject"),
     ("POST", "/admin/departures/book"),
+    ("POST", "/admin/incoming-transfers/credit"),
+    ("POST", "/admin/incoming-transfers/operator-funds"),
+    ("POST", "/admin/incoming-transfers/return"),
     ("POST", "/admin/intl-orders/claim"),
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
     ("POST", "/admin/lines/close"),
     ("POST", "/admin/lines/open"),
+    ("POST", "/admin/intl-cards/report"),
     ("POST", "/admin/refunds"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
@@ -53,6 +59,7 @@ pub(crate) const ADMIN: [(&str, &str); 40] = [
     ("POST", "/admin/stuck/resolve"),
     ("POST", "/admin/unfreeze"),
     ("POST", "/admin/webhooks/redeliver"),
+    ("POST", "/admin/suspended/confirm"),
     ("GET", "/admin/tokens"),
     ("POST", "/admin/tokens"),
     ("POST", "/admin/tokens/revoke"),
@@ -60,10 +67,10 @@ pub(crate) const ADMIN: [(&str, &str); 40] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 15),
-    ("support", 16),
-    ("operator", 37),
-    ("administrator", 40),
+    ("read-only", 17),
+    ("support", 18),
+    ("operator", 43),
+    ("administrator", 47),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {
@@ -249,7 +256,7 @@ async fn stuck_work_is_tried_again_by_an_operator() {
     assert_eq!((over.status, over.code()), (404, "effect_unknown"));
     assert_eq!(
         desk.get("/admin/stuck").await.body,
-        json!({"effects": [], "unexplained_departures": [], "unknown_payments": [], "withdrawals_held": false,
+        json!({"effects": [], "held": [], "unexplained_departures": [], "unknown_payments": [], "withdrawals_held": false,
             "withdrawals_held_until_at_least": null})
     );
 }

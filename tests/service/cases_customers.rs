@@ -20,7 +20,7 @@ async fn ready(site: &Site<'_>, token: &str, card: &str) -> Value {
     .await
 }
 
-async fn find(desk: &Desk<'_>, quoted: &str) -> Value {
+pub(crate) async fn find(desk: &Desk<'_>, quoted: &str) -> Value {
     let answer = desk.get(&format!("/admin/customers?q={quoted}")).await;
     assert_eq!(answer.status, 200, "{quoted}: {}", answer.text);
     answer.body
@@ -216,11 +216,10 @@ async fn the_system_is_shown_as_it_lives() {
     let entities = system["entities"].as_array().unwrap();
     let every: BTreeSet<&str> = entities.iter().map(|entity| entity["kind"].as_str().unwrap()).collect();
     assert!(every.len() > 20 && kinds("entities") == every && kinds("deliveries") == every);
-    assert!(
-        supervisors
-            .iter()
-            .any(|one| one["watches"] == "reconciliation" && one["status"] == "running")
-    );
+    for watches in ["reconciliation", "incoming_transfers"] {
+        let mut all = supervisors.iter();
+        assert!(all.any(|one| one["watches"] == watches && one["status"] == "running"));
+    }
     for (watches, kind) in [("entities", "account"), ("entities", "payment")] {
         let children = |system: &Value| {
             let all = system["supervision"]["supervisors"].as_array().unwrap().iter();

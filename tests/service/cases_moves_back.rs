@@ -12,16 +12,17 @@ use super::host::Host;
 use super::owner::fault;
 use super::wire::{Site, until};
 
-const CARD: &str = "/get-card?amount=5";
+/// Operators make it, so that no provider can be asked after it.
+const CARD: &str = "/order-intl-card?amount=100";
 
 /// A transaction on Base.
 const PAID: &str = "0xefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefefef";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_that_the_lost_history_took_is_credited_once() {
-    // Aim: paid after the backup, so that the restored service credits the transfer; the same payment presented again buys
+    // Aim: paid after the backup, for something that no provider has, so that the restored service credits the transfer; the same payment presented again buys
     // nothing and is charged nothing, whether the chain answers at once or must be read.
-    let host = Host::new().with("PURSER_ENGINE__RESTORED_QUIET_SECONDS", "0");
+    let host = Host::new();
     host.start().stop();
     let file = backup(&host);
     let service = host.start();
@@ -39,7 +40,7 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
     let site = Site::of(&service);
     for (agent, payment, told) in &paid {
         let token = agent.token(&site).await;
-        balance(&site, &token, [5.0, 5.0, 0.0]).await;
+        balance(&site, &token, [103.8, 103.8, 0.0]).await;
         if told.ends_with("unknown") {
             site.chain_fault(json!({"fault": "lose_answer", "wallet": agent.address()}))
                 .await;
@@ -56,7 +57,7 @@ async fn a_payment_that_the_lost_history_took_is_credited_once() {
             again.text
         );
         site.hears(&token, &[told]).await;
-        balance(&site, &token, [5.0, 5.0, 0.0]).await;
+        balance(&site, &token, [103.8, 103.8, 0.0]).await;
     }
     assert_eq!(site.transfers().await.len(), 2);
     service.stop();
@@ -89,9 +90,7 @@ async fn claimed(desk: &Desk<'_>, id: &str) -> Value {
 async fn what_was_decided_of_a_card_withdrawal_is_so_after_a_restore() {
     // Aim: the backup has two withdrawals that the issuer has not answered; since then one was paid and the other, while it was
     // claimed, rejected: after the restore both end so by themselves, nobody is asked to pay, and the balance stays as it is.
-    let host = Host::new()
-        .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_ENGINE__RESTORED_QUIET_SECONDS", "0");
+    let host = Host::new().with("PURSER_SANDBOX__CREDIT_MS", "20");
     let service = host.start();
     let site = Site::of(&service);
     let (agent, token) = loaded(&site, Network::Base, 100).await;

@@ -20,8 +20,10 @@ fn host() -> Host {
         .with("PURSER_SANDBOX__CREDIT_MS", "20")
         .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "8000")
         .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
-        .with("PURSER_ENGINE__RESTORED_QUIET_SECONDS", "0")
 }
+
+/// Longer than anything that a lost history signed can land, in seconds.
+pub(super) const QUIET_S: u64 = 1_000;
 
 /// From the backup, with everything else left as the lost history made it.
 pub(crate) fn restore(host: &Host, backup: &str) {
@@ -244,6 +246,7 @@ async fn what_left_after_the_backup_leaves_once_and_is_named() {
     let service = host.start();
     let site = Site::of(&service);
     explains_itself(&site, &scene).await;
+    site.advance(QUIET_S).await;
     explain(&host, &service, &scene).await;
     let [base, solana] = &scene.holders[..] else {
         unreachable!()

@@ -113,7 +113,7 @@ async fn a_stream_ends_with_its_session_and_no_other_does() {
         kinds.push(other.frame().await["type"].clone());
     }
     site.freeze(&agent.address(), Some("Wait.")).await;
-    assert_eq!(other.until_closed().await, 4001);
+    assert_eq!(other.until_closed().await, 4003);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -228,12 +228,19 @@ async fn a_lost_answer_a_refusal_and_a_late_landing_move_the_money_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_withdrawal_is_held_for_as_long_as_it_can_land() {
-    // Aim: nobody has a token account at that address, so the chain refuses; over a kill the amount stays held and the
-    // books are right; once there is an account, the same bytes land.
+    // Aim: the chain refuses the transfer for now; over a kill the amount stays held and the books are right; once the chain takes
+    // it, the same bytes land.
     let (host, service) = start();
     let site = Site::of(&service);
     let (_, token) = holder(&site, Network::Solana).await;
     let stranger = Agent::new(Network::Solana);
+    let funded = site
+        .post("/sandbox/faucet", &json!({"wallet": stranger.address(), "amount": "1"}))
+        .await;
+    assert_eq!(funded.status, 200, "{}", funded.text);
+    let ours = purser::sandbox::keys::treasury(Network::Solana).address();
+    site.chain_fault(json!({"network": "solana", "fault": "insufficient", "times": 0, "wallet": ours}))
+        .await;
     let body = json!({"amount": 5, "address": stranger.address(), "network": "solana"});
     let id = id_of(&withdraw(&site, &token, None, &body).await);
     let path = format!("/get-withdrawal-status?withdrawal_id={id}");
@@ -242,15 +249,11 @@ async fn a_refused_withdrawal_is_held_for_as_long_as_it_can_land() {
         (read["withdrawal"]["state"] == "sent").then_some(())
     })
     .await;
+    balance(&site, &token, [6.66, 1.66, 5.0]).await;
     service.kill();
     host.assert_books();
     let service = host.start();
     let site = Site::of(&service);
-    balance(&site, &token, [6.66, 1.66, 5.0]).await;
-    let funded = site
-        .post("/sandbox/faucet", &json!({"wallet": stranger.address(), "amount": "1"}))
-        .await;
-    assert_eq!(funded.status, 200, "{}", funded.text);
     assert_eq!(ended(&site, &token, &id).await["state"], "complete");
     balance(&site, &token, [1.66, 1.66, 0.0]).await;
     assert_eq!(received(&site, &stranger).await, [5_000_000]);

@@ -314,7 +314,7 @@ async fn reading_a_payment_is_refused_for_the_first_rule_that_it_breaks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
-    // Aim: balance and link ask for the token first, then for the parameters, then whether the account is frozen.
+    // Aim: balance and link ask for the token first, then for the parameters, and the balance then whether the account is frozen.
     let (_host, service) = start(&[]);
     let site = Site::of(&service);
     let holder = Holder::new(&site, Network::Base).await;
@@ -331,7 +331,10 @@ async fn what_an_account_reads_is_refused_for_the_first_rule_that_it_breaks() {
         ask.drop("colour");
         ladder.meets(&ask.send(&site).await);
         holder.thawed(&site).await;
-        ladder.meets(&ask.send(&site).await);
+        // A frozen account's link is made as any other.
+        if path != "/get-auth-link" {
+            ladder.meets(&ask.send(&site).await);
+        }
         ladder.ends();
     }
 }

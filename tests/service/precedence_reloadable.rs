@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::agent::Agent;
 use super::cases_reloadable::{comes_to, loaded, opened};
-use super::cases_top_up::{link, start};
+use super::cases_top_up::{id_of, link, once, start};
 use super::ladder::{Ladder, snapshot};
 use super::request::Request;
 use super::wire::Site;
@@ -25,6 +25,9 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
     assert_eq!(first.answer(&site).await.status, 200);
     let bought = agent.buy(&site, "/get-card?amount=5").await;
     let born_of_payment = bought.body["auth"]["id_token"].as_str().unwrap();
+    let brought = agent.buy(&site, "/fund-card-balance?amount=5").await;
+    let born_of_top_up = brought.body["auth"]["id_token"].as_str().unwrap();
+    once(&site, &token, &id_of(&brought), "credited").await;
     link(&site, &agent, false).await;
     site.freeze(&agent.address(), Some(WHY)).await;
 
@@ -53,6 +56,9 @@ async fn an_order_of_a_reloadable_card_is_refused_for_the_first_rule_that_it_bre
     ask.header("idempotency-key", "new");
     ladder.meets(&ask.send(&site).await);
     link(&site, &agent, true).await;
+    ask.bearer(born_of_top_up);
+    ladder.meets(&ask.send(&site).await);
+    ask.bearer(&token);
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");
     ask.body(&json!({"usd_amount": 2}));
@@ -98,11 +104,10 @@ async fn a_wish_for_a_card_is_refused_for_the_first_rule_that_it_breaks() {
     ladder.meets(&ask.send(&site).await);
     site.freeze(&agent.address(), None).await;
     ladder.meets(&ask.send(&site).await);
+    ask.header("idempotency-key", "new");
+    ladder.meets(&ask.send(&site).await);
     ask.body(&json!({"card_id": theirs}));
     ladder.meets(&ask.send(&site).await);
-    ask.body(&json!({"card_id": own}));
-    ladder.meets(&ask.send(&site).await);
-    ask.header("idempotency-key", "new");
     ask.body(&json!({"card_id": ended}));
     ladder.meets(&ask.send(&site).await);
     ask.header("idempotency-key", "newer");

@@ -18,13 +18,16 @@ use purser_actors::spend::{Order, Spend, Way};
 use purser_storage::fault::Seeded;
 use serde_json::{Value, json};
 
-use crate::clients::{Clients, wallet};
+use crate::clients::{Clients, price as price_of, wallet};
 use crate::fate::{Course, Fate};
+use crate::own;
 use crate::owners::durable;
 use crate::plan::{Plan, Step, pick};
 use crate::seller::{SPEND, call_of, funded};
 use crate::withdrawals::{EACH, outlives_keys};
 
+/// The host of a spend that pays our own route.
+const ROUTE: &str = "route";
 /// Wallets whose agents have a managed one.
 const OWNERS: u32 = 2;
 
@@ -87,7 +90,7 @@ pub(crate) fn add(plan: &mut Plan) {
     }
 }
 
-const fn owner(nth: u32) -> u8 {
+pub(crate) const fn owner(nth: u32) -> u8 {
     (nth % OWNERS) as u8
 }
 
@@ -125,17 +128,17 @@ fn price(nth: u32) -> u64 {
 }
 
 fn is_transfer(nth: u32) -> bool {
-    nth % 4 == 3
+    nth < own::FIRST && nth % 4 == 3
 }
 
 /// What a seller asks for a call: the same on both networks, or more and for somebody else.
 fn required(nth: u32) -> PaymentRequired {
-    let offer = |network: Network, cents: u64, stranger: bool| {
+    let offer = |network: Network, cents: u64, to: Wallet| {
         let asset = match network {
             Network::Base => "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
             Network::Solana => "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
         };
-        let to = seller(network, stranger).address();
+        let to = to.address();
         let extra = match network {
             Network::Base => json!({"name": "USD Coin", "version": "2"}),
             Network::Solana => json!({"feePayer": to}),
@@ -147,11 +150,21 @@ fn required(nth: u32) -> PaymentRequired {
         0 => (Network::Base, Network::Solana),
         _ => (Network::Solana, Network::Base),
     };
-    let accepts: Vec<Value> = match nth % 3 {
-        0 => vec![offer(first, price(nth), false)],
-        1 => vec![offer(first, price(nth) + 400, true), offer(second, price(nth), false)],
-        _ => vec![offer(second, price(nth), true), offer(first, price(nth), false)],
+    let mut accepts: Vec<Value> = match nth % 3 {
+        0 => vec![offer(first, price(nth), seller(first, false))],
+        1 => vec![
+            offer(first, price(nth) + 400, seller(first, true)),
+            offer(second, price(nth), seller(second, false)),
+        ],
+        _ => vec![
+            offer(second, price(nth), seller(second, true)),
+            offer(first, price(nth), seller(first, false)),
+        ],
     };
+    // A hostile one asks on our own terms: what it is paid is ours, and the product would be its.
+    if nth % 4 == 2 {
+        accepts.insert(0, offer(first, price(nth), own::treasury(first)));
+    }
     let json = json!({"x402Version": 2, "resource": {"url": "https://shop.example.com/"}, "accepts": accepts});
     PaymentRequired::from_header(STANDARD.encode(json.to_string()).as_bytes()).unwrap()
 }
@@ -181,6 +194,9 @@ fn pins(nth: u32) -> Pins {
 
 /// Whether what is paid for a spend is what its agent allowed, by rules of this file's own.
 pub(crate) fn allows(nth: u32, to: Wallet, amount: u64) -> bool {
+    if let Some(payment) = own::payment_of(nth) {
+        return (to, amount) == (own::treasury(to.network()), price_of(payment).atomic());
+    }
     let pinned = is_transfer(nth)
         || match nth % 5 {
             1 => amount <= 500 * 10_000,
@@ -189,7 +205,9 @@ pub(crate) fn allows(nth: u32, to: Wallet, amount: u64) -> bool {
             4 => amount <= 80 * 10_000,
             _ => true,
         };
-    pinned && (amount == price(nth) * 10_000 || amount == (price(nth) + 400) * 10_000)
+    pinned
+        && to != own::treasury(to.network())
+        && (amount == price(nth) * 10_000 || amount == (price(nth) + 400) * 10_000)
 }
 
 fn usdc(cents: u64) -> Usdc {
@@ -232,6 +250,11 @@ impl Clients {
 
     /// What is to be paid: what the seller asks for, as far as the agent's pins allow, or a transfer as it likes.
     fn asked(&self, nth: u32) -> Option<(Wallet, Usdc, Way)> {
+        if let Some(payment) = own::payment_of(nth) {
+            let (to, amount) = own::asked(nth, payment);
+            let host = ROUTE.into();
+            return Some((to, amount, Way::Call { host }));
+        }
         if is_transfer(nth) {
             let network = if nth % 8 == 3 { Network::Base } else { Network::Solana };
             return Some((seller(network, true), usdc(price(nth)), Way::Transfer));
@@ -239,7 +262,7 @@ impl Clients {
         let offers = pins(nth).acceptable(
             &required(nth),
             &addresses(&wallet(owner(nth))),
-            &OwnAddresses::default(),
+            &OwnAddresses::of(Network::ALL.map(own::treasury)),
         );
         let Acceptable { to, amount, .. } = match offers {
             Ok(offers) => *offers.first()?,

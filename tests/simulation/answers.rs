@@ -8,7 +8,7 @@ use purser_actors::payment::{Outcome, Payment, Status};
 use purser_actors::product::Line;
 use purser_storage::codec;
 
-use crate::clients::{payer, wallet};
+use crate::clients::{amount, payer, wallet};
 use crate::owners::durable;
 use crate::world::World;
 
@@ -77,7 +77,7 @@ fn refusal_rests(world: &World, payment: u32, error: &PayError) -> bool {
             let cap = world.plan.cap();
             match error {
                 PayError::CountPerDay { .. } => most.0 >= cap.count,
-                _ => most.1 + 500 + u64::from(payment) > cap.sum.get(),
+                _ => most.1 + amount(payment).get() > cap.sum.get(),
             }
         }
         _ => true,

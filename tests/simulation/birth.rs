@@ -29,6 +29,7 @@ pub(crate) fn bury(world: &World, death: Death) {
     world.trace(|| format!("{death:?}"));
     match death {
         Death::Kill => world.disk.kill(),
+        Death::Restored(down_ms, covered) => crate::restores::restore(world, down_ms, covered),
         Death::PowerCut | Death::SnapshotsLost => world.with_chance(|chance| world.disk.power_cut(chance)),
     }
     if death == Death::SnapshotsLost {

@@ -1,14 +1,15 @@
 //! Both chains, pretended: each payment meets the fate that its plan has for it. It keeps its own ledger and time, and
 //! outlives every death of the process.
 
+mod ledger;
 mod lists;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
-use purser_actors::id::{TopUpId, Wallet};
+use purser_actors::id::{Network, Wallet};
 use purser_actors::kernel::{Kind, table};
+use purser_actors::money::Usdc;
 use purser_actors::payment::{Payment, Status};
 use purser_actors::port::{
     Authorization, BoxFuture, Decline, Departure, ErrorKind, Lookup, PortError, Prepared, Settlement, Submitted,
@@ -19,71 +20,20 @@ use purser_storage::codec;
 
 use crate::clients::{number_of, valid_until_ms};
 use crate::fate::{Ask, Submit};
+use crate::own;
 use crate::seller::{self, SPEND};
 use crate::top_ups::{self, FORWARD};
 use crate::withdrawals::{self, OUT, fate_of};
 use crate::world::{ORDERED_PANIC, World};
 
 use lists::paid_to;
-pub(crate) use lists::{spent, transfers, withdrawn};
 
-#[derive(Default)]
-pub(crate) struct Ledger {
-    pub(crate) transfers: BTreeMap<u32, ChainTransfer>,
-    /// When a transfer that was sent will land, and as what.
-    coming: BTreeMap<u32, (u64, ChainTransfer)>,
-    /// Never lands any more: the chain has said so.
-    barred: BTreeSet<u32>,
-    /// What was sent, by payment.
-    sent: BTreeMap<u32, Vec<u8>>,
-    calls: BTreeMap<(u32, &'static str), usize>,
-    prepared: u64,
-    /// Payments that it has said no to.
-    refused: BTreeSet<u32>,
-    /// Which top-up a transfer on Base was signed for.
-    pub(crate) forwards: BTreeMap<u32, TopUpId>,
-}
+pub(crate) use ledger::Ledger;
+pub(crate) use lists::{received, spent, transfers, withdrawn};
 
-impl Ledger {
-    /// Lets land what is due.
-    pub(crate) fn settle(&mut self, now_ms: u64) {
-        let due: Vec<u32> = self
-            .coming
-            .iter()
-            .filter(|(_, (at, _))| *at <= now_ms)
-            .map(|(n, _)| *n)
-            .collect();
-        for n in due {
-            if let Some((_, transfer)) = self.coming.remove(&n) {
-                self.transfers.entry(n).or_insert(transfer);
-            }
-        }
-    }
-
-    /// Whether it was ever told that this payment is refused, or can never land.
-    pub(crate) fn has_refused(&self, payment: u32) -> bool {
-        self.refused.contains(&payment)
-    }
-
-    pub(crate) fn was_sent(&self, payment: u32) -> bool {
-        self.sent.contains_key(&payment)
-    }
-
-    /// Atomic USDC that have left an address, or are about to.
-    pub(crate) fn left_of(&mut self, from: &Wallet, now_ms: u64) -> u64 {
-        self.settle(now_ms);
-        let coming = self.coming.values().map(|(_, transfer)| transfer);
-        let all = self.transfers.values().chain(coming);
-        all.filter(|t| t.from == *from).map(|t| t.atomic).sum()
-    }
-
-    fn count(&mut self, n: u32, call: &'static str) -> usize {
-        // What is signed again is another transfer, and goes on where the last one was.
-        let n = if n >= FORWARD { fate_of(n) } else { n };
-        let calls = self.calls.entry((n, call)).or_default();
-        *calls += 1;
-        *calls - 1
-    }
+/// Whether a transfer is one that we send: what a managed wallet pays us with is sent as any other payment.
+const fn leaves(n: u32) -> bool {
+    n >= OUT && !own::is_own(n)
 }
 
 pub(crate) struct SimChain(pub(crate) Arc<World>);
@@ -100,6 +50,7 @@ impl SimChain {
     fn transfer(&self, authorization: &Authorization, by: &str, at_ms: u64) -> ChainTransfer {
         ChainTransfer {
             transaction: format!("0x{by}{:04}", number_of(authorization)),
+            index: 0,
             from: authorization.payer(),
             to: paid_to(authorization),
             atomic: authorization.value().atomic(),
@@ -118,6 +69,7 @@ impl SimChain {
         if at < valid_until_ms(authorization) && !ledger.transfers.contains_key(&n) && !ledger.barred.contains(&n) {
             let transfer = self.transfer(authorization, by, at);
             ledger.coming.entry(n).or_insert((at, transfer));
+            ledger.marks.insert(n, authorization.mark());
             ledger.settle(self.0.true_ms());
         }
         drop(ledger);
@@ -146,7 +98,7 @@ impl SimChain {
             self.0
                 .object("sent.other_bytes", format!("payment {n} was sent as two transactions"));
         }
-        if n >= OUT {
+        if leaves(n) {
             let durable = match n {
                 SPEND.. => seller::is_durable(&self.0, n, authorization, &Sending::ToChain(prepared.clone())),
                 FORWARD.. => top_ups::is_durable(&self.0, n, authorization, prepared),
@@ -196,6 +148,14 @@ impl SimChain {
             Some(Ask::Never) => Err(error(ErrorKind::Permanent, operation)),
             Some(Ask::Panics) => panic!("{ORDERED_PANIC}"),
             Some(Ask::Hangs) => std::future::pending().await,
+        }
+    }
+
+    /// Whether a list can be read, as it happens.
+    fn weather(&self, operation: &'static str) -> Result<(), PortError> {
+        match !self.0.is_calm() && self.0.one_in(10) {
+            true => Err(error(ErrorKind::Temporary, operation)),
+            false => Ok(()),
         }
     }
 
@@ -330,6 +290,7 @@ impl Settlement for SimChain {
             // Each kind has a supervisor of its own, and so room of its own.
             let (call, what) = match self.0.chain.lock().forwards.get(&n) {
                 Some(id) => ("top_up.at_once", id.0),
+                None if own::is_own(n) => ("sent.at_once", u128::from(n)),
                 None if n >= SPEND => ("spend.at_once", self.0.till.lock().signed[&n].0.0),
                 None if n >= OUT => ("left.at_once", u128::from(n)),
                 None => ("sent.at_once", u128::from(n)),
@@ -371,8 +332,28 @@ impl Settlement for SimChain {
         })
     }
 
-    /// Only a restored store asks, and none is restored here.
-    fn departures(&self, _: Timestamp, _: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
+    fn can_receive<'a>(&'a self, _: &'a Wallet) -> BoxFuture<'a, Result<bool, PortError>> {
+        Box::pin(std::future::ready(Ok(true)))
+    }
+
+    /// Whoever withdraws here asks the engine and not the edge, which is what looks at this.
+    fn treasury_holds(&self, _: Network) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        Box::pin(std::future::ready(Ok(Usdc::from_atomic(u64::MAX))))
+    }
+
+    fn sent_by<'a>(&'a self, from: &'a Wallet, since: Timestamp) -> BoxFuture<'a, Result<Vec<Departure>, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            self.weather("sent by")?;
+            Ok(lists::sent_by(&self.0, from, since))
+        })
+    }
+
+    fn departures(&self, since: Timestamp, until: Timestamp) -> BoxFuture<'_, Result<Vec<Departure>, PortError>> {
+        Box::pin(async move {
+            self.0.pass().await;
+            self.weather("departures")?;
+            Ok(lists::departures(&self.0, since, until))
+        })
     }
 }

@@ -29,9 +29,13 @@ mod banking;
 mod desk;
 mod payouts;
 mod program;
+pub(crate) mod restored;
+mod room;
 mod spends;
 mod told;
 mod top_ups;
+
+pub(crate) use room::standing_tasks;
 
 pub(super) type Wrong = (&'static str, String);
 
@@ -41,7 +45,8 @@ pub(crate) fn inspect(world: &World, journal: &JournalStore) {
     if let Err((rule, detail)) = compared {
         return world.object(rule, detail);
     }
-    if world.shadow.lock().oldest > 0 && !world.plan.forgets() {
+    let kept_from = world.archive.lock().mark().map_or(0, |mark| mark.first_seq);
+    if world.shadow.lock().oldest > kept_from && !world.plan.forgets() {
         return world.object("events.expired", "events were dropped that had to be kept");
     }
     let chain = transfers(world);
@@ -160,6 +165,7 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
     stock.tell(world);
     let judged = drained(world, &stock, store)
         .and_then(|()| outcomes(world, &stock))
+        .and_then(|()| restored::judge(world, &stock))
         .and_then(|()| told::answers(world, &stock))
         .and_then(|()| told::holders(world, &stock))
         .and_then(|()| desk::orders(world, &stock))
@@ -170,7 +176,8 @@ pub(crate) async fn at_rest(world: &World, engine: &Engine, store: &SimStore, ta
         .and_then(|()| banking::judge(world, &stock))
         .and_then(|()| shares(world, &stock))
         .and_then(|()| crate::people::judge(world))
-        .and_then(|()| room(world, engine, tasks));
+        .and_then(|()| crate::keys::judge(world, engine))
+        .and_then(|()| room::judge(world, engine, tasks));
     if let Err((rule, detail)) = judged {
         world.object(rule, detail);
     }
@@ -183,7 +190,7 @@ pub(crate) fn in_flight(world: &World) {
     let all = rows(&shadow.rows, &[table::ENTITY, Kind::Payment as u8]).map(|(_, row)| decode::<Payment>(row));
     let mut payers: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
     for payment in all.filter(|p| matches!(p.status, Status::Claimed | Status::Settling(_))) {
-        *payers.entry(payment.payer().key()).or_default() += 1;
+        *payers.entry(payment.account().key()).or_default() += 1;
     }
     drop(shadow);
     let (sum, most) = (
@@ -252,14 +259,17 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
     // Operators make these by hand, or have still to: either way the money is theirs, unless it went back.
     let by_hand = stock.goods.iter().filter(|(thing, _)| thing.0 == Kind::IntlOrder as u8);
     made.extend(by_hand.filter(|(_, good)| good.says_made).map(|(thing, _)| *thing));
+    let taken = restored::taken(world);
     let mut claims: BTreeMap<&str, usize> = BTreeMap::new();
     for (id, payment) in &stock.payments {
-        outcome(stock, &made, id, payment)?;
+        // What was taken in without its payment is held against the chains by itself.
+        let taken = payment.transaction().and_then(|transaction| taken.get(transaction));
+        outcome(stock, (&made, taken.map(|(name, _)| name)), id, payment)?;
         *claims.entry(payment.transaction().unwrap_or_default()).or_default() += 1;
     }
     for transfer in landed {
         let claims = claims.get(transfer.transaction.as_str()).copied().unwrap_or(0);
-        if claims != 1 {
+        if claims != 1 && !(claims == 0 && taken.contains_key(&transfer.transaction)) {
             let detail = format!("{} settled {claims} payments", transfer.transaction);
             return wrong("money.claims", detail);
         }
@@ -280,7 +290,12 @@ fn outcomes(world: &World, stock: &Stock) -> Result<(), Wrong> {
 }
 
 /// A payment that settled has one product or one credit, one that did not has neither.
-fn outcome(stock: &Stock, made: &BTreeSet<Thing>, id: &PaymentId, payment: &Payment) -> Result<(), Wrong> {
+fn outcome(
+    stock: &Stock,
+    (made, taken): (&BTreeSet<Thing>, Option<&String>),
+    id: &PaymentId,
+    payment: &Payment,
+) -> Result<(), Wrong> {
     let goods: Vec<_> = stock.goods.iter().filter(|(_, good)| good.payment == *id).collect();
     if let [((kind, _), _)] = goods[..]
         && [Kind::Payout as u8, Kind::TopUp as u8].contains(kind)
@@ -290,6 +305,7 @@ fn outcome(stock: &Stock, made: &BTreeSet<Thing>, id: &PaymentId, payment: &Paym
         return Ok(());
     }
     let causes = goods.iter().map(|(_, good)| good.name.clone()).chain([id.to_string()]);
+    let causes = causes.chain(taken.cloned());
     let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
     let ready = goods.iter().filter(|(thing, _)| made.contains(thing)).count();
     let paid = i128::from(payment.price().atomic());
@@ -339,8 +355,10 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
             }
         }
         let held: i64 = days.values().map(|(cards, _)| cards).sum::<i64>() + others;
-        let of_it = stock.payments.values().filter(|p| p.payer() == account.wallet);
+        let of_it = stock.payments.values().filter(|p| p.account() == account.wallet);
         let due = of_it
+            // One that was taken over has reserved nothing.
+            .filter(|p| !p.claim.is_taken_over())
             .filter(|p| !matches!(p.status, Status::Released | Status::Refused(_)))
             .count();
         // What a balance paid for was no payment.
@@ -354,26 +372,4 @@ fn shares(world: &World, stock: &Stock) -> Result<(), Wrong> {
         }
     }
     Ok(())
-}
-
-/// Everything that was taken was given back.
-fn room(world: &World, engine: &Engine, tasks: usize) -> Result<(), Wrong> {
-    let (census, settings) = (engine.census(), world.plan.settings);
-    if census.permits_free != settings.in_flight_max || census.payers != 0 || census.turns != 0 {
-        return wrong("rest.room", format!("{census:?}"));
-    }
-    if census.resident != 0 || !engine.is_sound() {
-        return wrong("rest.resident", format!("{census:?}"));
-    }
-    if tasks > standing_tasks(world) {
-        return wrong("rest.tasks", format!("{tasks} tasks are alive"));
-    }
-    Ok(())
-}
-
-/// Tasks that are alive in a process at rest, at most: the root; for each kind a guardian and a supervisor of deliveries,
-/// with the deliveries that it keeps; the housekeeper, the keeper of time, the listener to the rails and its reading; the committer
-/// and the keeper of ours.
-pub(crate) fn standing_tasks(world: &World) -> usize {
-    7 + Engine::FAMILIES * (2 + world.plan.settings.retry.running_max)
 }

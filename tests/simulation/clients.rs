@@ -15,6 +15,8 @@ use purser_actors::quote::{Exchange, Quoted};
 use sha2::{Digest, Sha256};
 
 use crate::answers;
+use crate::keys::KeyNotes;
+use crate::own;
 use crate::payees::{self, is_payout};
 use crate::top_ups;
 use crate::world::World;
@@ -36,10 +38,12 @@ pub(crate) struct Freeze {
     pub(crate) wallet: u8,
     pub(crate) frozen: bool,
     pub(crate) asked: u64,
+    /// When it was answered: as a moment, and in milliseconds of the run.
     pub(crate) told: Option<u64>,
+    pub(crate) told_ms: u64,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Notes {
     pub(crate) authorizations: BTreeMap<u32, Authorization>,
     pub(crate) ids: BTreeMap<u32, PaymentId>,
@@ -63,8 +67,39 @@ pub(crate) struct Notes {
     pub(crate) generations: BTreeMap<SessionId, u32>,
     /// When somebody was told that a session is revoked.
     pub(crate) revoked: BTreeMap<SessionId, u64>,
+    pub(crate) keys: KeyNotes,
     /// Clients of this life that wait for an answer.
     pub(crate) waiting: usize,
+}
+
+impl Notes {
+    /// A backup of then was restored, and what was told since is in no book any more. What somebody has signed or asked for
+    /// stays, and so does what was ended for good.
+    pub(crate) fn recall(&mut self, then: &Self, made: u64, covered: bool) {
+        let mut now = std::mem::take(self);
+        for call in &mut now.calls {
+            call.told.take_if(|(told, _)| *told > made);
+        }
+        // Without the log nobody knows what was frozen since, and what was ended is suspended with all the rest.
+        if !covered {
+            now.freezes.retain(|freeze| freeze.asked < made);
+            for freeze in &mut now.freezes {
+                freeze.told.take_if(|told| *told > made);
+            }
+            now.revoked.retain(|_, told| *told < made);
+        }
+        *self = Self {
+            keys: now.keys.recalled(&then.keys),
+            authorizations: now.authorizations,
+            ids: now.ids,
+            calls: now.calls,
+            freezes: now.freezes,
+            revoked: now.revoked,
+            spends_tried: now.spends_tried,
+            withdrawals_tried: now.withdrawals_tried,
+            ..then.clone()
+        };
+    }
 }
 
 pub(crate) fn wallet(n: u8) -> Wallet {
@@ -74,8 +109,11 @@ pub(crate) fn wallet(n: u8) -> Wallet {
     }
 }
 
-/// Who pays: the first wallet most often, so that payments of one account meet.
+/// Who pays, and for managed wallets whose they are: the first wallet most often, so that payments of one account meet.
 pub(crate) fn payer(payment: u32) -> u8 {
+    if let Some(owner) = own::owner(payment) {
+        return owner;
+    }
     if top_ups::is_top_up(payment) {
         return top_ups::payer(payment);
     }
@@ -93,13 +131,18 @@ pub(crate) fn request(n: u8) -> [u8; 32] {
 
 /// Every second payment on Base answers a challenge, as by MPP.
 fn challenge(payment: u32) -> Option<([u8; 16], u64)> {
-    let on_base = matches!(wallet(payer(payment)), Wallet::Evm(_));
+    let on_base = own::owner(payment).is_none() && matches!(wallet(payer(payment)), Wallet::Evm(_));
     (on_base && payment % 2 == 1).then(|| (u128::from(payment).to_be_bytes(), u64::MAX))
 }
 
 /// Each payment has an amount of its own, so that the issuer's calls tell which it was.
-fn amount(payment: u32) -> Cents {
-    Cents::new(500 + u64::from(payment))
+pub(crate) fn amount(payment: u32) -> Cents {
+    Cents::new(500 + u64::from(own::canonical(payment)))
+}
+
+/// What is paid for it.
+pub(crate) fn price(payment: u32) -> Usdc {
+    Usdc::from_cents(Cents::new(amount(payment).get() + fee(payment))).unwrap()
 }
 
 /// Every third payment is for a gift card.
@@ -114,7 +157,7 @@ pub(crate) const fn intl(nth: u32) -> u32 {
 
 /// Every other payment costs something on top, in cents.
 fn fee(payment: u32) -> u64 {
-    [0, 100][payment as usize % 2]
+    [0, 100][own::canonical(payment) as usize % 2]
 }
 
 fn quoted(payment: u32, purchase: &Purchase) -> Quoted {
@@ -131,7 +174,7 @@ fn quoted(payment: u32, purchase: &Purchase) -> Quoted {
 }
 
 fn purchase(world: &World, payment: u32) -> Purchase {
-    let amount = amount(payment);
+    let (amount, payment) = (amount(payment), own::canonical(payment));
     if top_ups::is_top_up(payment) {
         return top_ups::purchase(amount);
     }
@@ -159,7 +202,7 @@ pub(crate) fn payment_of_amount(amount: Cents) -> u32 {
 
 fn authorization(world: &World, payment: u32) -> Authorization {
     let until_ms = world.true_ms() + [4_000, 30_000, 120_000][payment as usize % 3];
-    let value = Usdc::from_cents(Cents::new(amount(payment).get() + fee(payment))).unwrap();
+    let value = price(payment);
     let mut mark = [0; 32];
     mark[28..].copy_from_slice(&payment.to_be_bytes());
     match wallet(payer(payment)) {
@@ -230,14 +273,32 @@ impl Clients {
     }
 
     pub(crate) fn pay(&self, payment: u32, request_no: u8, patience_ms: Option<u64>) {
+        let (world, call) = (self.world.clone(), self.present(payment, request_no, None));
+        self.go(async move {
+            let patience = patience_ms.map_or(Duration::MAX, Duration::from_millis);
+            if tokio::time::timeout(patience, call).await.is_err() {
+                world.trace(|| format!("the client of payment {payment} goes away"));
+            }
+        });
+    }
+
+    /// Presents a payment, or of a managed wallet what was signed with its keys, and judges what it is told. The call is made
+    /// whether or not anybody waits.
+    pub(crate) fn present(
+        &self,
+        payment: u32,
+        request_no: u8,
+        signed: Option<Authorization>,
+    ) -> impl Future<Output = Result<Paid, PayError>> + Send + use<> {
         let (world, engine, session) = (self.world.clone(), self.engine.clone(), self.new_session());
         let asked = world.moment();
         let mut notes = world.notes.lock();
-        let authorization = notes
-            .authorizations
-            .entry(payment)
-            .or_insert_with(|| authorization(&world, payment));
-        let authorization = authorization.clone();
+        // What is signed anew on Base has the same nonce, and is the same payment.
+        let authorization = signed.unwrap_or_else(|| match notes.authorizations.get(&payment) {
+            Some(known) => known.clone(),
+            None => authorization(&world, payment),
+        });
+        notes.authorizations.insert(payment, authorization.clone());
         let id = engine.payment_id(&authorization);
         let known = *notes.ids.entry(payment).or_insert(id);
         let call = notes.calls.len();
@@ -263,18 +324,17 @@ impl Clients {
             once: challenge(payment),
             identifier: None,
         };
-        self.go(async move {
-            let patience = patience_ms.map_or(Duration::MAX, Duration::from_millis);
-            let Ok(answer) = tokio::time::timeout(patience, engine.pay(request)).await else {
-                return world.trace(|| format!("client {call} goes away"));
-            };
+        async move {
+            let answer = engine.pay(request).await;
+            // The dead are told nothing.
             if world.is_dead() {
-                return;
+                std::future::pending::<()>().await;
             }
             world.trace(|| format!("client {call} is told of payment {payment}: {answer:?}"));
             answers::judge(&world, payment, &answer);
-            world.notes.lock().calls[call].told = Some((world.moment(), answer));
-        });
+            world.notes.lock().calls[call].told = Some((world.moment(), answer.clone()));
+            answer
+        }
     }
 
     pub(crate) fn read(&self, wallet_no: u8) {

@@ -19,11 +19,13 @@ use crate::clients::Clients;
 use crate::desk::SimShredder;
 use crate::endpoints::NoEndpoints;
 use crate::makers::Makers;
+use crate::outages;
 use crate::people::SimPeople;
 use crate::plan::{Death, Plan, Step};
 use crate::program::SimProgram;
 use crate::rails::SimRails;
 use crate::reconciled;
+use crate::restores;
 use crate::seller::SimSeller;
 use crate::store::SimStore;
 use crate::watchers::{self, Stream};
@@ -137,15 +139,17 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             bank: Arc::new(SimBank(world.clone())),
             webhooks: Arc::new(NoEndpoints(world.clone())),
         },
-        deposits: Vec::new(),
-        restored: None,
-        reconciling: None,
+        lost: world.archive.lock().lost(),
+        restored: world.archive.lock().restored(),
+        reconciling: reconciled::watched(world),
         settings: world.plan.settings,
     };
     let engine = match Engine::start(parts).await {
         Ok(engine) => engine,
         Err(error) => return world.object("start.refused", error.to_string()),
     };
+    restores::begin(world, &engine).await;
+    *world.engine.lock() = Some(engine.clone());
     let clients = Clients {
         world: world.clone(),
         engine,
@@ -158,6 +162,10 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             Step::Die { how, .. } => *death = *how,
             // What was written is still to be read, and is not durable.
             Step::Relapse(_) => *death = Death::Kill,
+            Step::Restore { down_ms, covered } if world.archive.lock().has_backup() => {
+                *death = Death::Restored(*down_ms, *covered);
+                world.die("and its store with it");
+            }
             _ => {}
         }
         perform(step, &clients, &store, &mut stream).await;
@@ -223,6 +231,11 @@ async fn perform(step: &Step, clients: &Clients, store: &SimStore, stream: &mut 
         Step::SnapshotsDie { after } => world.source.die_after(Some(after)),
         Step::Die { after, .. } => world.light_fuse(Some(after)),
         Step::Refresh { nth, back } => clients.refresh(nth, back),
+        Step::BackUp => restores::back_up(world, store),
+        // Nobody takes another step.
+        Step::Restore { .. } => world.pass().await,
+        Step::Key(does) => clients.key(does),
+        Step::Outage { provider, ms, silent } => outages::begin(world, provider, ms, silent),
         Step::Inspect => checks::inspect(world, &store.journal),
         Step::Rest => {
             rest(clients, store).await;
@@ -247,6 +260,10 @@ async fn rest(clients: &Clients, store: &SimStore) {
         tokio::time::sleep(Duration::from_secs(2)).await;
         let effects = engine.open_effects(10_000).await.unwrap_or_default();
         crate::top_ups::operate(world, engine, &effects).await;
+        restores::operate(clients).await;
+        if outages::operate(world, engine, &effects).await {
+            continue;
+        }
         let waiting = world.notes.lock().waiting;
         let asleep = engine.census().resident == 0;
         let heard = world.rails.lock().is_heard() && world.vaults.lock().is_heard() && world.issuer.lock().is_heard();
@@ -256,6 +273,7 @@ async fn rest(clients: &Clients, store: &SimStore) {
             && asleep
             && heard
             && !rings_soon(world)
+            && restores::is_over(world, engine)
             && store.headroom().queued == 0
         {
             return;

@@ -227,7 +227,7 @@ impl Clients {
         // Two of three stay open after their first charge.
         let asked = self
             .engine
-            .create_reloadable(whose, amount(nth), nth % 3 != 1, Some(memo));
+            .create_reloadable(whose, (amount(nth), nth % 3 != 1), None, Some(memo));
         asked.await.is_ok()
     }
 

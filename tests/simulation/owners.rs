@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use purser_actors::account::LinkCode;
-use purser_actors::id::SessionId;
+use purser_actors::id::{SessionId, Wallet};
 use purser_actors::kernel::{Kind, table};
-use purser_actors::port::Entropy;
+use purser_actors::port::{Clock as _, Entropy, Wish};
 use purser_actors::session::{Amr, Answer, Command, Session};
 use purser_storage::codec::{self, Stored};
 
@@ -77,13 +77,16 @@ impl Clients {
             frozen,
             asked,
             told: None,
+            told_ms: 0,
         });
         drop(notes);
         self.go(async move {
             let message = frozen.then(|| "the operator wants it so".to_owned());
             let told = engine.set_frozen(wallet(wallet_no), message, None).await;
             if told.is_ok() && !world.is_dead() {
-                world.notes.lock().freezes[n].told = Some(world.moment());
+                let mut notes = world.notes.lock();
+                notes.freezes[n].told = Some(world.moment());
+                notes.freezes[n].told_ms = world.true_ms();
             }
         });
     }
@@ -97,7 +100,7 @@ impl Clients {
         let Some(card) = card else { return };
         self.go(async move {
             let told = if closes {
-                engine.close_card(card).await
+                engine.steer_card(card, Wish::Close, None).await.map(drop)
             } else {
                 engine.reveal(card).await
             };
@@ -155,6 +158,39 @@ impl Clients {
                 world.object("session.token", format!("{session}, {back} back: {told:?}"));
             }
         });
+    }
+}
+
+/// Since when an account has been frozen for sure, in milliseconds of the run: the operator was told so, and nobody has thawed
+/// it since, or may have.
+pub(crate) fn frozen_since(world: &World, owner: &Wallet) -> Option<u64> {
+    let notes = world.notes.lock();
+    let of_it = notes.freezes.iter().filter(|f| wallet(f.wallet) == *owner);
+    let since = of_it.clone().filter(|f| f.frozen && f.told.is_some()).next_back()?;
+    let thaws = of_it.filter(|f| !f.frozen);
+    // A thaw that was asked for before and answered later, or never, may have come behind it.
+    let may_be_thawed = thaws.clone().any(|f| f.told.is_none_or(|told| told > since.asked));
+    (!may_be_thawed).then_some(since.told_ms)
+}
+
+/// How long the engine may take from asking whether an account is frozen to signing for it, in milliseconds.
+const SIGNS_WITHIN_MS: u64 = 500;
+
+/// Nothing is signed for an account that has been frozen for a while, nor while what a lost history signed may still land.
+pub(crate) fn judge_signing(world: &World, owner: &Wallet, what: &dyn std::fmt::Display) {
+    let restored = world.archive.lock().restored();
+    if restored.is_some_and(|restored| world.now() < restored.until) {
+        world.object(
+            "gate.early",
+            format!("{what} is signed, and a lost history may have sent it"),
+        );
+    }
+    let since = frozen_since(world, owner).filter(|since| since + SIGNS_WITHIN_MS < world.true_ms());
+    if let Some(since) = since {
+        world.object(
+            "freeze.left",
+            format!("{what} of {owner} is signed, frozen since {since}"),
+        );
     }
 }
 

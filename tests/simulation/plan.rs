@@ -1,8 +1,9 @@
 //! A run as data: who pays what when, what the outside does with each payment, and what goes wrong. A seed makes a
 //! plan; a plan can be thinned out and still says everything.
 
+mod trouble;
+
 use std::collections::BTreeMap;
-use std::fmt;
 
 use purser_actors::engine::Settings;
 use purser_actors::product::{Cap, Line};
@@ -10,12 +11,15 @@ use purser_storage::fault::Seeded;
 
 use crate::agents::Agents;
 use crate::bank::Banks;
-use crate::clients::intl;
 use crate::desk::Does;
 use crate::fate::Fate;
+use crate::keys::Keys;
 use crate::limits::settings;
 use crate::loads::Loads;
+use crate::outages::Provider;
 use crate::payees::Keeps;
+
+use trouble::{desk, trouble};
 
 /// One thing that happens. Steps follow each other at once unless one waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,6 +154,22 @@ pub(crate) enum Step {
     },
     /// All is looked at as it is.
     Inspect,
+    /// Everything durable is copied.
+    BackUp,
+    /// The store is lost, and after so long the last copy is in its place.
+    Restore {
+        down_ms: u64,
+        /// Whether the log of what was ended is there.
+        covered: bool,
+    },
+    /// A provider is down for so long; it says so, or nothing.
+    Outage {
+        provider: Provider,
+        ms: u64,
+        silent: bool,
+    },
+    /// Something is done with an API key.
+    Key(Keys),
     /// Nothing goes wrong until everything that is under way is done; then all is looked at.
     Rest,
 }
@@ -163,6 +183,8 @@ pub(crate) enum Death {
     PowerCut,
     /// The same, and the snapshots are gone.
     SnapshotsLost,
+    /// Nothing; after so many milliseconds a backup is there, with the log of what was ended or without.
+    Restored(u64, bool),
 }
 
 #[derive(Clone, Debug)]
@@ -227,7 +249,11 @@ impl Plan {
         crate::bank::add(&mut plan);
         crate::loads::add(&mut plan);
         crate::agents::add(&mut plan);
+        crate::own::add(&mut plan);
+        crate::keys::add(&mut plan);
+        crate::outages::add(&mut plan);
         crate::birth::add(&mut plan);
+        crate::restores::add(&mut plan);
         plan
     }
 }
@@ -292,74 +318,6 @@ fn step(chance: &mut Seeded, payments: &mut u32) -> Step {
     }
 }
 
-/// An order is claimed and made more often than not.
-fn desk(chance: &mut Seeded, payments: u32) -> Step {
-    let does = [
-        Does::Claim,
-        Does::Claim,
-        Does::Make,
-        Does::Make,
-        Does::Make,
-        Does::Fulfil,
-        Does::Fulfil,
-        Does::FulfilOld,
-        Does::Release,
-        Does::Reject,
-        Does::Cancel,
-        Does::Reveal,
-    ];
-    Step::Desk {
-        payment: intl(chance.below(u64::from(payments / 6) + 1) as u32),
-        who: chance.below(3) as u8,
-        does: pick(chance, &does),
-    }
-}
-
-/// Something that goes wrong inside the machine.
-fn trouble(chance: &mut Seeded, kind: u64) -> Step {
-    match kind {
-        47..49 => Step::SetClock {
-            by_ms: pick(chance, &[-90_000, -1_000, 1_000, 600_000, 7_200_000, 86_400_000]),
-        },
-        49..52 => Step::Panic {
-            after: chance.below(12) as u32,
-            before: chance.one_in(2),
-        },
-        52 => Step::ReadErrors {
-            after: chance.below(30) as u32,
-            times: 1 + chance.below(2) as u32,
-        },
-        53 => Step::SyncFails {
-            after: chance.below(20),
-        },
-        54 => match chance.below(2) {
-            0 => Step::DiskFull {
-                after_bytes: chance.below(90_000),
-            },
-            _ => Step::SnapshotsDie {
-                after: chance.below(30) as usize,
-            },
-        },
-        _ => {
-            let how = pick(
-                chance,
-                &[
-                    Death::Kill,
-                    Death::PowerCut,
-                    Death::PowerCut,
-                    Death::PowerCut,
-                    Death::SnapshotsLost,
-                ],
-            );
-            let reach = pick(chance, &[10, 60, 300]);
-            Step::Die {
-                after: chance.below(reach) as u32,
-                how,
-            }
-        }
-    }
-}
-
 fn pay(chance: &mut Seeded, payment: u32) -> Step {
     Step::Pay {
         payment,
@@ -372,25 +330,5 @@ impl Plan {
     /// On prepaid cards: the one that there always is.
     pub(crate) fn cap(&self) -> Cap {
         self.settings.caps.of(Line::UsaCard).expect("prepaid cards are capped")
-    }
-}
-
-impl fmt::Display for Plan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, step) in self.steps.iter().enumerate() {
-            writeln!(f, "  {:>2}. {step:?}", n + 1)?;
-        }
-        for (payment, fate) in self.fates.iter().filter(|(_, fate)| **fate != Fate::default()) {
-            writeln!(f, "  payment {payment} meets {fate:?}")?;
-        }
-        let s = &self.settings;
-        let limits = (self.watch_bytes, self.lag_limit_bytes, self.retention_bytes);
-        writeln!(f, "  bytes of watchers, lag, retention: {limits:?}")?;
-        writeln!(f, "  {:?}, {:?}", s.limits, s.caps)?;
-        writeln!(
-            f,
-            "  {:?} in flight {}/{}",
-            s.retry, s.in_flight_max, s.in_flight_per_payer_max
-        )
     }
 }

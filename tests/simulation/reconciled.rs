@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use purser::verify::ChainTransfer;
 use purser_actors::banking::transfer::BankTransfer;
-use purser_actors::card::Card;
 use purser_actors::difference::Found;
 use purser_actors::engine::{Pace, Reconciler, Reconciling, Walk};
-use purser_actors::gift_card::GiftCard;
 use purser_actors::id::{EffectId, Network};
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::{Cents, Usdc};
@@ -20,9 +18,10 @@ use purser_actors::port::{
 use purser_actors::product::Currency;
 use purser_actors::reconcile::{Money, Source, Standing};
 use purser_storage::Store;
-use purser_storage::codec::{self, Stored};
+use purser_storage::codec;
 
 use crate::makers::{Order, Thing};
+use crate::own;
 use crate::owners::durable;
 use crate::seller::SPEND;
 use crate::withdrawals::OUT;
@@ -33,10 +32,11 @@ struct OnChain(Arc<World>);
 fn moved(transfer: &ChainTransfer, incoming: bool, mark: [u8; 32]) -> Movement {
     Movement {
         transaction: transfer.transaction.clone(),
+        index: transfer.index,
         incoming,
         other: if incoming { transfer.from } else { transfer.to },
         amount: Usdc::from_atomic(transfer.atomic),
-        at: Timestamp(0),
+        at: World::stamp(transfer.at_ms),
         mark,
     }
 }
@@ -49,11 +49,10 @@ impl OnChain {
             let mut ledger = self.0.chain.lock();
             ledger.settle(now);
             // What leaves managed wallets is not the treasury's.
-            let treasury = ledger.transfers.range(..SPEND);
+            let treasury = ledger.transfers.iter().filter(|(n, _)| **n < SPEND || own::is_own(**n));
             for (n, transfer) in treasury.filter(|(_, t)| t.from.network() == network) {
-                let mut mark = [0; 32];
-                mark[28..].copy_from_slice(&n.to_be_bytes());
-                all.push(moved(transfer, *n < OUT, mark));
+                let mark = ledger.mark(*n);
+                all.push(moved(transfer, *n < OUT || own::is_own(*n), mark));
             }
         }
         let bridge = self.0.bridge.lock();
@@ -81,13 +80,9 @@ impl TreasuryList for OnChain {
         Box::pin(std::future::ready(Ok(page)))
     }
 
-    fn movement<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
         let mut all = self.all(network).into_iter();
-        let found = all.find(|moved| moved.transaction == transaction);
+        let found = all.find(|moved| moved.key() == key);
         Box::pin(std::future::ready(Ok(found)))
     }
 }
@@ -96,29 +91,17 @@ impl TreasuryList for OnChain {
 struct AtTheMaker(Arc<World>, Kind);
 
 impl AtTheMaker {
-    fn sold<T: Stored>(&self, id: u128) -> Option<T> {
-        let shadow = self.0.shadow.lock();
-        let row = shadow.rows.get(&table::entity(self.1, &id.to_be_bytes()))?;
-        codec::decode(&row.value).ok()
-    }
-
-    fn entry(&self, key: EffectId, (kind, id): Thing, order: Order) -> Option<Entry> {
+    fn entry(&self, key: EffectId, (kind, _): Thing, order: Order) -> Option<Entry> {
         if kind != self.1 as u8 {
             return None;
         }
-        // A maker is told the amount with each order; that it is the sold one is judged there.
-        let (amount, currency) = match self.1 {
-            Kind::Card => (self.sold::<Card>(id)?.amount, Currency::USD),
-            _ => {
-                let gift: GiftCard = self.sold(id)?;
-                (gift.order.amount, gift.order.currency)
-            }
-        };
+        let placed = self.0.press.lock().asked.get(&key).cloned()?;
         Some(Entry {
             name: EntryName::of(key),
-            product: "made".into(),
-            money: Money::Cents(amount, currency),
+            product: placed.product.as_str().into(),
+            money: Money::Cents(placed.amount, placed.currency),
             returns: None,
+            terms: placed.terms,
             standing: match order {
                 Order::Open => Standing::UnderWay,
                 Order::Made => Standing::Done,
@@ -158,6 +141,7 @@ fn listed(name: impl ToString, (standing, money): (Standing, Money)) -> Entry {
         product: "kept".into(),
         money,
         returns: None,
+        terms: None,
         standing,
         at: Timestamp(0),
     }
@@ -237,6 +221,28 @@ impl ProviderList for AtTheKeeper {
         let found = self.all().into_iter().find(|entry| entry.name == *name);
         Box::pin(std::future::ready(Ok(found)))
     }
+}
+
+/// What a process that goes on from a backup is given to hold its books against: what it does not know came from others.
+pub(crate) fn watched(world: &Arc<World>) -> Option<Reconciling> {
+    world.archive.lock().mark()?;
+    let list = |kind| -> Arc<dyn ProviderList> { Arc::new(AtTheMaker(world.clone(), kind)) };
+    Some(Reconciling {
+        lists: Lists {
+            treasury: Some(Arc::new(OnChain(world.clone()))),
+            providers: BTreeMap::from([
+                (Source::Cards, list(Kind::Card)),
+                (Source::GiftCards, list(Kind::GiftCard)),
+            ]),
+        },
+        pace: Pace {
+            pause_ms: 700,
+            rest_ms: 30_000,
+            page: 5,
+            grace_ms: 20_000,
+            timeout_ms: 2_000,
+        },
+    })
 }
 
 /// Everything that differs now, without any time of grace.

@@ -307,4 +307,11 @@ const MET: &[&str] = &[
     "meets Some(DoneRefused)",
     "meets Some(DoneHangs)",
     "meets Some(DonePanics)",
+    "backed up to",
+    "restored: RestoreMark",
+    "ended as Credited(",
+    "ended as Adopted(",
+    "meets an outage",
+    "key 0 is revoked: Ok",
+    "Err(Rejected(Revoked))",
 ];

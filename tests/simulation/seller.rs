@@ -16,9 +16,11 @@ use purser_actors::port::{
 };
 use purser_actors::spend::{Answer, CallFailure, Part, Sending, Spend, Status};
 
+use crate::agents::addresses;
 use crate::chain::{Ledger, SimChain};
 use crate::clients::number_of;
-use crate::owners::durable;
+use crate::own;
+use crate::owners::{durable, judge_signing};
 use crate::withdrawals::{EACH, OUT};
 use crate::world::{ORDERED_PANIC, World};
 
@@ -139,6 +141,7 @@ impl SimSeller {
         if known.as_deref() != Some(keys.sealed) {
             world.object("sign.keys", format!("{id} is signed with keys of nobody"));
         }
+        judge_signing(world, &keys.owner, &id);
         world.linger(world.below(60)).await;
         let tries = {
             let mut till = world.till.lock();
@@ -217,6 +220,12 @@ impl SimSeller {
     async fn called(&self, authorization: &Authorization) -> Result<(Answer, Vec<u8>), PortError> {
         let (world, n) = (&self.0, number_of(authorization));
         let calm = world.is_calm();
+        if own::is_own(n) {
+            let Some(engine) = world.engine.lock().clone() else {
+                return Err(error(ErrorKind::Temporary));
+            };
+            return Ok(own::call(world, engine, n, authorization).await);
+        }
         // It says that it has taken what it never does.
         if !calm && world.one_in(12) {
             world.trace(|| format!("seller: spend {n} is answered and not taken"));
@@ -245,8 +254,8 @@ fn answer(http_status: u16, failure: Option<CallFailure>) -> (Answer, Vec<u8>) {
 }
 
 impl Custody for SimSeller {
-    fn addresses(&self, _: &Wallet) -> Option<Addresses> {
-        None
+    fn addresses(&self, owner: &Wallet) -> Option<Addresses> {
+        Some(addresses(owner))
     }
 
     fn sign_transfer<'a>(&'a self, keys: SealedKeys<'a>, transfer: &'a Transfer) -> Told<'a, Authorization> {

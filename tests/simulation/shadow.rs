@@ -189,14 +189,27 @@ impl Shadow {
         for (kept, found) in kept.iter_mut().zip(&events).filter(|(kept, _)| kept.cursor == 0) {
             kept.cursor = found.cursor;
         }
-        if kept.windows(2).any(|pair| pair[0].cursor >= pair[1].cursor) {
-            return Err(("store.cursors", "a cursor does not grow".to_owned()));
-        }
         if events != kept {
             let detail = format!("{} are there, {} were acknowledged", events.len(), kept.len());
             return Err(("store.events", detail));
         }
+        if kept.windows(2).any(|pair| pair[0].cursor >= pair[1].cursor) {
+            return Err(("store.cursors", "a cursor does not grow".to_owned()));
+        }
         Ok(())
+    }
+
+    /// Goes on from what it was when a backup was made, in a store whose next event has this number or a later one.
+    pub(crate) fn recall(&mut self, then: &Self, first_seq: u64) {
+        *self = Self {
+            seq: first_seq - 1,
+            // Events are in no backup.
+            oldest: first_seq,
+            asked: VecDeque::new(),
+            broken: Vec::new(),
+            tickets: self.tickets,
+            ..then.clone()
+        };
     }
 
     /// Batches that were not answered.

@@ -4,13 +4,16 @@
 use std::sync::Arc;
 
 use purser_actors::kernel::{Kind, table};
+use purser_actors::payment::Payment;
+use purser_actors::product::Line;
 use purser_storage::{
     Batch, BoxFuture, Done, EventSink, Headroom, JournalStore, Row, RowKey, Seq, Span, Store, StoreError, StoredEvent,
-    Write,
+    Write, codec,
 };
 use tokio::sync::Notify;
 
 use crate::checks;
+use crate::outages;
 use crate::world::{ORDERED_PANIC, World};
 
 pub(crate) struct SimStore {
@@ -24,6 +27,7 @@ struct Witness(Arc<World>, std::sync::Weak<JournalStore>);
 
 impl EventSink for Witness {
     fn publish(&self, events: &[StoredEvent]) {
+        self.0.archive.lock().note(events);
         let durable = self.1.upgrade().map_or(0, |journal| journal.durable_seq());
         if events.last().is_some_and(|e| e.seq > durable) && !self.0.is_dead() {
             self.0.object("publish.early", format!("{durable} is durable"));
@@ -113,7 +117,8 @@ impl SimStore {
 
     fn enqueue(&self, batch: Batch, done: Done) {
         let ticket = self.world.shadow.lock().ask(&batch);
-        let claims = batch.writes.iter().any(is_claim);
+        let claimed: Vec<Line> = batch.writes.iter().filter_map(claimed).collect();
+        let claims = !claimed.is_empty();
         // Whoever ignores the lag soon leaves it far behind.
         let headroom = self.journal.headroom();
         if claims && headroom.lag_bytes > headroom.lag_limit_bytes + (48 << 10) {
@@ -131,6 +136,7 @@ impl SimStore {
             }
             if claims {
                 checks::in_flight(&world);
+                claimed.iter().for_each(|line| outages::judge_claim(&world, *line));
             }
             done(answer);
         });
@@ -143,10 +149,21 @@ impl SimStore {
     }
 }
 
-/// Whether a payment begins with this.
-fn is_claim(write: &Write) -> bool {
+/// The line of the payment that begins with this, if one does.
+fn claimed(write: &Write) -> Option<Line> {
     let prefix = [table::ENTITY, Kind::Payment as u8];
-    matches!(write, Write::Put { key, revision: 1, .. } if key.starts_with(&prefix))
+    match write {
+        Write::Put {
+            key,
+            revision: 1,
+            value,
+        } if key.starts_with(&prefix) => {
+            let payment: Payment = codec::decode(value).ok()?;
+            // One that was taken over after a restore was sold before.
+            (!payment.is_final()).then(|| payment.claim.purchase.line())
+        }
+        _ => None,
+    }
 }
 
 impl Store for SimStore {

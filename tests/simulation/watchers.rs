@@ -20,6 +20,13 @@ pub(crate) struct Watcher {
     stalled_until_ms: u64,
 }
 
+impl Watcher {
+    /// After a restore it begins anew: its cursor is of a history that is lost.
+    pub(crate) fn recall(&mut self) {
+        self.got.clear();
+    }
+}
+
 /// The connections of one life.
 pub(crate) struct Stream {
     world: Arc<World>,
@@ -151,7 +158,7 @@ async fn follow(world: Arc<World>, mut feed: Feed, n: usize) {
                 }
             }
             Ok(None) => feed.subscription().woken().await,
-            Err(StoreError::Expired { oldest }) if world.plan.forgets() => feed.restart(oldest - 1, Filter::default()),
+            Err(StoreError::Expired { oldest }) if world.forgets() => feed.restart(oldest - 1, Filter::default()),
             Err(error) => return world.object("stream.failed", error.to_string()),
         }
     }

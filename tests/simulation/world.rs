@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use purser_actors::engine::Engine;
 use purser_actors::port::{Clock, Entropy, Timestamp};
 use purser_storage::fault::{Seeded, SimDisk};
 use purser_storage::snapshot::MemorySource;
@@ -20,10 +21,12 @@ use crate::clients::Notes;
 use crate::counter::Counter;
 use crate::desk::Desk;
 use crate::makers::Press;
+use crate::outages::Outages;
 use crate::people::Bureau;
 use crate::plan::Plan;
 use crate::program::Issuer;
 use crate::rails::Rails;
+use crate::restores::Archive;
 use crate::seller::Till;
 use crate::shadow::Shadow;
 use crate::watchers::Watcher;
@@ -94,6 +97,10 @@ pub(crate) struct World {
     pub(crate) desk: Mutex<Desk>,
     pub(crate) bureau: Mutex<Bureau>,
     pub(crate) notes: Mutex<Notes>,
+    pub(crate) archive: Mutex<Archive>,
+    pub(crate) outages: Mutex<Outages>,
+    /// The engine of this life, for what calls it from outside.
+    pub(crate) engine: Mutex<Option<Engine>>,
     pub(crate) watchers: Mutex<Vec<Watcher>>,
     pub(crate) trips: Mutex<Trips>,
     /// Faults are over: whatever is open must come to its end.
@@ -135,6 +142,9 @@ impl World {
             desk: Mutex::default(),
             bureau: Mutex::default(),
             notes: Mutex::default(),
+            archive: Mutex::default(),
+            outages: Mutex::default(),
+            engine: Mutex::default(),
             watchers: Mutex::default(),
             trips: Mutex::default(),
             calm: AtomicBool::new(false),
@@ -173,6 +183,11 @@ impl World {
         self.moment.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Whether a subscriber may find that old events are gone.
+    pub(crate) fn forgets(&self) -> bool {
+        self.plan.forgets() || self.archive.lock().mark().is_some()
+    }
+
     pub(crate) fn is_calm(&self) -> bool {
         self.calm.load(Ordering::Relaxed)
     }
@@ -186,10 +201,12 @@ impl World {
         self.lives.fetch_add(1, Ordering::Relaxed);
         *self.fuse.lock() = None;
         *self.trips.lock() = Trips::default();
+        self.outages.lock().forget();
     }
 
     /// Called within the life's runtime, whose clock ends with it.
     pub(crate) fn buried(&self) {
+        *self.engine.lock() = None;
         let began = self.began.lock().take();
         let lived = began.map_or(0, |b| b.elapsed().as_millis() as u64);
         self.lived_ms.fetch_add(lived, Ordering::Relaxed);
@@ -297,6 +314,16 @@ impl World {
 
     pub(crate) fn machine_ms(&self) -> u64 {
         (START_MS + self.true_ms()).saturating_add_signed(self.skew_ms.load(Ordering::Relaxed))
+    }
+
+    /// Time in which no process is there.
+    pub(crate) fn pass_by(&self, ms: u64) {
+        self.lived_ms.fetch_add(ms, Ordering::Relaxed);
+    }
+
+    /// What a chain's clock shows at a time of the run, in milliseconds since 1970.
+    pub(crate) const fn stamp(true_ms: u64) -> Timestamp {
+        Timestamp(START_MS + true_ms)
     }
 
     pub(crate) fn set_clock(&self, by_ms: i64) {

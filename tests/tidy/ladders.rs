@@ -23,6 +23,7 @@ const WITHOUT: &[(&str, &str)] = &[
         "pages for people; what they give becomes a form again with what is wrong",
     ),
     ("/metrics", "the operator's"),
+    ("/copy", "the operator's"),
     ("/llms.txt", "a document"),
     ("/skill.md", "a document"),
     ("/asyncapi.json", "a document"),

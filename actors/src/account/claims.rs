@@ -1,5 +1,7 @@
 //! What a purchase asks of the account before anything else: caps, reserved in the batch that opens the payment.
 
+use purser_storage::planted::{self, Bug};
+
 use super::machine::born;
 use super::{Account, Admission, Event, OwnCaps, Rejection};
 use crate::id::{PaymentId, Wallet};
@@ -64,7 +66,9 @@ pub(super) fn claim(
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     let line = admission.purchase.line();
-    let share = admit(this, line, admission.worth, admission.cap, context)?;
+    let uncapped = planted::is(Bug::OwnRouteUncapped) && admission.authorization.payer() != *wallet;
+    let cap = admission.cap.filter(|_| !uncapped);
+    let share = admit(this, line, admission.worth, cap, context)?;
     let required = admission.requires();
     let Admission {
         payment,
@@ -100,6 +104,7 @@ pub(super) fn claim(
     Ok(decision
         .event(Event::Reserved(share))
         .open(opening)
+        .put(Payment::listed(wallet, context.now, payment), Vec::new())
         .then(Work::Settle(payment), context))
 }
 

@@ -2,10 +2,11 @@
 
 use purser_storage::codec;
 
+use super::machine::born;
 use super::statement::{Change, line};
 use super::{Account, Command, Event, Rejection};
-use crate::id::{DepartureId, EffectId, Network, Wallet, WithdrawalId};
-use crate::kernel::effect::Work;
+use crate::id::{DepartureId, DepositId, EffectId, Network, Wallet, WithdrawalId};
+use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::{Context, Decision, Kind, table};
 use crate::ledger::{Place, Transaction};
 use crate::money::Usdc;
@@ -66,6 +67,45 @@ fn withdraw(
         &owner,
         noted,
         (account.balance, held, account.lines),
+        context,
+    ))
+}
+
+/// Credits a transfer to our treasury and reserves it at once for the withdrawal that brings it back to its sender: what is to be
+/// returned is nobody's to use meanwhile. It leaves as every withdrawal does; if it cannot, it is the account's.
+pub(super) fn send_back(
+    this: Option<&Account>,
+    owner: &Wallet,
+    effect: EffectId,
+    (deposit, to, amount): (DepositId, Wallet, Usdc),
+    context: &Context,
+) -> Result<Decision<Account>, Rejection> {
+    let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
+    most.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let (id, cause) = (deposit.sent_back(), CreditCause::Deposit(deposit));
+    let opening = Withdrawal::ask(id, *owner, to, amount, context).map_err(|_| Rejection::Nothing)?;
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
+    let balance = before.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let reserved = held.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let credited = Transaction::new(context.now, deposit).book(Place::Suspense, Place::Holder(*owner), amount);
+    let booked = Transaction::new(context.now, id).book(Place::Holder(*owner), Place::Held(*owner), amount);
+    let decision = born(this, owner, Decision::answer(()).completes(effect), context)
+        .event(Event::Credited { amount, cause })
+        .event(Event::Held(amount, id))
+        .open(opening)
+        .put(table::owned_one(owner, Kind::Withdrawal, context.now, id.0), Vec::new())
+        .post(&credited, context)
+        .post(&booked, context)
+        .then(Work::ConfirmIncoming(deposit), context)
+        .then(Work::Withdraw(id), context);
+    let came = (Change::Credited, amount, deposit.to_string());
+    let decision = line(decision, owner, came, (balance, held, lines), context);
+    let kept = (Change::Held, amount, id.to_string());
+    Ok(line(
+        decision,
+        owner,
+        kept,
+        (balance, reserved, lines.saturating_add(1)),
         context,
     ))
 }

@@ -4,8 +4,8 @@ use purser_storage::codec;
 use purser_storage::planted::{self, Bug};
 
 use super::statement::{Change, line};
-use super::{Account, Command, Deposit, Event, LinkGrant, Rejection, claims, holds, paying_out};
-use crate::id::{DepositId, EffectId, Wallet};
+use super::{Account, Command, Event, LinkGrant, Rejection, claims, holds, paying_out};
+use crate::id::{EffectId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
@@ -45,70 +45,36 @@ fn opened(
 }
 
 fn credit(
-    account: &Account,
-    effect: EffectId,
-    amount: Usdc,
+    this: Option<&Account>,
+    wallet: &Wallet,
+    (effect, amount): (EffectId, Usdc),
     cause: CreditCause,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
     // Checked here so that `apply` cannot fail: the sum of all USDC fits many times over.
-    account
-        .balance
-        .plus(amount)
-        .and_then(|_| account.total_deposits.plus(amount))
-        .map_err(|_| Rejection::Overflow)?;
-    let booked =
-        Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Holder(account.wallet), amount);
+    let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
+    most.plus(amount).map_err(|_| Rejection::Overflow)?;
+    let booked = Transaction::new(context.now, cause.name()).book(Place::Suspense, Place::Holder(*wallet), amount);
     let done = Decision::answer(());
     let done = if planted::is(Bug::CreditThenDelete) {
         done
     } else {
         done.completes(effect)
     };
+    // Whose money is found on a chain may have no account here yet.
+    let done = born(this, wallet, done, context);
     let decision = done.event(Event::Credited { amount, cause }).post(&booked, context);
-    let balance = account.balance.plus(amount).unwrap_or(account.balance);
-    let after = (balance, account.held, account.lines);
+    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
+    let after = (before.plus(amount).map_err(|_| Rejection::Overflow)?, held, lines);
     let credited = (Change::Credited, amount, cause.name());
-    let decision = line(decision, &account.wallet, credited, after, context);
+    let decision = line(decision, wallet, credited, after, context);
     Ok(match cause {
+        CreditCause::Deposit(deposit) => decision.then(Work::ConfirmIncoming(deposit), context),
         CreditCause::Payment(payment) => decision.then(Work::ConfirmCredit(payment), context),
         CreditCause::LateReturn(late) => decision.then(Work::LateReturn(late), context),
         CreditCause::Refund(refund) => decision.then(Work::ConfirmRefund(refund), context),
         _ => decision,
     })
-}
-
-/// Credits an unclaimed transfer once: the row that says so is the token, here and for the payment that would settle by
-/// the same transfer.
-fn import(
-    this: Option<&Account>,
-    wallet: &Wallet,
-    deposit: &Deposit,
-    context: &Context,
-) -> Result<Decision<Account>, Rejection> {
-    let most = this.map_or(Usdc::ZERO, |a| a.total_deposits.max(a.balance));
-    most.plus(deposit.amount).map_err(|_| Rejection::Overflow)?;
-    // A managed wallet's transfer may have come over the other chain than its owner's address is on.
-    let network = deposit.from.network();
-    let id = DepositId::of(network, &deposit.transaction);
-    let booked =
-        Transaction::new(context.now, id).book(Place::Treasury(network), Place::Holder(*wallet), deposit.amount);
-    let decision = born(this, wallet, Decision::answer(()), context);
-    let (before, held, lines) = this.map_or((Usdc::ZERO, Usdc::ZERO, 0), |a| (a.balance, a.held, a.lines));
-    let after = (
-        before.plus(deposit.amount).map_err(|_| Rejection::Overflow)?,
-        held,
-        lines,
-    );
-    let credited = (Change::Credited, deposit.amount, id.to_string());
-    let decision = line(decision, wallet, credited, after, context);
-    Ok(decision
-        .put_new(table::deposit(id), codec::encode(deposit))
-        .event(Event::Credited {
-            amount: deposit.amount,
-            cause: CreditCause::Deposit(id),
-        })
-        .post(&booked, context))
 }
 
 /// Frozen with these words, or not at all. What an operator asks for is written down, also where nothing comes of it.
@@ -131,8 +97,12 @@ fn frozen(
     let said = this.and_then(|account| account.frozen.as_ref());
     match words {
         words if words.as_ref() == said => done,
-        Some(words) => born(this, wallet, done, context).event(Event::Frozen(words)),
-        None => done.event(Event::Unfrozen),
+        Some(words) => {
+            // From this batch on nothing is signed for the account: what signs is a batch that holds only without this row.
+            let frozen = born(this, wallet, done, context).put(table::frozen(wallet), Vec::new());
+            frozen.event(Event::Frozen(words))
+        }
+        None => done.delete(table::frozen(wallet)).event(Event::Unfrozen),
     }
 }
 
@@ -196,11 +166,17 @@ impl Entity for Account {
                     cap,
                 },
             ) => claims::readmit(this, wallet, payment, &purchase, (worth, cap), context),
-            (this, Command::Import(deposit)) => import(this, wallet, &deposit, context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
-            (Some(account), Command::Credit { effect, amount, cause }) => {
-                credit(account, effect, amount, cause, context)
-            }
+            (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
+            (
+                this,
+                Command::SendBack {
+                    effect,
+                    deposit,
+                    to,
+                    amount,
+                },
+            ) => holds::send_back(this, wallet, effect, (deposit, to, amount), context),
             (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),
             (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. } | Command::Book { .. })) => {
                 holds::decide(account, command, context)
@@ -209,7 +185,7 @@ impl Entity for Account {
                 Some(Self {
                     frozen: Some(message), ..
                 }),
-                Command::OfferLink { .. } | Command::UseLink { .. } | Command::SetCaps(_),
+                Command::SetCaps(_),
             ) => Err(Rejection::Frozen {
                 message: message.clone(),
             }),

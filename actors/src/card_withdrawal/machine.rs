@@ -71,7 +71,9 @@ impl CardWithdrawal {
         let (decided, now) = (Decision::answer(None), context.now);
         match (&self.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
-                Ok(self.claim(id, &act, life_ms, context)?)
+                // Nobody pays it for who is frozen by then.
+                let claimed = self.claim(id, &act, life_ms, context)?;
+                Ok(claimed.requires_absent(table::frozen(&self.owner)))
             }
             (Status::Claimed(_), Command::Release { act, lease }) => Ok(self.release(id, &act, lease, context)?),
             (
@@ -115,6 +117,10 @@ impl CardWithdrawal {
 }
 
 impl Leased for CardWithdrawal {
+    fn answered(lease: Option<Lease>) -> Option<Lease> {
+        lease
+    }
+
     fn leases(&self) -> Leases<'_> {
         Leases {
             last: self.lease,
@@ -132,6 +138,17 @@ impl Leased for CardWithdrawal {
 
     fn end_of(id: WithdrawalId, lease: u64) -> Work {
         Work::EndCardLease { withdrawal: id, lease }
+    }
+}
+
+impl CardWithdrawal {
+    /// Where it stands, in the words that are said of every withdrawal: on its way, paid, or not paid and back on the balance.
+    const fn state(&self) -> &'static str {
+        match &self.status {
+            Status::Pending | Status::Queued | Status::Claimed(_) => "pending",
+            Status::Complete { .. } | Status::Over { paid: true } => "complete",
+            Status::Rejected { .. } | Status::Failed { .. } | Status::Over { paid: false } => "failed",
+        }
     }
 }
 
@@ -309,7 +326,8 @@ impl Entity for CardWithdrawal {
         View::new()
             .text("id", id)
             .text("source", "card_balance")
-            .text("state", self.status())
+            .text("state", self.state())
+            .text("status", self.status())
             .number("amount", self.amount.decimal())
             .text("asset", "USDC")
             .text("network", self.to.network().name())

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use dashmap::DashMap;
+use purser_storage::planted::{self, Bug};
 use purser_storage::{Store, codec};
 
 use super::{Engine, StartError};
@@ -66,6 +67,9 @@ impl AccountMap {
 
     /// Whose account an address is an address of.
     pub(super) fn of(&self, address: &Wallet) -> Wallet {
+        if planted::is(Bug::OwnRouteShadowed) {
+            return *address;
+        }
         self.0.get(address).map_or(*address, |owner| *owner)
     }
 }

@@ -95,6 +95,15 @@ impl Engine {
     /// # Errors
     /// When it is not there or was revoked.
     pub async fn use_api_key(&self, id: ApiKeyId, session: NewSession) -> Result<(), Denied<Rejection>> {
+        if self.suspended_since().is_some()
+            && let Some(key) = self.api_key(&id).await.map_err(|_| Denied::Unavailable)?
+            && key.is_alive()
+        {
+            let suspended = self.is_key_suspended(id, key.created_at).await;
+            if suspended.map_err(|_| Denied::Unavailable)? {
+                return Err(Denied::Rejected(Rejection::Suspended));
+            }
+        }
         self.ask_api_key(id, &Command::Use { session }).await
     }
 
@@ -116,13 +125,13 @@ impl Engine {
         Err(Denied::Unavailable)
     }
 
-    /// Whether nothing of a session counts any more: it was revoked, or the API key behind it.
+    /// Whether nothing of a session counts any more: it was revoked, or the API key behind it, or nobody can say after a restore.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn has_ended(&self, session: &Session) -> Result<bool, LoadError> {
         match session.amr.key() {
-            _ if !session.is_active() => Ok(true),
+            _ if !session.is_active() || self.is_suspended(session.created_at.seconds()) => Ok(true),
             None => Ok(false),
             Some(key) => Ok(self.api_key(&key).await?.is_none_or(|key| !key.is_alive())),
         }

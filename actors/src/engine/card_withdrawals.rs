@@ -97,10 +97,17 @@ impl Engine {
     ///
     /// # Errors
     /// When it is decided already, or somebody's lease runs; [`Rejection::Over`] when the issuer has ended it;
+    /// [`Rejection::Frozen`] while its owner is frozen;
     /// [`Denied::Unavailable`] when the issuer cannot say.
     pub async fn claim_card_withdrawal(&self, id: WithdrawalId, act: Act, life_ms: u64) -> Told<Lease> {
         if !self.still_set_aside(id, &act).await? {
             return Err(Denied::Rejected(Rejection::Unreserved));
+        }
+        let asked = self.card_withdrawal(&id).await.map_err(|_| Denied::Unavailable)?;
+        if let Some(asked) = asked.filter(CardWithdrawal::is_open)
+            && self.is_frozen(&asked.owner).await.map_err(|_| Denied::Unavailable)?
+        {
+            return Err(Denied::Rejected(Rejection::Frozen));
         }
         let claim = |act| Command::Claim { act, life_ms };
         let claimed = self.ask_card_withdrawal(id, &act, claim).await?;

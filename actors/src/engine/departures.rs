@@ -2,10 +2,12 @@
 //! nothing new leaves, because the balances do not know yet what has left already.
 
 mod booking;
+pub(super) mod gate;
 pub(super) mod known;
+mod promises;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -13,6 +15,7 @@ use purser_storage::codec::{self, Stored};
 use purser_storage::{Batch, Row, RowKey, Store, StoreError, Write};
 
 use self::known::Known;
+use self::promises::Promises;
 use super::Engine;
 use super::operating::damaged;
 use crate::id::{Network, TopUpId, WithdrawalId};
@@ -22,6 +25,8 @@ use crate::top_up::{self, First, TopUp};
 use crate::withdrawal::{self, Withdrawal};
 
 pub use booking::{Booking, NotBooked};
+pub use gate::Held;
+pub use promises::{NotPromised, Promise};
 
 /// Rows read at once.
 const PAGE: usize = 1_000;
@@ -29,6 +34,8 @@ const PAGE: usize = 1_000;
 const EXPLAINED: &str = "departures-explained";
 /// Where it is written down until then since when not everything is: a backup of a restored store may be restored too.
 const SINCE: &str = "departures-since";
+/// Where it is written down when the engine first started on a restored store, and after which restore that was.
+const BEGUN: &str = "departures-begun";
 /// A burn is the top-up's if it is at most this part of it larger: the bridge's fee.
 const FEE_PART: u64 = 100;
 
@@ -39,6 +46,8 @@ pub struct Restored {
     pub since: Timestamp,
     /// Nothing that the lost history signed can leave after this.
     pub until: Timestamp,
+    /// When it was restored, by the machine's clock: what this restore is known by.
+    pub at: Timestamp,
 }
 
 /// A departure without a row, and what it may have been for.
@@ -60,7 +69,11 @@ pub(super) struct Departures {
     clock: Arc<dyn Clock>,
     /// Everything is explained, or there was no restore.
     free: AtomicBool,
+    /// When the engine first started on this store, in milliseconds; as long as that is not known everything may have been
+    /// begun before.
+    begun: AtomicU64,
     open: Mutex<Vec<Departure>>,
+    promises: Mutex<Promises>,
 }
 
 impl Departures {
@@ -76,7 +89,9 @@ impl Departures {
             settlement,
             clock,
             free: AtomicBool::new(restored.is_none()),
+            begun: AtomicU64::new(u64::MAX),
             open: Mutex::default(),
+            promises: Mutex::default(),
         }
     }
 
@@ -85,15 +100,65 @@ impl Departures {
         !self.free.load(Ordering::Acquire) && !self.open.lock().iter().any(|departure| Some(departure.mark) == mark)
     }
 
+    /// What has left and has no row, as last read.
+    pub(super) fn unexplained(&self) -> Vec<Departure> {
+        self.open.lock().clone()
+    }
+
+    /// Whether nothing that a lost history signed can land any more.
+    fn is_quiet(&self) -> bool {
+        let over = |restored: Restored| self.clock.now() > restored.until;
+        self.free.load(Ordering::Acquire) || self.restored.is_none_or(over)
+    }
+
+    /// For what was begun at this time and not signed: since when a history that was lost may have sent it. `None` when none
+    /// can have: it was begun after the restore.
+    pub(super) async fn may_be_sent_since(&self, begun: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let Some(restored) = self.restored.filter(|_| begun.0 <= self.begun.load(Ordering::Acquire)) else {
+            return Ok(None);
+        };
+        let earlier = self.earlier().await?;
+        Ok(Some(
+            earlier.map_or(restored.since, |earlier| earlier.min(restored.since)),
+        ))
+    }
+
+    /// Writes down when the engine first started after this restore: what was begun by then, the lost history may have gone on
+    /// with.
+    async fn begin(&self) -> Result<(), String> {
+        let Some(restored) = self.restored else { return Ok(()) };
+        let key = table::meta(BEGUN);
+        let row = self.store.read(&key).await.map_err(|e| e.to_string())?;
+        let known = row.and_then(|row| {
+            let (at, begun) = (row.value.first_chunk::<8>()?, row.value.last_chunk::<8>()?);
+            (u64::from_be_bytes(*at) == restored.at.0).then_some(u64::from_be_bytes(*begun))
+        });
+        let begun = match known {
+            Some(begun) => begun,
+            None => {
+                let now = self.clock.now().0;
+                let value = [restored.at.0.to_be_bytes(), now.to_be_bytes()].concat();
+                self.write(vec![put(key, value)]).await?;
+                now
+            }
+        };
+        self.begun.store(begun, Ordering::Release);
+        Ok(())
+    }
+
+    /// Since when an earlier restore left something to be explained.
+    async fn earlier(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = self.store.read(&table::meta(SINCE)).await?;
+        Ok(row.and_then(|row| row.value.first_chunk().map(|at| Timestamp(u64::from_be_bytes(*at)))))
+    }
+
     /// From when on, what an earlier restore left to be explained included.
     async fn since(&self, restored: Timestamp) -> Result<Timestamp, String> {
-        let key = table::meta(SINCE);
-        let row = self.store.read(&key).await.map_err(|e| e.to_string())?;
-        let earlier = row.and_then(|row| row.value.first_chunk().map(|at| Timestamp(u64::from_be_bytes(*at))));
-        match earlier {
+        match self.earlier().await.map_err(|e| e.to_string())? {
             Some(earlier) if earlier <= restored => Ok(earlier),
             _ => {
-                self.write(vec![put(key, restored.0.to_be_bytes().to_vec())]).await?;
+                let row = put(table::meta(SINCE), restored.0.to_be_bytes().to_vec());
+                self.write(vec![row]).await?;
                 Ok(restored)
             }
         }
@@ -114,7 +179,7 @@ impl Departures {
             return Ok(());
         }
         let key = table::meta(EXPLAINED);
-        let value = restored.until.0.to_be_bytes().to_vec();
+        let value = restored.at.0.to_be_bytes().to_vec();
         let done = self.store.read(&key).await.map_err(|e| e.to_string())?;
         if done.is_some_and(|row| *row.value == *value) {
             self.free.store(true, Ordering::Release);
@@ -248,6 +313,9 @@ impl Engine {
     pub(super) async fn watch_departures(&self) {
         /// Readings of the chain for one comparison: each reads every withdrawal.
         const SELDOM: u64 = 3;
+        if let Err(error) = self.0.departures.begin().await {
+            tracing::error!(error, "when this store was first started could not be written down");
+        }
         if !self.is_held() {
             return;
         }

@@ -18,6 +18,7 @@ use crate::destination::Destination;
 use crate::difference::Difference;
 use crate::gift_card::GiftCard;
 use crate::identity::Identity;
+use crate::incoming::Incoming;
 use crate::intl_order::IntlOrder;
 use crate::kernel::entity::Quotable;
 use crate::kernel::family::{Ground, LoadError};
@@ -134,5 +135,6 @@ families! {
     webhooks: Endpoint,
     webhook_deliveries: Delivery,
     refunds: Refund,
+    incoming: Incoming,
     lines: Selling,
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_storage::{StoreError, codec};
 
-use super::{Engine, LineFigures};
+use super::{Engine, Held, LineFigures};
 use crate::kernel::delivery::Tried;
 use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Entity, Family, table};
@@ -97,6 +97,8 @@ pub struct Figures {
     pub unknown_payments: u64,
     /// How long the oldest of them has been unknown, in milliseconds; 0 without one.
     pub oldest_unknown_ms: u64,
+    /// Work that waits at the gate before money leaves, in the order of [`Held::ALL`].
+    pub held: [u64; Held::ALL.len()],
     /// Places in the engine that are taken.
     pub permits_used: usize,
     /// Places in the engine.
@@ -124,6 +126,7 @@ impl Engine {
             }),
             unknown_payments: 0,
             oldest_unknown_ms: 0,
+            held: [0; Held::ALL.len()],
             permits_used: inner
                 .settings
                 .in_flight_max
@@ -164,6 +167,9 @@ impl Engine {
             work.waiting += 1;
             work.oldest_ms = work.oldest_ms.max(age);
             work.late += u64::from(self.late(effect.clone()).is_some());
+        }
+        if let Some(held) = self.held(&effect.work).await? {
+            figures.held[held as usize] += 1;
         }
         let Work::Watch(id) = effect.work else { return Ok(()) };
         let read = self.0.families.payments.read(&id).await;

@@ -4,7 +4,7 @@ use purser_storage::{CommitError, Condition, StoreError, Write, codec};
 
 use super::acting::{Acting, Words};
 use super::operating::{damaged, put};
-use super::{Booking, Denied, Engine, NotBooked, NotResolved, Outcome, Place, Resolution};
+use super::{Booking, Denied, Engine, NotBooked, NotResolved, NotRuled, Outcome, Place, Resolution, Rule};
 use crate::approval::{Gift, Given, Pending};
 use crate::id::ApprovalId;
 use crate::kernel::{Context, Entity, table};
@@ -57,6 +57,8 @@ pub enum NotApproved {
     Intl(Denied<intl_order::Rejection>),
     /// A withdrawal is not paid.
     Card(Denied<card_withdrawal::Rejection>),
+    /// Nothing was decided about a transfer.
+    Ruling(NotRuled),
     /// A transfer was not booked.
     Booking(NotBooked),
     /// Ask again later.
@@ -73,6 +75,15 @@ impl From<NotGiven> for NotResolved {
 }
 
 impl From<NotGiven> for NotBooked {
+    fn from(not: NotGiven) -> Self {
+        match not {
+            NotGiven::Waits(id) => Self::Waits(id),
+            NotGiven::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+impl From<NotGiven> for NotRuled {
     fn from(not: NotGiven) -> Self {
         match not {
             NotGiven::Waits(id) => Self::Waits(id),
@@ -289,6 +300,16 @@ impl Engine {
             } => {
                 let told = self.fulfil_card_withdrawal_by(*withdrawal, leave, *lease, transaction.clone());
                 told.await.map_err(NotApproved::Card)?;
+            }
+            Gift::Incoming {
+                deposit,
+                account,
+                returns,
+                evidence,
+            } => {
+                let rule = if *returns { Rule::Return } else { Rule::Credit(*account) };
+                let told = self.rule_incoming_by(*deposit, rule, (leave, evidence.clone()));
+                told.await.map_err(NotApproved::Ruling)?;
             }
             Gift::BookLoss { transaction, evidence } => {
                 let told = self

@@ -6,7 +6,7 @@
 pub(super) mod identified;
 
 use dashmap::DashMap;
-use purser_storage::{StoreError, codec};
+use purser_storage::{Batch, Condition, StoreError, Write, codec};
 use sha2::{Digest, Sha256};
 
 use super::{Denied, Engine, RACES};
@@ -100,6 +100,52 @@ impl Engine {
         row.map(|row| codec::decode(&row.value))
             .transpose()
             .map_err(|e| StoreError::Damaged(e.to_string()))
+    }
+
+    /// What an account's idempotency key was used with, or is being used with.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn key_used(&self, wallet: Wallet, key: &str) -> Result<Option<[u8; 32]>, StoreError> {
+        let key = digest(key);
+        if let Some(running) = self.0.running.get(&(wallet.digest(), key)) {
+            return Ok(Some(*running));
+        }
+        let place = Place {
+            wallet,
+            key,
+            fingerprint: [0; 32],
+            replaces: None,
+        };
+        let known = self.remembered(&place).await?;
+        let known = known.filter(|known| known.expires_s > self.0.clock.now().seconds());
+        Ok(known.map(|known| known.fingerprint))
+    }
+
+    /// Writes down the answer that was given under a key whose record only says which entity it follows: from then on it is what was
+    /// said, whatever becomes of the entity. Without such a record nothing is done.
+    ///
+    /// # Errors
+    /// When the store refuses: the record goes on following.
+    pub async fn answered(&self, place: &Place, kept: Kept) -> Result<(), StoreError> {
+        let known = self.remembered(place).await?;
+        let is_its_own =
+            |known: &Remembered| known.fingerprint == place.fingerprint && place.replaces != Some(known.expires_s);
+        let Some(known) = known.filter(|known| is_its_own(known) && matches!(known.kept, Kept::Follow { .. })) else {
+            return Ok(());
+        };
+        let key = table::memo(&place.wallet, place.key);
+        let batch = Batch {
+            conditions: vec![Condition::Present(key.clone())],
+            writes: vec![Write::Put {
+                key,
+                revision: 0,
+                value: codec::encode(&Remembered { kept, ..known }),
+            }],
+            ..Batch::default()
+        };
+        let written = super::commit(&*self.0.store, batch).await;
+        written.map(drop).map_err(|error| StoreError::Io(error.to_string()))
     }
 
     /// Takes an account's idempotency key for a command with this fingerprint, a digest of its route and body.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use purser_storage::Store;
 
 use super::webhooks::WebhookSettings;
-use super::{PayoutSettings, Reconciling, Restored};
-use crate::account::Deposit;
+use super::{Lost, PayoutSettings, Reconciling, Restored};
 use crate::approval;
 use crate::breaker::Rules;
 use crate::kernel::delivery::Retry;
@@ -29,9 +28,8 @@ pub struct Parts {
     pub entropy: Arc<dyn Entropy>,
     /// Everything outside.
     pub ports: Ports,
-    /// Transfers that no payment in the store claims, to be credited before anything else: what an older backup does
-    /// not know. Empty but after a restore.
-    pub deposits: Vec<Deposit>,
+    /// The time of which a restore has lost the history, if one has: what came in then may have bought something.
+    pub lost: Option<Lost>,
     /// When the store was restored from a backup, if it was: until what left since is explained, nothing new leaves.
     pub restored: Option<Restored>,
     /// Whose lists the books are held against, if they are.

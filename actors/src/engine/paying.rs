@@ -10,7 +10,7 @@ use super::requiring::refused;
 use super::turn::Turn;
 use super::{Engine, RACES};
 use crate::account::{self, Admission};
-use crate::id::{PaymentId, Wallet};
+use crate::id::{Network, PaymentId, Wallet};
 use crate::kernel::memo::Place;
 use crate::kernel::{Refusal, origin, table};
 use crate::money::Cents;
@@ -118,6 +118,8 @@ pub enum PayError {
     IdentifierUsed,
     /// The product is not sold now.
     NotSold(super::NotSold),
+    /// The treasury of this chain has less than what is promised there: what is forwarded from it is not sold now.
+    Short(Network),
     /// There is no room now.
     Overloaded(Overloaded),
     /// The engine cannot answer now; nothing was claimed.

@@ -7,13 +7,17 @@ use tokio::sync::Notify;
 use super::families::Families;
 use super::listening::Teller;
 use super::{Denied, Engine, Inner};
+use crate::card;
 use crate::card_withdrawal::CardWithdrawal;
-use crate::id::{CardId, Wallet, WithdrawalId};
+use crate::id::{CardId, PaymentId, Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Entity as _, Kind, Memo, Refusal, View, table};
 use crate::money::Cents;
-use crate::port::{BoxFuture, CardProgram, CardWord, PortError, Wish};
+use crate::payment;
+use crate::port::{BoxFuture, CardIssuer, CardProgram, CardWord, PortError, Wish};
+use crate::product::Product;
 use crate::reloadable::{self, Reloadable};
+use crate::top_up;
 use crate::withdrawal::Withdrawal;
 
 /// A withdrawal from either balance.
@@ -44,16 +48,17 @@ impl AnyWithdrawal {
 }
 
 impl Engine {
-    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more.
+    /// Orders a reloadable card. It is `creating` from then on; [`Engine::reloadable_answered`] waits for more. `funding` is what
+    /// [`Engine::top_up_left`] returned for the payment that the caller's token was issued for.
     ///
     /// # Errors
     /// [`Denied::Used`] when an earlier use of the memo's key was executed, [`Denied::Unavailable`] when no account at the
-    /// issuer is linked any more.
+    /// issuer is linked any more, or another token of that payment ordered at the same moment.
     pub async fn create_reloadable(
         &self,
         (id, owner, account): (CardId, Wallet, [u8; 20]),
-        amount: Cents,
-        reusable: bool,
+        (amount, reusable): (Cents, bool),
+        funding: Option<(PaymentId, u32)>,
         memo: Option<Memo<Reloadable>>,
     ) -> Result<(), Denied<reloadable::Rejection>> {
         let command = reloadable::Command::Create {
@@ -61,9 +66,47 @@ impl Engine {
             account,
             amount,
             reusable,
+            funding,
         };
         let created = self.ask_once(&self.0.families.reloadables, id, command, memo);
         created.await.map(drop)
+    }
+
+    /// What tokens issued for this payment may still load on reloadable cards, and how many cards they have ordered: what it
+    /// brought onto the card balance, less what they have loaded. Nothing for a payment that bought something else, and for one
+    /// whose top-up failed, since its money is on the account's balance.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn top_up_left(&self, payment: PaymentId) -> Result<(Cents, u32), LoadError> {
+        let rows = self
+            .0
+            .store
+            .scan(&table::payment_cards(payment), None, usize::MAX)
+            .await?;
+        let mut loaded = Cents::new(0);
+        for (_, row) in &rows {
+            let id = row.value.first_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+            let card = self.reloadable(&CardId(id)).await?;
+            // Of one that the issuer refused nothing was taken; one that is not there is of no batch.
+            let taken = card.filter(|card| !matches!(card.status, reloadable::Status::Failed { .. }));
+            loaded = Cents::new(loaded.get().saturating_add(taken.map_or(0, |card| card.amount.get())));
+        }
+        let product = self.payment(&payment).await?.map(|payment| payment.status);
+        let Some(payment::Status::Fulfilled {
+            product: Product::TopUp(id),
+            ..
+        }) = product
+        else {
+            return Ok((Cents::new(0), 0));
+        };
+        let top_up = self.top_up(&id).await?;
+        let brought = match top_up {
+            Some(top_up) if !matches!(top_up.status, top_up::Status::Failed { .. }) => top_up.amount.get(),
+            _ => 0,
+        };
+        let nth = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+        Ok((Cents::new(brought.saturating_sub(loaded.get())), nth))
     }
 
     /// Brings a holder's wish on its way, and says whether the issuer is asked: if not, it is so already. The answer is
@@ -218,8 +261,61 @@ impl Teller for Cards {
     }
 }
 
-async fn pass_on(families: &Families, word: &CardWord) -> Result<(), String> {
+/// The words of the issuer of prepaid cards.
+pub(super) struct Prepaid {
+    issuer: Arc<dyn CardIssuer>,
+    families: Families,
+}
+
+impl Teller for Prepaid {
+    type Word = CardWord;
+    const ROW: &'static str = "prepaid-card-words";
+    const WHO: &'static str = "issuer of prepaid cards";
+
+    fn of(inner: &Inner) -> Self {
+        let (issuer, families) = (inner.ports.issuer.clone(), inner.families.clone());
+        Self { issuer, families }
+    }
+
+    fn bell(inner: &Inner) -> Arc<Notify> {
+        inner.prepaid_told.clone()
+    }
+
+    fn number(word: &CardWord) -> u64 {
+        word.number
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        self.issuer.told(after, limit)
+    }
+
+    fn pass_on<'a>(&'a self, word: &'a CardWord) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let command = card::Command::Told(word.standing.clone());
+            match self.families.cards.ask(word.card, command).await {
+                Ok(_) => Ok(()),
+                // The issuer's own answer to the order is still on its way.
+                Err(refusal @ Refusal::Rejected(card::Rejection::State("pending"))) => {
+                    Err(format!("{}: {refusal:?}", word.card))
+                }
+                Err(refusal @ (Refusal::Missing | Refusal::Rejected(_))) => {
+                    not_ordered(word, &refusal);
+                    Ok(())
+                }
+                Err(refusal) => Err(format!("{}: {refusal:?}", word.card)),
+            }
+        })
+    }
+}
+
+/// The issuer knows a card that the store does not: an older backup was restored.
+fn not_ordered(word: &CardWord, refusal: &impl std::fmt::Debug) {
     let (card, sequence) = (word.card, word.standing.sequence);
+    tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
+}
+
+async fn pass_on(families: &Families, word: &CardWord) -> Result<(), String> {
+    let card = word.card;
     let command = reloadable::Command::Told(word.standing.clone());
     match families.reloadables.ask(card, command).await {
         Ok(_) => Ok(()),
@@ -227,9 +323,8 @@ async fn pass_on(families: &Families, word: &CardWord) -> Result<(), String> {
         Err(refusal @ Refusal::Rejected(reloadable::Rejection::State("creating"))) => {
             Err(format!("{card}: {refusal:?}"))
         }
-        // The issuer knows a card that the store does not: an older backup was restored.
         Err(refusal @ (Refusal::Missing | Refusal::Rejected(_))) => {
-            tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
+            not_ordered(word, &refusal);
             Ok(())
         }
         Err(refusal) => Err(format!("{card}: {refusal:?}")),

@@ -79,7 +79,7 @@ impl Reconciler {
         reconciling: Reconciling,
     ) -> Result<Self, super::StartError> {
         Ok(Self {
-            secret: super::stored_secret(&*store).await?.unwrap_or_default(),
+            secret: super::secret::stored_secret(&*store).await?.unwrap_or_default(),
             store,
             clock,
             reconciling,
@@ -124,7 +124,8 @@ impl Reconciler {
                 let page = treasury.movements(network, cursor.as_ref(), limit);
                 let page = self.within(source, page).await?;
                 for moved in &page.items {
-                    let named = (source, flow_of(moved), moved.transaction.as_str());
+                    let key = moved.key();
+                    let named = (source, flow_of(moved), key.as_str());
                     let ours = self.ours_of(network, moved).await;
                     found.extend(self.held_against(named, ours, &listed_movement(moved), walk));
                 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::Engine;
 use super::paying::{PayError, PayRequest};
+use super::{Engine, NotPromised};
 use crate::account;
 use crate::id::{PaymentId, Wallet};
 use crate::kernel::Refusal;
@@ -38,6 +38,14 @@ impl Engine {
                 let address = <[u8; 20]>::try_from(&*row.value).map_err(|_| PayError::Unavailable)?;
                 found = Found::Linked(address);
             }
+        }
+        if matches!(request.purchase, Purchase::CardBalance { .. }) {
+            // It is forwarded out of what its own chain's treasury has.
+            let rail = request.authorization.network();
+            self.keeps_promises(rail).await.map_err(|why| match why {
+                NotPromised::Short(network) => PayError::Short(network),
+                NotPromised::NoAccount | NotPromised::Unavailable => PayError::Unavailable,
+            })?;
         }
         self.found(payer, request, found).await
     }
@@ -74,7 +82,7 @@ impl Engine {
     }
 }
 
-/// Why an account did not take a claim.
+/// What a claim that was refused tells its caller.
 pub(super) fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
     match refusal {
         Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },

@@ -119,6 +119,7 @@ impl Engine {
             let seen = || payment::Command::Seen {
                 effect: id,
                 lookup: lookup.clone(),
+                made: false,
             };
             let one = self.untouched(&effect).await?;
             return self

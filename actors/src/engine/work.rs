@@ -4,13 +4,16 @@
 mod banking;
 mod cards;
 mod crediting;
+mod gate;
 mod gift_cards;
+mod incoming;
 mod owner;
 mod payout;
 mod program;
 mod reversal;
 mod spend;
 mod top_up;
+mod watching;
 mod webhooks;
 mod withdraw;
 
@@ -19,24 +22,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
-use purser_storage::{Batch, Condition, Store, Write, codec};
+use purser_storage::{Batch, Condition, Store, Write};
 use tokio::sync::oneshot;
 
+use super::account_map::AccountMap;
 use super::departures::Departures;
 use super::families::Families;
+use super::incoming::{Arrivals, Lost};
 use super::lines::Lines;
 use super::webhooks::PostOffice;
 use super::{Ports, Settings};
 use crate::account;
 use crate::card;
-use crate::id::{CardId, DepositId, PaymentId};
+use crate::id::{CardId, PaymentId};
 use crate::intl_order;
 use crate::kernel::delivery::{Tries, Worker};
 use crate::kernel::effect::Work;
 use crate::kernel::family::LoadError;
 use crate::kernel::{Effect, Entity, Failure, Family, table};
 use crate::payment::{self, Payment, Status};
-use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lookup, PortError, Submitted};
+use crate::port::{BoxFuture, Clock, Decline, ErrorKind, Lists, PortError, Submitted};
 use crate::product::Line;
 use crate::refund;
 
@@ -56,12 +61,18 @@ pub(super) struct Desk {
     /// What tries come to.
     pub(super) tries: Arc<Tries>,
     pub(super) settings: Settings,
-    /// Whether any transfer was ever credited at a start. None is while the engine runs.
-    pub(super) has_deposits: bool,
     /// The key that payment ids are made with.
     pub(super) secret: [u8; 32],
-    /// What may leave after a restore.
+    /// The gate that money leaves by.
     pub(super) departures: Arc<Departures>,
+    /// The addresses of managed wallets.
+    pub(super) account_map: AccountMap,
+    /// What others have written down.
+    pub(super) lists: Lists,
+    /// What a restore has lost.
+    pub(super) lost: Option<Lost>,
+    /// What came in.
+    pub(super) arrivals: Arc<Arrivals>,
 }
 
 type Done = Result<(), Failure>;
@@ -86,6 +97,7 @@ impl Worker for Desk {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
                 Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
+                Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
                 Work::OrderGiftCard(id) => {
                     let ordered = self.order_gift_card(effect, *id);
                     self.on_line(Line::GiftCard, effect, ordered).await
@@ -145,6 +157,12 @@ impl Worker for Desk {
                 Work::PostWebhook { .. } | Work::ResendWebhooks { .. } => self.about_webhooks(effect).await,
                 Work::ConfirmRefund(_) | Work::ExpireRefund { .. } => self.about_refund(effect).await,
                 Work::Pursue(id) => self.pursue(effect, *id).await,
+                Work::PlaceIncoming(id) => self.place_incoming(effect, *id).await,
+                Work::SendBack { account, .. } => self.send_back(effect, *account).await,
+                Work::ConfirmIncoming(id) => {
+                    let command = crate::incoming::Command::Confirm { effect: effect.id };
+                    tell(&self.families.incoming, *id, command).await
+                }
             }
         })
     }
@@ -234,12 +252,10 @@ impl Desk {
         let submitted = self.ports.settlement.submit(authorization, &prepared);
         let effect_id = effect.id;
         let command = match self.in_time(submitted, "submit").await {
-            Ok(Submitted::Settled { transaction }) if self.is_deposit(&payment, &transaction).await? => {
-                payment::Command::Deposited {
-                    effect: effect_id,
-                    transaction,
-                }
-            }
+            Ok(Submitted::Settled { transaction }) if self.is_taken(id).await? => payment::Command::Deposited {
+                effect: effect_id,
+                transaction,
+            },
             Ok(Submitted::Settled { transaction }) => payment::Command::Settled {
                 effect: effect_id,
                 transaction,
@@ -271,79 +287,17 @@ impl Desk {
         tell(payments, id, command).await
     }
 
-    /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
-    async fn is_open(&self, effect: &Effect) -> Result<bool, Failure> {
-        let row = self.store.read(&table::effect(effect.id)).await;
-        let Some(row) = row.map_err(|e| Failure::temporary(e.to_string()))? else {
-            return Ok(false);
-        };
-        let stored: Effect = codec::decode(&row.value).map_err(|e| Failure::temporary(e.to_string()))?;
-        Ok(stored.created_at == effect.created_at)
-    }
-
-    /// Whether the transfer was credited to its sender when an older backup was restored.
-    async fn is_deposit(&self, payment: &Payment, transaction: &str) -> Result<bool, Failure> {
-        if !self.has_deposits {
+    /// Whether the transfer that the payment would settle by was taken in without it.
+    async fn is_taken(&self, id: PaymentId) -> Result<bool, Failure> {
+        if !self.arrivals.any_taken() || planted::is(Bug::TakenInSettles) {
             return Ok(false);
         }
-        let id = DepositId::of(payment.claim.authorization.network(), transaction);
         let row = self.store.read(&table::deposit(id)).await;
         Ok(row.map_err(|e| Failure::temporary(e.to_string()))?.is_some())
     }
 
-    /// Whether something that the backup did not know as signed may be signed and sent, or given back as never sent: not
-    /// before everything that left without a row is explained, because it may have been this. `mark` is what it would be
-    /// sent as: a transfer that is on the chain by exactly that is only looked up.
-    fn may_leave(&self, mark: Option<[u8; 32]>) -> Done {
-        match self.departures.hold(mark) {
-            true => Err(Failure::not_yet(self.settings.watch_every_ms)),
-            false => Ok(()),
-        }
-    }
-
     fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {
         error.kind == ErrorKind::Permanent || effect.attempts + 1 >= self.settings.prepare_attempts
-    }
-
-    /// Reads the chain until the payment has landed or never can.
-    async fn watch(&self, effect: &Effect, id: PaymentId) -> Done {
-        if !self.is_open(effect).await? {
-            // The payment was sent again meanwhile, which ended this watch; if it was declined again, a younger one is
-            // on its way.
-            return Ok(());
-        }
-        let payment = self.payment(id).await?;
-        let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
-            match self
-                .in_time(self.ports.settlement.lookup(&payment.claim.authorization), "lookup")
-                .await
-            {
-                Err(_) if planted::is(Bug::RefusedUnproven) => Lookup::Impossible,
-                Ok(Lookup::Pending) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
-                Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
-                Ok(Lookup::Landed { transaction }) if self.is_deposit(&payment, &transaction).await? => {
-                    let command = payment::Command::Deposited {
-                        effect: effect.id,
-                        transaction,
-                    };
-                    return tell(&self.families.payments, id, command).await;
-                }
-                Ok(lookup) => lookup,
-            }
-        } else {
-            // Nothing to watch any more: this ends the effect.
-            Lookup::Pending
-        };
-        tell(
-            &self.families.payments,
-            id,
-            payment::Command::Seen {
-                effect: effect.id,
-                lookup,
-            },
-        )
-        .await?;
-        Ok(())
     }
 
     /// The key first, the record afterwards: what is left of the record without its key is noise.

@@ -142,10 +142,24 @@ impl<E: Entity> Decision<E> {
         self
     }
 
+    /// The batch holds only if this entity has not changed since it had this revision; 0 if it did not exist.
+    #[must_use]
+    pub fn requires_unchanged(mut self, key: RowKey, revision: u64) -> Self {
+        self.conditions.push(Condition::Revision(key, revision));
+        self
+    }
+
     /// Removes a row that must exist.
     #[must_use]
     pub fn take(mut self, key: RowKey) -> Self {
         self.conditions.push(Condition::Present(key.clone()));
+        self.writes.push(Write::Delete { key });
+        self
+    }
+
+    /// Removes a row, if it is there.
+    #[must_use]
+    pub fn delete(mut self, key: RowKey) -> Self {
         self.writes.push(Write::Delete { key });
         self
     }

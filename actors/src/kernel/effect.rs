@@ -5,13 +5,14 @@
 
 mod cause;
 mod failure;
+mod leaves;
 mod row;
 mod share;
 mod subject;
 
 use crate::id::{
-    BankAccountId, BankTransferId, CardId, DeliveryId, DestinationId, DifferenceId, EndpointId, LateReturnId, Network,
-    PaymentId, PayoutId, RefundId, SpendId, TopUpId, Wallet, WithdrawalId,
+    BankAccountId, BankTransferId, CardId, DeliveryId, DepositId, DestinationId, DifferenceId, EndpointId,
+    LateReturnId, Network, PaymentId, PayoutId, RefundId, SpendId, TopUpId, Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::money::Usdc;
@@ -19,6 +20,7 @@ use crate::port::Timestamp;
 
 pub use cause::CreditCause;
 pub use failure::{Failure, Pace};
+pub use leaves::Leaves;
 pub use row::Effect;
 pub use share::Share;
 
@@ -177,11 +179,28 @@ pub enum Work {
     },
     /// Ask the chain whether a payment that it has taken back can land again; if it never can, book the loss.
     Pursue(DifferenceId),
+    /// Look into a transfer that no payment claims: whether one does, what was bought with it, whose it is.
+    PlaceIncoming(DepositId),
+    /// Reserve a transfer that goes back to its sender, and open the withdrawal that brings it there.
+    SendBack {
+        /// Whose withdrawal.
+        account: Wallet,
+        /// Which transfer.
+        deposit: DepositId,
+        /// Who sent it.
+        to: Wallet,
+        /// How much.
+        amount: Usdc,
+    },
+    /// Tell a transfer that the account holds it.
+    ConfirmIncoming(DepositId),
+    /// Have the issuer do what a prepaid card's holder wants of it.
+    SteerPrepaid(CardId),
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 45] = [
+    pub const NAMES: [&str; 49] = [
         "settle",
         "watch",
         "issue_card",
@@ -227,6 +246,10 @@ impl Work {
         "confirm_refund",
         "expire_refund",
         "pursue",
+        "place_incoming",
+        "send_back",
+        "confirm_incoming",
+        "steer_prepaid",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -277,6 +300,10 @@ impl Work {
             Self::ConfirmRefund(_) => 42,
             Self::ExpireRefund { .. } => 43,
             Self::Pursue(_) => 44,
+            Self::PlaceIncoming(_) => 45,
+            Self::SendBack { .. } => 46,
+            Self::ConfirmIncoming(_) => 47,
+            Self::SteerPrepaid(_) => 48,
         }
     }
 
@@ -289,9 +316,11 @@ impl Work {
     pub const fn family(&self) -> Kind {
         match self {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
-            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) => Kind::Card,
+            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::SteerPrepaid(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
-            Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } => Kind::Account,
+            Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } | Self::SendBack { .. } => {
+                Kind::Account
+            }
             Self::EndLease { .. } | Self::IntlOverdue(_) | Self::ExpireIntl(_) | Self::ForgetCvv(_) => Kind::IntlOrder,
             Self::CheckIdentity(_) => Kind::Identity,
             Self::OpenIssuerAccount(_) => Kind::Link,
@@ -312,6 +341,7 @@ impl Work {
             Self::ResendWebhooks { .. } => Kind::Webhook,
             Self::ConfirmRefund(_) | Self::ExpireRefund { .. } => Kind::Refund,
             Self::Pursue(_) => Kind::Difference,
+            Self::PlaceIncoming(_) | Self::ConfirmIncoming(_) => Kind::Incoming,
         }
     }
 

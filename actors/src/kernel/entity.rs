@@ -69,6 +69,8 @@ pub enum Kind {
     WebhookDelivery = 24,
     /// What the house gives back in connection with a payment.
     Refund = 27,
+    /// A transfer to our treasury that no payment claims.
+    Incoming = 30,
     /// Whether a line of products is sold.
     Line = 32,
 }
@@ -104,6 +106,7 @@ impl Kind {
             Self::Webhook => "webhook",
             Self::WebhookDelivery => "webhook_delivery",
             Self::Refund => "refund",
+            Self::Incoming => "incoming_transfer",
             Self::Line => "line",
         }
     }
@@ -171,7 +174,8 @@ entity_id!(
     crate::id::ApiKeyId,
     crate::id::EndpointId,
     crate::id::DeliveryId,
-    crate::id::RefundId
+    crate::id::RefundId,
+    crate::id::DepositId
 );
 
 /// An event that does not fit the state: a bug or damaged history, never a client's doing.

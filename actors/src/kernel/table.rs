@@ -3,8 +3,8 @@
 use purser_storage::RowKey;
 
 use crate::id::{
-    ApprovalId, CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, RefundId,
-    RequestId, SessionId, SpendId, Wallet, WithdrawalId,
+    ApiKeyId, ApprovalId, CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId,
+    PaymentId, RefundId, RequestId, SessionId, SpendId, Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
@@ -47,8 +47,10 @@ tables! {
     USER = b'u',
     /// Revoked sessions whose id_tokens could still be alive, by the end of the last of them.
     REVOKED = b'r',
-    /// Transfers credited as unclaimed deposits: none of them settles a payment any more.
+    /// Payments whose transfer was taken in as an incoming transfer that no payment claims: none of them settles any more.
     DEPOSIT = b'd',
+    /// Incoming transfers that nobody has decided about, the oldest first; the value says whether an operator must.
+    INCOMING = b'I',
     /// Transfers out of the treasury that an operator has booked after a restore: none is booked again.
     DEPARTURE = b'h',
     /// Sealed card numbers.
@@ -57,6 +59,8 @@ tables! {
     CVV = b'w',
     /// International orders that an operator has still to decide, the oldest first.
     QUEUE = b'q',
+    /// International cards whose holders want something of them, by when they first did.
+    CARD_WISH = b'C',
     /// Withdrawals from card balances that an operator has still to decide, the oldest first.
     CARD_QUEUE = b'z',
     /// Transactions that operators paid such withdrawals with: each pays one.
@@ -87,10 +91,17 @@ tables! {
     API_KEY = b'K',
     /// Endpoints that events are posted to, by owner and URL.
     WEBHOOK = b'W',
+    /// Reloadable cards that tokens issued for a payment have ordered, by that payment and in their order.
+    PAYMENT_CARD = b'B',
     /// What a request opened: the value is the key of that row.
     REQUEST = b'Q',
     /// Addresses of managed wallets; the value is the key of the account that they are addresses of.
     ADDRESS = b'A',
+    /// API keys and operators' tokens of before a restore of which an administrator has said that they are good.
+    CONFIRMED = b'J',
+    /// What the gate asks before money leaves: which accounts are frozen, and which transfers of managed wallets a restored
+    /// store has recognised as a spend's.
+    GATE = b'F',
     /// Facts about the store itself.
     META = b'm',
 }
@@ -171,9 +182,14 @@ pub fn address(wallet: &Wallet) -> RowKey {
     key(&[&[ADDRESS], &wallet.key()])
 }
 
-/// A transfer that was credited as an unclaimed deposit.
-pub fn deposit(id: DepositId) -> RowKey {
-    key(&[&[DEPOSIT], &id.0.to_be_bytes()])
+/// Present once the transfer that would settle this payment was taken in without it; the value is the transfer's id.
+pub fn deposit(payment: PaymentId) -> RowKey {
+    key(&[&[DEPOSIT], &payment.0.to_be_bytes()])
+}
+
+/// An incoming transfer that nobody has decided about.
+pub fn incoming(since: Timestamp, id: DepositId) -> RowKey {
+    key(&[&[INCOMING], &since.0.to_be_bytes(), &id.0.to_be_bytes()])
 }
 
 /// A transfer out of the treasury that an operator has booked.
@@ -201,6 +217,11 @@ pub fn queued(since: Timestamp, order: CardId) -> RowKey {
     key(&[&[QUEUE], &since.0.to_be_bytes(), &order.0.to_be_bytes()])
 }
 
+/// An international card whose holder wants something of it.
+pub fn card_wish(since: Timestamp, card: CardId) -> RowKey {
+    key(&[&[CARD_WISH], &since.0.to_be_bytes(), &card.0.to_be_bytes()])
+}
+
 /// A withdrawal from a card balance that is open.
 pub fn card_queued(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
     key(&[&[CARD_QUEUE], &since.0.to_be_bytes(), &withdrawal.0.to_be_bytes()])
@@ -209,6 +230,16 @@ pub fn card_queued(since: Timestamp, withdrawal: WithdrawalId) -> RowKey {
 /// A transaction that paid one.
 pub fn paid_by(transaction: &str) -> RowKey {
     key(&[&[PAID_BY], transaction.as_bytes()])
+}
+
+/// Prefix of the reloadable cards that tokens issued for a payment have ordered.
+pub fn payment_cards(payment: PaymentId) -> RowKey {
+    key(&[&[PAYMENT_CARD], &payment.0.to_be_bytes()])
+}
+
+/// One of them; the value is the card's number.
+pub fn payment_card(payment: PaymentId, nth: u32) -> RowKey {
+    key(&[&payment_cards(payment), &nth.to_be_bytes()])
 }
 
 /// A late return, for the operator's list.
@@ -317,6 +348,31 @@ pub fn webhook(owner: &Wallet, url: &str) -> RowKey {
 /// What a request opened.
 pub fn request(id: RequestId) -> RowKey {
     key(&[&[REQUEST], &id.0.to_be_bytes()])
+}
+
+/// Present once an API key of before a restore is known to be good.
+pub fn confirmed_key(id: ApiKeyId) -> RowKey {
+    key(&[&[CONFIRMED, 0], &id.0.to_be_bytes()])
+}
+
+/// The same of an operator's token, by its hash.
+pub fn confirmed_token(token_hash: &[u8; 32]) -> RowKey {
+    key(&[&[CONFIRMED, 1], token_hash])
+}
+
+/// Present while the account is frozen: what signs for it is a batch that holds only without this row.
+pub fn frozen(wallet: &Wallet) -> RowKey {
+    key(&[&[GATE, b'a'], &wallet.key()])
+}
+
+/// Prefix of all accounts that are frozen.
+pub fn all_frozen() -> RowKey {
+    key(&[&[GATE, b'a']])
+}
+
+/// A transfer of a managed wallet in which a restored store has recognised a spend: it is no other's. The value is the spend.
+pub fn recognised(id: DepartureId) -> RowKey {
+    key(&[&[GATE, b's'], &id.0.to_be_bytes()])
 }
 
 /// A fact about the store.

@@ -1,7 +1,8 @@
 //! How each purchase becomes a product: the one place that knows all of them. What is ordered of a provider has the
-//! product's own number as its key, so that either is found by the other.
+//! product's own number as its key, so that either is found by the other; and that number follows from the payment, so that it is
+//! found by whoever knows no more than the transfer that paid.
 
-use super::{Event, Found, Payment};
+use super::{Event, Found, NewSession, Payment};
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, EffectId, PaymentId, PayoutId, TopUpId};
@@ -25,21 +26,14 @@ impl Payment {
         received: Transaction,
         context: &Context,
     ) -> Result<Decision<Self>, OutOfOrder> {
-        let (owner, session) = (self.account(), self.claim.session);
+        let owner = self.account();
         let charge = self.charge(*id);
         let sold = charge.sold(received, self.claim.purchase.line().provider());
-        let decision = match self.by_managed_wallet() {
-            true => decision,
-            false => {
-                let (life, first) = (session.life_ms, session.first);
-                let opened = Session::open(session.id, owner, Amr::Payment, first, life, context)?;
-                decision.open(opened)
-            }
-        };
+        let decision = self.open_session(id, decision, context)?;
         let bought = |product| Event::Fulfilled(product, context.now);
         let decision = match &self.claim.purchase {
             Purchase::UsaCard { amount } => {
-                let card = CardId(context.id());
+                let card = CardId(id.product());
                 decision
                     .event(bought(Product::Card(card)))
                     .open(Card::order(card, owner, charge, *amount, context)?)
@@ -52,7 +46,7 @@ impl Payment {
                 product,
                 country,
             } => {
-                let card = CardId(context.id());
+                let card = CardId(id.product());
                 let (fee_rate, quoted) = self.claim.found.offer();
                 let order = gift_card::Order {
                     product: product.clone(),
@@ -69,7 +63,7 @@ impl Payment {
                     .then_as(EffectId(card.0), Work::OrderGiftCard(card), context)
             }
             Purchase::IntlCard { amount, label } => {
-                let card = CardId(context.id());
+                let card = CardId(id.product());
                 let overdue = context.now.plus_ms(OVERDUE_AFTER_MS);
                 decision
                     .event(bought(Product::IntlOrder(card)))
@@ -79,21 +73,37 @@ impl Payment {
                     .then_at(overdue, Work::IntlOverdue(card), context)
             }
             Purchase::PushToCard { .. } | Purchase::BankPayment { .. } | Purchase::AppPayment { .. } => {
-                let payout = PayoutId(context.id());
+                let payout = PayoutId(id.product());
                 let decision =
                     decision
                         .event(bought(Product::Payout(payout)))
                         .owned(&owner, Kind::Payout, payout.0, context);
                 self.pay_out(*id, payout, decision, context)?
             }
-            Purchase::CardBalance { amount } => self.top_up(charge, *amount, decision, context)?,
+            Purchase::CardBalance { amount } => self.top_up((*id, charge), *amount, decision, context)?,
         };
         Ok(decision.post(&sold, context))
     }
 
+    /// For the payer's own wallet: whose managed wallet paid has tokens, and nobody else is to have any.
+    fn open_session(
+        &self,
+        payment: &PaymentId,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Result<Decision<Self>, OutOfOrder> {
+        if self.by_managed_wallet() {
+            return Ok(decision);
+        }
+        let NewSession { id, first, life_ms } = self.claim.session;
+        let by = Amr::Payment(*payment);
+        let opened = Session::open(id, self.account(), by, first, life_ms, context)?;
+        Ok(decision.open(opened))
+    }
+
     fn top_up(
         &self,
-        charge: Charge,
+        (id, charge): (PaymentId, Charge),
         amount: Cents,
         decision: Decision<Self>,
         context: &Context,
@@ -102,7 +112,7 @@ impl Payment {
             return Err(OutOfOrder::new("settling", &self.claim.found));
         };
         let (owner, rail) = (self.account(), self.claim.authorization.network());
-        let top_up = TopUpId(context.id());
+        let top_up = TopUpId(id.product());
         Ok(decision
             .event(Event::Fulfilled(Product::TopUp(top_up), context.now))
             .open(TopUp::pay(top_up, owner, charge, (amount, rail, address), context)?)

@@ -3,12 +3,13 @@
 use purser_storage::planted::{self, Bug};
 
 use super::{Answer, Claim, Command, Event, Outcome, Payment, Rejection, Status};
-use crate::id::{DepositId, EffectId, PaymentId, Wallet};
+use crate::id::{EffectId, PaymentId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
 use crate::ledger::{Place, Transaction};
 use crate::port::{Decline, Lookup};
+use crate::product::Product;
 
 type Decided = Result<Decision<Payment>, Rejection>;
 
@@ -21,8 +22,23 @@ impl Payment {
         Opening::of::<Self>(&id, &Event::Claimed(Box::new(claim)), context)
     }
 
+    /// The first snapshot of a payment that a restore lost and whose product its provider shows.
+    ///
+    /// # Errors
+    /// Never for a new id; the type is the engine's.
+    pub fn adopted(
+        id: PaymentId,
+        claim: Claim,
+        (transaction, product): (&str, Product),
+        context: &Context,
+    ) -> Result<(Opening, Self), OutOfOrder> {
+        let event = Event::Adopted(Box::new(claim), transaction.to_owned(), product);
+        let payment = Self::apply(None, &id, &event)?;
+        Ok((Opening::of::<Self>(&id, &event, context)?, payment))
+    }
+
     fn present(&self, id: &PaymentId, request: [u8; 32], again: bool, context: &Context) -> Decided {
-        if request != self.claim.request {
+        if !self.claim.is_for(&request) {
             return Err(Rejection::OtherRequest);
         }
         match self.status {
@@ -37,16 +53,22 @@ impl Payment {
     }
 
     /// On chain: booked and, if somebody still waits for the product, fulfilled in the same batch.
-    fn settled(&self, id: &PaymentId, effect: EffectId, transaction: String, context: &Context) -> Decided {
+    fn settled(
+        &self,
+        id: &PaymentId,
+        effect: EffectId,
+        (transaction, made): (String, bool),
+        context: &Context,
+    ) -> Decided {
         let treasury = Place::Treasury(self.claim.authorization.network());
         let received = Transaction::new(context.now, id).book(treasury, Place::Suspense, self.price());
-        // A transfer that was credited as a deposit buys nothing any more.
-        let deposit = table::deposit(DepositId::of(self.claim.authorization.network(), &transaction));
+        // A transfer that was taken in otherwise buys nothing any more.
+        let deposit = table::deposit(*id);
         let decision = Decision::answer(Answer::Done)
             .completes(effect)
             .requires_absent(deposit)
             .event(Event::Settled(transaction, context.now));
-        if matches!(self.status, Status::Declined(..)) {
+        if matches!(self.status, Status::Declined(..)) && !made {
             let credit = Work::Credit {
                 account: self.account(),
                 amount: self.price(),
@@ -58,9 +80,9 @@ impl Payment {
             .map_err(|_| Rejection::OutOfOrder(self.status()))
     }
 
-    /// On chain, and credited to the payer when an older backup was restored: that was its end, though nobody knew.
-    fn deposited(&self, effect: EffectId, transaction: String, context: &Context) -> Decision<Self> {
-        let deposit = table::deposit(DepositId::of(self.claim.authorization.network(), &transaction));
+    /// On chain, and taken in without it: that was its end, though nobody knew.
+    fn deposited(&self, id: &PaymentId, effect: EffectId, transaction: String, context: &Context) -> Decision<Self> {
+        let deposit = table::deposit(*id);
         Decision::answer(Answer::Done)
             .completes(effect)
             .requires_present(deposit)
@@ -85,12 +107,12 @@ impl Payment {
         }
     }
 
-    fn seen(&self, id: &PaymentId, effect: EffectId, lookup: Lookup, context: &Context) -> Decided {
+    fn seen(&self, id: &PaymentId, effect: EffectId, (lookup, made): (Lookup, bool), context: &Context) -> Decided {
         match (&self.status, lookup) {
             (Status::Declined(..), Lookup::Landed { .. }) if planted::is(Bug::LateLandingIgnored) => {
                 Ok(Decision::answer(Answer::Done).completes(effect))
             }
-            (_, Lookup::Landed { transaction }) => self.settled(id, effect, transaction, context),
+            (_, Lookup::Landed { transaction }) => self.settled(id, effect, (transaction, made), context),
             (_, Lookup::Pending) => Ok(Decision::answer(Answer::Done)),
             (status, Lookup::Impossible) => {
                 let decision = Decision::answer(Answer::Done).completes(effect);
@@ -146,6 +168,7 @@ impl Entity for Payment {
     ];
     const MOVES: &'static [Move] = &[
         ("-", "the account admits it", "claimed"),
+        ("-", "the provider shows what it bought, after a restore", "fulfilled"),
         ("claimed", "the bytes to send are durable", "settling"),
         ("claimed", "it could not be sent", "released"),
         ("released", "presented again and admitted", "claimed"),
@@ -157,9 +180,9 @@ impl Entity for Payment {
         ("declined", "presented again", "settling"),
         ("declined", "chain shows it", "settled"),
         ("declined", "it can never land", "refused"),
-        ("settling", "credited after a restore", "credited"),
-        ("unknown", "credited after a restore", "credited"),
-        ("declined", "credited after a restore", "credited"),
+        ("settling", "its transfer was taken in without it", "credited"),
+        ("unknown", "its transfer was taken in without it", "credited"),
+        ("declined", "its transfer was taken in without it", "credited"),
         ("settled", "the product exists", "fulfilled"),
         ("settled", "the balance holds it", "credited"),
         ("fulfilled", "chain has taken it back for good", "reversed"),
@@ -187,7 +210,7 @@ impl Entity for Payment {
                 Ok(released.then(payment.freed_share(), context))
             }
             (Status::Settling(_), Command::Settled { effect, transaction }) => {
-                payment.settled(id, effect, transaction, context)
+                payment.settled(id, effect, (transaction, false), context)
             }
             (Status::Settling(_), Command::Declined { effect, decline }) => {
                 let declined = done.completes(effect).event(Event::Declined(decline, now)).then_as(
@@ -204,15 +227,15 @@ impl Entity for Payment {
                 .completes(effect)
                 .event(Event::Lost(now))
                 .then_as(watch(id), Work::Watch(*id), context)),
-            (Status::Unknown(_) | Status::Declined(..), Command::Seen { effect, lookup }) => {
-                payment.seen(id, effect, lookup, context)
+            (Status::Unknown(_) | Status::Declined(..), Command::Seen { effect, lookup, made }) => {
+                payment.seen(id, effect, (lookup, made), context)
             }
             // A watch that finds its payment moved on has nothing left to watch.
             (_, Command::Seen { effect, .. }) => Ok(done.completes(effect)),
             (
                 Status::Settling(_) | Status::Unknown(_) | Status::Declined(..),
                 Command::Deposited { effect, transaction },
-            ) => Ok(payment.deposited(effect, transaction, context)),
+            ) => Ok(payment.deposited(id, effect, transaction, context)),
             (Status::Settled { .. }, Command::Credited { effect }) => {
                 Ok(done.completes(effect).event(Event::Credited(now)))
             }
@@ -244,6 +267,14 @@ impl Entity for Payment {
                     updated_at: claim.at,
                     claim: (**claim).clone(),
                     status: Status::Claimed,
+                }),
+                Event::Adopted(claim, transaction, product) => Ok(Self {
+                    updated_at: claim.at,
+                    claim: (**claim).clone(),
+                    status: Status::Fulfilled {
+                        transaction: transaction.clone(),
+                        product: *product,
+                    },
                 }),
                 event => Err(OutOfOrder::new("-", event)),
             };

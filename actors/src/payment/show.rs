@@ -28,7 +28,7 @@ impl Payment {
             Event::Declined(..) => Some("declined"),
             Event::Released(_) => Some("released"),
             Event::Settled(..) => Some("settled"),
-            Event::Fulfilled(..) => Some("fulfilled"),
+            Event::Fulfilled(..) | Event::Adopted(..) => Some("fulfilled"),
             Event::Credited(_) | Event::Deposited(..) => Some("credited"),
             Event::Refused(_) => Some("refused"),
             Event::Reversed(_) => Some("reversed"),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{BoxFuture, PortError, Said, Timestamp};
 use crate::id::{BankTransferId, EffectId, Network, Wallet};
 use crate::money::Usdc;
+use crate::product::Country;
 use crate::reconcile::{Money, Source, Standing};
 
 /// A place in somebody's list: where the next page begins. Only whoever gave it knows what it means.
@@ -85,6 +86,15 @@ impl fmt::Display for EntryName {
     }
 }
 
+/// What a gift card was ordered with besides its product and amount.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GiftTerms {
+    /// Where it is redeemed.
+    pub country: Country,
+    /// The catalog's fee rate, as decimal text.
+    pub fee_rate: String,
+}
+
 /// Something as a provider lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -92,6 +102,8 @@ pub struct Entry {
     pub name: EntryName,
     /// The provider's word for what it is.
     pub product: Said,
+    /// Of a gift card: where it is redeemed and at which fee it was ordered, where the list says so.
+    pub terms: Option<GiftTerms>,
     /// How much.
     pub money: Money,
     /// Of money that comes back: the move that it is the return of.
@@ -115,8 +127,10 @@ pub trait ProviderList: Send + Sync {
 /// A transfer of USDC to or from our treasury, as a chain shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Movement {
-    /// The chain's id of it.
+    /// The chain's id of the transaction.
     pub transaction: String,
+    /// Which of the transfers to or from our treasury in it, from 0.
+    pub index: u32,
     /// Whether it came to us.
     pub incoming: bool,
     /// Who paid us, or whom we paid.
@@ -129,6 +143,21 @@ pub struct Movement {
     pub mark: [u8; 32],
 }
 
+impl Movement {
+    /// Its name on the chain's list: the transaction, and where that moved our money more than once, the place in it.
+    pub fn key(&self) -> String {
+        key_of(&self.transaction, self.index)
+    }
+}
+
+/// See [`Movement::key`].
+pub(crate) fn key_of(transaction: &str, index: u32) -> String {
+    match index {
+        0 => transaction.to_owned(),
+        index => format!("{transaction}#{index}"),
+    }
+}
+
 /// What the chains show of our treasury. What a reorganisation removed is not shown.
 pub trait TreasuryList: Send + Sync {
     /// Transfers behind a cursor, or from the first on, oldest first, at most `limit`.
@@ -139,12 +168,8 @@ pub trait TreasuryList: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Page<Movement>, PortError>>;
 
-    /// One of them by its transaction.
-    fn movement<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>>;
+    /// One of them by its name: see [`Movement::key`].
+    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>>;
 }
 
 /// Everybody's lists. What is not here is not reconciled.

@@ -1,7 +1,7 @@
 //! The spend's state machine.
 
 use super::{Answer, Command, Event, Order, Part, Rejection, SPOKEN_KEPT_MS, Spend, Status, Way};
-use crate::id::{SpendId, Wallet};
+use crate::id::{DepartureId, SpendId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
@@ -59,6 +59,7 @@ impl Entity for Spend {
         ("-", "the wallet reserves its amount", "reserved"),
         ("reserved", "what is to be sent is durable", "signed"),
         ("reserved", "it was not signed; reservation ends", "refused"),
+        ("reserved", "the chain shows its transfer, after a restore", "settled"),
         ("signed", "the server answered, or is given up", "sent"),
         ("signed", "chain shows it", "settled"),
         ("signed", "it can never land; reservation ends", "unsettled"),
@@ -84,9 +85,18 @@ impl Entity for Spend {
         };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&spend.status, command) {
+            // Nothing is signed for an account that is frozen by then, whatever was read before.
             (Status::Reserved, Command::Signed { signed, payment }) => {
                 let decided = Part::Payment.put(*id, &payment, decided);
-                Ok(decided.event(Event::Signed(signed, now)))
+                Ok(decided
+                    .requires_absent(table::frozen(&spend.owner))
+                    .event(Event::Signed(signed, now)))
+            }
+            (Status::Reserved, Command::Recognised { effect, transaction }) => {
+                let row = table::recognised(DepartureId::of(spend.from.network(), &transaction));
+                let decided = decided.completes(effect).put_new(row, id.0.to_be_bytes().to_vec());
+                let decided = decided.event(Event::Landed(transaction, now));
+                Ok(spend.ends(*id, true, decided, context))
             }
             (Status::Signed(_), Command::Answered { answer, body }) if matches!(spend.order.way, Way::Call { .. }) => {
                 let decided = Part::Answer.put(*id, &body, decided);
@@ -139,7 +149,7 @@ impl Entity for Spend {
                 let status = Status::Sent(signed.clone(), answer.clone());
                 Ok(spend.at(status, *at))
             }
-            (Status::Signed(_) | Status::Sent(..), Event::Landed(transaction, at)) => {
+            (Status::Reserved | Status::Signed(_) | Status::Sent(..), Event::Landed(transaction, at)) => {
                 let answer = spend.answer().cloned().map(Answer::though_paid);
                 let transaction = transaction.clone();
                 Ok(spend.at(Status::Settled { transaction, answer }, *at))

@@ -154,9 +154,10 @@ impl Entity for TopUp {
         let Some(top_up) = this else { return Err(Rejection("-")) };
         let (decided, now) = (Decision::answer(()), context.now);
         match (&top_up.status, command) {
-            // The last word on the link: what is unlinked now is not sent to.
+            // The last word on link and freeze: what is unlinked now is not sent to, nor is anything for who is frozen.
             (Status::Paid(None), Command::Signed(first)) => Ok(decided
                 .requires_present(table::linked(&top_up.owner))
+                .requires_absent(table::frozen(&top_up.owner))
                 .event(Event::Signed(Box::new(first), now))),
             (Status::Paid(Some(_)), Command::Lapse { effect, round })
                 if round == top_up.lapsed && top_up.lapsed + 1 >= ROUNDS =>

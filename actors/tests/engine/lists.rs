@@ -52,7 +52,7 @@ pub(crate) async fn agreed(world: World, lists: &Arc<TestLists>) -> World {
 
 /// What is lost, done twice, of another amount or in another state on a list is a difference of that kind, until it is right
 /// again; `double` is the name of what nobody asked for.
-async fn each_way(world: &World, lists: &TestLists, source: Source, right: Entry, double: &str) {
+pub(crate) async fn each_way(world: &World, lists: &TestLists, source: Source, right: Entry, double: &str) {
     let subject = async || {
         let open = world.engine.differences(None, 10).await.unwrap();
         let [(_, one)] = &open[..] else { panic!("{open:?}") };
@@ -217,7 +217,9 @@ async fn what_the_card_program_has_otherwise_is_a_difference() {
     world.program.load(DEPOSIT_ADDRESS, 10_00);
     let card = CardId(7);
     let ordered = (card, OWNER, DEPOSIT_ADDRESS);
-    let created = world.engine.create_reloadable(ordered, Cents::new(6_00), true, None);
+    let created = world
+        .engine
+        .create_reloadable(ordered, (Cents::new(6_00), true), None, None);
     in_time("an answer", created).await.expect("it is taken on");
     world.quiet().await;
     assert!(world.program.charge(card, 1_00));
@@ -300,6 +302,7 @@ async fn burned(world: &World, lists: &TestLists, id: TopUpId) -> String {
     let burn = top_up.transaction(LegName::Burn).expect("it was burned").to_owned();
     lists.show(Movement {
         transaction: burn.clone(),
+        index: 0,
         incoming: false,
         other: Wallet::Solana([9; 32]),
         amount: top_up.spent,

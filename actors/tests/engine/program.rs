@@ -30,7 +30,7 @@ pub(crate) async fn loaded(cents: u64) -> World {
 async fn create(world: &World, n: u128, cents: u64, reusable: bool) {
     let asked = world
         .engine
-        .create_reloadable((CardId(n), OWNER, ACCOUNT), Cents::new(cents), reusable, None);
+        .create_reloadable((CardId(n), OWNER, ACCOUNT), (Cents::new(cents), reusable), None, None);
     in_time("an answer", asked).await.expect("it is taken on");
 }
 
@@ -90,7 +90,11 @@ async fn orders_at_once_never_overdraw_the_balance() {
             tokio::spawn(async move {
                 if n % 2 == 0 {
                     let ordered = (CardId(n), OWNER, ACCOUNT);
-                    drop(engine.create_reloadable(ordered, Cents::new(300), true, None).await);
+                    drop(
+                        engine
+                            .create_reloadable(ordered, (Cents::new(300), true), None, None)
+                            .await,
+                    );
                 } else {
                     let asked = (WithdrawalId(n), OWNER, ACCOUNT);
                     let to = (evm(7), Cents::new(300));
@@ -133,7 +137,7 @@ async fn no_card_is_ordered_without_a_linked_account() {
     let ordered = (CardId(7), OWNER, ACCOUNT);
     let refused = world
         .engine
-        .create_reloadable(ordered, Cents::new(100), true, None)
+        .create_reloadable(ordered, (Cents::new(100), true), None, None)
         .await;
     assert!(matches!(refused, Err(Denied::Unavailable)), "{refused:?}");
     assert!(world.engine.reloadable(&CardId(7)).await.unwrap().is_none());

@@ -21,6 +21,7 @@ pub(crate) async fn pays(world: &World, lists: &TestLists, request: &PayRequest)
     let payment = world.engine.payment(&paid.payment).await.unwrap().unwrap();
     let moved = Movement {
         transaction: payment.transaction().unwrap().to_owned(),
+        index: 0,
         incoming: true,
         other: payment.payer(),
         amount: payment.price(),
@@ -43,6 +44,7 @@ async fn card(world: &World, lists: &TestLists, nonce: u8) -> (CardId, Movement)
 fn transfer(transaction: &str, incoming: bool) -> Movement {
     Movement {
         transaction: transaction.to_owned(),
+        index: 0,
         incoming,
         other: evm(7),
         amount: Usdc::from_atomic(1),

@@ -1,19 +1,22 @@
 //! Managed wallets through the engine: caps, servers of every kind, and deaths in between.
 
 use purser_actors::agent_wallet::{Addresses, AgentWallet, Limits, Rejection};
-use purser_actors::engine::Denied;
+use purser_actors::engine::{Denied, Held};
 use purser_actors::id::{SpendId, Wallet};
+use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::Authorization;
 use purser_actors::spend::{CallFailure, Order, Part, SPOKEN_KEPT_MS, Spend, Status, Way};
 
+use crate::gate::{set_frozen, stays};
 use crate::support::sellers::Served;
 use crate::support::world::{World, evm};
 use crate::support::{eventually, in_time};
 
 const OWNER: Wallet = evm(1);
 const ID: SpendId = SpendId(77);
+const SPEND: Work = Work::Spend(ID);
 const ONE: Usdc = Usdc::from_atomic(1_000_000);
 const PLENTY: Usdc = Usdc::from_atomic(1_000_000_000);
 
@@ -286,20 +289,34 @@ async fn a_silent_server_is_asked_again_with_the_same_payment() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_frozen_account_signs_nothing() {
-    // Aim: what was reserved when the freeze came is refused before it is signed, and its reservation ends.
+async fn case_77_a_frozen_accounts_wallet_signs_nothing_and_goes_on_when_it_is_thawed() {
+    // Aim: a transfer and a call that are reserved when the freeze comes are not signed, over a crash; thawed, each is paid once.
+    // A server that has the signature and has not answered is not called again while the account is frozen.
+    for way in [Way::Transfer, paid_call()] {
+        let world = opened(10, None).await;
+        set_frozen(&world, OWNER, true).await;
+        spend(&world, ID, way.clone()).await.expect("the wallet does not know");
+        stays(&world, &SPEND, Held::Frozen).await;
+        let world = world.crash().await;
+        stays(&world, &SPEND, Held::Frozen).await;
+        assert_eq!(read(&world).await.status, Status::Reserved);
+        assert!(world.sellers.signed().is_empty() && wallet(&world).await.open.len() == 1);
+        set_frozen(&world, OWNER, false).await;
+        world.quiet().await;
+        assert_settled(&world).await;
+    }
     let world = opened(10, None).await;
-    world
-        .engine
-        .set_frozen(OWNER, Some("call us".into()), None)
-        .await
-        .expect("it is frozen");
-    spend(&world, ID, paid_call()).await.expect("the wallet does not know");
-    world.quiet().await;
-    let refused = read(&world).await;
-    assert_eq!(refused.failure(), Some("account_frozen"));
-    assert!(matches!(refused.status, Status::Refused { .. }));
-    assert!(world.sellers.signed().is_empty() && wallet(&world).await.open.is_empty());
+    world.sellers.serve(&[Served::Unreachable]);
+    spend(&world, ID, paid_call()).await.expect("it is reserved");
+    eventually("it is signed", async || !world.sellers.signed().is_empty()).await;
+    set_frozen(&world, OWNER, true).await;
+    world.sellers.serve(&[Served::Well]);
+    let lookups = world.chain.lookups();
+    eventually("the chain is read", async || world.chain.lookups() > lookups + 3).await;
+    let calls = world.sellers.calls();
+    let lookups = world.chain.lookups();
+    eventually("the chain is read", async || world.chain.lookups() > lookups + 3).await;
+    assert_eq!(world.sellers.calls(), calls, "nobody is called");
 }
 
 /// Cuts the power after each batch of a spend, starts anew, and lets it come to its end.

@@ -105,7 +105,7 @@ fn a_freed_share_can_be_used_again_on_its_day_only() {
 
 #[test]
 fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
-    // Aim: claims, readmissions and links say frozen with the message; sign-in, shares and credits go on.
+    // Aim: claims and readmissions say frozen with the message; sign-in, links, shares and credits go on.
     let frozen = &accounts()[1];
     let message = "call us".to_owned();
     let refused = |command| Account::decide(Some(frozen), &WALLET, command, &at(NOW)).map(drop);
@@ -131,7 +131,7 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
             amr,
             maker: purser_actors::id::SessionId(1)
         }),
-        no
+        Ok(())
     );
     assert_eq!(
         refused(Command::UseLink {
@@ -139,7 +139,7 @@ fn case_49_a_frozen_account_is_refused_what_spends_and_nothing_else() {
             amr,
             session
         }),
-        no
+        Ok(())
     );
     let nonce = ([1; 16], 9);
     assert_eq!(refused(Command::SignIn { nonce, session }), Ok(()));
@@ -251,27 +251,35 @@ fn case_26_caps_at_the_top_of_the_integers_do_not_wrap() {
 }
 
 #[test]
-fn case_66_an_unclaimed_transfer_is_credited_once_and_settles_nothing_any_more() {
-    // Aim: the row that records the deposit is the token: the import wants it absent, and so does every settlement.
-    use purser_actors::account::Deposit;
-    use purser_actors::id::{DepositId, Network};
-    use purser_actors::kernel::table;
-    use purser_storage::Condition;
-    let deposit = Deposit {
-        from: WALLET,
-        amount: Usdc::from_atomic(7),
-        transaction: "0xabc".into(),
+fn case_79_what_came_in_is_credited_or_sent_back_though_its_sender_has_no_account() {
+    // Aim: the account of whoever sent it comes into being with the credit; what goes back is credited and held in one batch, so
+    // that nobody can use it, and its withdrawal has the transfer's own number.
+    use purser_actors::id::DepositId;
+    use purser_actors::kernel::effect::CreditCause;
+    let (deposit, effect, amount) = (DepositId(9), EFFECT, Usdc::from_atomic(7));
+    let credit = Command::Credit {
+        effect,
+        amount,
+        cause: CreditCause::Deposit(deposit),
     };
-    let decision = Account::decide(None, &WALLET, Command::Import(deposit), &at(NOW)).unwrap();
-    let row = table::deposit(DepositId::of(Network::Base, "0xabc"));
-    assert!(decision.conditions().contains(&Condition::Absent(row)));
-    let born = decision
-        .events()
-        .iter()
-        .try_fold(None, |state, event| Account::apply(state, &WALLET, event).map(Some));
-    let account = born.unwrap().unwrap();
-    assert_eq!(
-        (account.balance, account.total_deposits),
-        (Usdc::from_atomic(7), Usdc::from_atomic(7))
-    );
+    let back = Command::SendBack {
+        effect,
+        deposit,
+        to: WALLET,
+        amount,
+    };
+    for (command, held, at_work) in [
+        (credit, Usdc::ZERO, &["confirm_incoming"][..]),
+        (back, amount, &["confirm_incoming", "withdraw"]),
+    ] {
+        let decision = Account::decide(None, &WALLET, command, &at(NOW)).unwrap();
+        assert_eq!(work(&decision), at_work);
+        let born = decision
+            .events()
+            .iter()
+            .try_fold(None, |state, event| Account::apply(state, &WALLET, event).map(Some));
+        let account = born.unwrap().unwrap();
+        assert_eq!((account.balance, account.total_deposits), (amount, amount));
+        assert_eq!(account.held, held);
+    }
 }

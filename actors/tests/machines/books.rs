@@ -182,7 +182,14 @@ impl House {
                     1 => Lookup::Impossible,
                     _ => return self.effects.push(self.again(effect, Work::Watch(id))),
                 };
-                self.payment(id, payment::Command::Seen { effect, lookup });
+                self.payment(
+                    id,
+                    payment::Command::Seen {
+                        effect,
+                        lookup,
+                        made: false,
+                    },
+                );
             }
             Work::IssueCard(id) => match self.random.below(3) {
                 0 => {

@@ -12,6 +12,8 @@ mod card_withdrawals;
 mod cards;
 mod charts;
 mod gift_cards;
+mod incoming;
+mod intl_cards;
 mod intl_orders;
 mod late_returns;
 mod lines;

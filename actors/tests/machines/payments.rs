@@ -36,7 +36,11 @@ reversed           !  !           !                  !                  !       
 
 pub(crate) fn command(name: &str) -> Command {
     let effect = EFFECT;
-    let seen = |lookup| Command::Seen { effect, lookup };
+    let seen = |lookup| Command::Seen {
+        effect,
+        lookup,
+        made: false,
+    };
     match name {
         "present" => Command::Present {
             request: [5; 32],

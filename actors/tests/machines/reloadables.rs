@@ -2,12 +2,12 @@
 
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardActivity, CardState, CardTransaction, Standing, Timestamp, Wish};
+use purser_actors::port::{CardActivity, CardState, CardTransaction, Standing, Timestamp, TransactionStatus, Wish};
 use purser_actors::reloadable::{Change, Command, Event, HISTORY, Rejection, Reloadable, Status};
 use purser_storage::{Condition, Write};
 
 use crate::charts::{assert_chart, commanded, listed};
-use crate::sample::{CARD, EFFECT, NOW, WALLET, at, details, fold, happened, issued, status, work};
+use crate::sample::{CARD, EFFECT, NOW, PAYMENT, WALLET, at, details, fold, happened, issued, status, work};
 
 /// Of the newest word in every state but `creating` and `failed`.
 const SEQUENCE: u64 = 4;
@@ -22,13 +22,13 @@ pause           !        !         Wished            =                  !       
 resume          !        !         =                 Wished             !         !       !                 !                 !
 close           !        !         Wished            Wished             !         !       !                 =                 !
 answer_old      !        !         !                 !                  !         !       Answered          Answered          Answered
-answer_open     !        !         !                 !                  !         !       Charged+Answered  Resumed+Answered  Answered
-answer_paused   !        !         !                 !                  !         !       Paused+Answered   Charged+Answered  Answered
-answer_closed   !        !         !                 !                  !         !       Closed+Answered   Closed+Answered   Answered
+answer_open     !        !         !                 !                  !         !       Charged+Answered  Resumed+Answered  Charged+Answered
+answer_paused   !        !         !                 !                  !         !       Paused+Answered   Charged+Answered  Charged+Answered
+answer_closed   !        !         !                 !                  !         !       Closed+Answered   Closed+Answered   Charged+Answered
 told_old        !        !         =                 =                  =         !       =                 =                 =
-told_open       !        !         Charged           Resumed            =         !       Charged           Resumed           =
-told_paused     !        !         Paused            Charged            =         !       Paused            Charged           =
-told_closed     !        !         Closed            Closed             =         !       Closed            Closed            =
+told_open       !        !         Charged           Resumed            Charged   !       Charged           Resumed           Charged
+told_paused     !        !         Paused            Charged            Charged   !       Paused            Charged           Charged
+told_closed     !        !         Closed            Closed             Charged   !       Closed            Closed            Charged
 reveal          !        !         Revealed          Revealed           !         !       Revealed          Revealed          !
 ";
 
@@ -40,6 +40,7 @@ fn standing(sequence: u64, state: CardState) -> Standing {
             available: Cents::new(4_00),
             transactions: Vec::new(),
         },
+        released: Cents::ZERO,
     }
 }
 
@@ -57,6 +58,7 @@ fn commands() -> Vec<(&'static str, Command)> {
                 account: ACCOUNT,
                 amount: Cents::new(5_00),
                 reusable: true,
+                funding: None,
             },
         ),
         (
@@ -96,6 +98,7 @@ fn cards() -> Vec<Reloadable> {
         account: ACCOUNT,
         amount: Cents::new(5_00),
         reusable: true,
+        funded_by: None,
         created_at: NOW,
         updated_at: NOW,
         wish,
@@ -124,6 +127,7 @@ fn events() -> Vec<Event> {
             account: ACCOUNT,
             amount: Cents::new(5_00),
             reusable: true,
+            funded_by: None,
             at: NOW,
         },
         Event::Opened(details(), NOW),
@@ -133,7 +137,7 @@ fn events() -> Vec<Event> {
         Event::Paused(standing.clone(), NOW),
         Event::Resumed(standing.clone(), NOW),
         Event::Closed(standing.clone(), NOW),
-        Event::Charged(standing, NOW),
+        Event::Charged(standing, None, NOW),
         Event::Revealed(NOW),
     ]
 }
@@ -225,6 +229,8 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
             merchant: "m".repeat(10_000),
             amount: Cents::new(1),
             at: Timestamp(n),
+            status: TransactionStatus::Declined,
+            reason: Some("r".repeat(10_000)),
         };
         let mut standing = standing(SEQUENCE + 1 + n, state);
         standing.activity.transactions = vec![long; 100];
@@ -234,4 +240,31 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
     assert_eq!(card.history.len(), HISTORY);
     assert_eq!(card.history.last(), Some(&(Change::Resumed, Timestamp(99))));
     assert!(purser_storage::codec::encode(&card).len() < 10_000);
+}
+
+#[test]
+fn case_75_a_card_of_a_payments_token_is_counted_for_that_payment() {
+    // Aim: the order takes the next place among the payment's cards, which is free or the batch does not hold, and the card
+    // remembers the payment; a card that its owner's own sign-in ordered takes none.
+    let order = |funding| Command::Create {
+        owner: WALLET,
+        account: ACCOUNT,
+        amount: Cents::new(5_00),
+        reusable: true,
+        funding,
+    };
+    let counted = Reloadable::decide(None, &CARD, order(Some((PAYMENT, 2))), &at(NOW)).unwrap();
+    let row = table::payment_card(PAYMENT, 2);
+    assert!(counted.conditions().contains(&Condition::Absent(row.clone())));
+    let number = CARD.0.to_be_bytes().to_vec();
+    let of_payment = |write: &Write| matches!(write, Write::Put { key, value, .. } if *key == row && *value == number);
+    assert!(counted.writes().iter().any(of_payment));
+    assert_eq!(
+        fold::<Reloadable>(None, &CARD, counted.events()).funded_by,
+        Some(PAYMENT)
+    );
+    let own = Reloadable::decide(None, &CARD, order(None), &at(NOW)).unwrap();
+    let takes_a_place = |write: &Write| matches!(write, Write::Put { key, .. } if key[0] == table::PAYMENT_CARD);
+    assert!(!own.writes().iter().any(takes_a_place));
+    assert_eq!(fold::<Reloadable>(None, &CARD, own.events()).funded_by, None);
 }

@@ -6,7 +6,7 @@ use purser_actors::port::Timestamp;
 use purser_actors::session::{Amr, Answer, Command, GRACE_MS, Rejection, Session};
 use purser_storage::codec;
 
-use crate::sample::{NOW, WALLET, at, fold};
+use crate::sample::{NOW, PAYMENT, WALLET, at, fold};
 
 const ID: SessionId = SessionId(1);
 const LIFE_MS: u64 = 1_000_000;
@@ -17,7 +17,7 @@ const fn token(generation: u32) -> [u8; 32] {
 }
 
 fn opened() -> Session {
-    let opening = Session::open(ID, WALLET, Amr::Payment, token(0), LIFE_MS, &at(NOW)).unwrap();
+    let opening = Session::open(ID, WALLET, Amr::Payment(PAYMENT), token(0), LIFE_MS, &at(NOW)).unwrap();
     codec::decode(opening.snapshot()).unwrap()
 }
 

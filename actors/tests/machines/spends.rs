@@ -23,6 +23,7 @@ declined  !  !         !         !          !        !        !
 landed    !  !         Landed    Landed     !        !        !
 fail      !  Refused   Unsettled Unsettled  !        !        !
 forget    !  !         !         !          =        =        =
+recognised !  Landed   !         !          !        !        !
 ";
 
 pub(crate) fn order(way: Way) -> Order {
@@ -123,6 +124,13 @@ pub(crate) fn commands() -> Vec<(&'static str, Command)> {
                 rows: vec![table::spoken_piece(SPEND, 0, 0), table::spoken_piece(SPEND, 2, 1)],
             },
         ),
+        (
+            "recognised",
+            Command::Recognised {
+                effect,
+                transaction: self::transaction(),
+            },
+        ),
     ]
 }
 
@@ -154,13 +162,13 @@ fn every_command_to_a_spend_in_every_state_does_what_the_table_says() {
                 vec![Work::EndSpend { wallet, spend, paid }]
             };
             let expected = match name {
-                "landed" => ends(true),
+                "landed" | "recognised" => ends(true),
                 "fail" => ends(false),
                 _ => Vec::new(),
             };
             assert_eq!(told, expected, "{name} in {met}");
             // What is said is kept in pieces that a row takes; an end deletes its effect and sets the timer that ends them.
-            let rows = [("signed", 3), ("forget", 3)];
+            let rows = [("signed", 3), ("forget", 3), ("recognised", 3)];
             let rows = rows.iter().find(|(of, _)| *of == name).map_or(2, |(_, rows)| *rows);
             assert_eq!(decision.writes().len(), rows, "{name} in {met}");
         }

@@ -42,6 +42,7 @@ pub(crate) fn entry(name: impl ToString, standing: Standing, money: Money) -> En
         product: "card".into(),
         money,
         returns: None,
+        terms: None,
         standing,
         at: Timestamp(0),
     }
@@ -106,7 +107,7 @@ impl TestLists {
     }
 
     pub(crate) fn show(&self, moved: Movement) {
-        self.0.lock().unwrap().moved.insert(moved.transaction.clone(), moved);
+        self.0.lock().unwrap().moved.insert(moved.key(), moved);
     }
 
     pub(crate) fn hide(&self, transaction: &str) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use purser_actors::card::Card;
-use purser_actors::engine::{Engine, Paid, Parts, PayError, PayRequest, Ports, Reconciling, Restored, Settings};
+use purser_actors::engine::{Engine, Lost, Paid, Parts, PayError, PayRequest, Ports, Reconciling, Restored, Settings};
 use purser_actors::id::{CardId, SessionId, Wallet};
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Kind, table};
@@ -62,6 +62,7 @@ pub(crate) struct World {
     pub(crate) engine: Engine,
     settings: Settings,
     restored: Option<Restored>,
+    lost: Option<Lost>,
     reconciling: Option<Reconciling>,
 }
 
@@ -74,6 +75,12 @@ impl World {
     pub(crate) async fn restored(mut self, restored: Restored) -> Self {
         self.restored = Some(restored);
         self.crash().await
+    }
+
+    /// From now on a start is that of a restored store, which has lost this time.
+    pub(crate) const fn having_lost(mut self, lost: Lost) -> Self {
+        self.lost = Some(lost);
+        self
     }
 
     /// Power cut, and a start with others' lists.
@@ -99,13 +106,13 @@ impl World {
             Arc::default(),
             Arc::new(TestClock::new()),
         );
-        Self::on(MemoryStore::new(), surroundings, (settings, None, None)).await
+        Self::on(MemoryStore::new(), surroundings, (settings, None, None, None)).await
     }
 
     async fn on(
         store: Arc<MemoryStore>,
         (chain, issuer, catalog, rails, shreds, people, bridge, program, sellers, bank, receivers, clock): Surroundings,
-        (settings, restored, reconciling): (Settings, Option<Restored>, Option<Reconciling>),
+        (settings, restored, lost, reconciling): (Settings, Option<Restored>, Option<Lost>, Option<Reconciling>),
     ) -> Self {
         // A new process never has the old one's random numbers.
         static STARTS: AtomicU64 = AtomicU64::new(0);
@@ -130,7 +137,7 @@ impl World {
                 bank: bank.clone(),
                 webhooks: receivers.clone(),
             },
-            deposits: Vec::new(),
+            lost,
             restored,
             reconciling: reconciling.clone(),
             settings,
@@ -152,6 +159,7 @@ impl World {
             clock,
             settings,
             restored,
+            lost,
             reconciling,
         }
     }
@@ -184,7 +192,8 @@ impl World {
             self.receivers,
             self.clock,
         );
-        Self::on(store, outside, (self.settings, self.restored, self.reconciling)).await
+        let how = (self.settings, self.restored, self.lost, self.reconciling);
+        Self::on(store, outside, how).await
     }
 
     pub(crate) async fn pay(&self, request: &PayRequest) -> Result<Paid, PayError> {

@@ -4,6 +4,7 @@ use http::StatusCode;
 use purser_actors::agent_wallet::AgentWallet;
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::id::{SpendId, Wallet};
+use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::memo::Place;
 use purser_actors::kernel::{Entity as _, inert};
 use purser_actors::money::Usdc;
@@ -13,6 +14,7 @@ use serde_json::value::to_raw_value;
 
 use super::super::callable::{camel, reply_verbatim};
 use super::super::error::ApiError;
+use super::super::held::with_held;
 use super::super::idempotency::{Reply, memo_following, undecided};
 use super::{AgentWallets, refusal, refused};
 use crate::agent_wallet::calling::Calling;
@@ -91,7 +93,7 @@ impl Spender {
                 (None, _) => error,
             });
         }
-        Ok(reply_verbatim(&shown(id, &spend, said)?))
+        Ok(reply_verbatim(&shown(&self.engine, id, &spend, said).await?))
     }
 }
 
@@ -152,13 +154,19 @@ pub(super) async fn said(
 }
 
 /// `status`, `spend` and `response`, with members in camel case but for what the server wrote.
-pub(super) fn shown(id: SpendId, spend: &Spend, said: Option<Vec<u8>>) -> Result<String, ApiError> {
+pub(super) async fn shown(
+    engine: &Engine,
+    id: SpendId,
+    spend: &Spend,
+    said: Option<Vec<u8>>,
+) -> Result<String, ApiError> {
     let status = if spend.is_open() { "pending" } else { spend.status() };
     let response = match (spend.answer().filter(|answer| answer.http_status > 0), said) {
         (Some(answer), Some(body)) => response(answer.http_status, answer.content_type.as_deref(), &body)?,
         _ => "null".to_owned(),
     };
-    let view = camel(&spend.view(&id).to_json());
+    let view = with_held(engine, &Work::Spend(id), spend.view(&id)).await?;
+    let view = camel(&view.to_json());
     Ok(format!(
         "{{\"status\":\"{status}\",\"spend\":{view},\"response\":{response}}}"
     ))

@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use super::super::account::Holder;
 use super::super::callable::may_spend;
 use super::super::error::ApiError;
+use super::super::held::not_promised;
 use super::super::idempotency::Key;
 use super::super::shapes;
 use super::address_book::kept;
@@ -55,7 +56,7 @@ struct Understood {
         (status = 400, description = "A malformed amount, address or key."), (status = 401, description = "No good token."),
         (status = 403, description = "A cap (`policy_filtered`), another account's `userId`, frozen, or a token born of a payment."),
         (status = 404, description = "No wallet, or no such address."),
-        (status = 409, description = "More than is available, or it could not be spent."),
+        (status = 409, description = "More than is available, an owner on Solana without a token account, or it could not be spent."),
         (status = 422, description = "The key was used for something else."),
         (status = 429, description = "Too many spending calls of the account in this minute, or too many requests."),
         (status = 503, description = "Not now.")))]
@@ -105,6 +106,8 @@ pub(super) async fn agent_wallet_transfer(
                 let error = "The address is the wallet's own.";
                 return Err(ApiError::parameter("parameter_invalid", "toAddress", error));
             }
+            let asked = running.callables.engine.receives(&to).await;
+            asked.map_err(|why| not_promised(why, "toAddress"))?;
             let order = Order {
                 to,
                 amount,

@@ -29,7 +29,7 @@ use super::{AgentWallets, Nothing, Shared, refused, spending};
     params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same data is answered as the first time, for 24 hours.")),
     responses((status = 200, description = "`wallet`.", body = shapes::NewAgentWallet),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId`, frozen, or a token born of a payment."),
+        (status = 403, description = "Another account's `userId`, frozen, or a token issued for a payment."),
         (status = 409, description = "The first call with this key is still running."),
         (status = 422, description = "The key was used for something else."), (status = 503, description = "Not now.")))]
 pub(super) async fn create_agent_wallet(
@@ -86,7 +86,7 @@ pub(super) struct Which {
 #[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Which),
     responses((status = 200, description = "`wallet`, `balances`, `openSpends`; with `spendId` also `spend`, `response`.", body = shapes::AgentWalletNow),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another account's `userId` or spend, or frozen."),
+        (status = 403, description = "Another account's `userId` or spend, frozen, or a spend by a token issued for a payment."),
         (status = 404, description = "No wallet, or no such spend."), (status = 503, description = "A chain cannot be read now.")))]
 pub(super) async fn get_agent_wallet(
     State(room): Shared,
@@ -98,7 +98,12 @@ pub(super) async fn get_agent_wallet(
     let wallet = room.own(&claims.wallet).await?;
     let asked = match &call.data.spend_id {
         None => None,
-        Some(text) => Some(room.own_spend(&claims, text).await?),
+        Some(text) => {
+            let own = room.own_spend(&claims, text).await?;
+            // What was answered to a call may hold a code or a link, and no payment of this token's bought it.
+            may_spend(&claims)?;
+            Some(own)
+        }
     };
     let mut balances = View::new();
     for network in Network::ALL {
@@ -129,7 +134,7 @@ pub(super) async fn get_agent_wallet(
         true => None,
         false => spending::said(&room.callables.engine, &room.vault, id, &spend).await?,
     };
-    let spend = spending::shown(id, &spend, said)?;
+    let spend = spending::shown(&room.callables.engine, id, &spend, said).await?;
     // Two objects, one after the other.
     let both = format!("{},{}", &told[..told.len() - 1], &spend[1..]);
     Ok(callable::result_verbatim(&both))

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 
 use super::super::error::ApiError;
 use super::super::payouts::is_email;
+use super::super::query::is_readable;
 use crate::identity::rfc3339;
 use crate::secret::Secret;
 
@@ -15,7 +16,7 @@ use crate::secret::Secret;
 /// 400 `parameter_invalid` for nothing, for more than so many characters, and for controls.
 pub(super) fn line(name: &'static str, text: &str, most: usize) -> Result<String, ApiError> {
     let text = text.trim();
-    if text.is_empty() || text.chars().nth(most).is_some() || text.chars().any(char::is_control) {
+    if !is_readable(text, most) {
         let error = format!("`{name}` must be readable text of 1 to {most} characters.");
         return Err(ApiError::parameter("parameter_invalid", name, error));
     }

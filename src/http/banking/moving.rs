@@ -23,6 +23,7 @@ use utoipa::ToSchema;
 use super::super::account::Holder;
 use super::super::callable::{self, signed_in};
 use super::super::error::ApiError;
+use super::super::held::takes_on;
 use super::super::idempotency::{Key, Reply, memo, undecided};
 use super::super::shapes;
 use super::members::{amount, line};
@@ -116,6 +117,7 @@ pub(super) async fn create_banking_transfer(
             };
             let engine = &room.callables.engine;
             if direction == Direction::ToAccount {
+                takes_on(engine)?;
                 let memo = place.map(|place| {
                     memo::<Account>(place, move |told: Told<'_, Account>| {
                         begun(&transfer_begun(id), told.map(drop))
@@ -224,6 +226,7 @@ pub(super) async fn send_banking_payout(
             }
             let engine = &room.callables.engine;
             engine.sells(Line::BankPayment).map_err(product_unavailable)?;
+            takes_on(engine)?;
             let quote = room.quote(cents)?;
             let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
             let plan = Plan {

@@ -4,7 +4,9 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use purser_actors::banking::transfer::BankTransfer;
+use purser_actors::engine::Engine;
 use purser_actors::id::{BankTransferId, PayoutId};
+use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::payout::{Payout, Target};
 use purser_actors::port::Timestamp;
@@ -15,6 +17,7 @@ use super::super::account::Holder;
 use super::super::callable;
 use super::super::caller::Claims;
 use super::super::error::ApiError;
+use super::super::held::with_held;
 use super::super::shapes;
 use super::members::limit;
 use super::{Banking, Shared};
@@ -42,7 +45,8 @@ pub(super) async fn get_banking_transaction(
     let found = banking
         .transaction(&claims, &call.data.transaction_id, "transactionId")
         .await?;
-    Ok(callable::result(&View::new().object("transaction", &found.view())))
+    let view = found.shown(&banking.callables.engine).await?;
+    Ok(callable::result(&View::new().object("transaction", &view)))
 }
 
 /// What `listBankingTransactions` takes.
@@ -87,7 +91,10 @@ pub(super) async fn list_banking_transactions(
     found.sort_by_key(Found::place);
     let more = more_transfers || more_payouts || found.len() > limit;
     found.truncate(limit);
-    let shown = found.iter().map(Found::view);
+    let mut shown = Vec::with_capacity(found.len());
+    for one in &found {
+        shown.push(one.shown(engine).await?);
+    }
     Ok(callable::result(
         &View::new().list("transactions", shown).flag("has_more", more),
     ))
@@ -106,6 +113,15 @@ impl Found {
             Self::Transfer(id, transfer) => (transfer.created_at, id.0),
             Self::Payout(id, payout) => (payout.created_at, id.0),
         }
+    }
+
+    /// As it stands, and why it waits if it does.
+    async fn shown(&self, engine: &Engine) -> Result<View, ApiError> {
+        let work = match self {
+            Self::Transfer(id, _) => Work::MoveBankMoney(*id),
+            Self::Payout(id, _) => Work::SendPayout(*id),
+        };
+        with_held(engine, &work, self.view()).await
     }
 
     fn view(&self) -> View {

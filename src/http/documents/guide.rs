@@ -29,6 +29,11 @@ impl Operation<'_> {
         self.about.get("x-payment-info").is_some()
     }
 
+    /// Providers' callbacks are in `/openapi.json` alone: an agent that called one would be refused.
+    fn is_for_agents(&self) -> bool {
+        !self.path.ends_with("-callback")
+    }
+
     fn text(&self, name: &str) -> &str {
         self.about[name].as_str().unwrap_or_default().trim()
     }
@@ -91,7 +96,7 @@ const PARTS: [&str; 3] = ["Paid", "Identity", "Account"];
 pub(super) fn llms(openapi: &Value, url: &str) -> String {
     let mut text = format!("# Purser\n\n{INTRODUCTION}\n");
     let mut parts: BTreeMap<(usize, &str), Vec<String>> = BTreeMap::new();
-    for operation in operations(openapi) {
+    for operation in operations(openapi).filter(Operation::is_for_agents) {
         let tag = if operation.is_paid() {
             "Paid"
         } else {

@@ -72,7 +72,7 @@ const SOME_HEADERS: [(&str, &str, &str); 10] = [
     (
         "WWW-Authenticate",
         "string",
-        "What is wanted, for MPP. Not with `success: false`.",
+        "On a 402 what is wanted, for MPP, not with `success: false`; on a 401 `Bearer`, with why the token was refused (RFC 6750).",
     ),
     (
         "PAYMENT-RESPONSE",
@@ -264,6 +264,7 @@ fn write_headers(retired: bool, operation: &mut Value) {
             "200" if paid => more.extend(["PAYMENT-RESPONSE", "Payment-Receipt"]),
             "402" if paid => more.extend(["PAYMENT-REQUIRED", "WWW-Authenticate", "PAYMENT-RESPONSE"]),
             "402" => more.push("PAYMENT-REQUIRED"),
+            "401" => more.push("WWW-Authenticate"),
             "303" => more.push("Location"),
             _ => {}
         }

@@ -11,6 +11,7 @@ use super::Admin;
 use crate::http::caller::RequestId;
 use crate::http::error::ApiError;
 use crate::http::json;
+use crate::http::query::is_readable;
 
 /// Characters of what an operator says in their own words, at most.
 const SAID_MAX: usize = 500;
@@ -73,7 +74,13 @@ async fn admitted(parts: &mut Parts, admin: &Admin, task: Task) -> Result<Act, A
 /// # Errors
 /// 400 `parameter_invalid`.
 pub(super) fn in_words(name: &'static str, about: &str, text: &str) -> Result<(), ApiError> {
-    if !text.trim().is_empty() && text.chars().count() <= SAID_MAX {
+    // Lines may end; nothing else in it controls a terminal or cuts a text short.
+    if text
+        .lines()
+        .all(|line| line.trim().is_empty() || is_readable(line, SAID_MAX))
+        && !text.trim().is_empty()
+        && text.chars().count() <= SAID_MAX
+    {
         return Ok(());
     }
     let error = format!("`{name}` {about}: 1 to {SAID_MAX} characters.");
@@ -92,7 +99,7 @@ mod tests {
         for good in ["x", &longest, " seen at the bank\n"] {
             assert!(in_words("evidence", EVIDENCE, good).is_ok(), "{good:?}");
         }
-        for bad in ["", " ", "\n\t ", &longer] {
+        for bad in ["", " ", "\n\t ", "a\0b", &longer] {
             let refused = in_words("evidence", EVIDENCE, bad).unwrap_err();
             let told = (&*refused.code, refused.param.as_deref(), &*refused.error);
             let error = "`evidence` says how you know: 1 to 500 characters.";

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use purser_actors::card_withdrawal::{CardWithdrawal, Rejection};
-use purser_actors::engine::Denied;
+use purser_actors::engine::{Denied, Held};
 use purser_actors::id::WithdrawalId;
 use purser_actors::kernel::{Entity, View};
 use purser_actors::lease::Leased as _;
@@ -27,8 +27,16 @@ pub(super) async fn get_queue(Looked { admin, query }: Looked) -> Result<Respons
     let found = admin.engine.card_withdrawal_queue(after, limit).await;
     let (open, more) = found.map_err(|_| ApiError::internal())?;
     let now = admin.clock.now();
-    let each = open.iter().map(|(id, asked)| shown(id, asked, now));
-    Ok(queue("withdrawals", each, more))
+    let mut each = Vec::with_capacity(open.len());
+    for (id, asked) in &open {
+        let frozen = admin.engine.is_frozen(&asked.owner).await;
+        let view = shown(id, asked, now);
+        each.push(match frozen.map_err(|_| ApiError::internal())? {
+            true => view.text("held", Held::Frozen.name()),
+            false => view,
+        });
+    }
+    Ok(queue("withdrawals", each.into_iter(), more))
 }
 
 fn shown(id: &WithdrawalId, asked: &CardWithdrawal, now: Timestamp) -> View {
@@ -154,6 +162,10 @@ pub(super) fn refused(denied: Denied<Rejection>) -> ApiError {
         Denied::Rejected(Rejection::Unreserved) => {
             let error = "The card issuer has set nothing aside for this withdrawal: do not pay it.";
             conflict("withdrawal_unreserved", error)
+        }
+        Denied::Rejected(Rejection::Frozen) => {
+            let error = "The withdrawal's owner is frozen: do not pay it.";
+            conflict("held_frozen", error).hint("It can be claimed once the account is thawed, or rejected.")
         }
         Denied::Used => conflict("transaction_used", "This transaction paid another withdrawal."),
         _ => not_now(),

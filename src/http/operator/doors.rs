@@ -89,7 +89,13 @@ impl Doors {
             .access_token(&hash)
             .await
             .map_err(|_| ApiError::internal())?;
-        let stored = stored.filter(|token| !token.revoked);
+        let mut stored = stored.filter(|token| !token.revoked);
+        if let Some(token) = &stored {
+            let suspended = self.engine.is_token_suspended(&hash, token.created_at).await;
+            if suspended.map_err(|_| ApiError::internal())? {
+                stored = None;
+            }
+        }
         Ok(found.or(stored.map(|token| (token.name, token.role))))
     }
 }

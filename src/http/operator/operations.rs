@@ -4,8 +4,8 @@ use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{
-    approvals as approving, card_withdrawals, departures, desk, intl, lines as selling, refunds as refunding, shapes,
-    stuck, tokens,
+    approvals as approving, card_withdrawals, departures, desk, incoming, intl, intl_cards, lines as selling,
+    refunds as refunding, shapes, stuck, suspended, tokens,
 };
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
@@ -15,6 +15,7 @@ pub(super) fn operations() -> Vec<Operation> {
     [
         accounts(),
         work(),
+        arrivals(),
         refunds(),
         house(),
         approvals(),
@@ -98,6 +99,43 @@ fn work() -> Vec<Operation> {
         .may_wait()
         .refuses(404, "No such transfer waits to be explained.")
         .refuses(409, "It does not fit what it is booked to, or not yet."),
+    ]
+}
+
+fn arrivals() -> Vec<Operation> {
+    let none = "There is no such transfer.";
+    let decided = "It waits for no decision.";
+    vec![
+        Operation::get(
+            "/admin/incoming-transfers",
+            Task::Look,
+            "Transfers to the treasury that no payment claims and nobody has decided about, the oldest first",
+            of::<shapes::IncomingTransfers>,
+        )
+        .paged(),
+        Operation::post::<incoming::Credit>(
+            "/admin/incoming-transfers/credit",
+            "Credit a transfer to whoever sent it, or to another account, once",
+            of::<shapes::IncomingTransfer>,
+        )
+        .may_wait()
+        .refuses(404, none)
+        .refuses(409, decided),
+        Operation::post::<incoming::OperatorFunds>(
+            "/admin/incoming-transfers/operator-funds",
+            "Say that a transfer is the treasury's own, put there by whoever runs the service",
+            of::<shapes::IncomingTransfer>,
+        )
+        .refuses(404, none)
+        .refuses(409, decided),
+        Operation::post::<incoming::Return>(
+            "/admin/incoming-transfers/return",
+            "Send a transfer back to whoever sent it, by a withdrawal of their account's",
+            of::<shapes::IncomingTransfer>,
+        )
+        .may_wait()
+        .refuses(404, none)
+        .refuses(409, decided),
     ]
 }
 
@@ -267,6 +305,22 @@ fn orders() -> Vec<Operation> {
         .may_wait()
         .refuses(404, no_order)
         .refuses(409, "It is decided, or somebody else holds it."),
+        Operation::get(
+            "/admin/intl-cards",
+            Task::Look,
+            "International cards whose holders want them paused, resumed or closed, the oldest wish first",
+            of::<shapes::CardWishes>,
+        )
+        .queued()
+        .refuses(404, no_order),
+        Operation::post::<intl_cards::Reported>(
+            "/admin/intl-cards/report",
+            "Say what became of an international card at whoever made it: whether it takes charges, what it was charged, and what \
+             was given back of a closed one, which is credited",
+            of::<shapes::CardReported>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "There is no card, or that is more than one operator gives alone."),
     ]
 }
 
@@ -371,6 +425,12 @@ fn trust() -> Vec<Operation> {
         Operation::post::<tokens::Revoke>("/admin/tokens/revoke", "End a token", of::<shapes::Revoked>)
             .refuses(404, "No token has this name.")
             .refuses(409, "It stands in the settings."),
+        Operation::post::<suspended::Confirm>(
+            "/admin/suspended/confirm",
+            "After a restore without the log of revocations: say that an API key, an operator's token or everything of before is good",
+            of::<shapes::StillSuspended>,
+        )
+        .refuses(404, "Nothing of this name is suspended."),
         Operation::get("/admin/openapi.json", Task::Look, "This document", any),
     ]
 }

@@ -35,9 +35,11 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
         stuck.effects.retain(|effect| effect.id == one);
         stuck.late.retain(|late| late.effect.id == one);
         stuck.unknown.retain(|doubt| doubt.effect.id == one);
-        if stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty() {
-            return Err(unknown());
-        }
+    }
+    let held_back = at_gate(&admin, one).await?;
+    let nothing = stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty();
+    if one.is_some() && nothing && held_back.is_empty() {
+        return Err(unknown());
     }
     let asked = said(
         &admin,
@@ -82,13 +84,26 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
         None => held.maybe("withdrawals_held_until_at_least", None::<&str>),
     };
     let body = format!(
-        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"unexplained_departures\":[{}],{}",
+        "{{\"effects\":[{}],\"unknown_payments\":[{}],\"held\":[{}],\"unexplained_departures\":[{}],{}",
         effects.join(","),
         unknown.join(","),
+        held_back.join(","),
         unexplained.join(","),
         held.to_json().trim_start_matches('{')
     );
     Ok(json::private(json::bytes_as_json(body)))
+}
+
+/// What waits before money leaves, and why.
+async fn at_gate(admin: &Admin, one: Option<EffectId>) -> Result<Vec<String>, ApiError> {
+    let mut waiting = admin.engine.held_back().await.map_err(|_| ApiError::internal())?;
+    waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
+    let mut held_back = Vec::with_capacity(waiting.len());
+    for (effect, why) in &waiting {
+        let view = shown(admin, effect).text("held", why.name());
+        held_back.push(about(admin, view, effect, None).await?.to_json());
+    }
+    Ok(held_back)
 }
 
 /// What the other side says of each, asked at once; `None` behind the first [`ASKED_MAX`].

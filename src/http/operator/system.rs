@@ -31,6 +31,10 @@ pub struct System {
     admission: Admission,
     storage: Storage,
     streams: Streams,
+    /// After a restore without the log of revocations: API keys, sessions and operators' tokens that were made before this open
+    /// nothing until they are confirmed, and accounts are frozen or not as the backup had them; RFC 3339.
+    #[schema(required)]
+    suspended_since: Option<String>,
 }
 
 /// The root and its supervisors.
@@ -53,7 +57,7 @@ pub struct SupervisorSeen {
     actor: String,
     /// As the root's.
     status: String,
-    /// `entities`, `deliveries`, `reconciliation` or `other`.
+    /// `entities`, `deliveries`, `reconciliation`, `incoming_transfers` or `other`.
     watches: &'static str,
     /// Of which kind.
     #[schema(required)]
@@ -218,6 +222,7 @@ async fn look(metrics: &Arc<Metrics>, segment_bytes: u64) -> Result<System, Stor
             overflows: metrics.hub.overflows(),
             talkative: metrics.hub.talkative(),
         },
+        suspended_since: engine.suspended_since().map(rfc3339),
     })
 }
 

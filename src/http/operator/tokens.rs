@@ -23,6 +23,7 @@ use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
 use crate::private_file;
+use crate::revocations::Entry;
 use crate::secret::Secret;
 
 /// Characters of a name, at most.
@@ -115,7 +116,11 @@ pub(super) async fn post_revoke(Admitted { admin, act, wanted }: Admitted<Revoke
         );
     }
     match admin.engine.revoke_token(&wanted.name, &act).await {
-        Ok(()) => {
+        Ok(hash) => {
+            let log = admin.revocations.clone();
+            let ended = Entry::OperatorToken(hex::encode(hash));
+            let noted = tokio::task::spawn_blocking(move || log.note(&[ended])).await;
+            noted.map_err(|_| ApiError::internal())?;
             let view = View::new().text("name", &wanted.name).flag("revoked", true);
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
@@ -125,24 +130,29 @@ pub(super) async fn post_revoke(Admitted { admin, act, wanted }: Admitted<Revoke
 }
 
 /// The sandbox's first token: in a file that its owner alone reads, so that `purser admin` works beside the service.
-/// A token that was revoked stays so.
+/// A token that was revoked stays so; one that a restore has suspended is replaced, since whoever reads the file runs the service.
 ///
 /// # Errors
 /// In words, when the file or the store fails.
 pub async fn first_token(engine: &Engine, file: &Path, clock: &dyn Clock, entropy: &dyn Entropy) -> Result<(), String> {
+    let fresh = || {
+        let token = new_token(entropy);
+        let line = Zeroizing::new(format!("{}\n", token.expose_secret()));
+        let kept = private_file::replace(file, line.as_bytes()).map_err(|e| format!("{}: {e}", file.display()));
+        kept.map(|_| token)
+    };
     let token = match std::fs::read_to_string(file) {
         Ok(text) => Secret::new(text.trim().to_owned()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let token = new_token(entropy);
-            let line = Zeroizing::new(format!("{}\n", token.expose_secret()));
-            private_file::replace(file, line.as_bytes()).map_err(|e| format!("{}: {e}", file.display()))?;
-            token
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => fresh()?,
         Err(error) => return Err(format!("{}: {error}", file.display())),
     };
-    let hash = hash_of(token.expose_secret());
-    if engine.access_token(&hash).await.map_err(|e| e.to_string())?.is_some() {
-        return Ok(());
+    let mut hash = hash_of(token.expose_secret());
+    if let Some(known) = engine.access_token(&hash).await.map_err(|e| e.to_string())? {
+        let suspended = engine.is_token_suspended(&hash, known.created_at).await;
+        if known.revoked || !suspended.map_err(|e| e.to_string())? {
+            return Ok(());
+        }
+        hash = hash_of(fresh()?.expose_secret());
     }
     let now = clock.now();
     let stored = AccessToken {

@@ -172,6 +172,8 @@
     };
     socket.onclose = (end) => {
       if (end.code === 4001) { say("signed out"); return; }
+      // The page itself says why, and no more.
+      if (end.code === 4003) { location.reload(); return; }
       // The events after our place are no longer kept: go on with the oldest that is.
       if (end.code === 4010) cursor = 0;
       say("reconnecting");

@@ -153,6 +153,8 @@ pub struct AgentSpend {
     pub tx_hash: Option<String>,
     /// Why it failed.
     pub failure_reason: Option<String>,
+    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    pub held: Option<String>,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.
@@ -190,7 +192,7 @@ pub struct AddressBookSaved {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AddressBookEntry {
-    /// Its id.
+    /// `adr_…`.
     pub entry_id: String,
     /// What the agent calls it.
     pub name: String,

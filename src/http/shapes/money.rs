@@ -36,9 +36,10 @@ pub struct Withdrawal {
     pub id: String,
     /// `card_balance` for one from the balance at the card issuer.
     pub source: Option<String>,
-    /// `pending`, `sent`, `complete` or `failed`; from a card balance `pending`, `queued`, `claimed`, `complete`, `rejected` or
-    /// `failed`.
+    /// `pending`, `sent`, `complete` or `failed`.
     pub state: String,
+    /// Of one from a card balance, more exactly: `pending`, `queued`, `claimed`, `complete`, `rejected` or `failed`.
+    pub status: Option<String>,
     /// Dollars.
     #[schema(value_type = Exact)]
     pub amount: Value,
@@ -52,6 +53,8 @@ pub struct Withdrawal {
     pub tx_hash: Option<String>,
     /// Why it failed or was rejected; its amount is available again.
     pub failure_reason: Option<String>,
+    /// Why it waits, if it does: `held_frozen` or `held_restored`.
+    pub held: Option<String>,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.

@@ -170,17 +170,18 @@ pub(super) async fn post_redeliver(
     let wanted: Redelivery = json::read(body, state.max_body_bytes, state.body_timeout).await?;
     let again = wanted.understood()?;
     active(&state.engine, &claims).await?;
-    let (engine, route) = (state.engine.clone(), "/redeliver-webhook");
+    let (room, caller, route) = (state.clone(), claims.clone(), "/redeliver-webhook");
     match again {
         Again::One(text) => {
-            let (id, delivery) = state.own_delivery(&claims, text).await?;
-            let to = delivery.letter.endpoint;
-            let endpoint = state.engine.webhook(&to).await.map_err(|_| ApiError::internal())?;
-            stands(&endpoint.ok_or_else(ApiError::internal)?)?;
+            let named = text.to_owned();
             let run = move |place: Option<Place>| async move {
+                let (id, delivery) = room.own_delivery(&caller, &named).await?;
+                let to = delivery.letter.endpoint;
+                let endpoint = room.engine.webhook(&to).await.map_err(|_| ApiError::internal())?;
+                stands(&endpoint.ok_or_else(ApiError::internal)?)?;
                 let memo =
                     place.map(|place| memo::<Delivery>(place, move |told: Told<'_, Delivery>| one(to, id, told)));
-                match engine.redeliver_webhook(id, None, memo).await {
+                match room.engine.redeliver_webhook(id, None, memo).await {
                     Ok(()) => Ok(accepted(to, Some(id), None)),
                     Err(Denied::Rejected(_)) => Err(unknown_delivery()),
                     Err(denied) => Err(undecided(&denied)),
@@ -189,14 +190,15 @@ pub(super) async fn post_redeliver(
             key.once(&state.engine, &claims, route, &wanted, run).await
         }
         Again::Since(text, since) => {
-            let (id, _) = state.own(&claims, text).await?;
+            let named = text.to_owned();
             let run = move |place: Option<Place>| async move {
+                let (id, _) = room.own(&caller, &named).await?;
                 let memo = place.map(|place| {
                     memo::<Endpoint>(place, move |told: Told<'_, Endpoint>| {
                         all(id, since, told.map(drop).map_err(|why| *why))
                     })
                 });
-                match engine.resend_webhooks(id, since, None, memo).await {
+                match room.engine.resend_webhooks(id, since, None, memo).await {
                     Ok(()) => all(id, since, Ok(())),
                     Err(Denied::Rejected(why)) => all(id, since, Err(why)),
                     Err(denied) => Err(undecided(&denied)),

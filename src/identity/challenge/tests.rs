@@ -50,7 +50,7 @@ fn the_header_is_a_payment_required_with_the_extension() {
     assert_eq!(info["issuedAt"], "2026-01-15T10:30:00.250Z");
     assert_eq!(info["expirationTime"], "2026-01-15T10:35:00.250Z");
     assert!(info["statement"].as_str().unwrap().contains("127.0.0.1:8402"));
-    assert!(nonces.recognise(info["nonce"].as_str().unwrap(), NOW).is_some());
+    assert!(nonces.recognise(info["nonce"].as_str().unwrap()).is_some());
     assert_eq!(
         extension["supportedChains"],
         json!([

@@ -40,7 +40,7 @@ fn a_minted_token_says_who_and_verifies() {
     let tokens = tokens(&keys);
     for (wallet, method, word) in [
         (WALLET, SignInMethod::Wallet, "wallet"),
-        (Wallet::Evm([0xab; 20]), SignInMethod::Payment, "payment"),
+        (Wallet::Evm([0xab; 20]), SignInMethod::Payment(PaymentId(4)), "payment"),
     ] {
         let token = tokens.mint(&wallet, SessionId(9), method, NOW, &Counting::new(5));
         let header: Value = serde_json::from_str(&part(token.expose(), 0)).unwrap();

@@ -2,8 +2,9 @@
 
 use purser_actors::id::BankTransferId;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::port::{Cursor, Entry, EntryName, Page, Timestamp};
+use purser_actors::port::{Cursor, Entry, EntryName, GiftTerms, Page, Timestamp};
 use purser_actors::reconcile::{Money, Source, Standing};
+use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -29,11 +30,13 @@ pub enum ListName {
     CardBalances,
     /// What was burned for the bridge to carry.
     Bridge,
+    /// What was given back of prepaid cards that have ended.
+    PrepaidRemainders,
 }
 
 impl ListName {
     /// All.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Cards,
         Self::GiftCards,
         Self::Payouts,
@@ -42,6 +45,7 @@ impl ListName {
         Self::CardProgram,
         Self::CardBalances,
         Self::Bridge,
+        Self::PrepaidRemainders,
     ];
 
     /// By its name in a path.
@@ -60,6 +64,7 @@ impl ListName {
             Self::CardProgram => Source::CardProgram,
             Self::CardBalances => Source::CardBalances,
             Self::Bridge => Source::Bridge,
+            Self::PrepaidRemainders => Source::PrepaidRemainders,
         }
     }
 }
@@ -98,6 +103,13 @@ pub struct EntryOnWire {
     #[schema(required, value_type = Option<String>)]
     #[serde(deserialize_with = "Option::deserialize")]
     pub returned_transfer_id: Option<Text<BankTransferId>>,
+    /// Of a gift card: the `country` that it was ordered for, ISO 3166-1 alpha-2. May be left out of all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub country: Option<String>,
+    /// Of a gift card: the `fee_rate` that it was ordered at. May be left out of all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub fee_rate: Option<Text<Decimal>>,
     /// What came of it.
     pub status: EntryStatus,
     /// When that last changed, in Unix milliseconds.
@@ -151,6 +163,8 @@ impl EntryPage {
                 Money::Cents(_, currency) => currency.as_str().to_owned(),
             },
             returned_transfer_id: entry.returns.map(Text),
+            country: entry.terms.as_ref().map(|terms| terms.country.as_str().to_owned()),
+            fee_rate: entry.terms.and_then(|terms| terms.fee_rate.parse().ok()).map(Text),
             status: match entry.standing {
                 Standing::NotAsked | Standing::UnderWay => EntryStatus::Pending,
                 Standing::Held => EntryStatus::Held,
@@ -205,11 +219,18 @@ impl EntryOnWire {
                 Cents::parse(&self.amount).map(|amount| Money::Cents(amount, currency))
             }
         };
+        let country = self.country.map(|country| country.parse());
+        let country = country.transpose().map_err(|_| Unreadable("no country"))?;
+        let terms = country.zip(self.fee_rate).map(|(country, rate)| GiftTerms {
+            country,
+            fee_rate: rate.0.normalize().to_string(),
+        });
         Ok(Entry {
             name: EntryName::new(self.key).ok_or(Unreadable("no name"))?,
             product: self.product.into(),
             money: money.map_err(|_| Unreadable("no amount of its currency"))?,
             returns: self.returned_transfer_id.map(|id| id.0),
+            terms,
             standing: match self.status {
                 EntryStatus::Pending => Standing::UnderWay,
                 EntryStatus::Held => Standing::Held,

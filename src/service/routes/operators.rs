@@ -1,12 +1,17 @@
 //! The operator's side of the edge.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::House;
 use crate::http::front::{Front, Inside};
 use crate::http::operator;
 use crate::http::rate::RateLimiter;
 use crate::metrics::Metrics;
+use crate::service::copies::LiveCopies;
+
+/// How long a copy of a large store may take until it is sent.
+const COPYING: Duration = Duration::from_secs(3_600);
 
 /// The same front around other routes, with a budget of its own: a busy public side keeps no operator out.
 pub(super) fn front(house: &House, public: &Inside, metrics: Metrics) -> Front {
@@ -17,7 +22,7 @@ pub(super) fn front(house: &House, public: &Inside, metrics: Metrics) -> Front {
         no_head: Vec::new(),
         callables: Vec::new(),
         large: Vec::new(),
-        patient: Vec::new(),
+        patient: vec![("/copy", COPYING)],
         authenticator: Arc::new(operator::NoWallets),
         limiter: Arc::new(RateLimiter::new(&house.config.limits)),
         clock: public.clock.clone(),
@@ -36,10 +41,16 @@ fn admin(house: &House, metrics: Arc<Metrics>) -> operator::Admin {
         metrics,
         segment_bytes: config.storage.segment_bytes,
         store: house.store.clone(),
+        copies: Arc::new(LiveCopies::new(
+            house.journal.clone(),
+            &house.data,
+            house.world.settlement.clone(),
+        )),
         vault: house.world.vault.clone(),
         cvvs: house.world.cvvs.clone(),
         clock: house.world.clock.clone(),
         entropy: house.world.entropy.clone(),
+        revocations: house.revocations.clone(),
         lease_ms: config.operator.lease_seconds * 1_000,
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),

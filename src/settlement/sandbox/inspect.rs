@@ -92,25 +92,35 @@ impl SandboxSettlement {
             .await
     }
 
-    /// What left the treasury of a network in a span of time and stayed.
+    /// Whether a wallet can be sent USDC: on Solana, once its token account exists, which is when it was first seen here.
+    ///
+    /// # Errors
+    /// When the chain's file has stopped.
+    pub async fn has_account(&self, wallet: &Wallet) -> Result<bool, LogError> {
+        let Wallet::Solana(owner) = wallet else { return Ok(true) };
+        let account = svm::token_account(owner);
+        let read = self.solana.read(|state, _| state.ledger.owner_of(&account).is_some());
+        read.await
+    }
+
+    /// What left a wallet in a span of time and stayed.
     pub(super) async fn left(
         &self,
-        network: Network,
+        from: Wallet,
         since: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<Departure>, LogError> {
         const PAGE: usize = 1_000;
-        let ours = treasury(network);
         let (mut left, mut after) = (Vec::new(), 0);
         loop {
             let page = self
-                .chain(network)
+                .chain(from.network())
                 .read(move |state, _| state.ledger.history(after, PAGE))
                 .await?;
             let Some((last, _)) = page.last() else { return Ok(left) };
             after = last + 1;
             let own = page.into_iter().filter(|(_, landed)| {
-                !landed.dropped && landed.transfer.key.payer == ours && (since..=until).contains(&landed.transfer.at)
+                !landed.dropped && landed.transfer.key.payer == from && (since..=until).contains(&landed.transfer.at)
             });
             left.extend(own.map(|(_, landed)| Departure {
                 transaction: landed.transfer.transaction,
@@ -127,7 +137,8 @@ impl SandboxSettlement {
     /// # Errors
     /// When the chain's file has stopped.
     pub async fn has_left(&self, transaction: &str) -> Result<bool, LogError> {
-        let left = self.left(Network::Solana, Timestamp(0), Timestamp(u64::MAX)).await?;
+        let ours = treasury(Network::Solana);
+        let left = self.left(ours, Timestamp(0), Timestamp(u64::MAX)).await?;
         Ok(left.iter().any(|departure| departure.transaction == transaction))
     }
 

@@ -20,6 +20,8 @@ fn movement(ours: Wallet, transfer: Transfer) -> Option<Movement> {
     };
     Some(Movement {
         transaction: transfer.transaction,
+        // A transaction of the sandbox's chains moves money once.
+        index: 0,
         incoming: other == from,
         other,
         amount: transfer.amount,
@@ -74,16 +76,10 @@ impl TreasuryList for SandboxSettlement {
         })
     }
 
-    fn movement<'a>(
-        &'a self,
-        network: Network,
-        transaction: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
+    fn movement<'a>(&'a self, network: Network, key: &'a str) -> BoxFuture<'a, Result<Option<Movement>, PortError>> {
         Box::pin(async move {
             let ours = treasury(network);
-            let found = self
-                .chain(network)
-                .read(|state, _| state.ledger.find_transaction(transaction));
+            let found = self.chain(network).read(|state, _| state.ledger.find_transaction(key));
             let found = found.await.map_err(|error| temporary("movement", &error.to_string()))?;
             Ok(found.and_then(|landed| shown(ours, landed)))
         })

@@ -4,6 +4,7 @@ use purser_actors::id::{Network, Wallet};
 use purser_actors::port::{Authorization, ErrorKind, EvmAuthorization, PortError, SolanaTransfer, Timestamp, Transfer};
 use sha2::{Digest as _, Sha256};
 
+use super::svm::{BLOCKHASH_LIFE, FINALIZED, SLOT_MS};
 use super::wire::Transaction;
 use super::{SandboxSettlement, svm};
 use crate::payment::terms::{SOLANA_USDC, Token};
@@ -11,8 +12,14 @@ use crate::sandbox::keys::{fee_payer, treasury_wallet};
 use crate::wallet::TestWallet;
 use crate::wallet::solana::Transfer as Draft;
 
-/// How long a transfer on Base may land after it was signed, in seconds. A block hash lives about a minute.
+/// How long a transfer on Base may land after it was signed, in seconds.
 const LIFE_S: u64 = 300;
+/// The same of whatever is signed here, in seconds. A block hash on Solana lives about a minute, and is dead for good 32 slots
+/// later.
+pub const LONGEST_SIGNED_S: u64 = {
+    let on_solana = (BLOCKHASH_LIFE + FINALIZED) * SLOT_MS / 1_000 + 1;
+    if on_solana > LIFE_S { on_solana } else { LIFE_S }
+};
 
 impl SandboxSettlement {
     /// Signs a transfer with a wallet's keys, as [`Settlement::sign`](purser_actors::port::Settlement::sign) does with the

@@ -94,6 +94,6 @@ fn a_revoked_session_loses_its_streams() {
         hub.subscribe(A, session(1)).unwrap(),
         hub.subscribe(A, session(2)).unwrap(),
     );
-    hub.revoke(&A, Some(SessionId(1)));
+    hub.revoke(&A, SessionId(1));
     assert_eq!((one.is_revoked(), other.is_revoked()), (true, false));
 }

@@ -2,7 +2,7 @@
 
 use purser_actors::kernel::Kind;
 
-use super::super::{Contents, differences, late_returns, program, refunds};
+use super::super::{Contents, differences, incoming, late_returns, program, refunds};
 use super::Snapshots;
 
 impl Snapshots<'_> {
@@ -42,6 +42,14 @@ impl Snapshots<'_> {
     pub(super) fn refunds(&mut self, contents: &Contents) {
         for (id, (refund, revision)) in &contents.refunds.all {
             let (kind, status) = (Kind::Refund as u8, refunds::name_of(refund.status));
+            let (key, name) = (id.0.to_be_bytes(), id.to_string());
+            self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
+        }
+    }
+
+    pub(super) fn arrivals(&mut self, contents: &Contents) {
+        for (id, (incoming, revision)) in &contents.arrivals.all {
+            let (kind, status) = (Kind::Incoming as u8, incoming::name_of(incoming.status));
             let (key, name) = (id.0.to_be_bytes(), id.to_string());
             self.hold(kind, &key, &name, *revision, status, "", |_| String::new());
         }

@@ -6,6 +6,7 @@ use super::{Left, Signed};
 fn moved(to: u8, atomic: u64) -> ChainTransfer {
     ChainTransfer {
         transaction: "sent".into(),
+        index: 0,
         from: Wallet::Evm([1; 20]),
         to: Wallet::Evm([to; 20]),
         atomic,

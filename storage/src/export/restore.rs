@@ -6,7 +6,7 @@ use super::format::{ExportReader, ExportWriter};
 use super::{export_name, io};
 use crate::disk::{Disk, DiskFile, FileDisk};
 use crate::journal::{u32_at, u64_at};
-use crate::{Seq, StoreError};
+use crate::{Row, Seq, StoreError};
 
 const NAME: &str = "restore.mark";
 const TEMPORARY: &str = "restore.tmp";
@@ -29,8 +29,8 @@ pub struct RestoreMark {
     pub restored_at_ms: u64,
 }
 
-/// See [`crate::JournalStore::restore`].
-pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMark, StoreError> {
+/// The file of a backup.
+fn open(path: &Path) -> Result<Box<dyn DiskFile>, StoreError> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(StoreError::Io("the backup has no file name".into()));
     };
@@ -42,9 +42,24 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
     if !path.is_file() {
         return Err(StoreError::Io(format!("{} is not a file", path.display())));
     }
-    let from = FileDisk::open(parent)
+    FileDisk::open(parent)
         .and_then(|disk| disk.open(&name.to_string_lossy()))
-        .map_err(io)?;
+        .map_err(io)
+}
+
+/// See [`crate::JournalStore::read_backup`].
+pub(crate) fn read(path: &Path, found: &mut dyn FnMut(&[u8], &Row)) -> Result<Seq, StoreError> {
+    let file = open(path)?;
+    let mut reader = ExportReader::open(&*file)?;
+    while let Some((key, row)) = reader.next()? {
+        found(&key, &row);
+    }
+    Ok(reader.seq)
+}
+
+/// See [`crate::JournalStore::restore`].
+pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMark, StoreError> {
+    let from = open(path)?;
     let disk = FileDisk::open(dir).map_err(io)?;
     if std::fs::read_dir(dir).map_err(io)?.next().is_some() {
         return Err(StoreError::Io(format!("{} is not empty", dir.display())));
@@ -59,7 +74,15 @@ pub(crate) fn restore(path: &Path, dir: &Path, now_ms: u64) -> Result<RestoreMar
     made
 }
 
-fn fill(from: &dyn DiskFile, disk: &FileDisk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+/// See [`crate::JournalStore::restore_on`].
+pub(crate) fn restore_on(from: &dyn Disk, name: &str, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
+    if !disk.list().map_err(io)?.is_empty() {
+        return Err(StoreError::Io("the disk is not empty".into()));
+    }
+    fill(&*from.open(name).map_err(io)?, disk, now_ms)
+}
+
+fn fill(from: &dyn DiskFile, disk: &dyn Disk, now_ms: u64) -> Result<RestoreMark, StoreError> {
     let mark = copy(from, disk, now_ms)?;
     write_mark(disk, &mark)?;
     // The export gets its name last: until then the directory is not a store.

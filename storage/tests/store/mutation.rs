@@ -190,6 +190,29 @@ fn backup(root: &Path) -> Vec<u8> {
 }
 
 #[test]
+fn case_66_a_backup_is_read_to_its_end_or_not_at_all() {
+    // Aim: each row once, and the sequence; what is cut off or changed is an error.
+    let root = tempfile::tempdir().unwrap();
+    let good = backup(root.path());
+    let file = root.path().join("good.backup");
+    let read = || {
+        let mut keys = Vec::new();
+        let seq = JournalStore::read_backup(&file, &mut |key, _| keys.push(key.to_vec()));
+        seq.map(|seq| (seq, keys))
+    };
+    let (seq, keys) = read().unwrap();
+    assert!(seq > 0 && keys.len() as u64 == HISTORY && keys.is_sorted());
+    for at in [29, good.len() / 2, good.len() - 1] {
+        std::fs::write(&file, &good[..at]).unwrap();
+        assert!(read().is_err(), "cut at {at}");
+        let mut changed = good.clone();
+        changed[at] ^= 1;
+        std::fs::write(&file, &changed).unwrap();
+        assert!(read().is_err(), "changed at {at}");
+    }
+}
+
+#[test]
 fn case_66_a_changed_backup_makes_no_store() {
     // Aim: a backup is restored exactly as it was written or not at all, and a refused one leaves the place free; with
     // checksums made right again the rows are still read with care.

@@ -85,6 +85,7 @@ impl Burn {
         let at_ms = self.lands_at.filter(|at| *at <= now_ms && self.top_up.0 != 0)?;
         Some(ChainTransfer {
             transaction: name.to_owned(),
+            index: 0,
             from: Wallet::Solana([9; 32]),
             to: Wallet::Evm(self.to),
             atomic: self.burned,

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use purser::verify::{ChainList, ChainTransfer};
 use purser_actors::id::{SpendId, Wallet};
-use purser_actors::port::Authorization;
+use purser_actors::money::Usdc;
+use purser_actors::port::{Authorization, Departure, Timestamp};
 
+use super::Ledger;
+use crate::own;
 use crate::seller::SPEND;
 use crate::top_ups::FORWARD;
 use crate::withdrawals::OUT;
@@ -22,6 +25,14 @@ pub(super) fn paid_to(authorization: &Authorization) -> Wallet {
     }
 }
 
+/// What was paid to the treasury, by number.
+pub(crate) fn received(world: &World) -> Vec<(u32, ChainTransfer)> {
+    let mut ledger = world.chain.lock();
+    ledger.settle(world.true_ms());
+    let all = ledger.transfers.iter().filter(|(n, _)| **n < OUT || own::is_own(**n));
+    all.map(|(n, transfer)| (*n, transfer.clone())).collect()
+}
+
 /// Everything on the chains, for the proof of the books.
 pub(crate) fn transfers(world: &World) -> ChainList {
     let mut ledger = world.chain.lock();
@@ -33,13 +44,46 @@ pub(crate) fn transfers(world: &World) -> ChainList {
             .map(|(_, t)| t.clone())
             .collect::<Vec<_>>()
     };
+    let (own, elsewhere): (Vec<_>, Vec<_>) = ledger.transfers.range(SPEND..).partition(|(n, _)| own::is_own(**n));
+    let mut received = of(0..OUT);
+    received.extend(own.into_iter().map(|(_, t)| t.clone()));
     let mut left = of(OUT..SPEND);
     left.extend(world.bridge.lock().left(world.true_ms()));
     ChainList {
-        received: of(0..OUT),
+        received,
         left,
-        elsewhere: of(SPEND..u32::MAX),
+        elsewhere: elsewhere.into_iter().map(|(_, t)| t.clone()).collect(),
     }
+}
+
+fn departure(ledger: &Ledger, (n, transfer): (&u32, &ChainTransfer)) -> Departure {
+    Departure {
+        transaction: transfer.transaction.clone(),
+        to: transfer.to,
+        amount: Usdc::from_atomic(transfer.atomic),
+        at: World::stamp(transfer.at_ms),
+        mark: ledger.mark(*n),
+    }
+}
+
+/// What left the treasury between two times.
+pub(super) fn departures(world: &World, since: Timestamp, until: Timestamp) -> Vec<Departure> {
+    let mut ledger = world.chain.lock();
+    ledger.settle(world.true_ms());
+    let left = ledger.transfers.range(OUT..SPEND).map(|one| departure(&ledger, one));
+    left.filter(|departure| (since..=until).contains(&departure.at))
+        .collect()
+}
+
+/// What left a managed wallet since then.
+pub(super) fn sent_by(world: &World, from: &Wallet, since: Timestamp) -> Vec<Departure> {
+    let mut ledger = world.chain.lock();
+    ledger.settle(world.true_ms());
+    let all = ledger.transfers.range(SPEND..).filter(|(_, t)| t.from == *from);
+    let mut sent: Vec<Departure> = all.map(|one| departure(&ledger, one)).collect();
+    sent.retain(|departure| departure.at >= since);
+    sent.sort_by_key(|departure| departure.at);
+    sent
 }
 
 /// What was withdrawn.

@@ -33,7 +33,7 @@ pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
         let payment = stock.payments.get(&id);
         let broken = match answer {
             Ok(paid) => payment.map_or(Some("answer.lost"), |payment| {
-                let bound = paid.payment == id && request(call.request) == payment.claim.request;
+                let bound = paid.payment == id && payment.claim.is_for(&request(call.request));
                 let won = !paid.won || call.session == payment.claim.session.id;
                 let true_still = bound && stays(stock, &notes.calls, n, &paid.outcome, payment);
                 (!true_still)
@@ -41,7 +41,7 @@ pub(super) fn answers(world: &World, stock: &Stock) -> Result<(), Wrong> {
                     .or((!won).then_some("answer.won"))
             }),
             Err(PayError::AlreadyUsed) => {
-                let same = payment.is_none_or(|p| p.claim.request == request(call.request));
+                let same = payment.is_none_or(|p| p.claim.is_for(&request(call.request)));
                 same.then_some("answer.used")
             }
             Err(PayError::Unknown(_)) => None,
@@ -85,7 +85,9 @@ fn stays(stock: &Stock, calls: &[Call], n: usize, told: &Outcome, payment: &Paym
             },
         ) => {
             let sold = product == p && transaction == t;
-            sold && session.is_some_and(|id| id == payment.claim.session.id && stock.sessions.contains_key(&id))
+            let opened = (!payment.by_managed_wallet()).then_some(payment.claim.session.id);
+            let is_open = session.is_none_or(|session| stock.sessions.contains_key(&session));
+            sold && (payment.claim.is_taken_over() || (*session == opened && is_open))
         }
         (Outcome::Credited { transaction, amount }, Status::Credited { transaction: t }) => {
             transaction == t && *amount == payment.price()
@@ -161,7 +163,11 @@ pub(super) fn holders(world: &World, stock: &Stock) -> Result<(), Wrong> {
             return wrong("session.generation", format!("{session}: {generation} was given"));
         }
     }
-    if let Some(session) = notes.revoked.keys().find(|s| stock.sessions[*s].is_active()) {
+    if let Some(session) = notes
+        .revoked
+        .keys()
+        .find(|s| stock.sessions.get(s).is_some_and(|s| s.is_active()))
+    {
         return wrong("session.revoked", session.to_string());
     }
     for n in 0..4 {

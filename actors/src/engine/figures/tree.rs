@@ -22,6 +22,8 @@ pub enum Watches {
     Deliveries(&'static str),
     /// The walk through everybody's lists.
     Reconciliation,
+    /// The watch over what comes in.
+    IncomingTransfers,
     /// Something that does not say what it is.
     Other,
 }
@@ -33,6 +35,7 @@ impl Watches {
             Self::Entities(kind) => ("entities", Some(kind)),
             Self::Deliveries(kind) => ("deliveries", Some(kind)),
             Self::Reconciliation => ("reconciliation", None),
+            Self::IncomingTransfers => ("incoming_transfers", None),
             Self::Other => ("other", None),
         }
     }
@@ -113,6 +116,7 @@ impl Engine {
                 .overseer()
                 .map(|overseer| (overseer, Watches::Reconciliation)),
         );
+        known.extend(inner.arrivals.supervisor().map(|id| (id, Watches::IncomingTransfers)));
         let mut children = inner.root.get_children();
         children.sort_by_key(|child| child.get_id().pid());
         let supervisors = children.iter().map(|child| Supervisor {

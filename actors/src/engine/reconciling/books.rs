@@ -8,14 +8,15 @@ use purser_storage::codec::{self, DecodeError, Stored};
 use purser_storage::{Store, StoreError};
 
 use self::holders::{of_balance, of_incoming, of_move, of_opening, of_reservation};
-use crate::account::Deposit;
 use crate::banking::transfer::BankTransfer;
 use crate::card::{self, Card};
 use crate::difference::Found;
 use crate::engine::departures::known::{self, Known};
+use crate::engine::incoming::settles_by;
 use crate::engine::operating::damaged;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{BankTransferId, CardId, DepositId, EffectId, Network, PaymentId, PayoutId, TopUpId, WithdrawalId};
+use crate::incoming::{Incoming, Transfer};
 use crate::kernel::{Kind, table};
 use crate::money::Cents;
 use crate::payment::{self, Payment};
@@ -42,7 +43,7 @@ pub(super) struct Ours {
 /// Every table that holds something of the kind, in the order of a walk.
 pub(super) const TABLES: [&[u8]; 11] = [
     &[table::ENTITY, Kind::Payment as u8],
-    &[table::DEPOSIT],
+    &[table::ENTITY, Kind::Incoming as u8],
     &[table::ENTITY, Kind::Withdrawal as u8],
     &[table::ENTITY, Kind::TopUp as u8],
     &[table::DEPARTURE],
@@ -59,12 +60,12 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<Ours>, DecodeError>
     let number = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
     let kind = key.get(1).copied().unwrap_or_default();
     let one = match key.first().copied() {
-        Some(table::DEPOSIT) => Some(of_deposit(&codec::decode(value)?)),
         Some(table::DEPARTURE) => {
             let row: Booked = codec::decode(value)?;
             let network = row.departure.to.network();
             Some(of_departure(network, known::booked(&row)))
         }
+        Some(table::ENTITY) if kind == Kind::Incoming as u8 => of_incoming_transfer(&codec::decode(value)?),
         Some(table::ENTITY) if kind == Kind::Payment as u8 => of_payment(PaymentId(number), &codec::decode(value)?),
         Some(table::ENTITY) if kind == Kind::Withdrawal as u8 => {
             let row: Withdrawal = codec::decode(value)?;
@@ -78,7 +79,11 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<Ours>, DecodeError>
             let crossing = known::crossed(id, &row).map(of_crossing);
             return Ok(left.into_iter().chain(crossing).collect());
         }
-        Some(table::ENTITY) if kind == Kind::Card as u8 => Some(of_card(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == Kind::Card as u8 => {
+            let card: Card = codec::decode(value)?;
+            let made = Some(of_card(number, &card));
+            return Ok(made.into_iter().chain(of_remainder(number, &card)).collect());
+        }
         Some(table::ENTITY) if kind == Kind::GiftCard as u8 => Some(of_gift_card(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == Kind::Payout as u8 => Some(of_payout(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == Kind::BankTransfer as u8 => {
@@ -115,19 +120,20 @@ fn of_payment(id: PaymentId, payment: &Payment) -> Option<Ours> {
     })
 }
 
-fn of_deposit(deposit: &Deposit) -> Ours {
-    let network = deposit.from.network();
-    Ours {
-        source: Source::of(network),
+/// A transfer that was taken in under its own name. Of one that nobody has decided about nothing is in the books.
+fn of_incoming_transfer(incoming: &Incoming) -> Option<Ours> {
+    let transfer = &incoming.transfer;
+    incoming.is_booked().then(|| Ours {
+        source: Source::of(transfer.network),
         flow: Flow::Deposit,
-        key: deposit.transaction.clone(),
-        subject: DepositId::of(network, &deposit.transaction).to_string(),
+        key: transfer.key(),
+        subject: transfer.id().to_string(),
         listed: Listed {
             standing: Standing::Done,
-            money: Money::Usdc(deposit.amount),
+            money: Money::Usdc(transfer.amount),
             at: Timestamp(0),
         },
-    }
+    })
 }
 
 fn of_departure(network: Network, (transaction, left): (String, known::Left)) -> Ours {
@@ -169,11 +175,21 @@ fn order(
 fn of_card(number: u128, card: &Card) -> Ours {
     let standing = match card.status {
         card::Status::Pending => Standing::UnderWay,
-        card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_) => Standing::Done,
+        card::Status::Ready(_) | card::Status::Paused(_) | card::Status::Closed(_) | card::Status::Expired(_) => {
+            Standing::Done
+        }
         card::Status::Failed { .. } => Standing::Refused,
     };
     let named = (Source::Cards, number, CardId(number));
     order(named, (standing, card.amount, Currency::USD), card.updated_at)
+}
+
+/// What was given back of a card that has ended, all so far.
+fn of_remainder(number: u128, card: &Card) -> Option<Ours> {
+    let released = card.life.released;
+    let named = (Source::PrepaidRemainders, number, CardId(number));
+    let given = order(named, (Standing::Done, released, Currency::USD), card.updated_at);
+    (released > Cents::ZERO).then_some(given)
 }
 
 fn of_gift_card(number: u128, gift: &GiftCard) -> Ours {
@@ -263,6 +279,10 @@ async fn ordered(store: &dyn Store, source: Source, number: u128) -> Result<Opti
             let card = read(store, &entity(Kind::Reloadable)).await?;
             card.and_then(|card| of_balance(number, &card))
         }
+        Source::PrepaidRemainders => {
+            let card = read(store, &entity(Kind::Card)).await?;
+            card.and_then(|card| of_remainder(number, &card))
+        }
         Source::Base | Source::Solana | Source::BankDeposits | Source::Bridge => None,
     })
 }
@@ -286,7 +306,7 @@ pub(super) async fn deposited(
         Ours {
             source: Source::of(network),
             flow: Flow::Deposit,
-            key: moved.transaction.clone(),
+            key: moved.key(),
             subject: id.to_string(),
             listed: Listed {
                 standing,
@@ -295,14 +315,16 @@ pub(super) async fn deposited(
             },
         }
     };
-    let bought = payment.as_ref().and_then(|payment| of_payment(id, payment));
-    if bought.is_some() {
-        return Ok(bought);
+    let of_its_own = DepositId::of(network, &moved.transaction, moved.index);
+    let incoming: Option<Incoming> = read(store, &table::entity(Kind::Incoming, &of_its_own.0.to_be_bytes())).await?;
+    if let Some(taken) = incoming.as_ref().and_then(of_incoming_transfer) {
+        return Ok(Some(taken));
     }
-    let key = table::deposit(DepositId::of(network, &moved.transaction));
-    let deposit: Option<Deposit> = read(store, &key).await?;
-    let credited = deposit.as_ref().map(of_deposit);
-    Ok(credited.or_else(|| payment.as_ref().map(under_way)))
+    let transfer = Transfer::of(network, moved, id);
+    // Another transfer beside the payment's own is nobody's.
+    let payment = payment.filter(|payment| moved.index == 0 || settles_by(payment, &transfer));
+    let bought = payment.as_ref().and_then(|payment| of_payment(id, payment));
+    Ok(bought.or_else(|| payment.as_ref().map(under_way)))
 }
 
 /// What a transfer out of the treasury was for, by its transaction and by what else a chain shows of it.
@@ -339,8 +361,8 @@ pub(super) async fn behind(store: &dyn Store, found: &Found) -> Result<Option<Ou
         let payment = read(store, &table::entity(Kind::Payment, &id.to_be_bytes())).await?;
         payment.and_then(|payment| of_payment(PaymentId(id), &payment))
     } else if let Some(id) = number(DepositId::PREFIX) {
-        let deposit = read(store, &table::deposit(DepositId(id))).await?;
-        deposit.as_ref().map(of_deposit)
+        let incoming = read(store, &table::entity(Kind::Incoming, &id.to_be_bytes())).await?;
+        incoming.as_ref().and_then(of_incoming_transfer)
     } else {
         None
     };

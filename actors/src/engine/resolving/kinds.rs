@@ -83,6 +83,7 @@ impl Work {
             | Self::ReviewApplication(_)
             | Self::ForgetNumber(_)
             | Self::SteerCard(_)
+            | Self::SteerPrepaid(_)
             | Self::EndCardLease { .. }
             | Self::UncountPayment(_)
             | Self::ForgetSpoken(_)
@@ -90,7 +91,10 @@ impl Work {
             | Self::ResendWebhooks { .. }
             | Self::ConfirmRefund(_)
             | Self::ExpireRefund { .. }
-            | Self::Pursue(_) => Resolvable::Nobodys,
+            | Self::Pursue(_)
+            | Self::PlaceIncoming(_)
+            | Self::SendBack { .. }
+            | Self::ConfirmIncoming(_) => Resolvable::Nobodys,
         }
     }
 

@@ -8,10 +8,12 @@ use super::{Desk, Done, tell, unreadable, within};
 use crate::banking::application::{self, Application, Question};
 use crate::banking::profile::{Holder, Profile};
 use crate::banking::{account, transfer};
+use crate::engine::departures::gate::Shut;
 use crate::id::{BankAccountId, BankTransferId, CardId, EffectId, Wallet};
 use crate::kernel::{Effect, Failure, table};
-use crate::port::ErrorKind;
 use crate::port::banking::{AccountOrder, BankApplication, MoveOrder, Moved, Ruling, SealedDocument};
+use crate::port::{EntryName, ErrorKind};
+use crate::reconcile::{Source, Standing};
 
 impl Desk {
     /// Submits an application and asks after it until the bank has decided, which may take days.
@@ -131,6 +133,12 @@ impl Desk {
         if asked.status != transfer::Status::Pending(effect.id) {
             return Ok(());
         }
+        if asked.way == transfer::Way::ToAccount
+            && let Err(held) = self.pass(&asked.owner, Shut::Unexplained).await
+            && !self.has_bank(effect.id).await?
+        {
+            return Err(held);
+        }
         let order = MoveOrder {
             key: effect.id,
             transfer: id,
@@ -156,6 +164,16 @@ impl Desk {
                 tell(&self.families.bank_transfers, id, command).await
             }
         }
+    }
+
+    /// Whether the bank has the order already: then asking again only tells what came of it.
+    async fn has_bank(&self, key: EffectId) -> Result<bool, Failure> {
+        let Some(list) = self.lists.providers.get(&Source::Bank) else {
+            return Ok(false);
+        };
+        let entry = within(self.bank_timeout(), list.entry(&EntryName::of(key)), "entry").await;
+        let entry = entry.map_err(|error| Failure::from(error).every_ms(self.settings.watch_every_ms))?;
+        Ok(entry.is_some_and(|entry| entry.standing != Standing::NotAsked))
     }
 
     const fn bank_timeout(&self) -> Duration {

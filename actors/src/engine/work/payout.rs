@@ -6,6 +6,7 @@ use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable, within};
 use crate::destination;
+use crate::engine::departures::gate::shut_for;
 use crate::id::{CardId, DestinationId, EffectId, LateReturnId, PayoutId};
 use crate::kernel::{Effect, Failure, Kind, table};
 use crate::late_return;
@@ -40,7 +41,7 @@ impl Desk {
                 .found(payout.key)
                 .await?
                 .ok_or_else(|| Failure::temporary("the rail told of an order and does not know it"))?,
-            _ => self.sent(effect, id, &payout).await?,
+            _ => self.ordered(effect, id, &payout).await?,
         };
         let again = match report.state {
             RailState::InProcess { retry_after_ms } => Some(retry_after_ms),
@@ -51,6 +52,17 @@ impl Desk {
         match again {
             Some(ms) => Err(Failure::not_yet(ms)),
             None => Ok(()),
+        }
+    }
+
+    /// What the gate keeps is asked after and not ordered: an earlier try, or a history that was lost, may have.
+    async fn ordered(&self, effect: &Effect, id: PayoutId, payout: &Payout) -> Result<Report, Failure> {
+        if payout.seen > 0 {
+            return self.sent(effect, id, payout).await;
+        }
+        match self.pass(&payout.owner, shut_for(payout.charge.payment)).await {
+            Ok(_) => self.sent(effect, id, payout).await,
+            Err(held) => self.found(payout.key).await?.ok_or(held),
         }
     }
 

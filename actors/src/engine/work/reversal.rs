@@ -33,10 +33,8 @@ impl Desk {
             }
             Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
         }
-        if let Some(transaction) = payment.transaction()
-            && self.is_deposit(&payment, transaction).await?
-        {
-            // It is booked as a deposit, of another history: an operator's to judge.
+        if self.is_taken(payment_id).await? {
+            // It is booked as an incoming transfer: an operator's to judge.
             return tell(differences, id, over).await;
         }
         self.freeze_for_reversal(effect, payment.account(), payment_id).await?;

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
 
+use super::gate::Pass;
 use super::{Desk, Done, tell, unreadable, within};
 use crate::agent_wallet::{self, AgentWallet};
+use crate::engine::departures::gate::Shut;
 use crate::id::{SpendId, Wallet};
-use crate::kernel::{Effect, Failure, table};
+use crate::kernel::{Effect, Failure, Kind, table};
 use crate::payment;
-use crate::port::{ErrorKind, Lookup, PortError, Said, SealedKeys, SealedPart, Submitted, Transfer};
+use crate::port::{Departure, ErrorKind, Lookup, PortError, Said, SealedKeys, SealedPart, Submitted, Transfer};
 use crate::spend::{self, Answer, CallFailure, Part, Sending, Signed, Spend, Status, Way};
 
 impl Desk {
@@ -22,7 +24,7 @@ impl Desk {
         match &spend.status {
             Status::Reserved => self.begin_spend(effect, id, &spend).await,
             // An earlier try may still be on its way.
-            Status::Signed(signed) => self.send(effect, id, signed, false).await,
+            Status::Signed(signed) => self.send(effect, id, (&spend.owner, signed), false).await,
             Status::Sent(signed, _) => self.follow(effect, id, signed, None).await,
             // The effect is deleted by the batch that ends it: this is an echo of it.
             _ => Ok(()),
@@ -34,21 +36,26 @@ impl Desk {
             effect: effect.id,
             reason: reason.into(),
         };
-        let account = self.families.accounts.read(&spend.owner).await.map_err(unreadable)?;
-        if account.is_some_and(|(account, _)| account.frozen.is_some()) {
-            return tell(&self.families.spends, id, fail("account_frozen")).await;
+        let pass = self.pass(&spend.owner, Shut::Unquiet).await?;
+        if let Some(transaction) = self.sent_before(id, spend).await? {
+            let (effect, request) = (effect.id, effect.origin);
+            tracing::warn!(spend = %id, %request, transaction, "a spend was sent by a history that was lost");
+            let recognised = spend::Command::Recognised { effect, transaction };
+            return tell(&self.families.spends, id, recognised).await;
         }
-        match self.sign_spend(id, spend).await {
+        match self.sign_spend(&pass, id, spend).await {
             Ok((signed, payment)) => {
                 let command = spend::Command::Signed {
                     signed: Box::new(signed.clone()),
                     payment,
                 };
+                let owner = &spend.owner;
                 if planted::is(Bug::SpendSentBeforeDurable) {
-                    let _early = self.send(effect, id, &signed, false).await;
+                    let _early = self.send(effect, id, (owner, &signed), false).await;
                 }
-                tell(&self.families.spends, id, command).await?;
-                self.send(effect, id, &signed, spend.order.way.is_own()).await
+                self.tell_signed(owner, (&self.families.spends, id), command).await?;
+                let own_first = spend.order.way.is_own();
+                self.send(effect, id, (owner, &signed), own_first).await
             }
             Err(error) if self.gives_up(effect, &error) => {
                 tracing::warn!(spend = %id, %error, "a spend could not be signed");
@@ -58,8 +65,55 @@ impl Desk {
         }
     }
 
+    /// The transaction that a history which was lost sent this spend by, if it did. On Base the same spend is taken once,
+    /// however often it is signed, and what was sent is this spend by its nonce; on Solana it is known by what it moved.
+    async fn sent_before(&self, id: SpendId, spend: &Spend) -> Result<Option<String>, Failure> {
+        let since = self.departures.may_be_sent_since(spend.created_at).await;
+        let since = since.map_err(|e| Failure::temporary(e.to_string()))?;
+        let Some(since) = since.filter(|_| !planted::is(Bug::SpendSignedAnew)) else {
+            return Ok(None);
+        };
+        let every_ms = self.settings.watch_every_ms;
+        let sent = self.ports.settlement.sent_by(&spend.from, since);
+        let mut sent = self
+            .in_time(sent, "sent by")
+            .await
+            .map_err(|error| Failure::from(error).every_ms(every_ms))?;
+        sent.retain(|one| (one.to, one.amount) == (spend.order.to, spend.order.amount));
+        if !sent.is_empty() {
+            self.without_others(id, spend, &mut sent).await?;
+        }
+        Ok(sent.into_iter().next().map(|one| one.transaction))
+    }
+
+    /// Leaves out what other spends of the wallet were sent by.
+    async fn without_others(&self, id: SpendId, spend: &Spend, sent: &mut Vec<Departure>) -> Done {
+        const PAGE: usize = 1_000;
+        let (all, mut after) = (table::owned(&spend.owner, Kind::Spend), None);
+        loop {
+            let rows = self.store.scan(&all, after.as_deref(), PAGE).await;
+            let rows = rows.map_err(|e| Failure::temporary(e.to_string()))?;
+            for (key, _) in &rows {
+                let Some((_, other)) = table::made(key) else { continue };
+                let read = self.families.spends.read(&SpendId(other)).await.map_err(unreadable)?;
+                let Some((other, _)) = read.filter(|_| other != id.0) else {
+                    continue;
+                };
+                sent.retain(|one| match &other.status {
+                    Status::Settled { transaction, .. } => *transaction != one.transaction,
+                    Status::Signed(signed) | Status::Sent(signed, _) => signed.authorization.mark() != one.mark,
+                    Status::Reserved | Status::Refused { .. } | Status::Unsettled { .. } => true,
+                });
+            }
+            match rows.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(()),
+            }
+        }
+    }
+
     /// What was signed, and of a call the sealed payment.
-    async fn sign_spend(&self, id: SpendId, spend: &Spend) -> Result<(Signed, Vec<u8>), PortError> {
+    async fn sign_spend(&self, _: &Pass, id: SpendId, spend: &Spend) -> Result<(Signed, Vec<u8>), PortError> {
         let key = table::vault(AgentWallet::keys(&spend.owner));
         let unreadable = |message: String| PortError {
             kind: ErrorKind::Temporary,
@@ -111,7 +165,10 @@ impl Desk {
     }
 
     /// `own_first`: this is the first time that it is shown to anybody, and that is our own service.
-    async fn send(&self, effect: &Effect, id: SpendId, signed: &Signed, own_first: bool) -> Done {
+    async fn send(&self, effect: &Effect, id: SpendId, (owner, signed): (&Wallet, &Signed), own_first: bool) -> Done {
+        if self.is_barred(owner).await? {
+            return self.follow(effect, id, signed, None).await;
+        }
         match &signed.sending {
             Sending::ToChain(prepared) => {
                 let submitted = self.ports.settlement.submit(&signed.authorization, prepared);
@@ -157,14 +214,16 @@ impl Desk {
         }
     }
 
-    /// Whether our own service has refused the payment and claimed nothing. It was shown to nobody else, so it is never sent.
+    /// Whether our own service has refused the payment and claimed nothing, or released it unsent. It was shown to nobody else, so
+    /// it is never sent.
     async fn is_turned_away(&self, answer: &Answer, signed: &Signed) -> Result<bool, Failure> {
-        if answer.http_status == 0 || answer.failure.is_none() {
+        // 500 is no refusal: whatever failed there may have claimed it since.
+        if matches!(answer.http_status, 0 | 500) || answer.failure.is_none() {
             return Ok(false);
         }
         let payment = payment::id_of(&signed.authorization, &self.secret);
         let claimed = self.families.payments.read(&payment).await.map_err(unreadable)?;
-        Ok(claimed.is_none())
+        Ok(claimed.is_none_or(|(payment, _)| payment.status == payment::Status::Released))
     }
 
     async fn has_landed(&self, signed: &Signed) -> bool {

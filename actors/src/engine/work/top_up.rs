@@ -3,8 +3,11 @@
 
 use purser_storage::planted::{self, Bug};
 
+use super::gate::Pass;
 use super::{Desk, Done, tell, unreadable, within};
+use crate::engine::departures::gate::Shut;
 use crate::id::{Network, TopUpId, Wallet};
+use crate::kernel::effect::Leaves;
 use crate::kernel::{Effect, Failure, table};
 use crate::money::Usdc;
 use crate::port::{
@@ -44,9 +47,12 @@ impl Desk {
         let Status::Paid(first) = &top_up.status else {
             return Ok(());
         };
+        let leaves = Leaves::TopUp(id);
+        self.departures.promised(top_up.rail, top_up.arrives(), leaves);
         let first = match first {
             Some(first) => (**first).clone(),
             None => {
+                let pass = self.pass(&top_up.owner, Shut::Never).await?;
                 // A burn is another one each time it is signed, so it is not even signed.
                 if top_up.rail == Network::Solana {
                     self.may_leave(None)?;
@@ -55,11 +61,12 @@ impl Desk {
                     self.may_leave(None)?;
                     return self.fail_top_up(effect, id, UNLINKED).await;
                 }
-                let signed = self.sign_first(id, &top_up).await;
+                let signed = self.sign_first(&pass, id, &top_up).await;
                 self.may_leave(signed.as_ref().ok().and_then(First::mark))?;
                 match signed {
                     Ok(first) => {
-                        self.tell_top_up(id, Command::Signed(first.clone())).await?;
+                        let (top_ups, signed) = ((&self.families.top_ups, id), Command::Signed(first.clone()));
+                        self.tell_signed(&top_up.owner, top_ups, signed).await?;
                         first
                     }
                     Err(error) if error.kind == ErrorKind::Permanent || effect.attempts + 1 >= SIGN_TRIES => {
@@ -70,6 +77,9 @@ impl Desk {
                 }
             }
         };
+        if self.is_barred(&top_up.owner).await? {
+            return self.look_for_first(effect, id, (&first, false, top_up.lapsed)).await;
+        }
         let refused = match self.in_time(self.submit_first(&first), "submit").await {
             Ok(Submitted::Settled { transaction }) => return self.first_landed(effect, id, transaction).await,
             Ok(Submitted::Declined(_)) => false,
@@ -125,7 +135,7 @@ impl Desk {
         Ok(row.is_some_and(|row| *row.value == top_up.address))
     }
 
-    async fn sign_first(&self, id: TopUpId, top_up: &TopUp) -> Result<First, PortError> {
+    async fn sign_first(&self, _: &Pass, id: TopUpId, top_up: &TopUp) -> Result<First, PortError> {
         match top_up.rail {
             Network::Solana => {
                 let crossing = Crossing {

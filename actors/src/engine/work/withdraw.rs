@@ -1,9 +1,11 @@
 //! A withdrawal's way to the chain.
 
+use super::gate::Pass;
 use super::{Desk, Done, tell, unreadable};
 use crate::account;
+use crate::engine::departures::gate::Shut;
 use crate::id::{Wallet, WithdrawalId};
-use crate::kernel::effect::Work;
+use crate::kernel::effect::{Leaves, Work};
 use crate::kernel::{Effect, Failure};
 use crate::port::{Lookup, PortError, Submitted, Transfer};
 use crate::withdrawal::{self, Outgoing, Withdrawal};
@@ -15,6 +17,8 @@ impl Desk {
         let Some((asked, _)) = read else {
             return Err(Failure::temporary("the withdrawal is not there"));
         };
+        let leaves = Leaves::Withdrawal(id);
+        self.departures.promised(asked.to.network(), asked.amount, leaves);
         let fail = |reason: &str| withdrawal::Command::Fail {
             effect: effect.id,
             reason: reason.into(),
@@ -22,12 +26,15 @@ impl Desk {
         let outgoing = match &asked.status {
             withdrawal::Status::Sent(outgoing) => (**outgoing).clone(),
             withdrawal::Status::Pending => {
-                let signed = self.sign(id, &asked).await;
+                let pass = self.pass(&asked.owner, Shut::Never).await?;
+                let signed = self.sign(&pass, id, &asked).await;
+                // What the books do not explain: a transfer on Base is known by what it would be sent as.
                 self.may_leave(signed.as_ref().ok().map(|outgoing| outgoing.authorization.mark()))?;
                 match signed {
                     Ok(outgoing) => {
                         let signed = withdrawal::Command::Signed(outgoing.clone());
-                        tell(&self.families.withdrawals, id, signed).await?;
+                        let withdrawals = (&self.families.withdrawals, id);
+                        self.tell_signed(&asked.owner, withdrawals, signed).await?;
                         outgoing
                     }
                     Err(error) if self.gives_up(effect, &error) => {
@@ -44,10 +51,13 @@ impl Desk {
             .ports
             .settlement
             .submit(&outgoing.authorization, &outgoing.prepared);
-        let declined = match self.in_time(submitted, "submit").await {
-            Ok(Submitted::Settled { transaction }) => return self.landed(effect, id, transaction).await,
-            Ok(Submitted::Declined(decline)) => Some(decline),
-            Err(_) => None,
+        let declined = match self.is_barred(&asked.owner).await? {
+            true => None,
+            false => match self.in_time(submitted, "submit").await {
+                Ok(Submitted::Settled { transaction }) => return self.landed(effect, id, transaction).await,
+                Ok(Submitted::Declined(decline)) => Some(decline),
+                Err(_) => None,
+            },
         };
         // Neither a refusal nor silence proves anything: the chain is read.
         let every_ms = self.settings.watch_every_ms;
@@ -93,7 +103,7 @@ impl Desk {
         tell(&self.families.withdrawals, id, command).await
     }
 
-    async fn sign(&self, id: WithdrawalId, asked: &Withdrawal) -> Result<Outgoing, PortError> {
+    async fn sign(&self, _: &Pass, id: WithdrawalId, asked: &Withdrawal) -> Result<Outgoing, PortError> {
         let transfer = Transfer {
             key: id.0,
             to: asked.to,

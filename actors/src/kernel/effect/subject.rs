@@ -14,6 +14,7 @@ impl Work {
             | Self::RefreshCard(id)
             | Self::OpenCard(id)
             | Self::SteerCard(id)
+            | Self::SteerPrepaid(id)
             | Self::OrderGiftCard(id)
             | Self::EndLease { order: id, .. }
             | Self::IntlOverdue(id)
@@ -44,6 +45,7 @@ impl Work {
             Self::ResendWebhooks { endpoint, .. } => endpoint.to_string(),
             Self::ConfirmRefund(id) | Self::ExpireRefund { refund: id, .. } => id.to_string(),
             Self::Pursue(id) => id.to_string(),
+            Self::PlaceIncoming(id) | Self::SendBack { deposit: id, .. } | Self::ConfirmIncoming(id) => id.to_string(),
         }
     }
 }

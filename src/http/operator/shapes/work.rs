@@ -13,6 +13,8 @@ pub struct Stuck {
     pub effects: Vec<StuckWork>,
     /// Payments whose outcome is not known.
     pub unknown_payments: Vec<UnknownPayment>,
+    /// What waits at the gate before money leaves, the oldest first. It goes on by itself.
+    pub held: Vec<HeldWork>,
     /// Transfers that left before a restore and are in no book.
     pub unexplained_departures: Vec<Departure>,
     /// Whether nothing leaves until those are explained.
@@ -63,6 +65,44 @@ pub struct StuckWork {
     /// What the other side knows it by.
     pub idempotency_key: String,
     /// `retry`, `resolve_done`, `resolve_not_done`, `credit`: what can be done about it.
+    pub actions: Vec<String>,
+}
+
+/// Work by which money would leave, and that waits until it may.
+#[derive(Deserialize, ToSchema)]
+pub struct HeldWork {
+    /// Why: `held_frozen` until its account is thawed, `held_restored` until what the lost history signed has landed or never
+    /// can, and is in the books.
+    pub held: String,
+    /// The work.
+    pub effect_id: String,
+    /// What is to be done.
+    pub work: String,
+    /// To which.
+    pub subject: String,
+    /// The request that it goes back to.
+    pub request_id: String,
+    /// Since when, in seconds.
+    pub age_seconds: u64,
+    /// Failed tries.
+    pub attempts: u64,
+    /// What the last one said.
+    #[schema(required)]
+    pub last_error: Option<String>,
+    /// RFC 3339.
+    pub created_at: String,
+    /// Whose it is: the exact address.
+    pub wallet: Option<String>,
+    /// Where that stands, by our books.
+    pub status: Option<String>,
+    /// What is at stake.
+    #[schema(value_type = Option<Exact>)]
+    pub amount: Option<Value>,
+    /// `USDC`, or a currency of ISO 4217.
+    pub currency: Option<String>,
+    /// What the other side knows it by.
+    pub idempotency_key: String,
+    /// What can be done about it besides.
     pub actions: Vec<String>,
 }
 
@@ -196,4 +236,59 @@ pub struct RefundPage {
     /// For the next page; null on an empty one.
     #[schema(required)]
     pub next_after: Option<String>,
+}
+
+/// Transfers that nobody has decided about.
+#[derive(Deserialize, ToSchema)]
+pub struct IncomingTransfers {
+    /// The oldest first.
+    pub incoming_transfers: Vec<IncomingTransfer>,
+    /// For the next page; null on an empty one.
+    #[schema(required)]
+    pub next_after: Option<String>,
+}
+
+/// A transfer to the treasury that no payment claims.
+#[derive(Deserialize, ToSchema)]
+pub struct IncomingTransfer {
+    /// Its id.
+    pub deposit_id: String,
+    /// `base` or `solana`.
+    pub network: String,
+    /// The chain's id of the transaction.
+    pub transaction: String,
+    /// Which transfer in it, from 0.
+    pub index: u64,
+    /// Who sent it.
+    pub sender: String,
+    /// USDC.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// When, by the chain's clock; RFC 3339.
+    pub at: String,
+    /// `found`, `waiting`, `crediting`, `credited`, `adopted`, `operator_funds`, `returning`, `returned` or `claimed`.
+    pub status: String,
+    /// What a provider has under the name of what it would have bought.
+    #[schema(required)]
+    pub shows: Option<String>,
+    /// Whose balance has it or gets it.
+    #[schema(required)]
+    pub account: Option<String>,
+    /// What was bought with it in a history that a restore has lost.
+    #[schema(required)]
+    pub product_id: Option<String>,
+    /// What brings it back to its sender.
+    #[schema(required)]
+    pub withdrawal_id: Option<String>,
+    /// RFC 3339.
+    pub found_at: String,
+    /// RFC 3339.
+    pub last_updated_at: String,
+}
+
+/// Whether anything of before a restore is suspended.
+#[derive(Deserialize, ToSchema)]
+pub struct StillSuspended {
+    /// It is: what was not confirmed opens nothing.
+    pub suspended: bool,
 }

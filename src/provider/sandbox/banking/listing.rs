@@ -38,6 +38,7 @@ fn moved(entry: &Entry, now: Timestamp) -> Shown {
             product: if *to_account { "to_account" } else { "from_account" }.into(),
             money: dollars(*cents),
             returns: None,
+            terms: None,
             standing: match refused {
                 None => Standing::Done,
                 Some(_) => Standing::Refused,
@@ -69,6 +70,7 @@ fn received(entry: &Entry, _: Timestamp) -> Shown {
             product: if returns.is_some() { "return" } else { "deposit" }.into(),
             money: dollars(*cents),
             returns,
+            terms: None,
             standing: Standing::Done,
             at: *at,
         })

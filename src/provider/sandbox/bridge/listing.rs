@@ -20,6 +20,7 @@ fn crossing(book: &BridgeBook, transaction: &str) -> Option<Entry> {
         product: "crossing".into(),
         money: Money::Usdc(Usdc::from_atomic(signed.burned.saturating_sub(signed.fee))),
         returns: None,
+        terms: None,
         standing: if has(&known, &What::Minted) {
             Standing::Done
         } else if has(&known, &What::Blocked) {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use purser_actors::id::EffectId;
 use purser_actors::money::Cents;
-use purser_actors::port::Timestamp;
+use purser_actors::port::{GiftTerms, Timestamp};
 use rust_decimal::Decimal;
 
 use super::catalog::Listed;
@@ -36,6 +36,13 @@ impl Ordered {
             ready_at,
             declined: declined.map(str::to_owned),
         }
+    }
+
+    /// What it was ordered with besides product and amount.
+    pub(super) fn terms(&self) -> Option<GiftTerms> {
+        let country = self.country.parse().ok()?;
+        let fee_rate = self.fee_rate.clone();
+        Some(GiftTerms { country, fee_rate })
     }
 
     /// Whether the order is the same in everything that was asked for.

@@ -1,4 +1,5 @@
-//! The catalog's list of what it was ever ordered. A gift card that is being made is left out until it is made.
+//! The catalog's list of what it was ever ordered. A gift card that is being made is left out until it is made, but for whoever asks
+//! for it by its name.
 
 use purser_actors::port::{BoxFuture, Cursor, Entry, EntryName, Page, PortError, ProviderList, Timestamp};
 use purser_actors::reconcile::{Money, Standing};
@@ -9,12 +10,20 @@ use super::book::{Ordered, Record};
 use crate::sandbox::archive::Book as _;
 
 impl SandboxGiftCards {
-    /// Once it is made, or refused.
+    /// Once it is made, or declined.
     fn listed(&self, order: &Ordered, now: Timestamp) -> Shown {
+        match self.stands(order, now) {
+            Shown::As(entry) if entry.standing == Standing::UnderWay => Shown::NotYet,
+            shown => shown,
+        }
+    }
+
+    /// However it stands.
+    fn stands(&self, order: &Ordered, now: Timestamp) -> Shown {
         let (standing, at) = match order.declined {
             Some(_) => (Standing::Refused, order.at),
             None if order.ready_at <= now => (Standing::Done, order.ready_at),
-            None => return Shown::NotYet,
+            None => (Standing::UnderWay, order.at),
         };
         // Of a product that is not in the list any more, its currency is not known.
         let product = self.catalog.get(&order.product);
@@ -26,6 +35,7 @@ impl SandboxGiftCards {
             product: order.product.as_str().into(),
             money: Money::Cents(order.amount, currency),
             returns: None,
+            terms: order.terms(),
             standing,
             at,
         })
@@ -56,7 +66,7 @@ impl ProviderList for SandboxGiftCards {
                 let mut book = self.book.lock();
                 book.now = book.now.max(self.clock.now());
                 let order = name.order().and_then(|key| book.order(key));
-                let found = order.map(|order| self.listed(&order, book.now));
+                let found = order.map(|order| self.stands(&order, book.now));
                 (found, self.archive.barrier())
             };
             Ok(match durably(found, durable).await? {

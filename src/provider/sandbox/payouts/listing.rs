@@ -28,6 +28,7 @@ fn entry(book: &RailBook, key: EffectId) -> Option<Entry> {
         product: order.line.name().into(),
         money: Money::Cents(order.amount, order.currency),
         returns: None,
+        terms: None,
         standing: word.says.standing(),
         at: word.at,
     })

@@ -1,0 +1,175 @@
+//! The one gate that money leaves by: whose it is, and whether anything new may be signed or ordered for it now. What has been
+//! signed already may be on its way; it is looked up, and nothing more is sent of it while its account is frozen.
+
+use purser_storage::StoreError;
+use purser_storage::planted::{self, Bug};
+
+use super::Departures;
+use crate::banking::transfer;
+use crate::engine::Engine;
+use crate::engine::families::Families;
+use crate::engine::operating::damaged;
+use crate::id::{PaymentId, Wallet};
+use crate::kernel::effect::{Leaves, Work};
+use crate::kernel::family::LoadError;
+use crate::kernel::{Effect, table};
+use crate::{spend, top_up, withdrawal};
+
+/// Why money that would leave waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Held {
+    /// The account that it is taken from is frozen. It goes on when the account is thawed.
+    Frozen,
+    /// The store was restored, and the history that was lost may have sent it. It goes on when that can no longer be, or is
+    /// explained.
+    Restored,
+}
+
+impl Held {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Frozen, Self::Restored];
+
+    /// In answers, lists and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Frozen => "held_frozen",
+            Self::Restored => "held_restored",
+        }
+    }
+}
+
+/// For how long a restore keeps something from leaving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Shut {
+    /// Until everything that has left the treasury is in the books: till then balances do not know what has left already.
+    Unexplained,
+    /// Until nothing that the lost history signed can land any more: then the chain says whether it did.
+    Unquiet,
+    /// Not at all. Ordered again it is the same order, sent again the same transfer.
+    Never,
+}
+
+/// Something for which money still may leave.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    owner: Wallet,
+    shut: Shut,
+}
+
+/// What still may leave for it, if anything may.
+async fn waiting(families: &Families, leaves: Leaves) -> Result<Option<Waiting>, LoadError> {
+    Ok(match leaves {
+        Leaves::Withdrawal(id) => families.withdrawals.read(&id).await?.and_then(|(asked, _)| {
+            let shut = match asked.status {
+                withdrawal::Status::Pending => Shut::Unexplained,
+                withdrawal::Status::Sent(_) => Shut::Never,
+                withdrawal::Status::Complete { .. } | withdrawal::Status::Failed { .. } => return None,
+            };
+            let owner = asked.owner;
+            Some(Waiting { owner, shut })
+        }),
+        Leaves::TopUp(id) => families.top_ups.read(&id).await?.and_then(|(top_up, _)| {
+            let shut = match top_up.status {
+                top_up::Status::Paid(None) => Shut::Unexplained,
+                top_up::Status::Paid(Some(_)) => Shut::Never,
+                top_up::Status::Bridging(_)
+                | top_up::Status::Delivered
+                | top_up::Status::Credited
+                | top_up::Status::Failed { .. } => return None,
+            };
+            let owner = top_up.owner;
+            Some(Waiting { owner, shut })
+        }),
+        Leaves::Spend(id) => families.spends.read(&id).await?.and_then(|(spend, _)| {
+            let shut = match spend.status {
+                spend::Status::Reserved => Shut::Unquiet,
+                spend::Status::Signed(_) => Shut::Never,
+                // The chain is read, and nobody is asked any more.
+                spend::Status::Sent(..)
+                | spend::Status::Settled { .. }
+                | spend::Status::Refused { .. }
+                | spend::Status::Unsettled { .. } => return None,
+            };
+            let owner = spend.owner;
+            Some(Waiting { owner, shut })
+        }),
+        Leaves::Payout(id) => families.payouts.read(&id).await?.and_then(|(payout, _)| {
+            let shut = shut_for(payout.charge.payment);
+            let owner = payout.owner;
+            // What the rail has told of is ordered.
+            (payout.is_under_way() && payout.seen == 0).then_some(Waiting { owner, shut })
+        }),
+        Leaves::BankTransfer(id) => families.bank_transfers.read(&id).await?.and_then(|(moved, _)| {
+            let leaves = moved.way == transfer::Way::ToAccount && matches!(moved.status, transfer::Status::Pending(_));
+            let (owner, shut) = (moved.owner, Shut::Unexplained);
+            leaves.then_some(Waiting { owner, shut })
+        }),
+    })
+}
+
+/// What a payment paid for is ordered whatever else has left. A balance may be one that the lost history has paid out.
+pub(in crate::engine) fn shut_for(payment: PaymentId) -> Shut {
+    match payment == PaymentId::NONE {
+        true => Shut::Unexplained,
+        false => Shut::Never,
+    }
+}
+
+impl Departures {
+    /// Whether the account is frozen. Its row is the account's own batch: once a freeze is told, it is there.
+    pub(in crate::engine) async fn is_frozen(&self, owner: &Wallet) -> Result<bool, StoreError> {
+        let frozen = self.store.read(&table::frozen(owner)).await?.is_some();
+        Ok(frozen && !planted::is(Bug::FreezeLetsOut))
+    }
+
+    /// Whether a restore keeps it.
+    pub(in crate::engine) fn is_shut(&self, shut: Shut) -> bool {
+        match shut {
+            _ if planted::is(Bug::SignsOutsideGate) => false,
+            Shut::Unexplained => self.hold(None),
+            Shut::Unquiet => !self.is_quiet(),
+            Shut::Never => false,
+        }
+    }
+}
+
+impl Engine {
+    /// Why work that would move money out of the house waits, if it does.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn held(&self, work: &Work) -> Result<Option<Held>, StoreError> {
+        let Some(leaves) = work.leaves() else { return Ok(None) };
+        let waits = waiting(&self.0.families, leaves).await.map_err(damaged)?;
+        let Some(Waiting { owner, shut }) = waits else {
+            return Ok(None);
+        };
+        if self.0.departures.is_frozen(&owner).await? {
+            return Ok(Some(Held::Frozen));
+        }
+        Ok(self.0.departures.is_shut(shut).then_some(Held::Restored))
+    }
+
+    /// Whether this account's money is kept from leaving because it is frozen.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn is_frozen(&self, owner: &Wallet) -> Result<bool, StoreError> {
+        self.0.departures.is_frozen(owner).await
+    }
+
+    /// Everything that waits at the gate and why, the oldest first. Reads every open effect.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn held_back(&self) -> Result<Vec<(Effect, Held)>, StoreError> {
+        let mut all = Vec::new();
+        for effect in self.open_effects(usize::MAX).await? {
+            if let Some(held) = self.held(&effect.work).await? {
+                all.push((effect, held));
+            }
+        }
+        all.sort_by_key(|(effect, _)| (effect.created_at, effect.id));
+        Ok(all)
+    }
+}

@@ -1,0 +1,168 @@
+//! Transfers to our treasury, watched for as long as the engine lives: one actor that reads the chains' lists behind a durable
+//! place, and its supervisor. What no book knows becomes an [`Incoming`] before the place moves on, so that whoever is killed in
+//! between finds it again; what is known goes by.
+
+mod ruling;
+mod watcher;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use purser_storage::{StoreError, codec};
+use ractor::ActorId;
+
+use super::operating::damaged;
+use super::{Engine, Place};
+use crate::id::{DepositId, Network};
+use crate::incoming::{Incoming, Transfer};
+use crate::kernel::table;
+use crate::payment::{Payment, Status};
+use crate::port::Timestamp;
+
+pub use ruling::{NotRuled, Rule};
+pub(super) use watcher::watch;
+
+/// The time of which a restore has lost the history, by the chains' clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// The backup was made.
+    pub since: Timestamp,
+    /// It was restored.
+    pub restored: Timestamp,
+    /// Nothing that the lost history was given or had signed can land after this.
+    pub until: Timestamp,
+}
+
+impl Lost {
+    /// Whether what landed then may have been the lost history's.
+    pub fn has(&self, at: Timestamp) -> bool {
+        (self.since..=self.until).contains(&at)
+    }
+}
+
+/// What is known of incoming transfers besides their rows.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    /// Whether any transfer was ever taken in without its payment: only then a settlement must look whether its own was.
+    taken: AtomicBool,
+    restarts: AtomicU64,
+    supervisor: OnceLock<ActorId>,
+}
+
+impl Arrivals {
+    pub(super) fn new(taken: bool) -> Arc<Self> {
+        Arc::new(Self {
+            taken: AtomicBool::new(taken),
+            restarts: AtomicU64::new(0),
+            supervisor: OnceLock::new(),
+        })
+    }
+
+    /// The supervisor, once it has begun.
+    pub(super) fn supervisor(&self) -> Option<ActorId> {
+        self.supervisor.get().copied()
+    }
+
+    pub(super) fn any_taken(&self) -> bool {
+        self.taken.load(Ordering::Acquire)
+    }
+
+    /// Before the first is: a settlement that looks from now on is refused by the row or finds it.
+    pub(super) fn takes(&self) {
+        self.taken.store(true, Ordering::Release);
+    }
+}
+
+/// Whether the payment has settled by this transfer, or will: then it is in the books as soon as the payment says so. One that was
+/// never sent, or was proved never to land, expects nothing any more.
+pub(super) fn settles_by(payment: &Payment, transfer: &Transfer) -> bool {
+    let expected = !matches!(payment.status, Status::Released | Status::Refused(_));
+    // On Solana a mark is the whole transaction's, of which a payment is one transfer.
+    let its_own = transfer.network == Network::Base || transfer.index == 0;
+    expected && its_own && payment.price() == transfer.amount
+}
+
+impl Engine {
+    /// A transfer that no payment claims.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn incoming_transfer(&self, id: &DepositId) -> Result<Option<Incoming>, StoreError> {
+        let read = self.0.families.incoming.read(id).await.map_err(damaged)?;
+        Ok(read.map(|(incoming, _)| incoming))
+    }
+
+    /// Transfers that nobody has decided about, the oldest first, behind a place, at most `limit`; each with its own place.
+    /// Damaged ones are left out.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn incoming_transfers(
+        &self,
+        after: Option<Place>,
+        limit: usize,
+    ) -> Result<Vec<(Place, Incoming)>, StoreError> {
+        let mut after = after.map(|(at, id)| table::incoming(at, DepositId(id)));
+        let mut found = Vec::with_capacity(limit);
+        // A page that lacks damaged ones is no last page.
+        while found.len() < limit {
+            let rows = self
+                .0
+                .store
+                .scan(&[table::INCOMING], after.as_deref(), limit - found.len());
+            let rows = rows.await?;
+            let Some((last, _)) = rows.last() else { break };
+            after = Some(last.clone());
+            for (at, id) in rows.iter().filter_map(|(key, _)| table::made(key)) {
+                let read = self.0.families.incoming.read_undamaged(&DepositId(id)).await?;
+                // Decided since the rows were read.
+                let open = read.filter(|(incoming, _)| incoming.is_open());
+                found.extend(open.map(|(incoming, _)| ((at, id), incoming)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// How many transfers are being looked into, and how many wait for an operator.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn incoming_counts(&self) -> Result<[u64; 2], StoreError> {
+        const PAGE: usize = 1_000;
+        let mut counts = [0; 2];
+        let mut after: Option<Box<[u8]>> = None;
+        loop {
+            let page = self.0.store.scan(&[table::INCOMING], after.as_deref(), PAGE).await?;
+            for (_, row) in &page {
+                if let Some(count) = row.value.first().and_then(|state| counts.get_mut(usize::from(*state))) {
+                    *count += 1;
+                }
+            }
+            match page.into_iter().last() {
+                Some((key, _)) => after = Some(key),
+                None => return Ok(counts),
+            }
+        }
+    }
+
+    /// Watchers of the chains' lists that failed and were replaced since the start.
+    pub fn incoming_restarts(&self) -> u64 {
+        self.0.arrivals.restarts.load(Ordering::Relaxed)
+    }
+}
+
+/// Where it is kept how far a chain's list is known.
+fn place_of(network: Network) -> purser_storage::RowKey {
+    table::meta(match network {
+        Network::Base => "incoming-base",
+        Network::Solana => "incoming-solana",
+    })
+}
+
+/// How far a chain's list is known.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+struct Read(crate::port::Cursor);
+
+impl codec::Stored for Read {
+    const SCHEMA: u16 = 342;
+}

@@ -1,0 +1,122 @@
+//! What operators decide about transfers that no payment claims.
+
+use super::settles_by;
+use crate::approval::Gift;
+use crate::engine::Engine;
+use crate::engine::giving::Leave;
+use crate::id::{ApprovalId, DepositId, Wallet};
+use crate::incoming::{Command, Incoming, Rejection, Ruling, Status};
+use crate::kernel::Refusal;
+use crate::operator::{Act, Beside};
+
+/// What an operator wants to become of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Credit whoever sent it, or this account, which must exist.
+    Credit(Option<Wallet>),
+    /// Take it in as the treasury's own.
+    OperatorFunds,
+    /// Send it back.
+    Return,
+}
+
+/// Why nothing was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotRuled {
+    /// There is no such transfer.
+    Unknown,
+    /// There is no such account.
+    NoAccount,
+    /// Its state is against it.
+    State(&'static str),
+    /// It is too much for one operator, and waits for another.
+    Waits(ApprovalId),
+    /// Ask again later.
+    Unavailable,
+}
+
+impl Engine {
+    /// An operator decides about a transfer that waits, once. Written down with the operator's evidence by the batch that does it.
+    ///
+    /// # Errors
+    /// [`NotRuled`]; nothing has changed then.
+    pub async fn rule_incoming(
+        &self,
+        id: DepositId,
+        rule: Rule,
+        (act, evidence): (&Act, String),
+    ) -> Result<Incoming, NotRuled> {
+        self.rule_incoming_by(id, rule, (Leave::Own(act), evidence)).await
+    }
+
+    /// The same, by somebody's leave.
+    pub(in crate::engine) async fn rule_incoming_by(
+        &self,
+        id: DepositId,
+        rule: Rule,
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<Incoming, NotRuled> {
+        let one = self.acting().await;
+        let (incoming, payment) = self.undecided(id).await?;
+        let sender = self.account_of(&incoming.transfer.from);
+        let ruling = match rule {
+            Rule::Credit(None) => Ruling::Credit(sender),
+            Rule::Credit(Some(account)) => {
+                // A typing error must not bring an account into being.
+                let known = self.account(&account).await.map_err(|_| NotRuled::Unavailable)?;
+                known.ok_or(NotRuled::NoAccount)?;
+                Ruling::Credit(account)
+            }
+            Rule::OperatorFunds => Ruling::OperatorFunds,
+            Rule::Return => Ruling::Return(sender),
+        };
+        let to = match rule {
+            Rule::Credit(account) => Some((account, false)),
+            Rule::Return => Some((None, true)),
+            Rule::OperatorFunds => None,
+        };
+        let command = |act| Command::Rule {
+            ruling,
+            payment,
+            act,
+            evidence: evidence.clone(),
+        };
+        let beside = match to.filter(|_| self.would_change(Some(&incoming), &id, leave, &command)) {
+            Some((account, returns)) => {
+                let gift = || Gift::Incoming {
+                    deposit: id,
+                    account,
+                    returns,
+                    evidence: evidence.clone(),
+                };
+                self.may_give(&one, leave, incoming.transfer.amount, gift).await?
+            }
+            None => Beside::default(),
+        };
+        self.0.arrivals.takes();
+        let transfers = (&self.0.families.incoming, id);
+        match self.act_beside(&one, transfers, (leave.act(), &beside), command).await {
+            Ok(()) => {
+                let read = self.incoming_transfer(&id).await;
+                read.map_err(|_| NotRuled::Unavailable)?.ok_or(NotRuled::Unknown)
+            }
+            Err(Refusal::Rejected(Rejection(state))) => Err(NotRuled::State(state)),
+            Err(Refusal::Missing) => Err(NotRuled::Unknown),
+            Err(Refusal::Conflict | Refusal::Unknown | Refusal::Quarantined) => Err(NotRuled::Unavailable),
+        }
+    }
+
+    /// The transfer, and the revision of the payment that it would settle. One that a payment claims is nobody's to decide.
+    async fn undecided(&self, id: DepositId) -> Result<(Incoming, u64), NotRuled> {
+        let incoming = self.incoming_transfer(&id).await.map_err(|_| NotRuled::Unavailable)?;
+        let incoming = incoming.ok_or(NotRuled::Unknown)?;
+        let payment = self.0.families.payments.read(&incoming.transfer.payment).await;
+        let Some((payment, revision)) = payment.map_err(|_| NotRuled::Unavailable)? else {
+            return Ok((incoming, 0));
+        };
+        if incoming.status == Status::Waiting && settles_by(&payment, &incoming.transfer) {
+            return Err(NotRuled::State("claimed"));
+        }
+        Ok((incoming, revision))
+    }
+}

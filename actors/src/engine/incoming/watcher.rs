@@ -1,0 +1,271 @@
+//! The actor that reads the chains' lists, and its supervisor, whose act is the restart.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use purser_storage::planted::{self, Bug};
+use purser_storage::{Store, codec};
+use ractor::{Actor, ActorCell, ActorProcessingErr, ActorRef, SpawnErr, SupervisionEvent};
+
+use super::{Arrivals, Lost, Read, place_of, settles_by};
+use crate::engine::listening::write_down;
+use crate::engine::reconciling::Pace;
+use crate::engine::{Engine, Reconciling};
+use crate::id::{DepositId, Network};
+use crate::incoming::{Command, Incoming, Status, Transfer};
+use crate::kernel::{Family, Refusal, table};
+use crate::payment::{self, Payment};
+use crate::port::{Clock, Movement, TreasuryList, claim_key};
+
+/// Before a watcher that failed is replaced, in milliseconds.
+const RESTART_MS: u64 = 1_000;
+/// Transfers that nobody has decided about, at most: whoever sends dust must not fill the store. The list is read on once some are
+/// decided.
+const MOST: usize = 10_000;
+/// Transfers that wait and are looked at again in one step.
+const AGAIN: usize = 100;
+
+/// What a watcher needs.
+#[derive(Clone)]
+struct Ground {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    incoming: Family<Incoming>,
+    payments: Family<Payment>,
+    chains: Arc<dyn TreasuryList>,
+    pace: Pace,
+    secret: [u8; 32],
+    lost: Option<Lost>,
+    arrivals: Arc<Arrivals>,
+}
+
+/// Starts the supervisor under the engine's root, and with it the watcher. Nothing without a list of the chains.
+///
+/// # Errors
+/// When the runtime is shutting down.
+pub(in crate::engine) async fn watch(engine: &Engine, reconciling: &Reconciling) -> Result<(), SpawnErr> {
+    let inner = &engine.0;
+    let Some(chains) = reconciling.lists.treasury.clone() else {
+        return Ok(());
+    };
+    let ground = Ground {
+        store: inner.store.clone(),
+        clock: inner.clock.clone(),
+        incoming: inner.families.incoming.clone(),
+        payments: inner.families.payments.clone(),
+        chains,
+        pace: reconciling.pace,
+        secret: inner.secret,
+        lost: inner.lost,
+        arrivals: inner.arrivals.clone(),
+    };
+    let (supervisor, _) = Actor::spawn_linked(None, Supervisor(ground), (), inner.root.clone()).await?;
+    // Set once: an engine begins it once.
+    let _ = inner.arrivals.supervisor.set(supervisor.get_id());
+    Ok(())
+}
+
+struct Supervisor(Ground);
+
+/// Put a watcher in the place of the one that failed.
+struct Replace;
+
+impl Supervisor {
+    fn gone(&self, myself: &ActorRef<Replace>, watcher: &ActorCell, error: &str) {
+        self.0.arrivals.restarts.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(actor = %watcher.get_id(), error, "the watch over incoming transfers failed and goes on where it was");
+        drop(myself.send_after(Duration::from_millis(RESTART_MS), || Replace));
+    }
+}
+
+impl Actor for Supervisor {
+    type Msg = Replace;
+    type State = ();
+    type Arguments = ();
+
+    async fn pre_start(&self, myself: ActorRef<Replace>, (): ()) -> Result<(), ActorProcessingErr> {
+        drop(myself.cast(Replace));
+        Ok(())
+    }
+
+    async fn handle(&self, myself: ActorRef<Replace>, _: Replace, (): &mut ()) -> Result<(), ActorProcessingErr> {
+        let watcher = Watcher(self.0.clone());
+        if let Err(error) = Actor::spawn_linked(None, watcher, (), myself.get_cell()).await {
+            tracing::error!(%error, "the watch over incoming transfers could not begin and is tried again");
+            drop(myself.send_after(Duration::from_millis(RESTART_MS), || Replace));
+        }
+        Ok(())
+    }
+
+    /// ractor's default stops the supervisor when a child ends.
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<Replace>,
+        event: SupervisionEvent,
+        (): &mut (),
+    ) -> Result<(), ActorProcessingErr> {
+        match event {
+            SupervisionEvent::ActorFailed(watcher, error) => self.gone(&myself, &watcher, &error.to_string()),
+            SupervisionEvent::ActorTerminated(watcher, ..) => self.gone(&myself, &watcher, "it was killed"),
+            SupervisionEvent::ActorStarted(_) | SupervisionEvent::ProcessGroupChanged(_) => {}
+        }
+        Ok(())
+    }
+}
+
+struct Watcher(Ground);
+
+struct Step;
+
+impl Actor for Watcher {
+    type Msg = Step;
+    /// The row of the waiting transfer that was last looked at again.
+    type State = Option<Box<[u8]>>;
+    type Arguments = ();
+
+    async fn pre_start(&self, myself: ActorRef<Step>, (): ()) -> Result<Self::State, ActorProcessingErr> {
+        drop(myself.cast(Step));
+        Ok(None)
+    }
+
+    async fn handle(&self, myself: ActorRef<Step>, _: Step, again: &mut Self::State) -> Result<(), ActorProcessingErr> {
+        for network in Network::ALL {
+            // A chain that does not answer keeps no other waiting.
+            if let Err(error) = self.read(network).await {
+                tracing::warn!(network = network.name(), error, "incoming transfers could not be read");
+            }
+        }
+        self.look_again(again).await?;
+        drop(myself.send_after(Duration::from_millis(self.0.pace.pause_ms.max(1)), || Step));
+        Ok(())
+    }
+}
+
+/// What is to be done about a transfer.
+enum Look {
+    /// It is in the books, or its payment brings it there.
+    Known,
+    /// Whoever sent it may still claim it.
+    TooYoung,
+    /// No book knows it.
+    Unknown,
+}
+
+fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+impl Watcher {
+    /// Everything behind the place up to which the list is known, as long as nothing in it is too young to be judged.
+    async fn read(&self, network: Network) -> Result<(), String> {
+        let ground = &self.0;
+        let key = place_of(network);
+        let row = ground.store.read(&key).await.map_err(told)?;
+        let mut cursor = match row {
+            Some(row) => Some(codec::decode::<Read>(&row.value).map_err(told)?.0),
+            None => None,
+        };
+        let patience = Duration::from_millis(ground.pace.timeout_ms);
+        loop {
+            let page = ground.chains.movements(network, cursor.as_ref(), ground.pace.page);
+            let page = tokio::time::timeout(patience, page).await;
+            let page = page.map_err(|_| "no answer in time")?.map_err(told)?;
+            for moved in page.items.iter().filter(|moved| moved.incoming) {
+                if !self.goes_by(network, moved).await? {
+                    return Ok(());
+                }
+            }
+            let Some(next) = page.next else { return Ok(()) };
+            write_down(&*ground.store, key.clone(), codec::encode(&Read(next.clone()))).await?;
+            cursor = Some(next);
+        }
+    }
+
+    /// Whether the list may be read on behind this transfer: it is known, from now on at the latest.
+    async fn goes_by(&self, network: Network, moved: &Movement) -> Result<bool, String> {
+        let claim = claim_key(&moved.other, &moved.mark);
+        let payment = payment::id_of_claim(&claim, &self.0.secret);
+        let transfer = Transfer::of(network, moved, payment);
+        match self.look(&transfer).await? {
+            Look::Known => Ok(true),
+            Look::TooYoung => Ok(false),
+            Look::Unknown => self.find(transfer).await,
+        }
+    }
+
+    async fn look(&self, transfer: &Transfer) -> Result<Look, String> {
+        let ground = &self.0;
+        let payment = ground.payments.read_undamaged(&transfer.payment).await.map_err(told)?;
+        if payment.is_some_and(|(payment, _)| settles_by(&payment, transfer)) {
+            return Ok(Look::Known);
+        }
+        let known = ground.incoming.read_undamaged(&transfer.id()).await.map_err(told)?;
+        if known.is_some() && !planted::is(Bug::DepositOfItsReading) {
+            return Ok(Look::Known);
+        }
+        // What landed before a restore was claimed by then, or in a history that nobody has.
+        let of_old = ground.lost.is_some_and(|lost| transfer.at <= lost.restored);
+        let age_ms = ground.clock.now().0.saturating_sub(transfer.at.0);
+        match of_old || age_ms >= ground.pace.grace_ms {
+            true => Ok(Look::Unknown),
+            false => Ok(Look::TooYoung),
+        }
+    }
+
+    async fn find(&self, transfer: Transfer) -> Result<bool, String> {
+        let open = self.0.store.scan(&[table::INCOMING], None, MOST).await.map_err(told)?;
+        if open.len() >= MOST {
+            tracing::error!("too many transfers wait for a decision: no more are taken down until some are decided");
+            return Ok(false);
+        }
+        let id = match planted::is(Bug::DepositOfItsReading) {
+            true => DepositId(u128::from(self.0.clock.now().seconds()) ^ transfer.id().0),
+            false => transfer.id(),
+        };
+        let Transfer {
+            transaction,
+            from,
+            amount,
+            ..
+        } = transfer.clone();
+        match self.0.incoming.ask(id, Command::Find(Box::new(transfer))).await {
+            Ok(()) => {
+                tracing::warn!(%id, transaction, %from, amount = %amount.decimal(), "a transfer came in that no book knows");
+                Ok(true)
+            }
+            Err(Refusal::Quarantined) => {
+                tracing::error!(%id, "an incoming transfer cannot be loaded: what becomes of it is not written down");
+                Ok(true)
+            }
+            Err(refusal) => Err(format!("{id} could not be written down: {refusal:?}")),
+        }
+    }
+
+    /// What waits may have been claimed by its payment since.
+    async fn look_again(&self, again: &mut Option<Box<[u8]>>) -> Result<(), String> {
+        let rows = self.0.store.scan(&[table::INCOMING], again.as_deref(), AGAIN);
+        let rows = rows.await.map_err(told)?;
+        *again = (rows.len() == AGAIN)
+            .then(|| rows.last().map(|(key, _)| key.clone()))
+            .flatten();
+        for (_, id) in rows.iter().filter_map(|(key, _)| table::made(key)) {
+            let id = DepositId(id);
+            let read = self.0.incoming.read_undamaged(&id).await.map_err(told)?;
+            let Some((incoming, _)) = read.filter(|(incoming, _)| incoming.status == Status::Waiting) else {
+                continue;
+            };
+            let payment = self.0.payments.read_undamaged(&incoming.transfer.payment).await;
+            let payment = payment.map_err(told)?;
+            if !payment.is_some_and(|(payment, _)| settles_by(&payment, &incoming.transfer)) {
+                continue;
+            }
+            match self.0.incoming.ask(id, Command::Claim).await {
+                // An operator was first, or it is told again at the next look.
+                Ok(()) | Err(Refusal::Conflict | Refusal::Rejected(_)) => {}
+                Err(refusal) => return Err(format!("{id} could not be told of its payment: {refusal:?}")),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! The gate as effects meet it: before anything is signed or ordered, and again before it is sent.
+
+use super::{Desk, Done};
+use crate::engine::departures::gate::Shut;
+use crate::id::Wallet;
+use crate::kernel::{Entity, Failure, Family};
+
+/// Something new may leave for an account now. Only the gate gives it, and whatever signs or orders asks for it.
+pub(super) struct Pass(());
+
+impl Desk {
+    /// Asks whether something new may be signed or ordered for an account.
+    pub(super) async fn pass(&self, owner: &Wallet, shut: Shut) -> Result<Pass, Failure> {
+        if self.departures.is_shut(shut) || self.is_barred(owner).await? {
+            return Err(self.held());
+        }
+        Ok(Pass(()))
+    }
+
+    /// Whether nothing more of what is signed may be sent: then it is only looked up.
+    pub(super) async fn is_barred(&self, owner: &Wallet) -> Result<bool, Failure> {
+        let frozen = self.departures.is_frozen(owner).await;
+        frozen.map_err(|e| Failure::temporary(e.to_string()))
+    }
+
+    /// Nothing has failed and no try is used up: it is asked again until the gate opens.
+    pub(super) fn held(&self) -> Failure {
+        Failure::not_yet(self.settings.watch_every_ms)
+    }
+
+    /// Whether something that the backup did not know as signed may be signed and sent, or given back as never sent: not
+    /// before everything that left without a row is explained, because it may have been this. `mark` is what it would be
+    /// sent as: a transfer that is on the chain by exactly that is only looked up.
+    pub(super) fn may_leave(&self, mark: Option<[u8; 32]>) -> Done {
+        match self.departures.hold(mark) {
+            true => Err(self.held()),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes durable what was signed, in a batch that holds only while the account is not frozen. One that was frozen since the
+    /// gate was asked has it held, and nothing was sent.
+    pub(super) async fn tell_signed<E: Entity>(
+        &self,
+        owner: &Wallet,
+        (family, id): (&Family<E>, E::Id),
+        command: E::Command,
+    ) -> Done {
+        match family.ask(id, command).await {
+            Ok(_) => Ok(()),
+            Err(_) if self.is_barred(owner).await? => Err(self.held()),
+            Err(refusal) => Err(Failure::temporary(format!("{} {id}: {refusal:?}", E::KIND.name()))),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Transfers that no payment claims: whose they are, and what was bought with them in a history that a restore has lost.
+
+use std::time::Duration;
+
+use purser_storage::planted::{self, Bug};
+
+use super::{Desk, Done, tell, unreadable, within};
+use crate::account;
+use crate::engine::incoming::settles_by;
+use crate::id::{DepositId, EffectId, Network, PaymentId, Wallet};
+use crate::incoming::{Command, Made, Status, Transfer, Verdict};
+use crate::kernel::effect::Work;
+use crate::kernel::{Effect, Failure, table};
+use crate::payment::{self, Payment};
+use crate::port::payout::RailState;
+use crate::port::{Entry, EntryName, PortError, Said};
+use crate::product::{Currency, Line};
+use crate::reconcile::{Listed, Money, Source, Standing};
+
+/// A burn is at most this part of what was paid smaller than it: our fee.
+const FEE_PART: u64 = 10;
+
+/// What a provider has under the name of a product.
+enum Shown {
+    /// Nothing, or an order that came to nothing.
+    Nothing,
+    /// Something that we can keep as our own.
+    Made(Made),
+    /// Something else.
+    Else(Said),
+}
+
+impl Desk {
+    /// Looks into a transfer. Whoever cannot be asked now is asked again: nothing is credited before everybody has answered.
+    pub(super) async fn place_incoming(&self, effect: &Effect, id: DepositId) -> Done {
+        let read = self.families.incoming.read(&id).await.map_err(unreadable)?;
+        let Some((incoming, _)) = read else {
+            return Err(Failure::temporary("the transfer is not there"));
+        };
+        if incoming.status != Status::Found {
+            return Ok(());
+        }
+        let transfer = &incoming.transfer;
+        let known = self
+            .families
+            .payments
+            .read(&transfer.payment)
+            .await
+            .map_err(unreadable)?;
+        let (payment, verdict) = match known {
+            Some((known, revision)) if settles_by(&known, transfer) => (revision, Verdict::Claimed),
+            // It may be presented again, and settles then.
+            Some((_, revision)) => (revision, Verdict::Wait { shows: None }),
+            None => (0, self.unclaimed(transfer).await?),
+        };
+        self.arrivals.takes();
+        let command = Command::Place {
+            effect: effect.id,
+            verdict: Box::new(verdict),
+            payment,
+        };
+        tell(&self.families.incoming, id, command).await
+    }
+
+    /// What becomes of a transfer whose payment nobody knows. Only what may be of the history that a restore has lost is anybody's
+    /// without an operator's word.
+    async fn unclaimed(&self, transfer: &Transfer) -> Result<Verdict, Failure> {
+        if !self.lost.is_some_and(|lost| lost.has(transfer.at)) {
+            return Ok(Verdict::Wait { shows: None });
+        }
+        let account = self.account_map.of(&transfer.from);
+        let lines = [Line::UsaCard, Line::GiftCard, Line::AppPayment];
+        for line in lines.into_iter().filter(|_| !planted::is(Bug::MadeIsCredited)) {
+            match self.shown(transfer.payment, line).await? {
+                Shown::Nothing => {}
+                Shown::Made(made) if fits(&made, transfer) => return Ok(Verdict::Adopt(account, made)),
+                Shown::Made(made) => {
+                    let shows = format!("{}: {made:?}, which is more than was paid", line.name());
+                    return Ok(Verdict::Wait {
+                        shows: Some(shows.into()),
+                    });
+                }
+                Shown::Else(shows) => return Ok(Verdict::Wait { shows: Some(shows) }),
+            }
+        }
+        if let Some(shows) = self.may_be_topped_up(&account, transfer).await? {
+            return Ok(Verdict::Wait { shows: Some(shows) });
+        }
+        Ok(Verdict::Credit(account))
+    }
+
+    /// What the provider of a product line has under the name that a payment's product has there.
+    async fn shown(&self, payment: PaymentId, line: Line) -> Result<Shown, Failure> {
+        let key = EffectId(payment.product());
+        let source = match line {
+            Line::UsaCard => Source::Cards,
+            Line::GiftCard => Source::GiftCards,
+            Line::PushToCard | Line::BankPayment | Line::AppPayment => return self.paid_out(key).await,
+            // Operators make the one, and what leaves for the other is on its chain.
+            Line::IntlCard | Line::CardBalance => return Ok(Shown::Nothing),
+        };
+        let Some(list) = self.lists.providers.get(&source) else {
+            return Ok(Shown::Nothing);
+        };
+        let entry = within(self.provider_patience(), list.entry(&EntryName::of(key)), "entry").await;
+        let Some(entry) = entry.map_err(|error| self.asked_again(error))? else {
+            return Ok(Shown::Nothing);
+        };
+        Ok(match entry.standing {
+            Standing::NotAsked | Standing::Refused => Shown::Nothing,
+            Standing::Done | Standing::UnderWay => {
+                made(source, &entry).map_or_else(|| other(source, &entry), Shown::Made)
+            }
+            Standing::Held | Standing::Returned => other(source, &entry),
+        })
+    }
+
+    /// To whom a payout goes is on no list: it is shown to an operator.
+    async fn paid_out(&self, key: EffectId) -> Result<Shown, Failure> {
+        let order = within(self.provider_patience(), self.ports.rails.ordered(key), "ask after").await;
+        let Some(order) = order.map_err(|error| self.asked_again(error))? else {
+            return Ok(Shown::Nothing);
+        };
+        Ok(match order.state {
+            RailState::Failed { .. } | RailState::Cancelled { .. } => Shown::Nothing,
+            RailState::InProcess { .. } => Shown::Else(format!("payouts: {key} in process").into()),
+            RailState::Complete { .. } => Shown::Else(format!("payouts: {key} complete").into()),
+            RailState::Returned { .. } => Shown::Else(format!("payouts: {key} returned").into()),
+        })
+    }
+
+    /// A transfer or burn without a row that may have been a top-up's: whose it was is an operator's to say first.
+    async fn may_be_topped_up(&self, account: &Wallet, transfer: &Transfer) -> Result<Option<Said>, Failure> {
+        let row = self.store.read(&table::linked(account)).await;
+        let row = row.map_err(|error| Failure::temporary(error.to_string()))?;
+        let address = row.and_then(|row| <[u8; 20]>::try_from(&*row.value).ok());
+        let Some(address) = address.map(Wallet::Evm) else {
+            return Ok(None);
+        };
+        let paid = transfer.amount.atomic();
+        let least = paid - paid / FEE_PART;
+        let open = self.departures.unexplained();
+        let left = open.iter().find(|left| {
+            let sent = transfer.network == Network::Base && left.to == address;
+            let burned = transfer.network == Network::Solana && left.to.network() == Network::Solana;
+            left.at >= transfer.at && (sent || burned) && (least..=paid).contains(&left.amount.atomic())
+        });
+        Ok(left.map(|left| format!("{} left the treasury, maybe for a top-up", left.transaction).into()))
+    }
+
+    /// Whether the provider has an order for a payment that this history has not sent one for: a restored store may be older than
+    /// the order.
+    pub(super) async fn is_made(&self, id: PaymentId, payment: &Payment) -> Result<bool, Failure> {
+        let declined = matches!(payment.status, payment::Status::Declined(..));
+        if !declined || self.lost.is_none_or(|lost| payment.claim.at > lost.restored) {
+            return Ok(false);
+        }
+        let shown = self.shown(id, payment.claim.purchase.line()).await?;
+        Ok(!matches!(shown, Shown::Nothing))
+    }
+
+    pub(super) async fn send_back(&self, effect: &Effect, account: Wallet) -> Done {
+        let Work::SendBack {
+            deposit, to, amount, ..
+        } = effect.work
+        else {
+            return Err(Failure::temporary("nothing to send back"));
+        };
+        let command = account::Command::SendBack {
+            effect: effect.id,
+            deposit,
+            to,
+            amount,
+        };
+        tell(&self.families.accounts, account, command).await
+    }
+
+    const fn provider_patience(&self) -> Duration {
+        Duration::from_millis(self.settings.issuer_timeout_ms)
+    }
+
+    fn asked_again(&self, error: PortError) -> Failure {
+        Failure::from(error).every_ms(self.settings.watch_every_ms)
+    }
+}
+
+/// What we can keep of an entry: what its list says is all that is known of it.
+fn made(source: Source, entry: &Entry) -> Option<Made> {
+    let Money::Cents(amount, currency) = entry.money else {
+        return None;
+    };
+    match (source, &entry.terms) {
+        (Source::Cards, _) if currency == Currency::USD => Some(Made::Card { amount }),
+        (Source::GiftCards, Some(terms)) => Some(Made::GiftCard {
+            amount,
+            currency,
+            product: entry.product.to_string(),
+            country: terms.country,
+            fee_rate: terms.fee_rate.clone(),
+        }),
+        _ => None,
+    }
+}
+
+fn other(source: Source, entry: &Entry) -> Shown {
+    let listed = Listed {
+        standing: entry.standing,
+        money: entry.money,
+        at: entry.at,
+    };
+    Shown::Else(format!("{}: {} {listed}", source.name(), entry.product).into())
+}
+
+/// Whether it can have been bought with so much. A rate that nobody knows any more cannot be held against it.
+fn fits(made: &Made, transfer: &Transfer) -> bool {
+    let paid = transfer.amount.whole_cents();
+    match made {
+        Made::Card { amount } => *amount <= paid,
+        Made::GiftCard { amount, currency, .. } => *currency != Currency::USD || *amount <= paid,
+    }
+}

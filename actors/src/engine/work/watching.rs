@@ -1,0 +1,65 @@
+//! Payments whose outcome is not known: the chain is read until it is.
+
+use purser_storage::codec;
+use purser_storage::planted::{self, Bug};
+
+use super::{Desk, Done, tell};
+use crate::id::PaymentId;
+use crate::kernel::{Effect, Failure, table};
+use crate::payment::{self, Status};
+use crate::port::Lookup;
+
+impl Desk {
+    /// Whether the effect's row is the one this delivery was started for: the id of a watch is used again.
+    async fn is_open(&self, effect: &Effect) -> Result<bool, Failure> {
+        let row = self.store.read(&table::effect(effect.id)).await;
+        let Some(row) = row.map_err(|e| Failure::temporary(e.to_string()))? else {
+            return Ok(false);
+        };
+        let stored: Effect = codec::decode(&row.value).map_err(|e| Failure::temporary(e.to_string()))?;
+        Ok(stored.created_at == effect.created_at)
+    }
+
+    /// Reads the chain until the payment has landed or never can.
+    pub(super) async fn watch(&self, effect: &Effect, id: PaymentId) -> Done {
+        if !self.is_open(effect).await? {
+            // The payment was sent again meanwhile, which ended this watch; if it was declined again, a younger one is
+            // on its way.
+            return Ok(());
+        }
+        let payment = self.payment(id).await?;
+        let lookup = if matches!(payment.status, Status::Unknown(_) | Status::Declined(..)) {
+            match self
+                .in_time(self.ports.settlement.lookup(&payment.claim.authorization), "lookup")
+                .await
+            {
+                Err(_) if planted::is(Bug::RefusedUnproven) => Lookup::Impossible,
+                Ok(Lookup::Pending) => return Err(Failure::not_yet(self.settings.watch_every_ms)),
+                Err(error) => return Err(Failure::from(error).every_ms(self.settings.watch_every_ms)),
+                Ok(Lookup::Landed { transaction }) if self.is_taken(id).await? => {
+                    let command = payment::Command::Deposited {
+                        effect: effect.id,
+                        transaction,
+                    };
+                    return tell(&self.families.payments, id, command).await;
+                }
+                Ok(lookup) => lookup,
+            }
+        } else {
+            // Nothing to watch any more: this ends the effect.
+            Lookup::Pending
+        };
+        let made = matches!(lookup, Lookup::Landed { .. }) && self.is_made(id, &payment).await?;
+        tell(
+            &self.families.payments,
+            id,
+            payment::Command::Seen {
+                effect: effect.id,
+                lookup,
+                made,
+            },
+        )
+        .await?;
+        Ok(())
+    }
+}

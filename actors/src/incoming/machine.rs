@@ -1,0 +1,310 @@
+//! Its state machine.
+
+use super::{Command, Event, Incoming, Rejection, Ruling, Status, Verdict};
+use crate::id::{DepositId, Wallet};
+use crate::kernel::effect::{CreditCause, Work};
+use crate::kernel::entity::{EntityId as _, Move};
+use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
+use crate::ledger::{Place, Transaction};
+use crate::operator::Deed;
+use crate::port::Timestamp;
+
+type Decided = Result<Decision<Incoming>, Rejection>;
+
+/// The value of its row in the list: whether an operator must decide.
+const BEING_LOOKED_INTO: u8 = 0;
+const WAITS: u8 = 1;
+
+impl Incoming {
+    /// What every decision about its money rests on: it is on the list, and the payment that it would settle has not moved since
+    /// it was looked at. From now on that payment settles by it no more.
+    fn taken(&self, id: DepositId, payment: u64, decision: Decision<Self>) -> Decision<Self> {
+        let key = table::entity(Kind::Payment, &self.transfer.payment.key());
+        decision
+            .requires_unchanged(key, payment)
+            .take(table::incoming(self.found_at, id))
+            .put(table::deposit(self.transfer.payment), id.0.to_be_bytes().to_vec())
+    }
+
+    fn received(&self, id: DepositId, at: Timestamp, for_whom: Place) -> Transaction {
+        let treasury = Place::Treasury(self.transfer.network);
+        Transaction::new(at, id).book(treasury, for_whom, self.transfer.amount)
+    }
+
+    fn grant(&self, id: DepositId, account: Wallet, decision: Decision<Self>, context: &Context) -> Decision<Self> {
+        let credit = Work::Credit {
+            account,
+            amount: self.transfer.amount,
+            cause: CreditCause::Deposit(id),
+        };
+        decision
+            .event(Event::Granted(account, context.now))
+            .post(&self.received(id, context.now, Place::Suspense), context)
+            .then(credit, context)
+    }
+
+    fn place(
+        &self,
+        id: DepositId,
+        (verdict, payment): (Verdict, u64),
+        done: Decision<Self>,
+        context: &Context,
+    ) -> Decided {
+        let row = table::incoming(self.found_at, id);
+        Ok(match verdict {
+            Verdict::Claimed => done.take(row).event(Event::Claimed(context.now)),
+            Verdict::Wait { shows } => done.put(row, vec![WAITS]).event(Event::Listed(shows, context.now)),
+            Verdict::Credit(account) => {
+                let taken = self.taken(id, payment, done);
+                self.grant(id, account, taken, context)
+            }
+            Verdict::Adopt(account, made) => {
+                let adopted = self.adopt((account, made), done.take(row), context);
+                adopted.map_err(|_| Rejection(self.status()))?
+            }
+        })
+    }
+
+    fn rule(
+        &self,
+        id: DepositId,
+        (ruling, payment): (Ruling, u64),
+        (act, evidence): (&Deed, String),
+        context: &Context,
+    ) -> Decision<Self> {
+        let subject = format!("{id} {} {}", self.transfer.amount.decimal(), self.transfer.from);
+        let (what, subject) = match ruling {
+            Ruling::Credit(account) => ("incoming.credit", format!("{subject} to {account}")),
+            Ruling::OperatorFunds => ("incoming.operator_funds", subject),
+            Ruling::Return(_) => ("incoming.return", subject),
+        };
+        let decision = Decision::answer(()).audited(act, what, subject, Some(evidence), context);
+        let decision = self.taken(id, payment, decision);
+        match ruling {
+            Ruling::Credit(account) => self.grant(id, account, decision, context),
+            Ruling::OperatorFunds => decision
+                .event(Event::TakenIn(context.now))
+                .post(&self.received(id, context.now, Place::OperatorFunds), context),
+            Ruling::Return(account) => {
+                let send_back = Work::SendBack {
+                    account,
+                    deposit: id,
+                    to: self.transfer.from,
+                    amount: self.transfer.amount,
+                };
+                decision
+                    .event(Event::SentBack(account, context.now))
+                    .post(&self.received(id, context.now, Place::Suspense), context)
+                    .then(send_back, context)
+            }
+        }
+    }
+
+    /// Whether this is what was decided already: the operator's answer was lost.
+    fn is_ruled(&self, ruling: Ruling) -> bool {
+        match (self.status, ruling) {
+            (Status::Crediting(has) | Status::Credited(has), Ruling::Credit(account))
+            | (Status::Returning(has) | Status::Returned(has), Ruling::Return(account)) => has == account,
+            (Status::OperatorFunds, Ruling::OperatorFunds) => true,
+            _ => false,
+        }
+    }
+
+    fn at(self, status: Status, updated_at: Timestamp) -> Self {
+        Self {
+            status,
+            updated_at,
+            ..self
+        }
+    }
+}
+
+impl Entity for Incoming {
+    const KIND: Kind = Kind::Incoming;
+    const CHANGES: &'static [&'static str] = &[
+        "found",
+        "waiting",
+        "claimed",
+        "crediting",
+        "credited",
+        "adopted",
+        "operator_funds",
+        "returning",
+        "returned",
+    ];
+    const MOVES: &'static [Move] = &[
+        ("-", "the chain lists it and no book knows it", "found"),
+        ("found", "nobody but an operator can say whose it is", "waiting"),
+        ("found", "a payment claims it", "claimed"),
+        (
+            "found",
+            "of the time that a restore lost; nothing was bought with it",
+            "crediting",
+        ),
+        (
+            "found",
+            "of the time that a restore lost; the provider shows what was bought",
+            "adopted",
+        ),
+        ("waiting", "a payment claims it", "claimed"),
+        ("waiting", "an operator credits it", "crediting"),
+        (
+            "waiting",
+            "an operator says that it is the treasury's own",
+            "operator_funds",
+        ),
+        ("waiting", "an operator returns it", "returning"),
+        ("crediting", "the account holds it", "credited"),
+        ("returning", "its withdrawal is open", "returned"),
+    ];
+    const SELF_BORN: bool = true;
+    const OF_THE_HOUSE: bool = true;
+
+    type Id = DepositId;
+    type Command = Command;
+    type Event = Event;
+    type Answer = ();
+    type Rejection = Rejection;
+    type Outcome = ();
+
+    fn decide(this: Option<&Self>, id: &DepositId, command: Command, context: &Context) -> Decided {
+        let (done, now) = (Decision::answer(()), context.now);
+        let Some(incoming) = this else {
+            return match command {
+                Command::Find(transfer) => Ok(done
+                    .put_new(table::incoming(now, *id), vec![BEING_LOOKED_INTO])
+                    .event(Event::Found(transfer, now))
+                    .then(Work::PlaceIncoming(*id), context)),
+                _ => Err(Rejection("-")),
+            };
+        };
+        match (incoming.status, command) {
+            // The list is read again after a crash.
+            (_, Command::Find(_)) => Ok(done),
+            (
+                Status::Found,
+                Command::Place {
+                    effect,
+                    verdict,
+                    payment,
+                },
+            ) => incoming.place(*id, (*verdict, payment), done.completes(effect), context),
+            (_, Command::Place { effect, .. }) => Ok(done.completes(effect)),
+            (Status::Waiting, Command::Claim) => Ok(done
+                .take(table::incoming(incoming.found_at, *id))
+                .event(Event::Claimed(now))),
+            (_, Command::Claim) => Ok(done),
+            (
+                Status::Waiting,
+                Command::Rule {
+                    ruling,
+                    payment,
+                    act,
+                    evidence,
+                },
+            ) => Ok(incoming.rule(*id, (ruling, payment), (&act, evidence), context)),
+            (_, Command::Rule { ruling, .. }) if incoming.is_ruled(ruling) => Ok(done),
+            (Status::Crediting(_), Command::Confirm { effect }) => {
+                Ok(done.completes(effect).event(Event::Credited(now)))
+            }
+            (Status::Returning(_), Command::Confirm { effect }) => {
+                Ok(done.completes(effect).event(Event::Returned(now)))
+            }
+            (_, _) => Err(Rejection(incoming.status())),
+        }
+    }
+
+    fn apply(this: Option<Self>, _: &DepositId, event: &Event) -> Result<Self, OutOfOrder> {
+        let Some(incoming) = this else {
+            return match event {
+                Event::Found(transfer, at) => Ok(Self {
+                    transfer: (**transfer).clone(),
+                    found_at: *at,
+                    updated_at: *at,
+                    shows: None,
+                    status: Status::Found,
+                }),
+                event => Err(OutOfOrder::new("-", event)),
+            };
+        };
+        match (incoming.status, event) {
+            (Status::Found, Event::Listed(shows, at)) => Ok(Self {
+                shows: shows.clone(),
+                ..incoming.at(Status::Waiting, *at)
+            }),
+            (Status::Found | Status::Waiting, Event::Claimed(at)) => Ok(incoming.at(Status::Claimed, *at)),
+            (Status::Found | Status::Waiting, Event::Granted(account, at)) => {
+                Ok(incoming.at(Status::Crediting(*account), *at))
+            }
+            (Status::Crediting(account), Event::Credited(at)) => Ok(incoming.at(Status::Credited(account), *at)),
+            (Status::Found, Event::Adopted(product, at)) => Ok(incoming.at(Status::Adopted(*product), *at)),
+            (Status::Waiting, Event::TakenIn(at)) => Ok(incoming.at(Status::OperatorFunds, *at)),
+            (Status::Waiting, Event::SentBack(account, at)) => Ok(incoming.at(Status::Returning(*account), *at)),
+            (Status::Returning(account), Event::Returned(at)) => Ok(incoming.at(Status::Returned(account), *at)),
+            (_, event) => Err(OutOfOrder::new(incoming.status(), event)),
+        }
+    }
+
+    fn status(&self) -> &'static str {
+        match self.status {
+            Status::Found => "found",
+            Status::Waiting => "waiting",
+            Status::Crediting(_) => "crediting",
+            Status::Credited(_) => "credited",
+            Status::Adopted(_) => "adopted",
+            Status::OperatorFunds => "operator_funds",
+            Status::Returning(_) => "returning",
+            Status::Returned(_) => "returned",
+            Status::Claimed => "claimed",
+        }
+    }
+
+    fn owner(&self) -> Wallet {
+        Wallet::HOUSE
+    }
+
+    fn announces(event: &Event) -> Option<&'static str> {
+        Some(match event {
+            Event::Found(..) => "found",
+            Event::Listed(..) => "waiting",
+            Event::Claimed(_) => "claimed",
+            Event::Granted(..) => "crediting",
+            Event::Credited(_) => "credited",
+            Event::Adopted(..) => "adopted",
+            Event::TakenIn(_) => "operator_funds",
+            Event::SentBack(..) => "returning",
+            Event::Returned(_) => "returned",
+        })
+    }
+
+    fn view(&self, id: &DepositId) -> View {
+        let transfer = &self.transfer;
+        let product = match &self.status {
+            Status::Adopted(product) => Some(product.to_string()),
+            _ => None,
+        };
+        let withdrawal = match self.status {
+            Status::Returning(_) | Status::Returned(_) => Some(id.sent_back().to_string()),
+            _ => None,
+        };
+        View::new()
+            .text("deposit_id", id)
+            .text("network", transfer.network.name())
+            .text("transaction", &transfer.transaction)
+            .number("index", transfer.index.into())
+            .text("sender", transfer.from)
+            .number("amount", transfer.amount.decimal())
+            .time("at", transfer.at)
+            .text("status", self.status())
+            .maybe("shows", self.shows.as_ref().map(ToString::to_string))
+            .maybe("account", self.account().map(|wallet| wallet.to_string()))
+            .maybe("product_id", product)
+            .maybe("withdrawal_id", withdrawal)
+            .time("found_at", self.found_at)
+            .time("last_updated_at", self.updated_at)
+    }
+
+    fn outcome(&self) -> Option<()> {
+        None
+    }
+}

@@ -1,0 +1,313 @@
+//! The gate: what has not left an account that is frozen stays, whatever the chain was doing when it was frozen, and goes on when
+//! it is thawed.
+
+use purser_actors::account::Rejection;
+use purser_actors::engine::{Denied, Held, NotPromised, PayError, PayRequest};
+use purser_actors::id::{Network, TopUpId, Wallet, WithdrawalId};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Entity as _, table};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::Outcome;
+use purser_actors::product::{Product, Purchase};
+use purser_actors::withdrawal::{Status, Withdrawal};
+use purser_storage::{Batch, Store as _};
+
+use crate::payouts::{to_app, verified};
+use crate::support::ports::{Fate, Mood, outgoing};
+use crate::support::world::{World, card_for, evm};
+use crate::support::{eventually, in_time};
+
+const OWNER: Wallet = evm(1);
+const ID: WithdrawalId = WithdrawalId(77);
+const ALL: Usdc = Usdc::from_atomic(5_000_000);
+const WITHDRAW: Work = Work::Withdraw(ID);
+
+/// A world in which the owner has 5.00.
+async fn credited() -> World {
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Declines]);
+    world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
+    world.quiet().await;
+    world
+}
+
+pub(crate) async fn set_frozen(world: &World, owner: Wallet, frozen: bool) {
+    let message = frozen.then(|| "call us".to_owned());
+    let told = in_time("an answer", world.engine.set_frozen(owner, message, None)).await;
+    told.expect("it is taken");
+}
+
+pub(crate) async fn held(world: &World, work: &Work) -> Option<Held> {
+    world.engine.held(work).await.expect("readable")
+}
+
+/// It has been tried a few times more, none of which failed, and it waits for this reason.
+pub(crate) async fn stays(world: &World, work: &Work, why: Held) {
+    let tries = async || {
+        let figures = world.engine.figures().await.expect("readable");
+        figures.works[work.index()].tried.tries
+    };
+    let before = tries().await;
+    eventually("it is tried again", async || tries().await > before + 3).await;
+    assert_eq!(held(world, work).await, Some(why));
+    let open = world.engine.open_effects(100).await.expect("readable");
+    let effect = open.iter().find(|effect| effect.work == *work).expect("it is open");
+    assert_eq!((effect.attempts, effect.stuck), (0, false), "no try is used up");
+    let listed = world.engine.held_back().await.expect("readable");
+    assert!(listed.iter().any(|(one, held)| one.work == *work && *held == why));
+    let figures = world.engine.figures().await.expect("readable");
+    assert!(figures.held[why as usize] >= 1);
+}
+
+async fn withdraw(world: &World) -> Result<(), Denied<Rejection>> {
+    in_time("an answer", world.engine.withdraw(OWNER, (ID, evm(7), ALL), None)).await
+}
+
+async fn read(world: &World) -> Option<Withdrawal> {
+    world.engine.withdrawal(&ID).await.expect("readable")
+}
+
+async fn assert_left_once(world: &World) {
+    world.quiet().await;
+    let withdrawal = read(world).await.expect("it exists");
+    assert!(matches!(withdrawal.status, Status::Complete { .. }), "{withdrawal:?}");
+    assert_eq!(world.chain.transfers(), 2, "the payment, and one transfer out");
+    assert!(world.books().is_empty(), "what came in has left: {:?}", world.books());
+    assert!(world.engine.held_back().await.expect("readable").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_77_what_is_signed_while_a_freeze_is_on_its_way_is_refused() {
+    // Aim: the gate was asked before the freeze was durable, and what was signed then is to be durable behind it: it is refused,
+    // nothing was sent, no try is used up, over a crash too; thawed it goes on by itself.
+    let world = credited().await;
+    world.store.hold();
+    let (engine, freezing) = (world.engine.clone(), world.engine.clone());
+    let asked = tokio::spawn(async move { engine.withdraw(OWNER, (ID, evm(7), ALL), None).await });
+    eventually("the withdrawal waits for the disk", async || world.store.queued() >= 1).await;
+    let frozen = tokio::spawn(async move { freezing.set_frozen(OWNER, Some("call us".into()), None).await });
+    eventually("the freeze waits behind it", async || world.store.queued() >= 2).await;
+    // The first of the two is durable, so that its effect begins; the second is not.
+    world.store.hold_after(1, true);
+    world.store.commit(Batch::default(), Box::new(|_| {}));
+    in_time("an answer", asked)
+        .await
+        .expect("no panic")
+        .expect("it is taken on");
+    eventually("it is signed", async || world.store.queued() >= 3).await;
+    world.store.release();
+    in_time("an answer", frozen)
+        .await
+        .expect("no panic")
+        .expect("it is frozen");
+    stays(&world, &WITHDRAW, Held::Frozen).await;
+    assert_eq!(read(&world).await.expect("it exists").status, Status::Pending);
+    assert_eq!((world.chain.transfers(), world.chain.submissions()), (1, 1));
+    let world = world.crash().await;
+    stays(&world, &WITHDRAW, Held::Frozen).await;
+    assert_eq!(world.chain.transfers(), 1);
+    set_frozen(&world, OWNER, false).await;
+    assert_left_once(&world).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_77_a_freeze_at_any_batch_stops_what_is_not_signed() {
+    // Aim: the freeze comes behind each batch of a withdrawal in turn. What is not signed when it is told is not signed while it
+    // holds; thawed, after a crash in between or not, the money leaves once.
+    let (mut stayed, mut ended) = (0, false);
+    for after in 0..40 {
+        let world = credited().await;
+        world.store.hold_after(after, true);
+        let engine = world.engine.clone();
+        let asked = tokio::spawn(async move { engine.withdraw(OWNER, (ID, evm(7), ALL), None).await });
+        eventually("the cut or the end", async || {
+            ended = asked.is_finished() && world.engine.open_effects(1).await.is_ok_and(|open| open.is_empty());
+            ended || world.store.is_starving()
+        })
+        .await;
+        let freezing = world.engine.clone();
+        let frozen = tokio::spawn(async move { freezing.set_frozen(OWNER, Some("call us".into()), None).await });
+        world.store.release();
+        in_time("an answer", frozen)
+            .await
+            .expect("no panic")
+            .expect("it is frozen");
+        let told = in_time("an answer", asked).await.expect("no panic");
+        told.expect("it was asked before the freeze");
+        let unsigned = read(&world).await.is_some_and(|one| one.status == Status::Pending);
+        if unsigned {
+            stayed += 1;
+            stays(&world, &WITHDRAW, Held::Frozen).await;
+            assert_eq!(read(&world).await.expect("it exists").status, Status::Pending);
+            assert_eq!(world.chain.transfers(), 1, "only the payment");
+        }
+        let world = if after % 2 == 0 { world } else { world.crash().await };
+        set_frozen(&world, OWNER, false).await;
+        assert_left_once(&world).await;
+        if ended {
+            break;
+        }
+    }
+    assert!(ended, "it never gets through");
+    assert!(stayed >= 1, "one of these freezes came before the signature");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_77_what_is_signed_already_is_only_looked_up() {
+    // Aim: signed and sent into silence when the freeze comes: nothing more is sent while it holds, over a crash; if the chain
+    // shows it after all it is complete, and if it never can it has failed.
+    for lands in [true, false] {
+        let world = credited().await;
+        let sent = outgoing(ID.0, evm(7), ALL);
+        world.chain.fate(&sent, Fate::Vanishes);
+        withdraw(&world).await.expect("it is taken on");
+        eventually("it was sent", async || world.chain.submissions() >= 3).await;
+        set_frozen(&world, OWNER, true).await;
+        stays(&world, &WITHDRAW, Held::Frozen).await;
+        let submissions = world.chain.submissions();
+        let world = world.crash().await;
+        stays(&world, &WITHDRAW, Held::Frozen).await;
+        assert_eq!(world.chain.submissions(), submissions, "it is not sent again");
+        let last = match lands {
+            true => {
+                world.chain.land(&sent);
+                "complete"
+            }
+            false => {
+                world.chain.expire(&sent);
+                "failed"
+            }
+        };
+        world.quiet().await;
+        assert_eq!(read(&world).await.expect("it exists").status(), last);
+    }
+    let world = credited().await;
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Vanishes);
+    withdraw(&world).await.expect("it is taken on");
+    eventually("it was sent", async || world.chain.submissions() >= 3).await;
+    set_frozen(&world, OWNER, true).await;
+    stays(&world, &WITHDRAW, Held::Frozen).await;
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Settles);
+    set_frozen(&world, OWNER, false).await;
+    assert_left_once(&world).await;
+}
+
+fn top_up_for(payer: Wallet) -> PayRequest {
+    let amount = Cents::new(500);
+    PayRequest {
+        purchase: Purchase::CardBalance { amount },
+        ..card_for(payer, 1)
+    }
+}
+
+/// Bought by somebody who is frozen while the payment is on its way: what was paid for is there, and waits.
+async fn bought_frozen(world: &World, request: &PayRequest) -> Product {
+    world.chain.fate(&request.authorization, Fate::Waits);
+    let (engine, paid) = (world.engine.clone(), request.clone());
+    let paying = tokio::spawn(async move { engine.pay(paid).await });
+    eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
+    set_frozen(world, request.authorization.payer(), true).await;
+    world.chain.open_gate();
+    let paid = in_time("an answer", paying)
+        .await
+        .expect("no panic")
+        .expect("it is paid");
+    match paid.outcome {
+        Outcome::Fulfilled { product, .. } => product,
+        other => panic!("nothing was bought: {other:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_77_a_top_up_of_a_frozen_account_is_neither_burned_nor_forwarded() {
+    // Aim: on both rails; it waits unsigned, over a crash, and arrives once when the account is thawed.
+    for payer in [OWNER, Wallet::Solana([1; 32])] {
+        let world = World::new().await;
+        world.store.scribble(table::linked(&payer), &[0xdd; 20]);
+        let Product::TopUp(id) = bought_frozen(&world, &top_up_for(payer)).await else {
+            panic!("another product")
+        };
+        let work = Work::SendTopUp(id);
+        stays(&world, &work, Held::Frozen).await;
+        let world = world.crash().await;
+        stays(&world, &work, Held::Frozen).await;
+        assert!(world.bridge.burns().is_empty() && world.chain.transfers() == 1);
+        assert_eq!(status(&world, id).await, "paid");
+        set_frozen(&world, payer, false).await;
+        world.quiet().await;
+        assert_eq!(status(&world, id).await, "credited");
+        assert_eq!(world.bridge.credits().len(), 1);
+    }
+}
+
+async fn status(world: &World, id: TopUpId) -> &'static str {
+    let read = world.engine.top_up(&id).await.expect("readable");
+    read.expect("it exists").status()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_77_a_payout_of_a_frozen_account_is_not_ordered() {
+    // Aim: paid for and not ordered; no rail is asked for it, only after it, over a crash. One that the rail knows is followed
+    // although its account is frozen.
+    for known in [false, true] {
+        let world = World::new().await;
+        verified(&world, OWNER).await;
+        let Product::Payout(id) = bought_frozen(&world, &to_app(1, "@ada")).await else {
+            panic!("another product")
+        };
+        let work = Work::SendPayout(id);
+        stays(&world, &work, Held::Frozen).await;
+        let world = world.crash().await;
+        stays(&world, &work, Held::Frozen).await;
+        assert!(world.rails.calls().is_empty(), "nothing was ordered");
+        let payout = async || world.engine.payout(&id).await.expect("readable").expect("it exists");
+        if known {
+            world
+                .rails
+                .knows(payout().await.key, 2, crate::support::rails::complete());
+        } else {
+            world.rails.moods(&[Mood::Ready]);
+            set_frozen(&world, OWNER, false).await;
+        }
+        eventually("it is complete", async || payout().await.status() == "complete").await;
+        assert_eq!(world.rails.calls().len(), usize::from(!known));
+        assert_eq!(held(&world, &work).await, None);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn money_is_promised_on_a_chain_that_has_it() {
+    // Aim: a promise counts what was promised before it and has not left, over a restart; dropped it is free again; what has left
+    // counts no more. Where a chain has less than it owes, no top-up is sold there, and nothing was claimed.
+    let world = credited().await;
+    let short = Err(NotPromised::Short(Network::Base));
+    let promise = async |world: &World, id: u128, atomic: u64| {
+        let (id, amount) = (WithdrawalId(id), Usdc::from_atomic(atomic));
+        world.engine.promise(id, &evm(7), amount).await
+    };
+    world.chain.holdings.treasury(ALL);
+    assert_eq!(promise(&world, 1, 5_000_001).await.map(drop), short);
+    let first = promise(&world, 2, 3_000_000).await.expect("there is room");
+    assert_eq!(promise(&world, 3, 3_000_000).await.map(drop), short);
+    drop(first);
+    promise(&world, 4, 3_000_000).await.map(drop).expect("it is free again");
+
+    world.chain.fate(&outgoing(ID.0, evm(7), ALL), Fate::Vanishes);
+    withdraw(&world).await.expect("it is taken on");
+    eventually("it was sent", async || world.chain.submissions() >= 2).await;
+    assert_eq!(promise(&world, 5, 1).await.map(drop), short);
+    let world = world.crash().await;
+    assert_eq!(promise(&world, 6, 1).await.map(drop), short, "over a restart");
+    world.chain.holdings.treasury(Usdc::from_atomic(4_999_999));
+    world.store.scribble(table::linked(&evm(2)), &[0xdd; 20]);
+    let request = top_up_for(evm(2));
+    let refused = world.pay(&request).await.map(|paid| paid.payment);
+    assert_eq!(refused, Err(PayError::Short(Network::Base)));
+    assert_eq!(world.chain.transfers(), 1, "nothing was charged");
+    world.chain.land(&outgoing(ID.0, evm(7), ALL));
+    world.quiet().await;
+    let paid = world.pay(&request).await.expect("nothing is owed any more");
+    assert!(matches!(paid.outcome, Outcome::Fulfilled { .. }));
+    world.chain.holdings.close_accounts(true);
+    assert_eq!(promise(&world, 7, 1).await.map(drop), Err(NotPromised::NoAccount));
+}

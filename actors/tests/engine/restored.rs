@@ -1,0 +1,278 @@
+//! After a restore: what the lost history may have signed is not signed again for as long as that can land, and then only if the
+//! chain does not show it.
+
+use purser_actors::account::{BankPayout, Outgoing};
+use purser_actors::agent_wallet::{Addresses, Limits};
+use purser_actors::banking::transfer::Wanted;
+use purser_actors::engine::{Held, PayRequest, Restored};
+use purser_actors::id::{BankAccountId, BankTransferId, PayoutId, SpendId, TopUpId, Wallet, WithdrawalId};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Entity as _, table};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::payment::Outcome;
+use purser_actors::payout::{BankDetails, Plan, Target};
+use purser_actors::port::banking::Ramp;
+use purser_actors::port::{Clock as _, Departure};
+use purser_actors::product::{Product, Purchase};
+use purser_actors::spend::{Order, Spend, Status, Way};
+
+use crate::gate::{held, set_frozen, stays};
+use crate::payouts::{MINE, register};
+use crate::support::ports::{Fate, Mood, outgoing};
+use crate::support::world::{World, card_for, evm};
+use crate::support::{eventually, in_time};
+
+const OWNER: Wallet = evm(1);
+const ONE: Usdc = Usdc::from_atomic(1_000_000);
+const ALL: Usdc = Usdc::from_atomic(5_000_000);
+const QUIET_MS: u64 = 960_000;
+
+/// A restore that has just happened.
+fn now(world: &World) -> Restored {
+    let at = world.clock.now();
+    Restored {
+        since: at,
+        until: at.plus_ms(QUIET_MS),
+        at,
+    }
+}
+
+/// Nothing of the lost history can land any more.
+fn quiet(world: &World) {
+    world.clock.advance(QUIET_MS + 1);
+}
+
+async fn credited() -> World {
+    let world = World::new().await;
+    world.issuer.moods(&[Mood::Declines]);
+    world.pay(&card_for(OWNER, 1)).await.expect("it is paid");
+    world.quiet().await;
+    world
+}
+
+async fn opened() -> World {
+    let world = World::new().await;
+    let limits = Limits {
+        per_call: Cents::new(10_00),
+        per_day: None,
+    };
+    let addresses = Addresses {
+        base: [8; 20],
+        solana: [8; 32],
+    };
+    let keys = (addresses, b"keys".to_vec());
+    let made = world.engine.open_agent_wallet(OWNER, keys, limits, None).await;
+    made.expect("it is made");
+    world
+}
+
+async fn spend(world: &World, id: SpendId) {
+    let order = Order {
+        to: evm(5),
+        amount: ONE,
+        note: None,
+        way: Way::Transfer,
+    };
+    let asked = world.engine.spend(OWNER, (id, ALL), (order, Vec::new()), None);
+    in_time("an answer", asked).await.expect("it is reserved");
+}
+
+async fn read(world: &World, id: SpendId) -> Spend {
+    let read = world.engine.spend_of(&id).await.expect("readable");
+    read.expect("it exists")
+}
+
+/// What the chain shows of the wallet.
+fn shows(world: &World, transaction: &str) {
+    let departure = Departure {
+        transaction: transaction.into(),
+        to: evm(5),
+        amount: ONE,
+        at: world.clock.now(),
+        mark: [3; 32],
+    };
+    world.chain.holdings.send(Wallet::Evm([8; 20]), departure);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_78_a_spend_that_the_lost_history_sent_is_recognised_and_one_that_it_did_not_is_sent() {
+    // Aim: two spends of the same amount to the same receiver were reserved at the backup, one of them was sent since: neither is
+    // signed before the quiet time is over, though the chain is silent after it too; then one is the transfer that the chain
+    // shows and the other is signed. A third, begun after the restore, is signed whatever the chain shows.
+    let (one, two, three) = (SpendId(1), SpendId(2), SpendId(3));
+    let world = opened().await;
+    set_frozen(&world, OWNER, true).await;
+    spend(&world, one).await;
+    spend(&world, two).await;
+    let backup = world.store.backup();
+    shows(&world, "sent by the lost history");
+    let restored = now(&world);
+    let world = world.restored(restored).await.back_to(backup).await;
+    set_frozen(&world, OWNER, false).await;
+    for id in [one, two] {
+        stays(&world, &Work::Spend(id), Held::Restored).await;
+        assert_eq!(read(&world, id).await.status, Status::Reserved);
+    }
+    assert!(world.sellers.signed().is_empty());
+    world.chain.silence(true);
+    quiet(&world);
+    let asked = world.chain.holdings.asked();
+    eventually("the chain is asked", async || world.chain.holdings.asked() > asked + 3).await;
+    assert!(world.sellers.signed().is_empty(), "without an answer nothing is signed");
+    world.chain.silence(false);
+    world.quiet().await;
+    let mut settled = Vec::new();
+    for id in [one, two] {
+        settled.extend(read(&world, id).await.transaction().map(str::to_owned));
+    }
+    assert_eq!(settled.len(), 2, "{settled:?}");
+    assert_eq!(settled.iter().filter(|by| *by == "sent by the lost history").count(), 1);
+    assert_eq!((world.sellers.signed().len(), world.chain.transfers()), (1, 1));
+    shows(&world, "another");
+    world.clock.advance(1);
+    spend(&world, three).await;
+    world.quiet().await;
+    assert_eq!(world.sellers.signed().len(), 2);
+    let world = world.crash().await;
+    assert_ne!(read(&world, three).await.transaction(), Some("another"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_78_a_withdrawal_is_not_signed_again_while_the_lost_one_can_land() {
+    // Aim: pending at the backup and sent since: it waits until what left is explained and nothing more can land. What the chain
+    // shows under its own nonce is only looked up.
+    let id = WithdrawalId(77);
+    let world = credited().await;
+    world.store.hold_after(1, true);
+    let withdrawn = world.engine.withdraw(OWNER, (id, evm(7), ALL), None);
+    in_time("an answer", withdrawn).await.expect("it is taken on");
+    let backup = world.store.backup();
+    world.store.release();
+    world.quiet().await;
+    let restored = now(&world);
+    let world = world.restored(restored).await.back_to(backup).await;
+    let work = Work::Withdraw(id);
+    stays(&world, &work, Held::Restored).await;
+    let sent = outgoing(id.0, evm(7), ALL);
+    assert_eq!((world.chain.submissions(), world.chain.transfers()), (2, 2));
+    world.chain.leave(Departure {
+        transaction: "left".into(),
+        to: evm(7),
+        amount: ALL,
+        at: world.clock.now(),
+        mark: sent.mark(),
+    });
+    quiet(&world);
+    world.quiet().await;
+    let withdrawal = world
+        .engine
+        .withdrawal(&id)
+        .await
+        .expect("readable")
+        .expect("it exists");
+    assert_eq!((withdrawal.status(), world.chain.transfers()), ("complete", 2));
+    assert_eq!(held(&world, &work).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_78_a_burn_is_not_signed_again_while_the_lost_one_can_land() {
+    // Aim: paid for at the backup, and nothing of it was signed there: nothing is burned before the quiet time is over.
+    let payer = Wallet::Solana([1; 32]);
+    let world = World::new().await;
+    world.store.scribble(table::linked(&payer), &[0xdd; 20]);
+    let amount = Cents::new(500);
+    let request = PayRequest {
+        purchase: Purchase::CardBalance { amount },
+        ..card_for(payer, 1)
+    };
+    world.chain.fate(&request.authorization, Fate::Waits);
+    let (engine, paid) = (world.engine.clone(), request.clone());
+    let paying = tokio::spawn(async move { engine.pay(paid).await });
+    eventually("the payment is on its way", async || world.chain.at_gate() == 1).await;
+    set_frozen(&world, payer, true).await;
+    world.chain.open_gate();
+    let paid = in_time("an answer", paying)
+        .await
+        .expect("no panic")
+        .expect("it is paid");
+    let Outcome::Fulfilled {
+        product: Product::TopUp(id),
+        ..
+    } = paid.outcome
+    else {
+        panic!("nothing was bought")
+    };
+    let restored = now(&world);
+    let world = world.restored(restored).await;
+    set_frozen(&world, payer, false).await;
+    stays(&world, &Work::SendTopUp(id), Held::Restored).await;
+    assert!(world.bridge.burns().is_empty());
+    quiet(&world);
+    world.quiet().await;
+    let top_up = async |id: TopUpId| world.engine.top_up(&id).await.expect("readable").expect("it exists");
+    assert_eq!((top_up(id).await.status(), world.bridge.burns().len()), ("credited", 1));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn case_78_what_a_restored_balance_pays_for_waits_and_what_was_paid_for_does_not() {
+    // Aim: a balance may have been withdrawn in the lost history: a payout and a move to the bank out of it wait until everything
+    // is explained. A payout that a payment paid for is ordered at once, under the key that the lost history used.
+    const ACCOUNT: BankAccountId = BankAccountId(3);
+    let (payout, transfer) = (PayoutId(5), BankTransferId(4));
+    let world = credited().await;
+    let opened = world
+        .engine
+        .open_bank_account(ACCOUNT, OWNER, "cus".into(), (Ramp::Off, None), None);
+    opened.await.expect("a new account");
+    register(&world, OWNER, MINE).await;
+    world.quiet().await;
+    let restored = now(&world);
+    let world = world.restored(restored).await;
+    world.rails.moods(&[Mood::Ready]);
+    let wanted = Wanted {
+        owner: OWNER,
+        account: ACCOUNT,
+        cents: Cents::new(1_00),
+        amount: ONE,
+        note: None,
+    };
+    let moved = world.engine.pay_out(OWNER, Outgoing::Transfer(transfer, wanted), None);
+    moved.await.expect("the engine takes it on");
+    let details = BankDetails {
+        name: "Rent".into(),
+        bank_name: "First Bank".into(),
+        account_holder_name: "Ada Lovelace".into(),
+        last4: "6789".into(),
+        routing_number: "021000021".into(),
+    };
+    let plan = Plan {
+        target: Target::Bank(MINE, details),
+        terms: world.engine.bank_payment_terms(),
+        quoted: None,
+    };
+    let bank = BankPayout {
+        id: payout,
+        plan,
+        amount: Cents::new(1_00),
+        charged: ONE,
+        cap: None,
+    };
+    let paid = world.engine.pay_out(OWNER, Outgoing::Payout(Box::new(bank)), None);
+    paid.await.expect("the engine takes it on");
+    stays(&world, &Work::SendPayout(payout), Held::Restored).await;
+    stays(&world, &Work::MoveBankMoney(transfer), Held::Restored).await;
+    assert!(world.rails.calls().is_empty() && world.bank.moved() == 0);
+    quiet(&world);
+    let ended = async || {
+        let payout = world
+            .engine
+            .payout(&payout)
+            .await
+            .expect("readable")
+            .expect("it exists");
+        let transfer = world.engine.bank_transfer(&transfer).await.expect("readable");
+        (payout.status(), transfer.expect("it exists").status()) == ("complete", "complete")
+    };
+    eventually("both go on", ended).await;
+    assert_eq!((world.rails.paid(), world.bank.moved()), (1, 1_00));
+}

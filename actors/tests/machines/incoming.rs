@@ -1,0 +1,163 @@
+//! The machine of a transfer that no payment claims: its chart, what each decision books, and that it is decided once.
+
+use purser_actors::id::{DepositId, Network};
+use purser_actors::incoming::{Command, Event, Incoming, Made, Rejection, Ruling, Transfer, Verdict};
+use purser_actors::kernel::{Decision, Entity, Kind, table};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::Timestamp;
+use purser_actors::product::Product;
+use purser_storage::Condition;
+
+use crate::charts::assert_chart;
+use crate::sample::{CARD, EFFECT, NOW, PAYMENT, WALLET, at, fold, happened, operator, status, work};
+
+const ID: DepositId = DepositId(21);
+
+// What each command does in each state: events, `=` for nothing, `!` for a refusal.
+const TABLE: &str = "
+           -      found    waiting   crediting  credited  adopted  operator_funds  returning  returned  claimed
+find       Found  =        =         =          =         =        =               =          =         =
+claimed    !      Claimed  =         =          =         =        =               =          =         =
+wait       !      Listed   =         =          =         =        =               =          =         =
+grant      !      Granted  =         =          =         =        =               =          =         =
+adopt      !      Adopted  =         =          =         =        =               =          =         =
+claim      !      =        Claimed   =          =         =        =               =          =         =
+credit     !      !        Granted   =          =         !        !               !          !         !
+funds      !      !        TakenIn   !          !         !        =               !          !         !
+return     !      !        SentBack  !          !         !        !               =          =         !
+confirm    !      !        !         Credited   !         !        !               Returned   !         !
+";
+
+fn transfer() -> Transfer {
+    Transfer {
+        network: Network::Base,
+        transaction: "0xabc".into(),
+        index: 1,
+        from: WALLET,
+        amount: Usdc::from_atomic(5_100_000),
+        at: Timestamp(7),
+        mark: [3; 32],
+        payment: PAYMENT,
+    }
+}
+
+fn command(name: &str) -> Command {
+    let place = |verdict| Command::Place {
+        effect: EFFECT,
+        verdict: Box::new(verdict),
+        payment: 4,
+    };
+    let rule = |ruling| Command::Rule {
+        ruling,
+        payment: 4,
+        act: operator(),
+        evidence: "Seen.".into(),
+    };
+    let amount = Cents::new(500);
+    match name {
+        "find" => Command::Find(Box::new(transfer())),
+        "claimed" => place(Verdict::Claimed),
+        "wait" => place(Verdict::Wait { shows: None }),
+        "grant" => place(Verdict::Credit(WALLET)),
+        "adopt" => place(Verdict::Adopt(WALLET, Made::Card { amount })),
+        "claim" => Command::Claim,
+        "credit" => rule(Ruling::Credit(WALLET)),
+        "funds" => rule(Ruling::OperatorFunds),
+        "return" => rule(Ruling::Return(WALLET)),
+        "confirm" => Command::Confirm { effect: EFFECT },
+        other => panic!("no such command: {other}"),
+    }
+}
+
+fn events() -> Vec<Event> {
+    vec![
+        Event::Found(Box::new(transfer()), NOW),
+        Event::Listed(Some("a card".into()), NOW),
+        Event::Granted(WALLET, NOW),
+        Event::Credited(NOW),
+        Event::Adopted(Product::Card(CARD), NOW),
+        Event::TakenIn(NOW),
+        Event::SentBack(WALLET, NOW),
+        Event::Returned(NOW),
+        Event::Claimed(NOW),
+    ]
+}
+
+/// One in each state.
+fn all() -> Vec<Incoming> {
+    let events = events();
+    let ways: [&[usize]; 9] = [
+        &[0],
+        &[0, 1],
+        &[0, 2],
+        &[0, 2, 3],
+        &[0, 4],
+        &[0, 1, 5],
+        &[0, 1, 6],
+        &[0, 1, 6, 7],
+        &[0, 8],
+    ];
+    let after = |way: &[usize]| -> Incoming {
+        let told: Vec<Event> = way.iter().map(|n| events[*n].clone()).collect();
+        fold(None, &ID, &told)
+    };
+    ways.map(after).into()
+}
+
+fn decide(this: Option<&Incoming>, name: &str) -> Result<Decision<Incoming>, Rejection> {
+    Incoming::decide(this, &ID, command(name), &at(NOW))
+}
+
+#[test]
+fn every_command_in_every_state_does_what_the_table_says() {
+    // Aim: ten commands in ten states.
+    let states: Vec<_> = std::iter::once(None).chain(all().into_iter().map(Some)).collect();
+    let mut lines = TABLE.lines().filter(|line| !line.is_empty());
+    let header: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    assert_eq!(header, states.iter().map(|s| status(s.as_ref())).collect::<Vec<_>>());
+    for line in lines {
+        let (name, expected) = line.split_once(' ').unwrap();
+        for (state, expected) in states.iter().zip(expected.split_whitespace()) {
+            let found = decide(state.as_ref(), name).map_or_else(|_| "!".into(), |d| happened(&d));
+            assert_eq!(found, expected, "{name} in {}", status(state.as_ref()));
+        }
+    }
+    assert_chart(&ID, all(), &events());
+}
+
+#[test]
+fn case_79_what_is_taken_in_settles_no_payment_besides() {
+    // Aim: each decision about the money holds only while the payment that it would settle is as it was looked at, and leaves the row
+    // that keeps that payment from settling by it; an adopted one wants the payment not to be there.
+    let [found, waiting, ..] = &all()[..] else {
+        unreachable!()
+    };
+    let payment = table::entity(Kind::Payment, &PAYMENT.0.to_be_bytes());
+    let unchanged = Condition::Revision(payment.clone(), 4);
+    for (state, name, begun) in [
+        (found, "grant", "credit"),
+        (waiting, "credit", "credit"),
+        (waiting, "return", "send_back"),
+    ] {
+        let decision = decide(Some(state), name).unwrap();
+        assert!(decision.conditions().contains(&unchanged), "{name}");
+        assert_eq!(work(&decision), [begun]);
+        assert!(rows(&decision).contains(&table::deposit(PAYMENT)), "{name}");
+    }
+    let kept = decide(Some(waiting), "funds").unwrap();
+    assert!(kept.conditions().contains(&unchanged) && rows(&kept).contains(&table::deposit(PAYMENT)));
+    let adopted = decide(Some(found), "adopt").unwrap();
+    for absent in [payment, table::deposit(PAYMENT)] {
+        assert!(adopted.conditions().contains(&Condition::Absent(absent)));
+    }
+    assert_eq!(adopted.openings().len(), 2, "the payment and its card");
+    assert_eq!(work(&adopted), ["issue_card"]);
+}
+
+fn rows(decision: &Decision<Incoming>) -> Vec<purser_storage::RowKey> {
+    let keys = decision.writes().iter().filter_map(|write| match write {
+        purser_storage::Write::Put { key, .. } => Some(key.clone()),
+        purser_storage::Write::Delete { .. } => None,
+    });
+    keys.collect()
+}

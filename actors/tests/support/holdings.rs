@@ -1,0 +1,75 @@
+//! What the pretended chain shows of wallets: who can be sent anything, what the treasury holds, what left a wallet.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use purser_actors::id::Wallet;
+use purser_actors::money::Usdc;
+use purser_actors::port::{BoxFuture, Departure, ErrorKind, PortError, Timestamp};
+
+use super::ports::error;
+
+pub(crate) struct Holdings {
+    sent: Mutex<Vec<(Wallet, Departure)>>,
+    asked: AtomicU64,
+    closed: AtomicBool,
+    treasury: AtomicU64,
+}
+
+impl Default for Holdings {
+    fn default() -> Self {
+        Self {
+            sent: Mutex::default(),
+            asked: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            treasury: AtomicU64::new(u64::MAX),
+        }
+    }
+}
+
+impl Holdings {
+    /// Something left a wallet that this engine did not send.
+    pub(crate) fn send(&self, from: Wallet, departure: Departure) {
+        self.sent.lock().push((from, departure));
+    }
+
+    /// How often it was asked what a wallet sent.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::SeqCst)
+    }
+
+    /// No address has an account from now on, or each has.
+    pub(crate) fn close_accounts(&self, closed: bool) {
+        self.closed.store(closed, Ordering::SeqCst);
+    }
+
+    /// What the treasury holds from now on, on either chain.
+    pub(crate) fn treasury(&self, holds: Usdc) {
+        self.treasury.store(holds.atomic(), Ordering::SeqCst);
+    }
+
+    pub(super) fn can_receive(&self) -> BoxFuture<'_, Result<bool, PortError>> {
+        Box::pin(std::future::ready(Ok(!self.closed.load(Ordering::SeqCst))))
+    }
+
+    pub(super) fn treasury_holds(&self) -> BoxFuture<'_, Result<Usdc, PortError>> {
+        let holds = Usdc::from_atomic(self.treasury.load(Ordering::SeqCst));
+        Box::pin(std::future::ready(Ok(holds)))
+    }
+
+    pub(super) fn sent_by(
+        &self,
+        from: &Wallet,
+        since: Timestamp,
+        silent: bool,
+    ) -> BoxFuture<'static, Result<Vec<Departure>, PortError>> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        if silent {
+            return Box::pin(std::future::ready(Err(error(ErrorKind::Temporary, "sent by"))));
+        }
+        let sent = self.sent.lock().clone().into_iter();
+        let sent = sent.filter(|(payer, departure)| payer == from && departure.at >= since);
+        let sent = sent.map(|(_, departure)| departure).collect();
+        Box::pin(std::future::ready(Ok(sent)))
+    }
+}

@@ -1,0 +1,68 @@
+//! Transfers to the treasury that no payment claims, on the command line.
+
+use serde_json::json;
+
+use super::super::CliError;
+use super::super::remote::Answer;
+use super::Desk;
+
+/// What is done about transfers that no payment claims.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Incoming {
+    /// Those that wait for a decision or are being looked into, the oldest first
+    List {
+        /// `next_after` of the page before
+        #[arg(long)]
+        after: Option<String>,
+    },
+    /// Credit whoever sent it, or a named account
+    Credit {
+        /// As the list names it
+        deposit_id: String,
+        /// This account instead of the sender's
+        #[arg(long, value_name = "ADDRESS")]
+        account: Option<String>,
+        /// How you know, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        evidence: String,
+    },
+    /// It is the treasury's own: whoever runs the service has put it there
+    OperatorFunds {
+        /// As the list names it
+        deposit_id: String,
+        /// How you know, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        evidence: String,
+    },
+    /// Send it back to whoever sent it
+    Return {
+        /// As the list names it
+        deposit_id: String,
+        /// Why, for the audit log
+        #[arg(long, value_name = "TEXT")]
+        evidence: String,
+    },
+}
+
+pub(super) async fn ask(desk: &Desk, act: Incoming) -> Result<Answer, CliError> {
+    let (path, body) = match act {
+        Incoming::List { after } => return desk.page("/admin/incoming-transfers", after).await,
+        Incoming::Credit {
+            deposit_id,
+            account,
+            evidence,
+        } => {
+            let body = json!({"deposit_id": deposit_id, "account": account, "evidence": evidence});
+            ("/admin/incoming-transfers/credit", body)
+        }
+        Incoming::OperatorFunds { deposit_id, evidence } => {
+            let body = json!({"deposit_id": deposit_id, "evidence": evidence});
+            ("/admin/incoming-transfers/operator-funds", body)
+        }
+        Incoming::Return { deposit_id, evidence } => {
+            let body = json!({"deposit_id": deposit_id, "evidence": evidence});
+            ("/admin/incoming-transfers/return", body)
+        }
+    };
+    desk.post(path, body).await
+}

@@ -1,0 +1,49 @@
+//! Operators' tokens, on the command line.
+
+use super::super::{CliError, terminal};
+use crate::http::operator::{hash_of, new_token};
+use crate::system::SystemEntropy;
+
+/// What is done with tokens.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Token {
+    /// Make a token; it is shown once
+    Create {
+        /// Whose
+        name: String,
+        /// administrator, operator, support or read-only
+        #[arg(long)]
+        role: String,
+    },
+    /// End a token
+    Revoke {
+        /// Whose
+        name: String,
+    },
+    /// Whose tokens there are
+    List,
+    /// Print a new token with its line for `[operator] tokens` of the settings; no service is asked
+    Generate {
+        /// Whose
+        name: String,
+        /// administrator, operator, support or read-only
+        #[arg(long)]
+        role: String,
+    },
+}
+
+pub(super) fn generate(name: &str, role: &str) -> Result<(), CliError> {
+    let role: purser_actors::operator::Role = role
+        .parse()
+        .map_err(|e: purser_actors::operator::NotARole| CliError::Usage(e.to_string()))?;
+    let token = new_token(&SystemEntropy);
+    let hash = hex::encode(hash_of(token.expose_secret()));
+    terminal::result(token.expose_secret())?;
+    let line = toml::Table::from_iter([
+        ("name".to_owned(), toml::Value::from(name)),
+        ("role".to_owned(), toml::Value::from(role.name())),
+        ("sha256".to_owned(), toml::Value::from(hash)),
+    ]);
+    terminal::progress(&format!("for [operator] tokens: {}", toml::Value::from(line)));
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! What `purser backup`, `purser verify` and `purser reconcile` do while a service runs on the data directory: they ask it, at
+//! the operator's address, with a token of the data directory or of the environment.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+use std::time::Duration;
+
+use purser_actors::id::{DocumentId, Network, Wallet};
+use purser_actors::port::Clock as _;
+use purser_storage::JournalStore;
+use reqwest::{Client, Response, Url};
+use serde_json::{Value, json};
+use tempfile::NamedTempFile;
+use zeroize::Zeroizing;
+
+use super::store::{all_there, failed};
+use super::{CliError, terminal};
+use crate::config::Config;
+use crate::sandbox::keys::treasury;
+use crate::service::copies::documents_in;
+use crate::service::{DataDir, parts};
+use crate::system::SystemClock;
+use crate::vault::archive;
+use crate::verify::{ChainList, ChainTransfer, Report};
+
+/// A copy of a large store is made before its first byte is sent.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// A running service, at the operator's address.
+pub(super) struct RunningService {
+    client: Client,
+    url: Url,
+    token: Zeroizing<String>,
+}
+
+impl RunningService {
+    /// The service that runs on this data directory.
+    ///
+    /// # Errors
+    /// When it has no operator's address, or there is no token.
+    pub(super) fn of(config: &Config) -> Result<Self, CliError> {
+        let root = &config.data_dir;
+        let running = |what: &str| failed(format!("a service runs on {}: {what}", root.display()));
+        let told = std::fs::read_to_string(root.join("operator.address")).ok();
+        let told: Option<SocketAddr> = told.and_then(|text| text.trim().parse().ok());
+        let listen = told.or(config.operator.listen).filter(|listen| listen.port() != 0);
+        let mut listen = listen.ok_or_else(|| running("stop it first, or give it an operator.listen"))?;
+        if listen.ip().is_unspecified() {
+            listen.set_ip(match listen {
+                SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        let url = Url::parse(&format!("http://{listen}/copy")).map_err(failed)?;
+        let file = DataDir::at(root).operator_token();
+        let token = match std::env::var("PURSER_OPERATOR_TOKEN") {
+            Ok(token) => token,
+            Err(_) => std::fs::read_to_string(&file).map_err(|_| {
+                let what = format!("no operator's token in $PURSER_OPERATOR_TOKEN or {}", file.display());
+                running(&what)
+            })?,
+        };
+        let client = crate::outbound::client()
+            .connect_timeout(Duration::from_secs(10))
+            .read_timeout(PATIENCE)
+            .build()
+            .map_err(failed)?;
+        Ok(Self {
+            client,
+            url,
+            token: Zeroizing::new(token.trim().to_owned()),
+        })
+    }
+
+    async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Response, CliError> {
+        let mut url = self.url.clone();
+        url.set_path(path);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let asked = self.client.get(url).bearer_auth(&*self.token).send().await;
+        let answer = asked.map_err(|error| self.silent(&error))?;
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(answer);
+        }
+        let body: Value = answer.json().await.unwrap_or_default();
+        let text = |name: &str| body[name].as_str().unwrap_or("no words").to_owned();
+        Err(CliError::Refused {
+            status: status.as_u16(),
+            what: format!("{}: {}", text("code"), text("error")),
+        })
+    }
+
+    fn silent(&self, error: &reqwest::Error) -> CliError {
+        let at = self.url.authority();
+        failed(format!(
+            "the service at http://{at} does not answer, or broke off: {error}"
+        ))
+    }
+
+    async fn json(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, CliError> {
+        let answer = self.get(path, query).await?;
+        answer.json().await.map_err(|error| self.silent(&error))
+    }
+
+    /// A part of the copy, in a file beside `place` that has no name of its own yet. Nothing more than a piece of it is in memory.
+    async fn part(&self, part: &str, place: &Path) -> Result<NamedTempFile, CliError> {
+        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let written = |source| CliError::Io {
+            what: format!("cannot write beside {}", place.display()),
+            source,
+        };
+        let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new("."))).map_err(written)?;
+        let mut answer = self.get("/copy", &[("part", part)]).await?;
+        while let Some(chunk) = answer.chunk().await.map_err(|error| self.silent(&error))? {
+            file.write_all(&chunk).map_err(written)?;
+        }
+        file.as_file().sync_all().map_err(written)?;
+        Ok(file)
+    }
+
+    /// What the chains list, read after the store: whatever the store knows of is on it.
+    async fn chain(&self) -> Result<ChainList, CliError> {
+        let mut all = ChainList::default();
+        for network in Network::ALL {
+            let ours = treasury(network).address();
+            let mut after = 0_u64;
+            loop {
+                let behind = after.to_string();
+                let query = [("part", "transfers"), ("network", network.name()), ("after", &behind)];
+                let page = self.json("/copy", &query).await?;
+                let listed = page["transfers"].as_array().map(Vec::as_slice).unwrap_or_default();
+                let Some(last) = listed.last() else { break };
+                after = last["position"].as_u64().unwrap_or(u64::MAX);
+                for one in listed.iter().filter(|one| one["dropped"] == false) {
+                    let transfer = transfer(one).ok_or_else(|| failed("the chain's list cannot be read"))?;
+                    if transfer.from.address() == ours {
+                        all.left.push(transfer);
+                    } else if transfer.to.address() == ours {
+                        all.received.push(transfer);
+                    } else {
+                        all.elsewhere.push(transfer);
+                    }
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Proves the books as of one sequence of the running service.
+    ///
+    /// # Errors
+    /// When the copy cannot be had or read.
+    pub(super) async fn verify(&self, config: &Config) -> Result<Report, CliError> {
+        let scratch = tempfile::Builder::new()
+            .prefix("verify.")
+            .tempdir_in(&config.data_dir)
+            .map_err(|source| CliError::Io {
+                what: format!("cannot write into {}", config.data_dir.display()),
+                source,
+            })?;
+        let rows = self.part("store", &scratch.path().join("rows")).await?;
+        let chain = self.chain().await?;
+        let data = DataDir::create(&scratch.path().join("data")).map_err(failed)?;
+        let mark = JournalStore::restore(rows.path(), &data.store(), SystemClock.now().0).map_err(failed)?;
+        let store = parts::open_store(config, &data).map_err(failed)?;
+        let report = crate::verify::verify(&*store, Some(&chain)).await.map_err(failed);
+        store.close();
+        terminal::progress(&format!("as of sequence {} of the service that runs", mark.seq));
+        report
+    }
+
+    /// Writes a backup of the running service.
+    ///
+    /// # Errors
+    /// When a copy cannot be had, is damaged or cannot be written, or a document is missing; everything else is in the backup then.
+    pub(super) async fn backup(&self, config: &Config, file: &Path) -> Result<(), CliError> {
+        let papers = archive::beside(file);
+        let rows = self.part("store", file).await?;
+        let mut named: BTreeSet<DocumentId> = BTreeSet::new();
+        let mut unread = None;
+        let seq = JournalStore::read_backup(rows.path(), &mut |key, row| match documents_in(key, row) {
+            Ok(found) => named.extend(found),
+            Err(error) => unread = Some(error),
+        });
+        let seq = match (seq, unread) {
+            (Ok(seq), None) => seq,
+            (Err(error), _) | (Ok(_), Some(error)) => return Err(failed(error)),
+        };
+        keep(rows, file)?;
+        terminal::result(&format!("{} holds everything up to sequence {seq}", file.display()))?;
+        if named.is_empty() {
+            // One of an earlier backup would be no part of this one.
+            return match std::fs::remove_file(&papers) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(failed(error)),
+                _ => Ok(()),
+            };
+        }
+        let sealed = self.part("documents", &papers).await?;
+        let held = archive::held(sealed.path()).map_err(failed)?;
+        keep(sealed, &papers)?;
+        let missing: Vec<DocumentId> = named.difference(&held).copied().collect();
+        let with = papers.display();
+        terminal::result(&format!("{with} holds {} documents", named.len() - missing.len()))?;
+        all_there(&missing, &DataDir::at(&config.data_dir))
+    }
+
+    /// What the running service has found of its books and others' lists, as `purser reconcile` says it.
+    ///
+    /// # Errors
+    /// When the service does not answer.
+    pub(super) async fn differences(&self) -> Result<Value, CliError> {
+        let (mut differences, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let query: Vec<(&str, &str)> = after.iter().map(|after| ("after", after.as_str())).collect();
+            let mut page = self.json("/admin/reconciliation", &query).await?;
+            if let Value::Array(found) = page["differences"].take() {
+                differences.extend(found);
+            }
+            match page["next_after"].as_str() {
+                Some(next) => after = Some(next.to_owned()),
+                None => {
+                    let walk = &page["walk"];
+                    return Ok(json!({
+                        "compared": walk["compared"], "complete": !walk["last_complete_at"].is_null(),
+                        "last_complete_at": walk["last_complete_at"], "differences": differences,
+                    }));
+                }
+            }
+        }
+    }
+}
+
+fn transfer(listed: &Value) -> Option<ChainTransfer> {
+    let wallet = |name: &str| listed[name].as_str()?.parse::<Wallet>().ok();
+    Some(ChainTransfer {
+        transaction: listed["transaction"].as_str()?.to_owned(),
+        index: listed["index"].as_u64()?.try_into().ok()?,
+        from: wallet("from")?,
+        to: wallet("to")?,
+        atomic: listed["atomic"].as_u64()?,
+        at_ms: listed["at_ms"].as_u64()?,
+    })
+}
+
+/// Gives a file that is whole its name, durably.
+fn keep(file: NamedTempFile, place: &Path) -> Result<(), CliError> {
+    let written = |source| CliError::Io {
+        what: format!("cannot write {}", place.display()),
+        source,
+    };
+    file.persist(place).map_err(|error| written(error.error))?;
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = std::fs::File::open(folder.unwrap_or(Path::new("."))).map_err(written)?;
+    folder.sync_all().map_err(written)
+}

@@ -1,0 +1,54 @@
+//! Money that does not leave now: what is not taken on, and what waits at the gate.
+
+use http::StatusCode;
+use purser_actors::engine::{Engine, NotPromised};
+use purser_actors::kernel::View;
+use purser_actors::kernel::effect::Work;
+
+use super::error::ApiError;
+
+/// Adds why it waits, if it does: `held_frozen` or `held_restored`.
+///
+/// # Errors
+/// 500 when storage fails.
+pub(super) async fn with_held(engine: &Engine, work: &Work, view: View) -> Result<View, ApiError> {
+    let held = engine.held(work).await.map_err(|_| ApiError::internal())?;
+    Ok(match held {
+        Some(held) => view.text("held", held.name()),
+        None => view,
+    })
+}
+
+/// After a restore, while the balances may still lack what has left already. Nothing is remembered of it.
+///
+/// # Errors
+/// 503 `withdrawals_held`.
+pub(super) fn takes_on(engine: &Engine) -> Result<(), ApiError> {
+    if !engine.is_held() {
+        return Ok(());
+    }
+    let error = "Withdrawals wait until the books have been checked after a restore.";
+    Err(ApiError::unavailable("withdrawals_held", error, 60).hint("Nothing was held or sent. Ask again later."))
+}
+
+/// The refusal of a transfer that its chain or its receiver could not take. Nothing was held, and nothing is remembered.
+pub(super) fn not_promised(why: NotPromised, param: &'static str) -> ApiError {
+    match why {
+        NotPromised::NoAccount => {
+            let error = "This owner on Solana has no token account for USDC.";
+            ApiError::new(StatusCode::CONFLICT, "token_account_missing", error)
+                .param(param)
+                .hint("Open one, or have the address receive USDC once, and ask again; or name an address on Base. Nothing was held.")
+        }
+        NotPromised::Short(network) => ApiError::unavailable(
+            "insufficient_liquidity",
+            format!("There is too little USDC on {} for this now.", network.name()),
+            60,
+        )
+        .hint("Ask again later, for less, or for the other network. Nothing was held."),
+        NotPromised::Unavailable => {
+            let error = "The chain cannot be read now. Nothing was held.";
+            ApiError::unavailable("chain_unavailable", error, 2)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `GET /copy`: what a backup and a proof of the books need of a service that runs: a consistent, verified copy of the store, the
+//! documents sealed, and what the sandbox's chains list. For administrators; `purser backup` and `purser verify` ask it.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use futures_util::stream;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use purser_actors::id::Network;
+use purser_actors::kernel::View;
+use purser_actors::operator::Task;
+use purser_actors::port::BoxFuture;
+
+use super::Admin;
+use crate::http::caller::RequestId;
+use crate::http::error::ApiError;
+use crate::http::json;
+use crate::http::query::Query;
+
+/// The sequence up to which a copy of the store holds everything.
+static SEQUENCE: HeaderName = HeaderName::from_static("copy-sequence");
+/// Read and sent at a time.
+const CHUNK: usize = 256 << 10;
+
+/// A file that was made for one answer, and belongs to this handle alone.
+#[derive(Debug)]
+pub struct Copy {
+    /// At its beginning.
+    pub file: File,
+    /// How long it is.
+    pub bytes: u64,
+    /// What it holds of the store.
+    pub seq: u64,
+}
+
+/// A transfer as the chain lists it.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Its place in the chain's history, from 1.
+    pub position: u64,
+    /// The transaction.
+    pub transaction: String,
+    /// Which transfer to or from the treasury in it, from 0.
+    pub index: u32,
+    /// Payer's address.
+    pub from: String,
+    /// Recipient's address.
+    pub to: String,
+    /// Atomic USDC.
+    pub atomic: u64,
+    /// When the chain took it, in milliseconds since 1970.
+    pub at_ms: u64,
+    /// The chain has taken it back.
+    pub dropped: bool,
+}
+
+/// Makes copies while the service runs.
+pub trait Copies: Send + Sync {
+    /// All rows, as of one sequence.
+    fn store(&self) -> BoxFuture<'_, Result<Copy, String>>;
+
+    /// The documents that applications name now, in one file; those that are not there are left out.
+    fn documents(&self) -> BoxFuture<'_, Result<Copy, String>>;
+
+    /// A page of a chain's transfers behind a position.
+    fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<Listed>, String>>;
+}
+
+pub(super) async fn get_copy(
+    State(admin): State<Arc<Admin>>,
+    request: RequestId,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Result<Response, ApiError> {
+    let act = admin.doors.admit(&headers, request, Task::Trust).await?;
+    let query = Query::parse(query.as_deref(), &["part", "network", "after"])?;
+    let part = query.word("part", &["store", "documents", "transfers"])?;
+    let network = match query.word("network", &["base", "solana"])? {
+        "solana" => Network::Solana,
+        _ => Network::Base,
+    };
+    let after = query.number("after", 0, 0, u64::MAX)?;
+    let failed = |error: String| {
+        tracing::error!(%error, part, "a copy could not be made");
+        ApiError::internal()
+    };
+    if part == "transfers" {
+        let listed = admin.copies.transfers(network, after).await.map_err(failed)?;
+        let body = View::new().list("transfers", listed.iter().map(shown));
+        return Ok(json::private(json::bytes_as_json(body.to_json())));
+    }
+    tracing::info!(by = %act.by, part, "a copy is made");
+    let copy = match part {
+        "documents" => admin.copies.documents().await,
+        _ => admin.copies.store().await,
+    };
+    Ok(streamed(copy.map_err(failed)?))
+}
+
+fn shown(one: &Listed) -> View {
+    View::new()
+        .integer("position", one.position)
+        .text("transaction", &one.transaction)
+        .integer("index", u64::from(one.index))
+        .text("from", &one.from)
+        .text("to", &one.to)
+        .integer("atomic", one.atomic)
+        .integer("at_ms", one.at_ms)
+        .flag("dropped", one.dropped)
+}
+
+fn streamed(copy: Copy) -> Response {
+    let chunks = stream::try_unfold(copy.file, |mut file| async move {
+        let read = tokio::task::spawn_blocking(move || {
+            let mut chunk = vec![0; CHUNK];
+            let read = file.read(&mut chunk)?;
+            chunk.truncate(read);
+            Ok((read > 0).then(|| (Bytes::from(chunk), file)))
+        });
+        read.await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+    });
+    let mut response = json::private(Response::new(Body::from_stream(chunks)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(copy.bytes));
+    headers.insert(&SEQUENCE, HeaderValue::from(copy.seq));
+    response
+}

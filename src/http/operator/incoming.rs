@@ -1,0 +1,106 @@
+//! Transfers to our treasury that no payment claims: listed, and decided by an operator.
+
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::engine::{NotRuled, Rule};
+use purser_actors::id::{DepositId, Wallet};
+use purser_actors::kernel::Entity as _;
+use purser_actors::operator::Act;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::asked::{Admitted, Asks, EVIDENCE, Looked, in_words};
+use super::desk::{page, paged_behind};
+use super::{Admin, approvals, not_now};
+use crate::http::error::ApiError;
+use crate::http::json;
+
+/// Those that nobody has decided about, the oldest first.
+pub(super) async fn get_incoming(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+    let (after, limit) = page(query.as_deref())?;
+    let found = admin.engine.incoming_transfers(after, limit).await;
+    let found = found.map_err(|_| ApiError::internal())?;
+    Ok(paged_behind("", "incoming_transfers", &found, |id, incoming| {
+        incoming.view(&DepositId(id))
+    }))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Credit {
+    deposit_id: String,
+    account: Option<String>,
+    evidence: String,
+}
+
+impl Asks for Credit {}
+
+pub(super) async fn post_credit(Admitted { admin, act, wanted }: Admitted<Credit>) -> Result<Response, ApiError> {
+    in_words("evidence", EVIDENCE, &wanted.evidence)?;
+    let invalid = || ApiError::parameter("parameter_invalid", "account", "`account` is not an address.");
+    let account = wanted.account.as_deref().map(str::parse::<Wallet>);
+    let account = account.transpose().map_err(|_| invalid())?;
+    ruled(
+        &admin,
+        &wanted.deposit_id,
+        Rule::Credit(account),
+        (&act, wanted.evidence),
+    )
+    .await
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OperatorFunds {
+    deposit_id: String,
+    evidence: String,
+}
+
+impl Asks for OperatorFunds {}
+
+pub(super) async fn post_operator_funds(
+    Admitted { admin, act, wanted }: Admitted<OperatorFunds>,
+) -> Result<Response, ApiError> {
+    in_words("evidence", EVIDENCE, &wanted.evidence)?;
+    ruled(&admin, &wanted.deposit_id, Rule::OperatorFunds, (&act, wanted.evidence)).await
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Return {
+    deposit_id: String,
+    evidence: String,
+}
+
+impl Asks for Return {}
+
+pub(super) async fn post_return(Admitted { admin, act, wanted }: Admitted<Return>) -> Result<Response, ApiError> {
+    in_words("evidence", EVIDENCE, &wanted.evidence)?;
+    ruled(&admin, &wanted.deposit_id, Rule::Return, (&act, wanted.evidence)).await
+}
+
+async fn ruled(admin: &Admin, id: &str, rule: Rule, (act, evidence): (&Act, String)) -> Result<Response, ApiError> {
+    let id: DepositId = id.parse().map_err(|_| unknown())?;
+    let incoming = match admin.engine.rule_incoming(id, rule, (act, evidence)).await {
+        Err(NotRuled::Waits(id)) => return approvals::waits(admin, id).await,
+        told => told.map_err(refused)?,
+    };
+    Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json())))
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("deposit_unknown", "There is no such transfer.")
+}
+
+pub(super) fn refused(why: NotRuled) -> ApiError {
+    match why {
+        NotRuled::Unknown => unknown(),
+        NotRuled::NoAccount => ApiError::not_found("account_unknown", "There is no such account."),
+        NotRuled::State(state) => {
+            let error = format!("The transfer is {state}: it waits for no decision.");
+            ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error)
+        }
+        // Whoever asked for it was told that it waits.
+        NotRuled::Waits(_) | NotRuled::Unavailable => not_now(),
+    }
+}

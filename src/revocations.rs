@@ -1,0 +1,302 @@
+//! What must not come back with an older backup: revoked sessions, API keys and operators' tokens, and frozen accounts. A file
+//! beside the store, where no restore of the store reaches it; every line is on the disk before anybody is told of what it says.
+//!
+//! Each line is the sum of all before it and itself, then JSON. A last line without its end was told to nobody and is cut off; any
+//! other that does not fit is damage, and nothing starts on it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use purser_actors::account;
+use purser_actors::id::{ApiKeyId, SessionId, Wallet};
+use purser_actors::kernel::Kind;
+use purser_actors::kernel::record::Record;
+use purser_actors::port::Entropy;
+use purser_storage::codec;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// Bytes of a sum, of which each line has the hexadecimal digits.
+const SUM: usize = 8;
+
+/// Why the file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// It could not be read or written.
+    #[error("{}: {error}", .file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It is not what was written.
+    #[error(
+        "{} is damaged at line {line}: put a whole copy in its place, or move it away; a restore without it suspends every key, session \
+         and operator's token",
+        .file.display()
+    )]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// Which line, from 1.
+        line: usize,
+    },
+}
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Header {
+    /// The store that it is beside, by a name of its own.
+    store: String,
+    /// Nothing of before this is in it, in Unix milliseconds.
+    since_ms: u64,
+}
+
+/// Something that was ended, frozen or let go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    /// A session, with every token of it.
+    Session(String),
+    /// An API key, with every token that was made with it.
+    ApiKey(String),
+    /// An operator's token, by its SHA-256.
+    OperatorToken(String),
+    /// An account is frozen.
+    Frozen {
+        /// Its exact address.
+        account: String,
+        /// What its owner is told.
+        message: String,
+    },
+    /// An account is no longer frozen.
+    Unfrozen {
+        /// Its exact address.
+        account: String,
+    },
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    header: Option<Header>,
+    /// In their order.
+    pub entries: Vec<Entry>,
+    /// Where the last whole line ends.
+    end: u64,
+    sum: [u8; SUM],
+}
+
+impl Read {
+    /// Whether everything that was revoked after a backup of this store is in it.
+    pub fn covers(&self, store: &str, backed_up_at_ms: u64) -> bool {
+        let header = self.header.as_ref();
+        header.is_some_and(|header| header.store == store && header.since_ms <= backed_up_at_ms)
+    }
+
+    /// The store that it is beside.
+    pub fn store(&self) -> Option<&str> {
+        self.header.as_ref().map(|header| header.store.as_str())
+    }
+}
+
+/// The open file. Whoever writes to it waits until the line is on the disk.
+pub struct RevocationLog {
+    path: PathBuf,
+    end: Mutex<End>,
+}
+
+struct End {
+    file: File,
+    sum: [u8; SUM],
+}
+
+fn sum_of(before: &[u8; SUM], json: &str) -> [u8; SUM] {
+    let hash = Sha256::new().chain_update(before).chain_update(json).finalize();
+    let mut sum = [0; SUM];
+    sum.copy_from_slice(&hash[..SUM]);
+    sum
+}
+
+/// The file as it is; one that is not there holds nothing.
+///
+/// # Errors
+/// When it cannot be read, or is damaged.
+pub fn read(path: &Path) -> Result<Read, LogError> {
+    let mut text = Vec::new();
+    let failed = |error| LogError::Io {
+        file: path.to_owned(),
+        error,
+    };
+    match File::open(path) {
+        Ok(mut file) => {
+            let read = file.read_to_end(&mut text);
+            read.map_err(failed)?;
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Read::default()),
+        Err(error) => return Err(failed(error)),
+    }
+    let mut found = Read::default();
+    for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        // What has no end was told to nobody.
+        let Some(line) = line.strip_suffix(b"\n") else { break };
+        let damaged = || LogError::Damaged {
+            file: path.to_owned(),
+            line: number + 1,
+        };
+        let line = std::str::from_utf8(line).map_err(|_| damaged())?;
+        let (sum, json) = line.split_once(' ').ok_or_else(damaged)?;
+        let expected = sum_of(&found.sum, json);
+        if hex::encode(expected) != sum {
+            return Err(damaged());
+        }
+        if number == 0 {
+            found.header = Some(serde_json::from_str(json).map_err(|_| damaged())?);
+        } else {
+            found.entries.push(serde_json::from_str(json).map_err(|_| damaged())?);
+        }
+        found.sum = expected;
+        found.end += line.len() as u64 + 1;
+    }
+    Ok(found)
+}
+
+/// A name for a new store.
+pub fn new_name(entropy: &dyn Entropy) -> String {
+    format!("{:032x}", entropy.random())
+}
+
+impl RevocationLog {
+    /// Goes on with what was read; begins one for this store where there is none.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn open(path: &Path, read: &Read, store: &str, now_ms: u64) -> Result<Self, LogError> {
+        let failed = |error| LogError::Io {
+            file: path.to_owned(),
+            error,
+        };
+        let is_new = read.header.is_none();
+        let open = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(path);
+        let mut file = open.map_err(failed)?;
+        file.set_len(read.end).map_err(failed)?;
+        file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let log = Self {
+            path: path.to_owned(),
+            end: Mutex::new(End { file, sum: read.sum }),
+        };
+        if is_new {
+            let header = Header {
+                store: store.to_owned(),
+                since_ms: now_ms,
+            };
+            log.write(&[header]).map_err(failed)?;
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let folder = File::open(folder.unwrap_or_else(|| Path::new(".")));
+            folder.and_then(|folder| folder.sync_all()).map_err(failed)?;
+        }
+        Ok(log)
+    }
+
+    fn write<T: Serialize>(&self, lines: &[T]) -> io::Result<()> {
+        let mut end = self.end.lock();
+        let (mut text, mut sum) = (String::new(), end.sum);
+        for line in lines {
+            let json = serde_json::to_string(line)?;
+            sum = sum_of(&sum, &json);
+            text.push_str(&hex::encode(sum));
+            text.push(' ');
+            text.push_str(&json);
+            text.push('\n');
+        }
+        end.file.write_all(text.as_bytes())?;
+        end.file.sync_data()?;
+        end.sum = sum;
+        Ok(())
+    }
+
+    /// Writes these down. What cannot be written down must not be told: then the process ends, as when the journal fails, and the
+    /// next start finds what was whole.
+    pub fn note(&self, entries: &[Entry]) {
+        if entries.is_empty() {
+            return;
+        }
+        if let Err(error) = self.write(entries) {
+            tracing::error!(file = %self.path.display(), %error, "a revocation could not be written down; the process ends");
+            std::process::abort();
+        }
+    }
+}
+
+/// What an event says that must outlive a restore, if it does.
+pub fn entry_of(record: &Record) -> Option<Entry> {
+    let number = || <[u8; 16]>::try_from(record.id.as_slice()).map(u128::from_be_bytes).ok();
+    if record.kind == Kind::Session as u8 && record.status == "revoked" {
+        return Some(Entry::Session(SessionId(number()?).to_string()));
+    }
+    if record.kind == Kind::ApiKey as u8 && record.status == "revoked" {
+        return Some(Entry::ApiKey(ApiKeyId(number()?).to_string()));
+    }
+    if record.kind != Kind::Account as u8 || record.announcement.is_none() {
+        return None;
+    }
+    let account = Wallet::from_key(&record.id)?.address();
+    match codec::decode(&record.event).ok()? {
+        account::Event::Frozen(message) => Some(Entry::Frozen { account, message }),
+        account::Event::Unfrozen => Some(Entry::Unfrozen { account }),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn entry(n: u128) -> Entry {
+        Entry::Session(SessionId(n).to_string())
+    }
+
+    // Aim: what was written is read again in its order, over a new start; a line without its end is cut off and written over; one
+    // changed byte, or a line that is missing from the middle, is damage by its number.
+    #[test]
+    fn case_81_a_log_is_whole_or_says_where_it_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("revocations.log");
+        let begun = read(&path).unwrap();
+        assert!(!begun.covers("a", 5));
+        RevocationLog::open(&path, &begun, "a", 5)
+            .unwrap()
+            .note(&[entry(1), entry(2)]);
+        let torn = [std::fs::read(&path).unwrap(), b"00112233".to_vec()].concat();
+        std::fs::write(&path, &torn).unwrap();
+        let again = read(&path).unwrap();
+        assert_eq!(again.entries, [entry(1), entry(2)]);
+        RevocationLog::open(&path, &again, "b", 9).unwrap().note(&[entry(3)]);
+        let whole = read(&path).unwrap();
+        assert_eq!(whole.entries, [entry(1), entry(2), entry(3)]);
+        assert!(whole.covers("a", 5) && !whole.covers("a", 4) && !whole.covers("b", 9));
+
+        let text = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let lacking = format!("{}\n{}\n{}\n", lines[0], lines[2], lines[3]);
+        let changed = text.replacen("ses_", "sex_", 1);
+        for (bad, line) in [(lacking, 2), (changed, 2)] {
+            std::fs::write(&path, bad).unwrap();
+            let error = read(&path).unwrap_err();
+            assert!(
+                matches!(&error, LogError::Damaged { line: at, .. } if *at == line),
+                "{error}"
+            );
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Copies of what is stored, made while the service runs, for backups and for `purser verify`.
+
+use std::collections::BTreeSet;
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use purser_actors::banking::application::Application;
+use purser_actors::id::{DocumentId, Network};
+use purser_actors::kernel::{Kind, table};
+use purser_actors::port::BoxFuture;
+use purser_storage::{JournalStore, Row, Store, StoreError, codec};
+use tokio::sync::Mutex;
+
+use super::DataDir;
+use crate::http::operator::{Copies, Copy, Listed};
+use crate::settlement::sandbox::SandboxSettlement;
+use crate::vault::archive;
+
+/// Rows and transfers read at once.
+const PAGE: usize = 1_000;
+
+/// See the module.
+pub struct LiveCopies {
+    store: Arc<JournalStore>,
+    documents: PathBuf,
+    /// Where copies are written before they are sent.
+    scratch: PathBuf,
+    settlement: Arc<SandboxSettlement>,
+    /// One at a time: each writes as much as there is.
+    turn: Mutex<()>,
+}
+
+impl LiveCopies {
+    /// Of these parts; what a process that died was copying is removed.
+    pub fn new(store: Arc<JournalStore>, data: &DataDir, settlement: Arc<SandboxSettlement>) -> Self {
+        let scratch = data.copies();
+        if let Err(error) = std::fs::remove_dir_all(&scratch)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "what is left of an old copy cannot be removed");
+        }
+        Self {
+            store,
+            documents: data.documents(),
+            scratch,
+            settlement,
+            turn: Mutex::new(()),
+        }
+    }
+
+    /// Has a copy written and taken over: its file has no name any more, and goes with its handle.
+    async fn made(&self, write: impl FnOnce(&Path) -> Result<u64, String> + Send + 'static) -> Result<Copy, String> {
+        let _turn = self.turn.lock().await;
+        let scratch = self.scratch.clone();
+        let made = tokio::task::spawn_blocking(move || {
+            let failed = |error: std::io::Error| format!("{}: {error}", scratch.display());
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&scratch)
+                .map_err(failed)?;
+            let path = scratch.join("copy");
+            let seq = write(&path)?;
+            let file = File::open(&path).map_err(failed)?;
+            std::fs::remove_file(&path).map_err(failed)?;
+            let bytes = file.metadata().map_err(failed)?.len();
+            Ok(Copy { file, bytes, seq })
+        });
+        made.await.map_err(|error| error.to_string())?
+    }
+}
+
+impl Copies for LiveCopies {
+    fn store(&self) -> BoxFuture<'_, Result<Copy, String>> {
+        let store = self.store.clone();
+        Box::pin(self.made(move |path| store.backup(path).map_err(|error| error.to_string())))
+    }
+
+    fn documents(&self) -> BoxFuture<'_, Result<Copy, String>> {
+        Box::pin(async move {
+            let seq = self.store.durable_seq();
+            let named = documents_of(&*self.store).await.map_err(|error| error.to_string())?;
+            let directory = self.documents.clone();
+            self.made(move |path| {
+                archive::save(&directory, &named, path).map_err(|error| error.to_string())?;
+                Ok(seq)
+            })
+            .await
+        })
+    }
+
+    fn transfers(&self, network: Network, after: u64) -> BoxFuture<'_, Result<Vec<Listed>, String>> {
+        Box::pin(async move {
+            let page = self.settlement.transfers(network, after, PAGE).await;
+            let page = page.map_err(|error| error.to_string())?;
+            let listed = page.into_iter().map(|seen| Listed {
+                position: seen.position,
+                transaction: seen.id,
+                // A transaction of the sandbox carries one transfer.
+                index: 0,
+                from: seen.from,
+                to: seen.to,
+                atomic: seen.amount,
+                at_ms: seen.at,
+                dropped: seen.dropped,
+            });
+            Ok(listed.collect())
+        })
+    }
+}
+
+/// The documents that applications name.
+///
+/// # Errors
+/// When the store cannot be read.
+pub async fn documents_of(store: &dyn Store) -> Result<BTreeSet<DocumentId>, StoreError> {
+    let prefix = table::entity(Kind::Application, &[]);
+    let (mut named, mut after) = (BTreeSet::new(), None);
+    loop {
+        let rows = store.scan(&prefix, after.as_deref(), PAGE).await?;
+        for (key, row) in &rows {
+            named.extend(documents_in(key, row)?);
+        }
+        match rows.into_iter().last() {
+            Some((key, _)) => after = Some(key),
+            None => return Ok(named),
+        }
+    }
+}
+
+/// The documents that a row names, if it is an application's.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn documents_in(key: &[u8], row: &Row) -> Result<Vec<DocumentId>, StoreError> {
+    if !key.starts_with(&table::entity(Kind::Application, &[])) {
+        return Ok(Vec::new());
+    }
+    let application: Application = codec::decode(&row.value).map_err(|e| StoreError::Damaged(e.to_string()))?;
+    Ok(application.documents.iter().map(|paper| paper.id).collect())
+}

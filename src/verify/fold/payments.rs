@@ -1,0 +1,43 @@
+//! What the events say of payments.
+
+use purser_actors::kernel::record::Record;
+use purser_actors::payment;
+use purser_storage::codec::{self, DecodeError};
+
+use super::Trail;
+
+pub(super) fn follow(record: &Record, trail: &mut Trail) -> Result<(), DecodeError> {
+    let event: payment::Event = codec::decode(&record.event)?;
+    let status = match event {
+        payment::Event::Claimed(_) | payment::Event::Readmitted(..) => "claimed",
+        payment::Event::Settling(..) | payment::Event::Resumed(_) => "settling",
+        payment::Event::Lost(_) => "unknown",
+        payment::Event::Declined(..) => "declined",
+        payment::Event::Released(_) => "released",
+        payment::Event::Settled(transaction, _) => {
+            trail.transaction = Some(transaction);
+            "settled"
+        }
+        payment::Event::Adopted(_, transaction, product) => {
+            trail.transaction = Some(transaction);
+            trail.product = Some(product.to_string());
+            "fulfilled"
+        }
+        payment::Event::Fulfilled(product, _) => {
+            trail.product = Some(product.to_string());
+            "fulfilled"
+        }
+        payment::Event::Credited(_) => "credited",
+        payment::Event::Deposited(transaction, _) => {
+            trail.transaction = Some(transaction);
+            "credited"
+        }
+        payment::Event::Refused(_) => "refused",
+        payment::Event::Reversed(_) => {
+            trail.transaction = None;
+            "reversed"
+        }
+    };
+    trail.status = status.into();
+    Ok(())
+}

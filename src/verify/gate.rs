@@ -1,0 +1,50 @@
+//! The gate's rows: one for each frozen account and for no other, and each transfer of a managed wallet that a restored store
+//! has recognised is the one by which its spend settled.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::id::{DepartureId, SpendId, Wallet};
+use purser_actors::kernel::table;
+use purser_storage::{Store, StoreError};
+
+use super::{Contents, Report, each_row};
+
+pub(super) async fn check(store: &dyn Store, contents: &Contents, report: &mut Report) -> Result<(), StoreError> {
+    let (mut frozen, mut recognised) = (BTreeSet::new(), BTreeMap::new());
+    let accounts = table::all_frozen();
+    each_row(store, &[table::GATE], |key, row| {
+        if let Some(wallet) = key.strip_prefix(&*accounts).and_then(Wallet::from_key) {
+            frozen.insert(wallet);
+        } else if let (Some(id), Ok(spend)) = (key.last_chunk(), <[u8; 16]>::try_from(&*row.value)) {
+            recognised.insert(u128::from_be_bytes(*id), SpendId(u128::from_be_bytes(spend)));
+        } else {
+            report.find("gate.unknown", hex::encode(key), "a row that is nobody's");
+        }
+    })
+    .await?;
+    for (wallet, (account, _)) in &contents.accounts {
+        if account.frozen.is_some() != frozen.remove(wallet) {
+            let detail = "account and gate do not agree whether it is frozen";
+            report.find("gate.frozen", wallet.address(), detail);
+        }
+    }
+    for wallet in frozen {
+        report.find(
+            "gate.frozen",
+            wallet.address(),
+            "frozen at the gate, and there is no account",
+        );
+    }
+    for (id, spend) in recognised {
+        let settled = contents.agents.spend(spend);
+        let by = settled.and_then(|spend| Some(DepartureId::of(spend.from.network(), spend.transaction()?)));
+        if by != Some(DepartureId(id)) {
+            report.find(
+                "gate.recognised",
+                spend,
+                "its transfer is not the one that was recognised",
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Every transfer that no payment claims is on the operators' list until somebody has decided, is booked once where that was, and
+//! settles no payment besides.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::id::{DepositId, PaymentId, WithdrawalId};
+use purser_actors::incoming::{Event, Incoming, Status};
+use purser_actors::kernel::effect::{CreditCause, Work};
+use purser_actors::kernel::{Kind, table};
+use purser_storage::codec::{self, DecodeError};
+use purser_storage::{Row, Store, StoreError};
+
+use super::books::Books;
+use super::fold::History;
+use super::outcomes::credits;
+use super::{Contents, Report, each_row, take};
+
+/// Transfers, the operators' list of them, and the payments that settle by none of them any more.
+#[derive(Default)]
+pub(super) struct Arrivals {
+    pub(super) all: BTreeMap<DepositId, (Incoming, u64)>,
+    listed: BTreeMap<DepositId, Vec<(u64, u8)>>,
+    /// By payment.
+    pub(super) taken: BTreeMap<PaymentId, DepositId>,
+}
+
+pub(super) const fn name_of(status: Status) -> &'static str {
+    match status {
+        Status::Found => "found",
+        Status::Waiting => "waiting",
+        Status::Crediting(_) => "crediting",
+        Status::Credited(_) => "credited",
+        Status::Adopted(_) => "adopted",
+        Status::OperatorFunds => "operator_funds",
+        Status::Returning(_) => "returning",
+        Status::Returned(_) => "returned",
+        Status::Claimed => "claimed",
+    }
+}
+
+/// The status after an event; `None` for another kind.
+pub(super) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>, DecodeError>> {
+    (kind == Kind::Incoming as u8).then(|| {
+        codec::decode(event).map(|event| match event {
+            Event::Found(..) => Some("found"),
+            Event::Listed(..) => Some("waiting"),
+            Event::Claimed(_) => Some("claimed"),
+            Event::Granted(..) => Some("crediting"),
+            Event::Credited(_) => Some("credited"),
+            Event::Adopted(..) => Some("adopted"),
+            Event::TakenIn(_) => Some("operator_funds"),
+            Event::SentBack(..) => Some("returning"),
+            Event::Returned(_) => Some("returned"),
+        })
+    })
+}
+
+impl Arrivals {
+    /// Takes a row of the kind; `None` for another.
+    pub(super) fn read(&mut self, kind: u8, number: u128, row: &Row, report: &mut Report) -> Option<()> {
+        (kind == Kind::Incoming as u8).then(|| {
+            let id = DepositId(number);
+            take(row, &id.to_string(), report).map(|read| self.all.insert(id, read));
+        })
+    }
+
+    pub(super) async fn read_rows(&mut self, store: &dyn Store, report: &mut Report) -> Result<(), StoreError> {
+        each_row(store, &[table::INCOMING], |key, row| {
+            let Some((at, id)) = table::made(&key.into()) else {
+                return;
+            };
+            let state = row.value.first().copied().unwrap_or(u8::MAX);
+            self.listed.entry(DepositId(id)).or_default().push((at.0, state));
+        })
+        .await?;
+        each_row(store, &[table::DEPOSIT], |key, row| {
+            let payment = key.last_chunk().map(|id| PaymentId(u128::from_be_bytes(*id)));
+            let deposit = <[u8; 16]>::try_from(&*row.value).map(|id| DepositId(u128::from_be_bytes(id)));
+            match (payment, deposit) {
+                (Some(payment), Ok(deposit)) => drop(self.taken.insert(payment, deposit)),
+                _ => report.find("deposit.damaged", hex::encode(key), "no transfer of a payment"),
+            }
+        })
+        .await
+    }
+
+    /// The names under which something of them is in the books.
+    pub(super) fn booked(&self) -> BTreeSet<String> {
+        let booked = self.all.iter().filter(|(_, (incoming, _))| is_booked(incoming));
+        booked.map(|(id, _)| id.to_string()).collect()
+    }
+}
+
+const fn is_booked(incoming: &Incoming) -> bool {
+    !matches!(
+        incoming.status,
+        Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_)
+    )
+}
+
+/// What is at work for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct UnderWay {
+    looking: usize,
+    giving: usize,
+    telling: usize,
+}
+
+pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
+    let mut moving: BTreeMap<DepositId, UnderWay> = BTreeMap::new();
+    for effect in &contents.effects {
+        match &effect.work {
+            Work::PlaceIncoming(id) => moving.entry(*id).or_default().looking += 1,
+            Work::SendBack { deposit, .. } => moving.entry(*deposit).or_default().giving += 1,
+            Work::Credit {
+                cause: CreditCause::Deposit(id),
+                ..
+            } => moving.entry(*id).or_default().giving += 1,
+            Work::ConfirmIncoming(id) => moving.entry(*id).or_default().telling += 1,
+            _ => {}
+        }
+    }
+    for (id, (incoming, _)) in &contents.arrivals.all {
+        let at_work = moving.remove(id).unwrap_or_default();
+        let status = name_of(incoming.status);
+        let want = match incoming.status {
+            Status::Found => vec![(incoming.found_at.0, 0)],
+            Status::Waiting => vec![(incoming.found_at.0, 1)],
+            _ => Vec::new(),
+        };
+        let has = contents.arrivals.listed.get(id).cloned().unwrap_or_default();
+        if has != want {
+            report.find("deposit.row", id, format!("{status}: its rows in the list are {has:?}"));
+        }
+        let looking = usize::from(incoming.status == Status::Found);
+        let moved = usize::from(matches!(incoming.status, Status::Crediting(_) | Status::Returning(_)));
+        if (at_work.looking, at_work.giving + at_work.telling) != (looking, moved) {
+            report.find("deposit.orphan", id, format!("{status}: {at_work:?} under way"));
+        }
+        posted(*id, incoming, at_work, (contents, history, books), report);
+        settled_otherwise(*id, incoming, contents, report);
+    }
+    let listed = contents.arrivals.listed.keys().copied();
+    let taken = contents.arrivals.taken.values().copied();
+    let nowhere = listed.chain(taken).filter(|id| !contents.arrivals.all.contains_key(id));
+    for id in nowhere.chain(moving.into_keys()) {
+        report.find(
+            "deposit.missing",
+            id,
+            "something is there for it, and it does not exist",
+        );
+    }
+}
+
+/// It is in the books where its state says, once.
+fn posted(
+    id: DepositId,
+    incoming: &Incoming,
+    at_work: UnderWay,
+    (contents, history, books): (&Contents, &History, &Books),
+    report: &mut Report,
+) {
+    let name = id.to_string();
+    let amount = i128::from(incoming.transfer.amount.atomic());
+    let received = books.received.get(&name).copied().unwrap_or(0);
+    let kept = books.taken_in.get(&name).copied().unwrap_or(0);
+    let credited = credits(&name, history, books, report);
+    let want = match incoming.status {
+        Status::Found | Status::Waiting | Status::Claimed | Status::Adopted(_) => (0, 0, 0),
+        Status::OperatorFunds => (amount, amount, 0),
+        Status::Crediting(_) | Status::Returning(_) if at_work.giving > 0 => (amount, 0, 0),
+        Status::Crediting(_) | Status::Returning(_) | Status::Credited(_) | Status::Returned(_) => (amount, 0, amount),
+    };
+    if (received, kept, credited) != want {
+        let detail = format!("{received} received, {kept} taken in and {credited} credited, expected {want:?}");
+        report.find("deposit.posting", &name, detail);
+    }
+    let sent_back = matches!(incoming.status, Status::Returned(_));
+    let withdrawal = contents.withdrawals.get(&WithdrawalId(id.0));
+    let own = withdrawal.is_some_and(|(withdrawal, _)| {
+        withdrawal.to == incoming.transfer.from && withdrawal.amount == incoming.transfer.amount
+    });
+    if sent_back && !own {
+        report.find("deposit.returned", &name, "no withdrawal brings it back");
+    }
+}
+
+/// What was taken in settles no payment, and what a payment has was not taken in.
+fn settled_otherwise(id: DepositId, incoming: &Incoming, contents: &Contents, report: &mut Report) {
+    let payment = incoming.transfer.payment;
+    let taken = contents.arrivals.taken.contains_key(&payment);
+    if is_booked(incoming) && !taken {
+        report.find("deposit.open", id, format!("{payment} may still settle by it"));
+    }
+    let known = contents.payments.get(&payment).map(|(payment, _)| payment);
+    if matches!(incoming.status, Status::Claimed | Status::Adopted(_)) && known.is_none() {
+        report.find("deposit.payment", id, format!("there is no {payment}"));
+    }
+}

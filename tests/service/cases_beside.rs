@@ -1,0 +1,115 @@
+//! What is done beside a running service: a backup, and a proof of its books.
+
+use std::sync::Arc;
+
+use purser_actors::id::Network;
+use serde_json::json;
+
+use super::agent::Agent;
+use super::cases_banking::{PAPER, answers, person, quick, result};
+use super::desk::Desk;
+use super::host::text;
+use super::owner::Owner;
+use super::wire::{Site, client, send_to_operator};
+
+const CARD: &str = "/get-card?amount=5";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
+    // Aim: while cards are bought the whole time, `purser verify` proves the books, `purser backup` writes a store that restores
+    // with its documents, `purser reconcile` says what the service has found; a restore wants the service stopped.
+    let mut host = quick();
+    let service = host.start();
+    let site = Site::of(&service);
+    let operator = service.operator.clone().unwrap();
+    host.set("PURSER_OPERATOR__LISTEN", operator.trim_start_matches("http://"));
+    let agent = Agent::new(Network::Base);
+    let token = agent.token(&site).await;
+    Owner::of(&site, &agent).await.verify(&site, &token).await;
+    result(&site, &token, "createBankingProfile", person()).await;
+    result(&site, &token, "updateBankingApplicationDetails", answers()).await;
+    let paper = json!({"type": "proof_of_address", "content": PAPER});
+    let told = result(&site, &token, "uploadBankingDocument", paper).await;
+    let id = told["application"]["documents"][0]["documentId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+
+    let file = host.beside("backup");
+    let path = file.to_str().unwrap().to_owned();
+    assert_eq!(Agent::new(Network::Solana).buy(&site, CARD).await.status, 200);
+    let host = Arc::new(host);
+    let beside = tokio::task::spawn_blocking({
+        let (host, path) = (host.clone(), path.clone());
+        move || (host.verify(), host.run(&["backup", &path]))
+    });
+    while !beside.is_finished() {
+        assert_eq!(Agent::new(Network::Solana).buy(&site, CARD).await.status, 200);
+    }
+    let ((passed, report), made) = beside.await.unwrap();
+    assert!(passed, "{:#}", report["findings"]);
+    assert!(
+        made.status.success() && text(&made).contains("holds everything up to sequence"),
+        "{}",
+        text(&made)
+    );
+    assert!(text(&made).contains("holds 1 documents"), "{}", text(&made));
+    let made = host.run(&["backup", &path, "--force"]);
+    assert!(made.status.success(), "of a service at rest: {}", text(&made));
+    let again = host.run(&["backup", &path]);
+    assert_eq!(again.status.code(), Some(2), "a backup was replaced: {}", text(&again));
+    let taken = host.run(&["restore", &path]);
+    assert!(!taken.status.success(), "restored beside a service: {}", text(&taken));
+    let left: Vec<_> = std::fs::read_dir(host.data())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert!(
+        !left.iter().any(|name| name.to_string_lossy().starts_with("verify.")),
+        "{left:?}"
+    );
+
+    let desk = Desk::first(&host, &service);
+    let reader = desk.hire("rita", "read-only").await;
+    for (token, status) in [(reader.token.as_str(), 403), (token.as_str(), 401)] {
+        let asked = client().get(service.watched("/copy?part=store")).bearer_auth(token);
+        assert_eq!(send_to_operator(asked).await.unwrap().status, status);
+    }
+    let asked = client()
+        .get(service.watched("/copy?part=transfers&network=solana"))
+        .bearer_auth(&desk.token);
+    let listed = send_to_operator(asked).await.unwrap();
+    assert!(
+        listed.body["transfers"].as_array().is_some_and(|list| !list.is_empty()),
+        "{}",
+        listed.text
+    );
+    service.kill();
+
+    std::fs::rename(host.data().join("store"), host.beside("lost")).unwrap();
+    std::fs::remove_file(host.data().join("documents").join(&id)).unwrap();
+    let restored = host.run(&["restore", &path]);
+    assert!(restored.status.success(), "{}", text(&restored));
+    assert!(host.data().join("documents").join(&id).exists());
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_cannot_be_asked_is_named() {
+    // Aim: a data directory in use whose service has no operator's side, or whose token is not at hand: what to do is said, and
+    // nothing is written.
+    let mut host = super::host::Host::new().with("PURSER_OPERATOR__LISTEN", "");
+    let service = host.start();
+    let file = host.beside("backup");
+    let asked = host.run(&["backup", file.to_str().unwrap()]);
+    assert!(
+        !asked.status.success() && text(&asked).contains("stop it first"),
+        "{}",
+        text(&asked)
+    );
+    host.set("PURSER_OPERATOR__LISTEN", "127.0.0.1:9");
+    let silent = host.run(&["verify"]);
+    assert!(!silent.status.success(), "{}", text(&silent));
+    assert!(!file.exists());
+    drop(service);
+}

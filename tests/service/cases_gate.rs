@@ -1,0 +1,324 @@
+//! The gate that money leaves by: frozen accounts, restores, and chains that have less than is promised there.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_banking::{call, result};
+use super::cases_metrics::scrape;
+use super::cases_reloadable::{ask, loaded};
+use super::cases_restore::{QUIET_S, backup, restore};
+use super::cases_top_up::{self, linked, once};
+use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
+use super::desk::Desk;
+use super::host::{Host, Service};
+use super::wire::{Site, until};
+
+/// Pauses between tries that are long enough to freeze and to stop the service in, and a chain that is read often.
+pub(super) fn host() -> Host {
+    Host::new()
+        .with("PURSER_SANDBOX__ATTEST_MS", "20")
+        .with("PURSER_SANDBOX__CREDIT_MS", "20")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "8000")
+        .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
+}
+
+pub(super) async fn unreachable(site: &Site<'_>, network: Network, wallet: &str) {
+    let fault = json!({"network": network.name(), "fault": "unreachable", "times": 0, "wallet": wallet});
+    site.chain_fault(fault).await;
+}
+
+pub(super) async fn well(site: &Site<'_>) {
+    for network in Network::ALL {
+        site.chain_fault(json!({"network": network.name(), "fault": "clear"}))
+            .await;
+    }
+}
+
+/// What the operator's list says of each of these: why it waits and whose it is.
+async fn listed(desk: &Desk<'_>, subjects: &[String]) -> Vec<(Value, Value)> {
+    let stuck = desk.get("/admin/stuck").await.body;
+    let held = stuck["held"].as_array().unwrap();
+    let of = |subject: &String| held.iter().find(|item| item["subject"] == **subject);
+    let shown = subjects.iter().filter_map(of);
+    shown
+        .map(|item| (item["held"].clone(), item["wallet"].clone()))
+        .collect()
+}
+
+/// Each kind of work was tried a few times more: what did not leave by then was kept.
+async fn tried(service: &Service, works: &[&str]) {
+    for work in works {
+        let series = format!("purser_delivery_tries_total{{work=\"{work}\"}}");
+        let before = scrape(service).await.1.value(&series);
+        until("more tries", async || {
+            let now = scrape(service).await.1.value(&series);
+            (now > before + rust_decimal::Decimal::from(3)).then_some(())
+        })
+        .await;
+    }
+}
+
+/// What waits when its owners are frozen: by network a withdrawal and a top-up, and a transfer of the first holder's managed wallet.
+struct Kept {
+    holders: Vec<(Agent, String)>,
+    loaders: Vec<(Agent, String, String)>,
+    /// Who receives the transfer.
+    receiver: Agent,
+    /// Their ids, in this order.
+    subjects: Vec<String>,
+}
+
+impl Kept {
+    /// All of it asked for while the chains could not be reached.
+    async fn by_chains(site: &Site<'_>) -> Self {
+        let (mut holders, mut loaders) = (Vec::new(), Vec::new());
+        for network in Network::ALL {
+            holders.push(holder(site, network).await);
+            loaders.push(linked(site, network).await);
+        }
+        let (receiver, token) = (Agent::new(Network::Base), &holders[0].1);
+        let made = result(site, token, "createAgentWallet", json!({})).await;
+        let from = made["wallet"]["addresses"]["base"].as_str().unwrap().to_owned();
+        for network in Network::ALL {
+            let ours = purser::sandbox::keys::treasury(network).address();
+            unreachable(site, network, &ours).await;
+        }
+        unreachable(site, Network::Base, &from).await;
+        let mut subjects = Vec::new();
+        for (_, token) in &holders {
+            subjects.push(id_of(&withdraw(site, token, None, &json!({"amount": 2.50})).await));
+        }
+        for (agent, ..) in &loaders {
+            let bought = agent.buy(site, "/fund-card-balance?amount=5").await;
+            subjects.push(cases_top_up::id_of(&bought));
+        }
+        let spend = json!({"toAddress": receiver.address(), "amountUsdc": 1});
+        subjects.push(reserved(site, token, spend).await);
+        Self {
+            holders,
+            loaders,
+            receiver,
+            subjects,
+        }
+    }
+
+    fn owners(&self) -> Vec<String> {
+        let holders = self.holders.iter().map(|(agent, _)| agent.address());
+        let loaders = self.loaders.iter().map(|(agent, ..)| agent.address());
+        holders.chain(loaders).collect()
+    }
+
+    /// What the operator's list says of it.
+    fn shown(&self) -> Vec<(Value, Value)> {
+        let owners = self.owners();
+        let owners = owners.iter().chain(&owners[..1]);
+        owners.map(|owner| (json!("held_frozen"), json!(owner))).collect()
+    }
+
+    async fn has_not_left(&self, site: &Site<'_>) {
+        for (agent, _) in &self.holders {
+            assert!(received(site, agent).await.is_empty(), "nothing has left");
+        }
+        assert!(received(site, &self.receiver).await.is_empty());
+    }
+
+    /// Each once.
+    async fn leaves(&self, site: &Site<'_>) {
+        for ((agent, token), id) in self.holders.iter().zip(&self.subjects) {
+            assert_eq!(ended(site, token, id).await["state"], "complete");
+            assert_eq!(received(site, agent).await, [2_500_000]);
+        }
+        for ((_, token, _), id) in self.loaders.iter().zip(&self.subjects[2..]) {
+            once(site, token, id, "credited").await;
+        }
+        let spent = json!({"spendId": self.subjects[4]});
+        until("the spend", async || {
+            let now = result(site, &self.holders[0].1, "getAgentWallet", spent.clone()).await;
+            (now["spend"]["state"] == "settled").then_some(())
+        })
+        .await;
+        assert_eq!(received(site, &self.receiver).await, [1_000_000]);
+    }
+}
+
+const LEAVING: [&str; 3] = ["withdraw", "send_top_up", "spend"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen() {
+    // Aim: on both chains a withdrawal and a top-up that the chain could not take, and a transfer of a managed wallet; the owners
+    // are frozen and the chains well again: nothing leaves, all of it is on the operator's list with its reason and in the
+    // metrics, no try is used up, over a kill too. Thawed, each leaves once, without a restart.
+    let host = host();
+    let service = host.start();
+    let site = Site::of(&service);
+    let kept = Kept::by_chains(&site).await;
+    for owner in kept.owners() {
+        site.freeze(&owner, Some("Call us.")).await;
+    }
+    well(&site).await;
+    tried(&service, &LEAVING).await;
+    let desk = Desk::first(&host, &service);
+    assert_eq!(listed(&desk, &kept.subjects).await, kept.shown());
+    let figures = scrape(&service).await.1;
+    assert_eq!(figures.value("purser_held{reason=\"held_frozen\"}"), 5.into());
+    service.kill();
+    host.assert_books();
+
+    let service = host.start();
+    let site = Site::of(&service);
+    tried(&service, &LEAVING).await;
+    let desk = Desk::first(&host, &service);
+    assert_eq!(listed(&desk, &kept.subjects).await, kept.shown());
+    kept.has_not_left(&site).await;
+    for owner in kept.owners() {
+        site.freeze(&owner, None).await;
+    }
+    kept.leaves(&site).await;
+    assert!(listed(&desk, &kept.subjects).await.is_empty());
+    service.stop();
+    host.assert_books();
+}
+
+/// A transfer of a managed wallet that is asked for and not waited for: its spend.
+async fn reserved(site: &Site<'_>, token: &str, data: Value) -> String {
+    let request = site.request("POST", "/agentWalletTransfer").bearer_auth(token);
+    let request = request.json(&json!({"data": data}));
+    // Whoever asked goes away: the wallet has reserved it.
+    let asked = tokio::spawn(request.send());
+    let spend = until("the reservation", async || {
+        let now = result(site, token, "getAgentWallet", json!({})).await;
+        now["openSpends"][0]["spendId"].as_str().map(str::to_owned)
+    })
+    .await;
+    asked.abort();
+    spend
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
+    // Aim: reserved at the backup and sent since, on Solana, where what is signed anew is another transfer: after the restore it
+    // waits, says so, and is recognised on the chain once nothing can land any more.
+    let host = host();
+    let service = host.start();
+    let site = Site::of(&service);
+    let (agent, receiver) = (Agent::new(Network::Base), Agent::new(Network::Solana));
+    let token = agent.token(&site).await;
+    let made = result(&site, &token, "createAgentWallet", json!({})).await;
+    let from = made["wallet"]["addresses"]["solana"].as_str().unwrap().to_owned();
+    for wallet in [&from, &receiver.address()] {
+        let known = json!({"wallet": wallet, "amount": "1"});
+        assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
+    }
+    unreachable(&site, Network::Solana, &from).await;
+    let data = json!({"toAddress": receiver.address(), "amountUsdc": 1.25});
+    let id = reserved(&site, &token, data).await;
+    service.kill();
+    let file = backup(&host);
+    let asked = json!({"spendId": id});
+    let stands = async |site: &Site<'_>, state: &str| {
+        until(state, async || {
+            let now = result(site, &token, "getAgentWallet", asked.clone()).await;
+            (now["spend"]["state"] == state).then(|| now["spend"].clone())
+        })
+        .await
+    };
+    let service = host.start();
+    let sent = stands(&Site::of(&service), "settled").await;
+    service.stop();
+    restore(&host, &file);
+
+    let service = host.start();
+    let site = Site::of(&service);
+    tried(&service, &["spend"]).await;
+    let held = stands(&site, "reserved").await;
+    assert_eq!(held["held"], "held_restored", "{held}");
+    let desk = Desk::first(&host, &service);
+    let why = listed(&desk, std::slice::from_ref(&id)).await;
+    assert_eq!(why, [(json!("held_restored"), json!(agent.address()))]);
+    assert_eq!(received_from(&site, &from).await, [1_250_000]);
+    site.advance(QUIET_S).await;
+    let settled = stands(&site, "settled").await;
+    assert_eq!(settled["txHash"], sent["txHash"]);
+    site.hears(&token, &["spend.settled reserved"]).await;
+    assert!(settled.get("held").is_none(), "{settled}");
+    assert_eq!(received_from(&site, &from).await, [1_250_000]);
+    service.stop();
+    host.assert_books();
+}
+
+/// What left a wallet on Solana, in atomic USDC.
+async fn received_from(site: &Site<'_>, from: &str) -> Vec<u64> {
+    let page = site.get("/sandbox/transfers?limit=1000&network=solana", &[]).await.body;
+    let own = page["transfers"].as_array().unwrap().iter();
+    own.filter(|transfer| transfer["from"] == from && transfer["dropped"] == false)
+        .map(|transfer| transfer["amount"].as_u64().unwrap())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_78_nothing_is_paid_out_of_a_restored_balance_before_it_is_quiet() {
+    // Aim: withdrawals, moves to the bank and payouts out of the balance are all refused by the same code, and nothing was held.
+    let host = host();
+    let service = host.start();
+    let (_, token) = holder(&Site::of(&service), Network::Base).await;
+    service.stop();
+    let file = backup(&host);
+    restore(&host, &file);
+    let service = host.start();
+    let site = Site::of(&service);
+    let refused = withdraw(&site, &token, None, &json!({"amount": 1})).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (503, "withdrawals_held"),
+        "{}",
+        refused.text
+    );
+    balance(&site, &token, [6.66, 6.66, 0.0]).await;
+    // Nobody has such an account or destination, which is said first.
+    let unknown = json!({"accountId": "x", "amount": 1});
+    let unknown = call(&site, &token, "createBankingTransfer", unknown).await;
+    assert_eq!(unknown.status, 404, "{}", unknown.text);
+    site.advance(QUIET_S).await;
+    until("the gate opens", async || {
+        let taken = withdraw(&site, &token, None, &json!({"amount": 1})).await;
+        (taken.status == 202).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_77_nobody_pays_a_card_withdrawal_of_a_frozen_account() {
+    // Aim: the operator's queue says why it waits and gives no lease on it; thawed it is claimed.
+    let host = host();
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (agent, token) = loaded(&site, Network::Base, 100).await;
+    let body = json!({"amount": 30, "destination_address": agent.address()});
+    let asked = ask(&site, &token, "/withdraw-card-balance", None, &body).await;
+    assert_eq!(asked.status, 202, "{}", asked.text);
+    let id = asked.body["withdrawal"]["id"].as_str().unwrap().to_owned();
+    site.freeze(&agent.address(), Some("Call us.")).await;
+    let queued = until("it is in the queue", async || {
+        let queue = desk.get("/admin/card-withdrawals").await.body;
+        queue["withdrawals"].get(0).cloned()
+    })
+    .await;
+    assert_eq!(
+        (&queued["withdrawal_id"], &queued["held"]),
+        (&json!(id), &json!("held_frozen"))
+    );
+    let claim = json!({"withdrawal_id": id});
+    let refused = desk.post("/admin/card-withdrawals/claim", claim.clone()).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (409, "held_frozen"),
+        "{}",
+        refused.text
+    );
+    site.freeze(&agent.address(), None).await;
+    let claimed = desk.done("/admin/card-withdrawals/claim", claim).await;
+    assert_eq!(claimed["state"], "claimed");
+    let queue = desk.get("/admin/card-withdrawals").await.body;
+    assert!(queue["withdrawals"][0].get("held").is_none(), "{queue}");
+}

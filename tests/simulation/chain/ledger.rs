@@ -1,0 +1,87 @@
+//! What a chain knows: what has landed, what is coming, and what never lands any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser::verify::ChainTransfer;
+use purser_actors::id::{TopUpId, Wallet, WithdrawalId};
+
+use crate::top_ups::FORWARD;
+use crate::withdrawals::fate_of;
+
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(crate) transfers: BTreeMap<u32, ChainTransfer>,
+    /// When a transfer that was sent will land, and as what.
+    pub(super) coming: BTreeMap<u32, (u64, ChainTransfer)>,
+    /// Never lands any more: the chain has said so.
+    pub(super) barred: BTreeSet<u32>,
+    /// What was sent, by payment.
+    pub(super) sent: BTreeMap<u32, Vec<u8>>,
+    calls: BTreeMap<(u32, &'static str), usize>,
+    pub(super) prepared: u64,
+    /// Payments that it has said no to.
+    pub(super) refused: BTreeSet<u32>,
+    /// Which withdrawal a transfer on Solana was signed for.
+    pub(crate) outs: BTreeMap<u32, WithdrawalId>,
+    /// What a list of transfers shows of each besides.
+    pub(super) marks: BTreeMap<u32, [u8; 32]>,
+    /// Which top-up a transfer on Base was signed for.
+    pub(crate) forwards: BTreeMap<u32, TopUpId>,
+}
+
+impl Ledger {
+    /// Lets land what is due.
+    pub(crate) fn settle(&mut self, now_ms: u64) {
+        let due: Vec<u32> = self
+            .coming
+            .iter()
+            .filter(|(_, (at, _))| *at <= now_ms)
+            .map(|(n, _)| *n)
+            .collect();
+        for n in due {
+            if let Some((_, transfer)) = self.coming.remove(&n) {
+                self.transfers.entry(n).or_insert(transfer);
+            }
+        }
+    }
+
+    /// Whether it was ever told that this payment is refused, or can never land.
+    pub(crate) fn has_refused(&self, payment: u32) -> bool {
+        self.refused.contains(&payment)
+    }
+
+    /// What a list shows of a transfer besides: what it was signed with.
+    pub(crate) fn mark(&self, payment: u32) -> [u8; 32] {
+        self.marks.get(&payment).copied().unwrap_or_default()
+    }
+
+    /// What was sent, as it was sent first.
+    pub(crate) fn sent(&self) -> BTreeMap<u32, Vec<u8>> {
+        self.sent.clone()
+    }
+
+    /// What a lost history prepared is prepared anew: nobody has its bytes.
+    pub(crate) fn recall(&mut self, sent: &BTreeMap<u32, Vec<u8>>) {
+        self.sent.clone_from(sent);
+    }
+
+    pub(crate) fn was_sent(&self, payment: u32) -> bool {
+        self.sent.contains_key(&payment)
+    }
+
+    /// Atomic USDC that have left an address, or are about to.
+    pub(crate) fn left_of(&mut self, from: &Wallet, now_ms: u64) -> u64 {
+        self.settle(now_ms);
+        let coming = self.coming.values().map(|(_, transfer)| transfer);
+        let all = self.transfers.values().chain(coming);
+        all.filter(|t| t.from == *from).map(|t| t.atomic).sum()
+    }
+
+    pub(super) fn count(&mut self, n: u32, call: &'static str) -> usize {
+        // What is signed again is another transfer, and goes on where the last one was.
+        let n = if n >= FORWARD { fate_of(n) } else { n };
+        let calls = self.calls.entry((n, call)).or_default();
+        *calls += 1;
+        *calls - 1
+    }
+}

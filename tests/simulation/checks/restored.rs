@@ -1,0 +1,99 @@
+//! After a restore: whatever is on a chain or at a maker is in the books once, though the history that knew of it is lost.
+
+use std::collections::BTreeMap;
+
+use purser::verify::ChainTransfer;
+use purser_actors::incoming::{Incoming, Status};
+use purser_actors::kernel::{Kind, table};
+
+use super::{Stock, Wrong, decode, rows, wrong};
+use crate::chain::received;
+use crate::clients::{payer, wallet};
+use crate::makers::Order;
+use crate::own::canonical;
+use crate::world::World;
+
+/// Transfers that were taken in without a payment, by transaction, as credits name them.
+pub(crate) fn taken(world: &World) -> BTreeMap<String, (String, Incoming)> {
+    let shadow = world.shadow.lock();
+    let all = rows(&shadow.rows, &[table::ENTITY, Kind::Incoming as u8]);
+    all.map(|(_, row)| {
+        let incoming: Incoming = decode(row);
+        let transfer = &incoming.transfer;
+        (transfer.transaction.clone(), (transfer.id().to_string(), incoming))
+    })
+    .collect()
+}
+
+/// What was paid is one product or one credit, whoever knows of it: by the chains' and the makers' own lists, and by what each
+/// payer was given back. What a maker has made has its owner.
+pub(super) fn judge(world: &World, stock: &Stock) -> Result<(), Wrong> {
+    let taken = taken(world);
+    for (_, incoming) in taken.values() {
+        let transfer = &incoming.transfer;
+        world.trace(|| format!("{} came in and ended as {:?}", transfer.transaction, incoming.status));
+        if matches!(
+            incoming.status,
+            Status::Found | Status::Waiting | Status::Crediting(_) | Status::Returning(_)
+        ) {
+            return wrong("rest.incoming", format!("{incoming:?}"));
+        }
+    }
+    for (n, transfer) in received(world) {
+        one(world, stock, (n, &transfer), taken.get(&transfer.transaction))?;
+    }
+    Ok(())
+}
+
+fn one(
+    world: &World,
+    stock: &Stock,
+    (n, transfer): (u32, &ChainTransfer),
+    taken: Option<&(String, Incoming)>,
+) -> Result<(), Wrong> {
+    let id = world.notes.lock().ids.get(&n).copied();
+    let Some(id) = id else {
+        return wrong("money.unreal", format!("{transfer:?} was paid by nobody"));
+    };
+    let goods: Vec<_> = stock.goods.values().filter(|good| good.payment == id).collect();
+    let deposit = taken.map(|(name, _)| name.clone());
+    let causes = goods
+        .iter()
+        .map(|good| good.name.clone())
+        .chain([id.to_string()])
+        .chain(deposit);
+    let credited: i128 = causes.filter_map(|cause| stock.credits.get(&cause)).sum();
+    // Whatever the maker of this payment's product has made, whether or not anybody knows.
+    let made: Vec<_> = {
+        let press = world.press.lock();
+        let orders = press.orders.iter().filter(|(_, (_, order))| *order == Order::Made);
+        let own = orders.filter(|(key, _)| press.asked.get(key).is_some_and(|asked| asked.payment == canonical(n)));
+        own.map(|(_, (thing, _))| *thing).collect()
+    };
+    let held = made.iter().filter(|thing| {
+        let good = stock.goods.get(thing);
+        good.is_some_and(|good| good.payment == id && good.owner == wallet(payer(n)))
+    });
+    let held = held.count();
+    let is_theirs = taken.is_none_or(|(_, incoming)| match incoming.status {
+        Status::Credited(account) => account == wallet(payer(n)),
+        _ => true,
+    });
+    let waits = goods.iter().any(|good| stock.waits_for_a_person(good));
+    let paid = i128::from(transfer.atomic);
+    let good = match (made.len(), credited) {
+        (1, 0) => held == 1,
+        (0, credited) => credited == paid && is_theirs || (credited == 0 && waits),
+        _ => false,
+    };
+    match good {
+        true => Ok(()),
+        false => wrong(
+            "restore.once",
+            format!(
+                "payment {n} of {paid}: {} made, {held} of them held, {credited} credited",
+                made.len()
+            ),
+        ),
+    }
+}

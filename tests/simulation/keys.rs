@@ -1,0 +1,199 @@
+//! API keys: made, used and revoked by whoever owns them; and that what was revoked stays so, whatever dies and whatever is
+//! restored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::api_key::{ApiKey, Rejection};
+use purser_actors::engine::{Denied, Engine};
+use purser_actors::id::{ApiKeyId, SessionId};
+use purser_actors::kernel::Kind;
+use purser_actors::session::Session;
+use purser_storage::fault::Seeded;
+
+use crate::clients::{Clients, wallet};
+use crate::owners::durable;
+use crate::plan::{Plan, Step, WALLETS, pick};
+use crate::world::World;
+
+/// Keys that one account has at a time.
+const MOST: u8 = 3;
+
+/// What is done with the key of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keys {
+    Makes(u32),
+    Uses(u32),
+    Revokes(u32),
+}
+
+/// What was told of keys.
+#[derive(Clone, Default)]
+pub(crate) struct KeyNotes {
+    /// When somebody was told that a key is there.
+    made: BTreeMap<u32, u64>,
+    /// When somebody was told that a key is revoked: for good, whatever is restored.
+    pub(crate) revoked: BTreeMap<u32, u64>,
+    /// The sessions that were opened by each.
+    opened: BTreeMap<u32, BTreeSet<SessionId>>,
+}
+
+impl KeyNotes {
+    /// What is still true once a backup of then was restored.
+    pub(crate) fn recalled(self, then: &Self) -> Self {
+        Self {
+            revoked: self.revoked,
+            ..then.clone()
+        }
+    }
+}
+
+/// Adds keys to a plan by chance of their own, so that all else in it stays as it was.
+pub(crate) fn add(plan: &mut Plan) {
+    let mut chance = Seeded::new(plan.seed ^ 0x6b65_7973);
+    if !chance.one_in(3) {
+        return;
+    }
+    for nth in 0..1 + chance.below(3) as u32 {
+        let mut at = chance.below(plan.steps.len() as u64 + 1) as usize;
+        let mut does = vec![Keys::Makes(nth), Keys::Uses(nth)];
+        for _ in 0..chance.below(4) {
+            does.push(pick(
+                &mut chance,
+                &[Keys::Makes(nth), Keys::Uses(nth), Keys::Revokes(nth)],
+            ));
+        }
+        does.extend([Keys::Revokes(nth), Keys::Uses(nth)]);
+        for does in does {
+            plan.steps.insert(at, Step::Key(does));
+            if chance.one_in(2) {
+                let ms = pick(&mut chance, &[5, 100, 700]);
+                plan.steps.insert(at + 1, Step::Wait { ms });
+            }
+            at = (at + 1 + chance.below(6) as usize).min(plan.steps.len());
+        }
+    }
+}
+
+const fn id(nth: u32) -> ApiKeyId {
+    ApiKeyId(0xA1 << 64 | nth as u128)
+}
+
+fn owner(nth: u32) -> u8 {
+    (u64::from(nth) % WALLETS) as u8
+}
+
+impl Clients {
+    pub(crate) fn key(&self, does: Keys) {
+        let this = self.clone();
+        self.go(async move {
+            match does {
+                Keys::Makes(nth) => this.make_key(nth).await,
+                Keys::Uses(nth) => this.use_key(nth).await,
+                Keys::Revokes(nth) => this.revoke_key(nth).await,
+            }
+        });
+    }
+
+    async fn make_key(&self, nth: u32) {
+        let world = &self.world;
+        let told = self.engine.open_api_key(id(nth), wallet(owner(nth)), "key", MOST).await;
+        if world.is_dead() {
+            return;
+        }
+        world.trace(|| format!("key {nth} is made: {told:?}"));
+        if told.is_ok() {
+            let moment = world.moment();
+            world.notes.lock().keys.made.entry(nth).or_insert(moment);
+            if durable::<ApiKey>(world, Kind::ApiKey, &id(nth).0.to_be_bytes()).is_none() {
+                world.object("answer.early", format!("key {nth} is not durable"));
+            }
+        }
+    }
+
+    async fn use_key(&self, nth: u32) {
+        let (world, session, asked) = (&self.world, self.new_session(), self.world.moment());
+        // As whoever takes keys does: what is suspended opens nothing.
+        if self.is_suspended(nth).await {
+            return world.trace(|| format!("key {nth} is suspended"));
+        }
+        let told = self.engine.use_api_key(id(nth), session).await;
+        if world.is_dead() {
+            return;
+        }
+        world.trace(|| format!("key {nth} is used: {told:?}"));
+        let (ended, made) = {
+            let mut notes = world.notes.lock();
+            if told.is_ok() {
+                notes.keys.opened.entry(nth).or_default().insert(session.id);
+            }
+            let before = |told: Option<&u64>| told.is_some_and(|told| *told < asked);
+            (before(notes.keys.revoked.get(&nth)), before(notes.keys.made.get(&nth)))
+        };
+        let revives = ended && told.is_ok();
+        let lost = made && matches!(told, Err(Denied::Rejected(Rejection::Unknown)));
+        if revives {
+            world.object("key.revived", format!("key {nth} was revoked and opens a session"));
+        }
+        if lost {
+            world.object("key.lost", format!("key {nth} was made and is unknown"));
+        }
+        if ended {
+            self.sessions_ended(nth).await;
+        }
+    }
+
+    async fn is_suspended(&self, nth: u32) -> bool {
+        let key: Option<ApiKey> = durable(&self.world, Kind::ApiKey, &id(nth).0.to_be_bytes());
+        let Some(key) = key else { return false };
+        let suspended = self.engine.is_key_suspended(id(nth), key.created_at).await;
+        suspended.unwrap_or(true)
+    }
+
+    /// Whatever was opened with a key that was revoked has ended with it.
+    async fn sessions_ended(&self, nth: u32) {
+        let (world, engine) = (&self.world, &self.engine);
+        let opened = world.notes.lock().keys.opened.get(&nth).cloned().unwrap_or_default();
+        for id in opened {
+            let stored: Option<Session> = durable(world, Kind::Session, &id.0.to_be_bytes());
+            let Some(session) = stored else { continue };
+            let suspended = engine.is_suspended(session.created_at.seconds());
+            let ended = engine.has_ended(&session).await;
+            if matches!(ended, Ok(false)) && !suspended && !world.is_dead() {
+                world.object("key.revived", format!("{id} of key {nth} still counts"));
+            }
+        }
+    }
+
+    async fn revoke_key(&self, nth: u32) {
+        let world = &self.world;
+        let told = self.engine.revoke_api_key(id(nth)).await;
+        if world.is_dead() {
+            return;
+        }
+        world.trace(|| format!("key {nth} is revoked: {told:?}"));
+        if told.is_ok() {
+            let moment = world.moment();
+            world.notes.lock().keys.revoked.entry(nth).or_insert(moment);
+        }
+    }
+}
+
+/// At rest: what somebody was told is revoked opens nothing.
+pub(crate) fn judge(world: &World, engine: &Engine) -> Result<(), (&'static str, String)> {
+    let notes = world.notes.lock();
+    for nth in 0..8 {
+        let key: Option<ApiKey> = durable(world, Kind::ApiKey, &id(nth).0.to_be_bytes());
+        let (alive, revoked) = (
+            key.as_ref().is_some_and(ApiKey::is_alive),
+            notes.keys.revoked.contains_key(&nth),
+        );
+        let suspended = |key: &ApiKey| engine.is_suspended(key.created_at.seconds());
+        if alive && revoked && !key.as_ref().is_some_and(suspended) {
+            return Err(("key.revived", format!("key {nth} was revoked: {key:?}")));
+        }
+        if key.is_none() && notes.keys.made.contains_key(&nth) {
+            return Err(("key.lost", format!("key {nth} was made")));
+        }
+    }
+    Ok(())
+}

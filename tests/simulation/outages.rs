@@ -1,0 +1,200 @@
+//! Providers that are down for a while: whoever asks them then hears that they are, or nothing at all. And whoever goes on buying
+//! from us meanwhile.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser_actors::breaker::Rules;
+use purser_actors::engine::Engine;
+use purser_actors::id::EffectId;
+use purser_actors::kernel::Effect;
+use purser_actors::kernel::effect::Work;
+use purser_actors::money::Cents;
+use purser_actors::product::{Cap, Caps, Line};
+use purser_storage::fault::Seeded;
+
+use crate::desk::act;
+use crate::fate::Fate;
+use crate::plan::{Plan, Step, pick};
+use crate::world::World;
+
+/// Payments with these numbers are made during outages: the first of each line that there is.
+const CARDS: u32 = 288;
+const GIFTS: u32 = 290;
+/// So many of each, six numbers apart.
+const MOST: u64 = 14;
+
+/// Who is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Provider {
+    Cards,
+    GiftCards,
+}
+
+/// Outages, as the outside knows them.
+#[derive(Default)]
+pub(crate) struct Outages {
+    /// Until when, and whether it is silent rather than says so.
+    down: BTreeMap<Provider, (u64, bool)>,
+    /// Orders that were first asked for in this outage and this life: each failure of theirs counts.
+    asked: BTreeSet<EffectId>,
+    /// When each of a provider's failures in a row was known, in milliseconds of the run.
+    failures: BTreeMap<Provider, Vec<u64>>,
+    /// What was sold since the line had to be closed.
+    sold: BTreeMap<Provider, u32>,
+    /// What an operator has had tried again.
+    retried: BTreeSet<EffectId>,
+}
+
+/// Time in which what was on its way when a line was closed is claimed, in milliseconds.
+const ON_ITS_WAY_MS: u64 = 1_000;
+/// Orders that a closed line may sell to try its provider with, each later than the last: within any outage of these runs.
+const TRIED: u32 = 3;
+
+impl Outages {
+    /// A process counts anew.
+    pub(crate) fn forget(&mut self) {
+        self.asked.clear();
+        self.failures.clear();
+        self.sold.clear();
+    }
+}
+
+impl Provider {
+    const fn of(line: Line) -> Option<Self> {
+        match line {
+            Line::UsaCard => Some(Self::Cards),
+            Line::GiftCard => Some(Self::GiftCards),
+            _ => None,
+        }
+    }
+
+    pub(crate) const fn line(self) -> Line {
+        match self {
+            Self::Cards => Line::UsaCard,
+            Self::GiftCards => Line::GiftCard,
+        }
+    }
+}
+
+/// A provider goes down.
+pub(crate) fn begin(world: &World, provider: Provider, ms: u64, silent: bool) {
+    let until = world.true_ms() + ms;
+    let mut outages = world.outages.lock();
+    outages.forget();
+    outages.down.insert(provider, (until, silent));
+}
+
+/// An order met the outage. Whoever is answered nothing knows it when its patience is over.
+pub(crate) fn fails(world: &World, provider: Provider, key: EffectId, is_first: bool, silent: bool) {
+    let known = world.true_ms()
+        + if silent {
+            world.plan.settings.issuer_timeout_ms
+        } else {
+            0
+        };
+    let mut outages = world.outages.lock();
+    if is_first {
+        outages.asked.insert(key);
+    }
+    if outages.asked.contains(&key) {
+        outages.failures.entry(provider).or_default().push(known);
+    }
+}
+
+/// A provider that has failed so often in a row that its line is closed is sold no more of, but for what it is tried with.
+pub(crate) fn judge_claim(world: &World, line: Line) {
+    let rules = world.plan.settings.lines;
+    let Some(provider) = Provider::of(line).filter(|provider| is_down(world, *provider).is_some()) else {
+        return;
+    };
+    let mut outages = world.outages.lock();
+    let last = (rules.failures_max as usize).checked_sub(1);
+    let closed = last.and_then(|last| outages.failures.get(&provider)?.get(last).copied());
+    if closed.is_none_or(|closed| world.true_ms() < closed + ON_ITS_WAY_MS) {
+        return;
+    }
+    let sold = outages.sold.entry(provider).or_default();
+    *sold += 1;
+    let sold = *sold;
+    drop(outages);
+    if sold > TRIED {
+        world.object(
+            "line.sells",
+            format!("{sold} of {} were sold while its provider is down", line.name()),
+        );
+    }
+}
+
+/// Whether a provider is down, and then whether it is silent.
+pub(crate) fn is_down(world: &World, provider: Provider) -> Option<bool> {
+    let (until, silent) = *world.outages.lock().down.get(&provider)?;
+    (!world.is_calm() && world.true_ms() < until).then_some(silent)
+}
+
+/// Adds an outage, and who buys during it, to a plan by chance of their own, so that all else in it stays as it was.
+pub(crate) fn add(plan: &mut Plan) {
+    let mut chance = Seeded::new(plan.seed ^ 0x6f75_7461_6765);
+    if !chance.one_in(5) {
+        return;
+    }
+    let (provider, first) = pick(
+        &mut chance,
+        &[
+            (Provider::Cards, CARDS),
+            (Provider::Cards, CARDS),
+            (Provider::GiftCards, GIFTS),
+        ],
+    );
+    let ms = pick(&mut chance, &[4_000, 12_000, 25_000]);
+    let silent = chance.one_in(4);
+    // Nothing else is to keep anybody from buying.
+    let cap = Cap {
+        count: 100,
+        sum: Cents::new(1_000_000),
+    };
+    plan.settings.caps = Caps::NONE.with(Line::UsaCard, cap);
+    plan.settings.lines = Rules {
+        failures_max: pick(&mut chance, &[2, 3]),
+        try_every_ms: 1_000,
+        silence_ms: 10_000,
+    };
+    let mut steps = vec![Step::Outage { provider, ms, silent }];
+    for nth in 0..4 + chance.below(MOST - 4) as u32 {
+        let payment = first + 6 * nth;
+        steps.push(Step::Pay {
+            payment,
+            request: 0,
+            patience_ms: chance.one_in(5).then_some(500),
+        });
+        let ms = pick(&mut chance, &[20, 300, 1_000, 3_000]);
+        steps.push(Step::Wait { ms });
+        if chance.one_in(4) {
+            let issue = Vec::new();
+            let fate = Fate::of(&mut chance);
+            plan.fates.entry(payment).or_insert(Fate { issue, ..fate });
+        }
+    }
+    let at = chance.below(plan.steps.len() as u64 + 1) as usize;
+    plan.steps.splice(at..at, steps);
+}
+
+/// An operator has what got stuck while a provider was down tried again, once. Whether there was anything.
+pub(crate) async fn operate(world: &World, engine: &Engine, effects: &[Effect]) -> bool {
+    let mut any = false;
+    let made = |work: &Work| matches!(work, Work::IssueCard(_) | Work::OrderGiftCard(_));
+    let were_down = !world.outages.lock().down.is_empty();
+    for effect in effects.iter().filter(|e| e.stuck && were_down && made(&e.work)) {
+        if !world.outages.lock().retried.insert(effect.id) {
+            continue;
+        }
+        let told = engine.retry(effect.id, &act(0)).await;
+        world.trace(|| {
+            format!(
+                "operator: {} is tried again after an outage: {told:?}",
+                effect.work.name()
+            )
+        });
+        any = true;
+    }
+    any
+}

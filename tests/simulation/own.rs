@@ -1,0 +1,159 @@
+//! What agents buy from us by managed wallets: paid to our treasury like any purchase, and their owners' in everything. A spend
+//! is the price of a call of our own route, so each has a number of both kinds.
+
+use purser_actors::engine::{Engine, Paid, PayError};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
+use purser_actors::payment::Outcome;
+use purser_actors::port::Authorization;
+use purser_actors::spend::{Answer, CallFailure};
+use purser_storage::fault::Seeded;
+
+use std::sync::Arc;
+
+use crate::clients::{Clients, price};
+use crate::fate::Fate;
+use crate::plan::{Plan, Step};
+use crate::seller::SPEND;
+use crate::withdrawals::EACH;
+use crate::world::World;
+
+/// Spends with this number and above, so many of them, pay our own routes.
+pub(crate) const FIRST: u32 = 16;
+pub(crate) const COUNT: u32 = 12;
+/// The payments that they are.
+const PAYMENTS: u32 = 258;
+
+/// The payment that a spend of a number is; `None` if it pays somebody else.
+pub(crate) const fn payment_of(nth: u32) -> Option<u32> {
+    if nth >= FIRST && nth < FIRST + COUNT {
+        Some(PAYMENTS + nth - FIRST)
+    } else {
+        None
+    }
+}
+
+/// The spend behind a payment of ours, by the number of either.
+const fn spend_of(payment: u32) -> Option<u32> {
+    let nth = if payment >= SPEND {
+        (payment - SPEND) / EACH
+    } else {
+        payment.wrapping_sub(PAYMENTS).wrapping_add(FIRST)
+    };
+    if nth >= FIRST && nth < FIRST + COUNT {
+        Some(nth)
+    } else {
+        None
+    }
+}
+
+/// Whether a transfer out of a managed wallet pays us.
+pub(crate) const fn is_own(n: u32) -> bool {
+    n >= SPEND && spend_of(n).is_some()
+}
+
+/// The number under which a payment is made and priced: of a managed wallet's it is not that of its transfer.
+pub(crate) const fn canonical(payment: u32) -> u32 {
+    match spend_of(payment) {
+        Some(nth) => PAYMENTS + nth - FIRST,
+        None => payment,
+    }
+}
+
+/// Whose managed wallet pays.
+pub(crate) fn owner(payment: u32) -> Option<u8> {
+    spend_of(payment).map(crate::agents::owner)
+}
+
+/// Where our own offers are to be paid.
+pub(crate) const fn treasury(network: Network) -> Wallet {
+    match network {
+        Network::Base => Wallet::Evm([9; 20]),
+        Network::Solana => Wallet::Solana([9; 32]),
+    }
+}
+
+/// What the agent is to pay for its purchase, and to whom: on both networks by turns.
+pub(crate) fn asked(nth: u32, payment: u32) -> (Wallet, Usdc) {
+    let network = if (nth / 2).is_multiple_of(2) {
+        Network::Solana
+    } else {
+        Network::Base
+    };
+    (treasury(network), price(payment))
+}
+
+/// Adds purchases to a plan in which managed wallets are opened, by chance of their own.
+pub(crate) fn add(plan: &mut Plan) {
+    use crate::agents::Agents;
+    let mut chance = Seeded::new(plan.seed ^ 0x6f77_6e5f_726f);
+    let funded = |step: &Step| matches!(step, Step::Agent(Agents::Funds(..)));
+    let Some(first) = plan.steps.iter().position(funded).filter(|_| !chance.one_in(3)) else {
+        return;
+    };
+    // Enough for whatever is bought, now and then.
+    if chance.one_in(2) {
+        let at = (first + 4).min(plan.steps.len());
+        for owner in 0..2 {
+            plan.steps.insert(at, Step::Agent(Agents::Funds(owner, 50_000)));
+            plan.steps.insert(at, Step::Agent(Agents::Limits(owner, 3)));
+        }
+    }
+    for _ in 0..1 + chance.below(10) {
+        let nth = FIRST + chance.below(COUNT.into()) as u32;
+        let at = first + chance.below((plan.steps.len() - first) as u64 + 1) as usize;
+        plan.steps.insert(at, Step::Agent(Agents::Spends(nth)));
+        if chance.one_in(3) {
+            plan.steps.insert(at + 1, Step::Wait { ms: 300 });
+        }
+        let moves = Fate::of(&mut chance);
+        let made = Fate {
+            issue: moves.issue.clone(),
+            send: moves.send.clone(),
+            course: moves.course,
+            ..Fate::default()
+        };
+        plan.fates.entry(SPEND + nth * EACH).or_insert_with(|| Fate {
+            issue: Vec::new(),
+            send: Vec::new(),
+            course: Default::default(),
+            ..moves
+        });
+        if let Some(payment) = payment_of(nth) {
+            plan.fates.entry(payment).or_insert(made);
+        }
+    }
+}
+
+/// What our own route answers to the payment: for its agent, what any server says of it.
+pub(crate) async fn call(
+    world: &Arc<World>,
+    engine: Engine,
+    n: u32,
+    authorization: &Authorization,
+) -> (Answer, Vec<u8>) {
+    let clients = Clients {
+        world: world.clone(),
+        engine,
+    };
+    let told = clients.present(n, 0, Some(authorization.clone())).await;
+    let (http_status, failure) = match told {
+        Ok(Paid { outcome, .. }) => match outcome {
+            Outcome::Fulfilled { .. } | Outcome::Credited { .. } => (200, None),
+            Outcome::Declined(_) => (402, Some(CallFailure::Unsettled)),
+            Outcome::Pending => (202, None),
+            Outcome::Unavailable => (503, Some(CallFailure::HttpError)),
+        },
+        Err(PayError::Frozen { .. } | PayError::CountPerDay { .. } | PayError::SumPerDay { .. }) => {
+            (403, Some(CallFailure::HttpError))
+        }
+        Err(PayError::Missing(_)) => (412, Some(CallFailure::HttpError)),
+        Err(_) => (503, Some(CallFailure::HttpError)),
+    };
+    let answer = Answer {
+        http_status,
+        content_type: Some("application/json".into()),
+        failure,
+    };
+    (answer, b"{}".to_vec())
+}

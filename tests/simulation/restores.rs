@@ -1,0 +1,282 @@
+//! A backup that is made in the middle of a run, and a restore that loses whatever came after it. The chains, the providers and
+//! everybody who was told something go on as if nothing had been: what was paid is a product or a credit once, what left has
+//! left once, and what was ended stays so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use purser::revocations::{Entry, entry_of};
+use purser_actors::account::Account;
+use purser_actors::engine::{Booking, Engine, Held, Lost, Restored, Rule};
+use purser_actors::id::WithdrawalId;
+use purser_actors::incoming::{Incoming, Status};
+use purser_actors::kernel::record::Record;
+use purser_actors::kernel::{Kind, table};
+use purser_actors::payment::Payment;
+use purser_actors::port::{Booked, Timestamp};
+use purser_storage::codec;
+use purser_storage::disk::Disk as _;
+use purser_storage::fault::{Seeded, SimDisk};
+use purser_storage::snapshot::MemoryRows;
+use purser_storage::{JournalStore, RestoreMark, StoredEvent};
+
+use crate::agents::Agents;
+use crate::chain::received;
+use crate::checks::restored::taken;
+use crate::clients::{Clients, Notes, is_gift, wallet};
+use crate::desk::act;
+use crate::loads::all;
+use crate::own;
+use crate::owners::durable;
+use crate::plan::{Plan, Step, WALLETS, pick};
+use crate::shadow::Shadow;
+use crate::store::SimStore;
+use crate::withdrawals::{EACH, OUT, fate_of};
+use crate::world::World;
+
+/// The file that a backup is in.
+const FILE: &str = "backup";
+/// Longer than anything that is signed here can land after it was.
+const QUIET_MS: u64 = 150_000;
+
+/// A backup, and what was true when it was made.
+struct Backup {
+    disk: SimDisk,
+    shadow: Shadow,
+    notes: Notes,
+    /// What had been sent, as it was sent.
+    sent: BTreeMap<u32, Vec<u8>>,
+    /// The moment at which it was made: what was told later is in no book once it is restored.
+    made: u64,
+}
+
+/// The backup that there is, and the restore that there was.
+#[derive(Default)]
+pub(crate) struct Archive {
+    backup: Option<Backup>,
+    mark: Option<RestoreMark>,
+    /// What was ended, as it is kept beside the store.
+    log: Vec<Entry>,
+    /// Whether that was there at the restore.
+    covered: bool,
+}
+
+impl Archive {
+    pub(crate) const fn has_backup(&self) -> bool {
+        self.backup.is_some()
+    }
+
+    /// What somebody is about to be told was ended.
+    pub(crate) fn note(&mut self, events: &[StoredEvent]) {
+        let records = events.iter().filter_map(|event| Record::read(&event.payload).ok());
+        self.log.extend(records.filter_map(|record| entry_of(&record)));
+    }
+
+    /// The last restore.
+    pub(crate) const fn mark(&self) -> Option<RestoreMark> {
+        self.mark
+    }
+
+    /// What the process is told of the last restore.
+    pub(crate) fn restored(&self) -> Option<Restored> {
+        self.mark.map(|mark| Restored {
+            since: Timestamp(mark.backed_up_at_ms.saturating_sub(QUIET_MS)),
+            until: Timestamp(mark.restored_at_ms).plus_ms(QUIET_MS),
+            at: Timestamp(mark.restored_at_ms),
+        })
+    }
+
+    /// The time of which nobody knows.
+    pub(crate) fn lost(&self) -> Option<Lost> {
+        self.mark.map(|mark| Lost {
+            since: Timestamp(mark.backed_up_at_ms),
+            restored: Timestamp(mark.restored_at_ms),
+            until: Timestamp(mark.restored_at_ms).plus_ms(QUIET_MS),
+        })
+    }
+}
+
+/// Adds a restore to a plan by chance of its own. What cannot be had back after one is left out of such a run: it has payments
+/// for what makers make, withdrawals, managed wallets, keys and freezes.
+pub(crate) fn add(plan: &mut Plan) {
+    let mut chance = Seeded::new(plan.seed ^ 0x7265_7374_6f72_6573);
+    if !chance.one_in(4) {
+        return;
+    }
+    plan.steps.retain(is_kept);
+    let length = plan.steps.len() as u64;
+    let from = chance.below(length * 2 / 3 + 1);
+    let to = from + 1 + chance.below(length - from + 1);
+    let down_ms = pick(&mut chance, &[0, 3_000, 40_000]);
+    let covered = !chance.one_in(5);
+    let step = Step::Restore { down_ms, covered };
+    plan.steps.insert((to as usize).min(plan.steps.len()), step);
+    plan.steps.insert(from as usize, Step::BackUp);
+}
+
+fn is_kept(step: &Step) -> bool {
+    match step {
+        Step::Pay { payment, .. } => is_made(*payment),
+        Step::Agent(Agents::Spends(nth)) => own::payment_of(*nth).is_none_or(is_made),
+        Step::Bank { .. }
+        | Step::Load(_)
+        | Step::Desk { .. }
+        | Step::Identity { .. }
+        | Step::Answer { .. }
+        | Step::Issuer { .. }
+        | Step::Form { .. }
+        | Step::Keep { .. }
+        // The times of a backup are held against the chains'.
+        | Step::SetClock { .. } => false,
+        _ => true,
+    }
+}
+
+/// Whether a payment is for a prepaid card or a gift card.
+fn is_made(payment: u32) -> bool {
+    !crate::top_ups::is_top_up(payment) && (is_gift(payment) || payment % 6 < 2)
+}
+
+/// Everything durable now, onto a disk of its own.
+pub(crate) fn back_up(world: &World, store: &SimStore) {
+    let disk = SimDisk::new();
+    let shadow = world.shadow.lock().clone();
+    match store.journal.backup_on(&disk, FILE) {
+        Ok(seq) if seq == shadow.seq => {}
+        other => return world.object("backup.seq", format!("{other:?}, and {} is durable", shadow.seq)),
+    }
+    world.trace(|| format!("backed up to {}", shadow.seq));
+    let (notes, made) = (world.notes.lock().clone(), world.moment());
+    world.archive.lock().backup = Some(Backup {
+        disk,
+        shadow,
+        notes,
+        sent: world.chain.lock().sent(),
+        made,
+    });
+}
+
+/// The store of the last life is gone, and what was backed up is there in its place.
+pub(crate) fn restore(world: &World, down_ms: u64, covered: bool) {
+    let mut archive = world.archive.lock();
+    let Some(backup) = &archive.backup else { return };
+    world.pass_by(down_ms);
+    world.disk.kill();
+    for name in world.disk.list().unwrap_or_default() {
+        world.disk.remove(&name).expect("it was listed");
+    }
+    world.disk.sync_dir().expect("no fault is set");
+    world.source.set_image(MemoryRows::default());
+    let mark = match JournalStore::restore_on(&backup.disk, FILE, &world.disk, world.machine_ms()) {
+        Ok(mark) => mark,
+        Err(error) => return world.object("restore.refused", error.to_string()),
+    };
+    world.trace(|| format!("restored: {mark:?}"));
+    world.shadow.lock().recall(&backup.shadow, mark.first_seq);
+    world.notes.lock().recall(&backup.notes, backup.made, covered);
+    world.chain.lock().recall(&backup.sent);
+    world
+        .watchers
+        .lock()
+        .iter_mut()
+        .for_each(crate::watchers::Watcher::recall);
+    archive.mark = Some(mark);
+    archive.covered = covered;
+}
+
+/// Departures that somebody has booked, by transaction.
+pub(crate) fn booked(world: &World) -> BTreeSet<String> {
+    let shadow = world.shadow.lock();
+    let rows = shadow.rows.iter().filter(|(key, _)| key[0] == table::DEPARTURE);
+    rows.map(|(_, row)| codec::decode::<Booked>(&row.value).unwrap().departure.transaction)
+        .collect()
+}
+
+/// What a start does first in a store that was restored, as the service does it.
+pub(crate) async fn begin(world: &World, engine: &Engine) {
+    let (mark, log) = {
+        let archive = world.archive.lock();
+        (archive.mark, archive.covered.then(|| archive.log.clone()))
+    };
+    let Some(mark) = mark else { return };
+    if let Err(error) = purser::service::restore::begin(engine, mark, log.as_deref()).await
+        && !world.is_dead()
+    {
+        // As the binary: it does not serve, and is started again.
+        world.trace(|| format!("the start fails: {error}"));
+        world.die("as it cannot begin");
+    }
+}
+
+/// What operators do after a restore, and with what waits for an account that is frozen.
+pub(crate) async fn operate(clients: &Clients) {
+    let (world, engine) = (&clients.world, &clients.engine);
+    let held = engine.held_back().await.unwrap_or_default();
+    if held.iter().any(|(_, why)| *why == Held::Frozen) {
+        // Nothing is at rest before it may leave.
+        for number in 0..WALLETS as u8 {
+            let account: Option<Account> = durable(world, Kind::Account, &wallet(number).key());
+            if account.is_some_and(|account| account.frozen.is_some()) {
+                clients.freeze(number, false);
+            }
+        }
+    }
+    if world.archive.lock().mark().is_some() {
+        book(world, engine).await;
+        rule(world, engine).await;
+    }
+}
+
+/// An operator says of each transfer that left in the lost history whose it was: of the withdrawal that waits for it, else of
+/// whoever had asked for it, as far as there is enough; else it is a loss.
+async fn book(world: &World, engine: &Engine) {
+    for unexplained in engine.unexplained().await.unwrap_or_default() {
+        let departure = &unexplained.departure;
+        let n = u32::from_be_bytes(*departure.mark.last_chunk().unwrap());
+        let waits = unexplained.may_be.iter().filter_map(|name| name.parse().ok());
+        let own = waits
+            .filter(|id: &WithdrawalId| fate_of(id.0 as u32) == fate_of(n))
+            .map(Booking::Withdrawal);
+        let holder = wallet(((n - OUT) / EACH % 3) as u8);
+        let all: Vec<_> = own.chain([Booking::Account(holder), Booking::Loss]).collect();
+        for booking in all {
+            let by = act(2);
+            let told = engine.book(&departure.transaction, booking, (&by, "seen on the chain".into()));
+            let told = told.await;
+            world.trace(|| format!("operator: {} is {booking:?}: {told:?}", departure.transaction));
+            if told.is_ok() {
+                break;
+            }
+        }
+    }
+}
+
+/// An operator has whoever sent it credited with what came in and waits.
+async fn rule(world: &World, engine: &Engine) {
+    for (_, incoming) in engine.incoming_transfers(None, 1_000).await.unwrap_or_default() {
+        if incoming.status != Status::Waiting {
+            continue;
+        }
+        let (id, by) = (incoming.transfer.id(), act(2));
+        let told = engine
+            .rule_incoming(id, Rule::Credit(None), (&by, "theirs".into()))
+            .await;
+        world.trace(|| format!("operator: {id} is credited: {told:?}"));
+    }
+}
+
+/// Whether nothing is open of what a restore has lost: all that left is explained, and all that came in is in the books.
+pub(crate) fn is_over(world: &World, engine: &Engine) -> bool {
+    if world.archive.lock().mark().is_none() {
+        return true;
+    }
+    let taken = taken(world);
+    let open = |incoming: &Incoming| incoming.is_open();
+    let settled: BTreeSet<String> = all::<Payment>(world, Kind::Payment)
+        .into_iter()
+        .filter_map(|(_, payment)| payment.transaction().map(str::to_owned))
+        .collect();
+    let known = |transaction: &str| settled.contains(transaction) || taken.contains_key(transaction);
+    !engine.is_held()
+        && !taken.values().any(|(_, incoming)| open(incoming))
+        && received(world).iter().all(|(_, transfer)| known(&transfer.transaction))
+}
