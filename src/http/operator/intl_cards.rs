@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::asked::{Admitted, Asks, Looked};
 use super::intl::{known, unknown};
 use super::leases::{answer, conflict, page, queue};
-use super::{Admin, not_now};
+use super::not_now;
 use crate::http::error::ApiError;
 use crate::http::shapes::Exact;
 use crate::http::withdrawals::in_range;
