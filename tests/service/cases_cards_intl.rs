@@ -129,7 +129,7 @@ async fn an_international_card_is_paused_charged_and_closed_by_its_operators_wor
 async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_takes_a_second_operator() {
     // Aim: a holder takes a wish back, or hears that nothing comes of it; charges that are reported one after the other are told
     // by what came of them; a card that is resumed is ready again; above the limit of one person the rest is given by a refund.
-    let host = Host::new().with("PURSER_OPERATOR__REFUND_ALONE_MAX_USD", "50");
+    let host = Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50");
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     let (token, card) = intl_card(&site, &desk).await;

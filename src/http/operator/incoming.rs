@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::asked::{Admitted, Asks, EVIDENCE, Looked, in_words};
 use super::desk::{page, paged_behind};
-use super::{Admin, not_now};
+use super::{Admin, approvals, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 
@@ -80,17 +80,27 @@ pub(super) async fn post_return(Admitted { admin, act, wanted }: Admitted<Return
 }
 
 async fn ruled(admin: &Admin, id: &str, rule: Rule, (act, evidence): (&Act, String)) -> Result<Response, ApiError> {
-    let unknown = || ApiError::not_found("deposit_unknown", "There is no such transfer.");
     let id: DepositId = id.parse().map_err(|_| unknown())?;
-    let incoming = admin.engine.rule_incoming(id, rule, (act, evidence)).await;
-    let incoming = incoming.map_err(|why| match why {
+    let incoming = match admin.engine.rule_incoming(id, rule, (act, evidence)).await {
+        Err(NotRuled::Waits(id)) => return approvals::waits(admin, id).await,
+        told => told.map_err(refused)?,
+    };
+    Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json())))
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("deposit_unknown", "There is no such transfer.")
+}
+
+pub(super) fn refused(why: NotRuled) -> ApiError {
+    match why {
         NotRuled::Unknown => unknown(),
         NotRuled::NoAccount => ApiError::not_found("account_unknown", "There is no such account."),
         NotRuled::State(state) => {
             let error = format!("The transfer is {state}: it waits for no decision.");
             ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error)
         }
-        NotRuled::Unavailable => not_now(),
-    })?;
-    Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json())))
+        // Whoever asked for it was told that it waits.
+        NotRuled::Waits(_) | NotRuled::Unavailable => not_now(),
+    }
 }

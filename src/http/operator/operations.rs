@@ -4,8 +4,8 @@ use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{
-    card_withdrawals, departures, desk, incoming, intl, intl_cards, lines as selling, refunds as refunding, shapes,
-    stuck, suspended, tokens,
+    approvals as approving, card_withdrawals, departures, desk, incoming, intl, intl_cards, lines as selling,
+    refunds as refunding, shapes, stuck, suspended, tokens,
 };
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
@@ -18,6 +18,7 @@ pub(super) fn operations() -> Vec<Operation> {
         arrivals(),
         refunds(),
         house(),
+        approvals(),
         lines(),
         orders(),
         withdrawals(),
@@ -73,6 +74,7 @@ fn work() -> Vec<Operation> {
             "Say what came of stuck work, with what that rests on: it moves as if the other side had said so",
             of::<shapes::Resolved>,
         )
+        .may_wait()
         .refuses(404, "There is no such work, or it is done.")
         .refuses(
             409,
@@ -83,6 +85,7 @@ fn work() -> Vec<Operation> {
             "Give the holder back what stuck work was paid with",
             of::<shapes::CreditedBack>,
         )
+        .may_wait()
         .refuses(404, "There is no such work, or it is done.")
         .refuses(
             409,
@@ -93,6 +96,7 @@ fn work() -> Vec<Operation> {
             "Say whose a transfer was that left before a restore",
             of::<shapes::Booked>,
         )
+        .may_wait()
         .refuses(404, "No such transfer waits to be explained.")
         .refuses(409, "It does not fit what it is booked to, or not yet."),
     ]
@@ -114,6 +118,7 @@ fn arrivals() -> Vec<Operation> {
             "Credit a transfer to whoever sent it, or to another account, once",
             of::<shapes::IncomingTransfer>,
         )
+        .may_wait()
         .refuses(404, none)
         .refuses(409, decided),
         Operation::post::<incoming::OperatorFunds>(
@@ -128,6 +133,7 @@ fn arrivals() -> Vec<Operation> {
             "Send a transfer back to whoever sent it, by a withdrawal of their account's",
             of::<shapes::IncomingTransfer>,
         )
+        .may_wait()
         .refuses(404, none)
         .refuses(409, decided),
     ]
@@ -207,6 +213,32 @@ fn house() -> Vec<Operation> {
     ]
 }
 
+fn approvals() -> Vec<Operation> {
+    let none = "Nothing of this id waits.";
+    vec![
+        Operation::get(
+            "/admin/approvals",
+            Task::Look,
+            "Acts that give money and wait for a second operator, the oldest first; refunds have a list of their own",
+            of::<shapes::Approvals>,
+        )
+        .paged(),
+        Operation::post::<approving::ApproveAct>(
+            "/admin/approvals/approve",
+            "Approve what somebody else has asked for: it is done as it was asked for",
+            of::<shapes::Approval>,
+        )
+        .refuses(404, none)
+        .refuses(409, "It gives another amount, or what it does cannot be done any more."),
+        Operation::post::<approving::RejectAct>(
+            "/admin/approvals/reject",
+            "Take an act off the list, another's or one's own: it is not done",
+            of::<shapes::Approval>,
+        )
+        .refuses(404, none),
+    ]
+}
+
 fn lines() -> Vec<Operation> {
     let none = "There is no such line.";
     vec![
@@ -270,6 +302,7 @@ fn orders() -> Vec<Operation> {
             "Refuse an order; the whole charge is credited",
             of::<shapes::IntlDone>,
         )
+        .may_wait()
         .refuses(404, no_order)
         .refuses(409, "It is decided, or somebody else holds it."),
         Operation::get(
@@ -321,6 +354,7 @@ fn withdrawals() -> Vec<Operation> {
             "Say that it is paid",
             of::<shapes::CardDone>,
         )
+        .may_wait()
         .refuses(404, none)
         .refuses(409, "This lease does not run, or the transaction paid another."),
         Operation::post::<card_withdrawals::Reject>(
