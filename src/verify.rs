@@ -6,6 +6,7 @@
 
 mod agent_wallets;
 mod api_keys;
+mod approvals;
 mod audit;
 mod banking;
 mod books;
@@ -202,6 +203,7 @@ pub async fn verify(store: &dyn Store, chain: Option<&ChainList>) -> Result<Repo
     refunds::check(&contents, &history, &holders, &mut report);
     incoming::check(&contents, &history, &holders, &mut report);
     audit::check(store, &mut report).await?;
+    approvals::check(store, &mut report).await?;
     if let Some(chain) = chain {
         outcomes::against_chain(&contents, &chain.received, &mut report);
         withdrawals::against_chain(&contents, &chain.left, &mut report);

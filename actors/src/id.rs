@@ -74,6 +74,11 @@ id!(
     RefundId, "rf_"
 );
 
+id!(
+    /// An act of an operator that waits for a second one.
+    ApprovalId, "apr_"
+);
+
 impl RefundId {
     /// The refund of a payment: there is never a second.
     pub const fn of(payment: PaymentId) -> Self {

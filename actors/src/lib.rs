@@ -12,6 +12,7 @@
 pub mod account;
 pub mod agent_wallet;
 pub mod api_key;
+pub mod approval;
 pub mod banking;
 pub mod breaker;
 pub mod card;

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 use purser_storage::codec::Stored;
+use purser_storage::{Condition, Write};
 
 use crate::id::RequestId;
 use crate::port::Timestamp;
@@ -117,6 +118,18 @@ impl Link {
     };
 }
 
+/// What an act brings with it besides what it does: that it counts among what one operator has given alone, or that another has
+/// approved it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Who approved it, and the approval's id: written down before the act.
+    pub approved: Option<(Act, String)>,
+    /// What must hold.
+    pub conditions: Vec<Condition>,
+    /// Rows of its own.
+    pub writes: Vec<Write>,
+}
+
 /// An act with its place in the audit log: what a state machine is asked by an operator. Only the engine gives places, one
 /// at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +138,8 @@ pub struct Deed {
     pub act: Act,
     /// Behind which others.
     pub link: Link,
+    /// What comes with it.
+    pub beside: Beside,
 }
 
 impl Deref for Deed {

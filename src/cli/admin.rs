@@ -1,5 +1,6 @@
 //! `purser admin`: what an operator does, over the API at the operator's own address.
 
+mod approvals;
 mod card_withdrawals;
 mod desk;
 mod incoming;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+pub use approvals::Approvals;
 pub use card_withdrawals::CardWithdrawals;
 pub use incoming::Incoming;
 pub use intl::Intl;
@@ -120,6 +122,9 @@ pub enum Act {
     /// What is given back to payers, above a limit by two operators
     #[command(subcommand)]
     Refunds(Refunds),
+    /// Acts that give money and are too much for whoever asked for them
+    #[command(subcommand)]
+    Approvals(Approvals),
     /// Lines of products: what is sold now
     #[command(subcommand)]
     Lines(Lines),
@@ -217,6 +222,7 @@ pub async fn run(args: Args) -> Result<(), CliError> {
         Act::Retry { effect_id } => desk.post("/admin/retry", json!({"effect_id": effect_id})).await?,
         Act::Incoming(act) => incoming::ask(&desk, act).await?,
         Act::Refunds(act) => refunds::ask(&desk, act).await?,
+        Act::Approvals(act) => approvals::ask(&desk, act).await?,
         Act::Lines(act) => lines::ask(&desk, act).await?,
         Act::Reconciliation { after } => desk.page("/admin/reconciliation", after).await?,
         Act::Events { after } => desk.page("/admin/events", after).await?,

@@ -82,8 +82,10 @@ pub struct Operator {
     pub tokens: Vec<OperatorToken>,
     pub lease_seconds: u64,
     #[serde(deserialize_with = "text::usdc")]
-    pub refund_alone_max_usd: Usdc,
-    pub refund_open_hours: u64,
+    pub alone_max_usd: Usdc,
+    #[serde(deserialize_with = "text::usdc")]
+    pub alone_day_max_usd: Usdc,
+    pub approval_open_hours: u64,
 }
 
 /// Somebody who may use `/admin`.

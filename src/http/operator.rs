@@ -1,6 +1,7 @@
 //! The routes of the operator's own address: `/metrics`, and `/admin/*` for whoever carries a token. None of them is
 //! reachable on the public one.
 
+mod approvals;
 mod asked;
 mod audit;
 mod card_withdrawals;
@@ -34,7 +35,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use purser_actors::engine::{Engine, RefundLimits};
+use purser_actors::engine::Engine;
 use purser_actors::port::{BoxFuture, Clock, Entropy};
 use purser_storage::Store;
 
@@ -74,8 +75,6 @@ pub struct Admin {
     pub revocations: Arc<RevocationLog>,
     /// How long a claimed order is held, in milliseconds.
     pub lease_ms: u64,
-    /// What an operator may refund alone.
-    pub refunds: RefundLimits,
     /// Largest body.
     pub max_body_bytes: usize,
     /// A body must arrive within this.
@@ -112,6 +111,9 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/refunds", get(refunds::get_refunds).post(refunds::post_refund))
         .route("/admin/refunds/approve", post(refunds::post_approve))
         .route("/admin/refunds/reject", post(refunds::post_reject))
+        .route("/admin/approvals", get(approvals::get_approvals))
+        .route("/admin/approvals/approve", post(approvals::post_approve))
+        .route("/admin/approvals/reject", post(approvals::post_reject))
         .route("/admin/lines", get(lines::get_lines))
         .route("/admin/lines/close", post(lines::post_close))
         .route("/admin/lines/open", post(lines::post_open))

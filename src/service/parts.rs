@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use purser_actors::approval;
 use purser_actors::breaker::Rules;
 use purser_actors::engine::{Lost, Parts, Ports, Reconciling, Restored, Settings};
 use purser_actors::id::CardId;
@@ -270,6 +271,11 @@ pub fn engine_settings(config: &Config) -> Settings {
         issuer_timeout_ms: engine.settle_timeout_ms,
         payouts: config.payouts.in_force(engine.settle_timeout_ms, told_every_ms),
         webhooks: config.webhooks.in_force(),
+        giving: approval::Limits {
+            each_max: config.operator.alone_max_usd,
+            day_max: config.operator.alone_day_max_usd,
+            open_ms: config.operator.approval_open_hours.saturating_mul(3_600_000),
+        },
         lines: Rules {
             failures_max: engine.line_failures,
             try_every_ms: engine.line_try_every_seconds.saturating_mul(1_000),

@@ -15,7 +15,8 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 41] = [
+pub(crate) const ADMIN: [(&str, &str); 47] = [
+    ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
@@ -24,6 +25,7 @@ pub(crate) const ADMIN: [(&str, &str); 41] = [
     ("GET", "/admin/intl-cards"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
+    ("GET", "/admin/lines"),
     ("GET", "/admin/openapi.json"),
     ("GET", "/admin/reconciliation"),
     ("GET", "/admin/refunds"),
@@ -32,6 +34,8 @@ pub(crate) const ADMIN: [(&str, &str); 41] = [
     ("GET", "/admin/webhooks"),
     ("GET", "/admin/webhooks/deliveries"),
     ("POST", "/admin/freeze"),
+    ("POST", "/admin/approvals/approve"),
+    ("POST", "/admin/approvals/reject"),
     ("POST", "/admin/card-withdrawals/claim"),
     ("POST", "/admin/card-withdrawals/release"),
     ("POST", "/admin/card-withdrawals/fulfil"),
@@ -45,6 +49,8 @@ pub(crate) const ADMIN: [(&str, &str); 41] = [
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
     ("POST", "/admin/intl-cards/report"),
+    ("POST", "/admin/lines/close"),
+    ("POST", "/admin/lines/open"),
     ("POST", "/admin/refunds"),
     ("POST", "/admin/refunds/approve"),
     ("POST", "/admin/refunds/reject"),
@@ -61,10 +67,10 @@ pub(crate) const ADMIN: [(&str, &str); 41] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 15),
-    ("support", 16),
-    ("operator", 37),
-    ("administrator", 41),
+    ("read-only", 17),
+    ("support", 18),
+    ("operator", 43),
+    ("administrator", 47),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -150,6 +150,12 @@ const LINES: &[(&str, &str)] = &[
     // An amount, if none that there is: the service says so in its own words.
     ("refunds approve ref_1 --amount -5", ""),
     ("refunds reject ref_1 --reason No", ""),
+    ("approvals list", ""),
+    ("approvals approve apr_1 --amount 5", ""),
+    ("approvals reject apr_1 --reason No", ""),
+    ("lines list", ""),
+    ("lines close gift_card --reason Down", ""),
+    ("lines open gift_card --reason Up", ""),
     ("reconciliation", ""),
     ("events", ""),
     ("late-returns", ""),

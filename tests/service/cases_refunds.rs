@@ -10,6 +10,11 @@ use super::host::{Host, Service};
 use super::payee::balance_is;
 use super::wire::{Answer, Site, until};
 
+/// Above 50 dollars it takes two.
+fn guarded() -> Host {
+    Host::new().with("PURSER_OPERATOR__ALONE_MAX_USD", "50")
+}
+
 fn refused(answer: &Answer) -> (u16, &str) {
     (answer.status, answer.code())
 }
@@ -46,7 +51,7 @@ async fn stands(desk: &Desk<'_>, payment: &str) -> Value {
 async fn a_small_refund_takes_effect_at_once_and_once() {
     // Aim: up to the limit nobody else is needed; the same again is the same; another amount, and more than was charged, are
     // refused; the holder hears of it without what operators wrote.
-    let host = Host::new();
+    let host = guarded();
     let service = host.start();
     let site = Site::of(&service);
     let desk = Desk::first(&host, &service);
@@ -102,7 +107,7 @@ async fn asked_by_ana<'a>(service: &'a Service, first: &Desk<'a>, agent: &Agent)
 async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
     // Aim: whoever asked cannot approve, whatever their role; another amount is not approved; over a kill it still waits; approved
     // twice it is credited once, and all of it is in the audit log; over the command line too.
-    let host = Host::new();
+    let host = guarded();
     let service = host.start();
     let agent = Agent::new(Network::Solana);
     let first = Desk::first(&host, &service);
@@ -168,7 +173,7 @@ async fn case_50_a_large_refund_takes_a_second_person_and_outlives_a_kill() {
 async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_again() {
     // Aim: rejected by another or taken back, nothing moves; asked for again it is open again; one that nobody approves in time is
     // over, and its approval comes too late.
-    let host = Host::new();
+    let host = guarded();
     let service = host.start();
     let agent = Agent::new(Network::Base);
     let first = Desk::first(&host, &service);
@@ -196,7 +201,7 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
     host.assert_books();
 
     let mut host = host;
-    host.set("PURSER_OPERATOR__REFUND_OPEN_HOURS", "0");
+    host.set("PURSER_OPERATOR__APPROVAL_OPEN_HOURS", "0");
     let service = host.start();
     let first = Desk::first(&host, &service);
     first.done("/admin/refunds", ask(&payment, 60.0)).await;
@@ -218,7 +223,7 @@ async fn what_was_rejected_or_has_expired_gives_nothing_and_can_be_asked_for_aga
 #[tokio::test(flavor = "multi_thread")]
 async fn what_may_still_be_credited_by_itself_is_not_refunded() {
     // Aim: a card that is not made yet, one that failed, a payment that does not exist, and bodies that are none.
-    let host = Host::new();
+    let host = guarded();
     let service = host.start();
     let site = Site::of(&service);
     let desk = Desk::first(&host, &service);

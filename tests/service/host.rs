@@ -33,6 +33,9 @@ impl Host {
         host.set("PURSER_LIMITS__REQUESTS_PER_WINDOW", "1000000");
         host.set("PURSER_LIMITS__PAYMENTS_PER_WINDOW", "1000000");
         host.set("PURSER_ENGINE__MAX_SETTLEMENTS_PER_PAYER", "1000");
+        // One operator does all; the cases of two set this themselves.
+        host.set("PURSER_OPERATOR__ALONE_MAX_USD", "0");
+        host.set("PURSER_OPERATOR__ALONE_DAY_MAX_USD", "0");
         // What a provider does is looked at order by order; the cases of one that is down set this themselves.
         host.set("PURSER_ENGINE__LINE_FAILURES", "0");
         host.set("PURSER_CAPS__CARDS_PER_DAY", "1000000");

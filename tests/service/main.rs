@@ -39,6 +39,7 @@ mod cases_frozen;
 mod cases_gate;
 mod cases_gift_cards;
 mod cases_gift_quotes;
+mod cases_giving;
 mod cases_idempotency;
 mod cases_identified;
 mod cases_in_progress;

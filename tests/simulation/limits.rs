@@ -1,5 +1,6 @@
 //! The settings of a run: small limits, and windows that it sees the end of.
 
+use purser_actors::approval;
 use purser_actors::breaker::Rules;
 use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{PayoutSettings, Settings};
@@ -41,6 +42,11 @@ pub(crate) fn settings(chance: &mut Seeded) -> Settings {
         paid_call_timeout_ms: 2_000,
         prepare_attempts: 3,
         watch_every_ms: pick(chance, &[300, 2_000]),
+        giving: approval::Limits {
+            each_max: Usdc::ZERO,
+            day_max: Usdc::ZERO,
+            open_ms: 1_000_000_000,
+        },
         lines: Rules {
             failures_max: 0,
             try_every_ms: 1_000,

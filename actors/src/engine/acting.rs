@@ -6,7 +6,7 @@ use tokio::sync::MutexGuard;
 use super::{Denied, Engine, RACES};
 use crate::kernel::memo::{Aside, Note};
 use crate::kernel::{Effect, Entity, Family, Memo, Refusal, audit};
-use crate::operator::{Act, Audit, Deed, Link};
+use crate::operator::{Act, Audit, Beside, Deed, Link};
 
 /// The right to act, until it is dropped.
 pub(super) type Acting<'a> = MutexGuard<'a, ()>;
@@ -21,6 +21,8 @@ pub(super) struct Words<'a> {
     pub(super) subject: String,
     /// In the operator's own words.
     pub(super) words: Option<String>,
+    /// What comes with it.
+    pub(super) beside: Beside,
 }
 
 impl<'a> Words<'a> {
@@ -32,6 +34,7 @@ impl<'a> Words<'a> {
             what,
             subject: format!("{id} {} {}", work.name(), work.subject()),
             words,
+            beside: Beside::default(),
         }
     }
 }
@@ -56,15 +59,29 @@ impl Engine {
     /// The entity's; [`Refusal::Conflict`] when something other than the log stands against it.
     pub(super) async fn act<E: Entity>(
         &self,
+        one: &Acting<'_>,
+        to: (&Family<E>, E::Id),
+        act: &Act,
+        command: impl Fn(Deed) -> E::Command + Send + Sync,
+    ) -> Result<E::Answer, Refusal<E::Rejection>> {
+        self.act_beside(one, to, (act, &Beside::default()), command).await
+    }
+
+    /// The same with what comes with it.
+    ///
+    /// # Errors
+    /// As [`Engine::act`]; [`Refusal::Conflict`] too when what comes with it stands against it.
+    pub(super) async fn act_beside<E: Entity>(
+        &self,
         _one: &Acting<'_>,
         (family, id): (&Family<E>, E::Id),
-        act: &Act,
+        (act, beside): (&Act, &Beside),
         command: impl Fn(Deed) -> E::Command + Send + Sync,
     ) -> Result<E::Answer, Refusal<E::Rejection>> {
         for _ in 0..RACES {
             let link = self.next_link().await?;
-            let act = act.clone();
-            match family.ask(id, command(Deed { act, link })).await {
+            let (act, beside) = (act.clone(), beside.clone());
+            match family.ask(id, command(Deed { act, link, beside })).await {
                 Err(Refusal::Conflict) => {}
                 told => return told,
             }
@@ -146,17 +163,15 @@ impl Engine {
     }
 
     fn note(&self, words: &Words<'_>, link: Link) -> Note {
-        let (condition, writes) = audit::written(&Audit {
+        let act = Audit {
             link,
             at: self.0.clock.now(),
             act: words.act.clone(),
             what: words.what.to_owned(),
             subject: words.subject.clone(),
             words: words.words.clone(),
-        });
-        Note {
-            conditions: vec![condition],
-            writes: writes.into(),
-        }
+        };
+        let (conditions, writes) = audit::written(act, &words.beside);
+        Note { conditions, writes }
     }
 }

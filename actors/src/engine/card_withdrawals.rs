@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use purser_storage::StoreError;
 
+use super::giving::Leave;
 use super::work::within;
 use super::{Denied, Engine};
+use crate::approval::Gift;
 use crate::card_withdrawal::{CardWithdrawal, Command, Rejection};
 use crate::id::{Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Memo, Refusal, table};
 use crate::lease::Lease;
-use crate::money::Cents;
-use crate::operator::{Act, Deed};
+use crate::money::{Cents, Usdc};
+use crate::operator::{Act, Beside, Deed};
 use crate::port::Reserved;
 
 type Told<T> = Result<T, Denied<Rejection>>;
@@ -134,20 +136,47 @@ impl Engine {
         lease: u64,
         transaction: String,
     ) -> Told<()> {
-        self.still_set_aside(id, &act).await?;
+        self.fulfil_card_withdrawal_by(id, Leave::Own(&act), lease, transaction)
+            .await
+    }
+
+    /// The same, by somebody's leave.
+    pub(super) async fn fulfil_card_withdrawal_by(
+        &self,
+        id: WithdrawalId,
+        leave: Leave<'_>,
+        lease: u64,
+        transaction: String,
+    ) -> Told<()> {
+        self.still_set_aside(id, leave.act()).await?;
         let fulfil = |act| Command::Fulfil {
             act,
             lease,
             transaction: transaction.clone(),
         };
-        let told = self.ask_card_withdrawal(id, &act, fulfil).await;
-        if matches!(told, Err(Denied::Unavailable)) {
-            let row = self.0.store.read(&table::paid_by(&transaction)).await;
-            if row.map_err(|_| Denied::Unavailable)?.is_some() {
-                return Err(Denied::Used);
+        let gift = || Gift::PayCardWithdrawal {
+            withdrawal: id,
+            lease,
+            transaction: transaction.clone(),
+        };
+        let one = self.acting().await;
+        let asked = self.card_withdrawal(&id).await.map_err(|_| Denied::Unavailable)?;
+        let amount = asked.as_ref().and_then(|asked| Usdc::from_cents(asked.amount).ok());
+        let beside = match amount.filter(|_| self.would_change(asked.as_ref(), &id, leave, &fulfil)) {
+            Some(amount) => self.may_give(&one, leave, amount, gift).await?,
+            None => Beside::default(),
+        };
+        let withdrawals = (&self.0.families.card_withdrawals, id);
+        match self.act_beside(&one, withdrawals, (leave.act(), &beside), fulfil).await {
+            Err(Refusal::Conflict) => {
+                let row = self.0.store.read(&table::paid_by(&transaction)).await;
+                match row.map_err(|_| Denied::Unavailable)? {
+                    Some(_) => Err(Denied::Used),
+                    None => Err(Denied::Unavailable),
+                }
             }
+            told => Ok(told.map(drop)?),
         }
-        told.map(drop)
     }
 
     /// An operator refuses a withdrawal; the issuer puts its amount back, if it ever set it aside. It is asked first, as before

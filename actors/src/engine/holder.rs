@@ -6,7 +6,7 @@ use super::{Engine, RACES};
 use crate::account::{self, LinkCode, LinkGrant};
 use crate::card::{self, Card};
 use crate::gift_card;
-use crate::id::{CardId, SessionId, Wallet};
+use crate::id::{ApprovalId, CardId, SessionId, Wallet};
 use crate::kernel::{Memo, Refusal, table};
 use crate::operator::Act;
 use crate::payment::NewSession;
@@ -22,6 +22,8 @@ pub enum Denied<R> {
     Collision,
     /// Used before, or not there.
     Used,
+    /// It is too much for one operator, and waits for another.
+    Waits(ApprovalId),
     /// Ask again later.
     Unavailable,
 }

@@ -4,13 +4,15 @@ use purser_storage::codec::{self, Stored};
 use purser_storage::{CommitError, Condition, StoreError, Write};
 
 use super::acting::Words;
+use super::giving::Leave;
 use super::{Denied, Engine};
+use crate::approval::Gift;
 use crate::id::{CardId, LateReturnId};
 use crate::intl_order::{self, EnteredCard, IntlOrder};
 use crate::kernel::{Memo, Refusal, audit, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
-use crate::operator::{AccessToken, Act, Audit, Deed};
+use crate::operator::{AccessToken, Act, Audit, Beside, Deed};
 use crate::port::{Timestamp, Wish};
 
 /// An order that somebody has still to decide.
@@ -104,12 +106,39 @@ impl Engine {
     /// # Errors
     /// When it is decided already, or somebody else's lease runs.
     pub async fn reject_intl(&self, id: CardId, act: Act, lease: Option<u64>, reason: String) -> Told<()> {
+        self.reject_intl_by(id, Leave::Own(&act), lease, reason).await
+    }
+
+    /// The same, by somebody's leave.
+    pub(super) async fn reject_intl_by(
+        &self,
+        id: CardId,
+        leave: Leave<'_>,
+        lease: Option<u64>,
+        reason: String,
+    ) -> Told<()> {
         let reject = |act| intl_order::Command::Reject {
             act,
             lease,
             reason: reason.clone(),
         };
-        self.ask_order(id, &act, reject).await.map(drop)
+        let gift = || Gift::RejectIntl {
+            order: id,
+            lease,
+            reason: reason.clone(),
+        };
+        let one = self.acting().await;
+        let order = self.intl_order(&id).await.map_err(|_| Denied::Unavailable)?;
+        let amount = order.as_ref().map(|order| order.charge.charged);
+        let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &reject)) {
+            Some(amount) => self.may_give(&one, leave, amount, gift).await?,
+            None => Beside::default(),
+        };
+        let orders = (&self.0.families.intl_orders, id);
+        match self.act_beside(&one, orders, (leave.act(), &beside), reject).await {
+            Err(Refusal::Conflict) => Err(Denied::Unavailable),
+            told => Ok(told.map(drop)?),
+        }
     }
 
     /// Brings what the holder of an international card wants of it to the operators' list, and says whether it is there: if not,
@@ -235,6 +264,7 @@ impl Engine {
             what: "token.create",
             subject: format!("{} {}", token.name, token.role),
             words: None,
+            beside: Beside::default(),
         };
         let new = vec![Condition::Absent(key.clone())];
         match self.act_alone(&one, &words, new, vec![put(key, &token)]).await {
@@ -258,6 +288,7 @@ impl Engine {
             what: "token.revoke",
             subject: name.to_owned(),
             words: None,
+            beside: Beside::default(),
         };
         let done = self.act_alone(&one, &words, Vec::new(), vec![put(table::operator(&hash), &revoked)]);
         done.await.map(|()| hash).map_err(|_| Denied::Unavailable)

@@ -6,6 +6,7 @@ use purser_storage::Store;
 
 use super::webhooks::WebhookSettings;
 use super::{Lost, PayoutSettings, Reconciling, Restored};
+use crate::approval;
 use crate::breaker::Rules;
 use crate::kernel::delivery::Retry;
 use crate::kernel::family::Limits;
@@ -99,6 +100,8 @@ pub struct Settings {
     pub webhooks: WebhookSettings,
     /// How long the issuer may take to credit what was delivered to it before somebody must look, in milliseconds.
     pub card_credit_patience_ms: u64,
+    /// What an operator may give alone.
+    pub giving: approval::Limits,
     /// When a line whose provider is down is closed, and how it is tried.
     pub lines: Rules,
     /// Work that fails and is not done after this is late, and an operator sees it; in milliseconds, 0 for never.

@@ -13,15 +13,6 @@ use crate::product::Product;
 use crate::refund::{Asked, Command, Refund, Rejection};
 use crate::{card, gift_card, intl_order, payout, refund, top_up};
 
-/// What an operator may do alone, and how long one waits for another.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Above this a second operator must approve.
-    pub alone_max: Usdc,
-    /// How long a refund waits for that, in milliseconds.
-    pub open_ms: u64,
-}
-
 /// Why there is no refund. Nothing has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotRefunded {
@@ -181,7 +172,6 @@ impl Engine {
         &self,
         payment: PaymentId,
         (amount, reason): (Usdc, String),
-        limits: Limits,
         act: &Act,
     ) -> Result<(RefundId, Refund), NotRefunded> {
         let one = self.acting().await;
@@ -193,13 +183,16 @@ impl Engine {
             by: act.by.clone(),
         };
         let id = RefundId::of(payment);
+        let alone = self.alone(act, amount).await.map_err(unread)?;
         let ask = |act| Command::Ask {
             asked: Box::new(asked.clone()),
-            at_once: amount <= limits.alone_max,
-            life_ms: limits.open_ms,
+            at_once: alone.is_some(),
+            life_ms: self.0.settings.giving.open_ms,
             act,
         };
-        let told = self.act(&one, (&self.0.families.refunds, id), act, ask).await;
+        let beside = alone.clone().unwrap_or_default();
+        let refunds = (&self.0.families.refunds, id);
+        let told = self.act_beside(&one, refunds, (act, &beside), ask).await;
         self.told_refund(id, told).await
     }
 

@@ -15,6 +15,7 @@ impl Engine {
     /// What a purchase needs of its payer, in the contract's order of refusals. The claim's batch asks again for all that
     /// is a row, so that what changes in between is no purchase either.
     pub(super) async fn check(&self, payer: &Wallet, request: &PayRequest) -> Result<Found, PayError> {
+        self.sells(request.purchase.line()).map_err(PayError::NotSold)?;
         let required = request.purchase.requires();
         if required.is_empty() {
             return self.found(payer, request, Found::Nothing).await;

@@ -3,6 +3,7 @@
 
 #![deny(clippy::wildcard_enum_match_arm, reason = "a new kind of work is asked about here")]
 
+mod crediting;
 mod doubts;
 mod kinds;
 
@@ -11,17 +12,21 @@ use purser_storage::StoreError;
 
 use super::Engine;
 use super::acting::{Acting, Words};
+use super::giving::Leave;
 use super::operating::damaged;
 use super::stuck::Says;
+use crate::approval::Gift;
 use crate::banking::{account, transfer};
-use crate::id::{EffectId, PaymentId};
+use crate::id::{ApprovalId, EffectId, PaymentId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Effect, Entity, Family, Refusal};
+use crate::money::Usdc;
 use crate::operator::Act;
 use crate::payment::{self, Payment, Status};
 use crate::port::banking::{Moved, Opening};
 use crate::port::payout::RailState;
-use crate::reconcile::Standing;
+use crate::product::Currency;
+use crate::reconcile::{Money, Standing};
 use crate::{card, card_withdrawal, gift_card, link, payout, reloadable, top_up};
 
 /// Said to the holder where there was no word of the provider's.
@@ -62,6 +67,8 @@ pub enum NotResolved {
     Unproven,
     /// Its signature may still be used.
     Early,
+    /// It is too much for one operator, and waits for another.
+    Waits(ApprovalId),
     /// Ask again later.
     Unavailable,
 }
@@ -73,6 +80,16 @@ impl Engine {
     /// # Errors
     /// [`NotResolved`].
     pub async fn resolve(&self, id: EffectId, resolution: &Resolution, act: &Act) -> Result<(), NotResolved> {
+        self.resolve_by(id, resolution, Leave::Own(act)).await
+    }
+
+    /// The same, by somebody's leave.
+    pub(super) async fn resolve_by(
+        &self,
+        id: EffectId,
+        resolution: &Resolution,
+        leave: Leave<'_>,
+    ) -> Result<(), NotResolved> {
         let effect = self.waiting(id).await?;
         let (done, not_done) = effect.work.may_be_known();
         if !(match resolution.outcome {
@@ -96,7 +113,7 @@ impl Engine {
             Outcome::Done => format!("done, {reference}: {evidence}"),
             Outcome::NotDone => format!("not done, {reference}: {evidence}"),
         };
-        let words = Words::of(act, "effect.resolve", &effect, Some(words));
+        let mut words = Words::of(leave.act(), "effect.resolve", &effect, Some(words));
         if let Resolvable::Payment(payment) = effect.work.resolvable() {
             let lookup = self.landed_or_never(payment, resolution, &says).await?;
             let seen = || payment::Command::Seen {
@@ -110,49 +127,29 @@ impl Engine {
                 .await;
         }
         let one = self.untouched(&effect).await?;
+        let from_balance = self.is_from_balance(&effect.work).await?;
+        if effect.work.resolvable().gives(*outcome, from_balance) {
+            let gift = || Gift::Resolve {
+                effect: id,
+                done: *outcome == Outcome::Done,
+                reference: reference.clone(),
+                evidence: evidence.clone(),
+            };
+            words.beside = self.may_give(&one, leave, self.worth(&effect).await?, gift).await?;
+        }
         self.resolved(&one, &effect, (*outcome, reference), &words).await
     }
 
-    /// Gives the holder back what stuck work was paid with: it failed. What was asked of the provider now says whether the
-    /// money has left; where that proves nothing, `not_left` is the operator's own statement that it has not. A credit that was
-    /// withheld since its chain took the payment back needs no such statement: it is given at the house's own loss.
-    ///
-    /// # Errors
-    /// [`NotResolved`].
-    pub async fn credit_back(
-        &self,
-        id: EffectId,
-        (evidence, not_left): (&str, bool),
-        act: &Act,
-    ) -> Result<(), NotResolved> {
-        let effect = self.waiting(id).await?;
-        if !effect.work.credits() || !self.is_from_balance(&effect.work).await? {
-            return Err(NotResolved::Impossible);
-        }
-        let proof = match self.says(&effect).await.map_err(unread)? {
-            Says::Stands(standing @ (Standing::Done | Standing::UnderWay | Standing::Held)) => {
-                return Err(NotResolved::Contradicted(standing));
-            }
-            Says::Stands(standing @ (Standing::Refused | Standing::Returned)) => standing.name(),
-            Says::Stands(Standing::NotAsked) if effect.work.resolvable().is_known_where_asked() => {
-                Standing::NotAsked.name()
-            }
-            Says::Stands(Standing::NotAsked) | Says::Nothing | Says::Silent(_) => {
-                match (effect.work.resolvable(), not_left) {
-                    (Resolvable::Credit(..), _) => "a credit that was not given",
-                    (_, true) => "the operator states that it has not left",
-                    (_, false) => return Err(NotResolved::Unproven),
-                }
-            }
+    /// How much a piece of work is about, in what balances hold.
+    async fn worth(&self, effect: &Effect) -> Result<Usdc, NotResolved> {
+        let evidence = self.evidence(&effect.work).await.map_err(unread)?;
+        let worth = match evidence.and_then(|evidence| evidence.money) {
+            Some(Money::Usdc(amount)) => Some(amount),
+            Some(Money::Cents(amount, Currency::USD)) => Usdc::from_cents(amount).ok(),
+            Some(Money::Cents(..)) | None => None,
         };
-        let words = Words::of(
-            act,
-            "effect.credit_back",
-            &effect,
-            Some(format!("{evidence} ({proof})")),
-        );
-        let one = self.untouched(&effect).await?;
-        self.resolved(&one, &effect, (Outcome::NotDone, ""), &words).await
+        // What nobody can tell the worth of is nobody's to give.
+        worth.ok_or(NotResolved::Impossible)
     }
 
     /// Money that was to come from an account at the bank was never the balance's.

@@ -13,7 +13,7 @@ use super::{Denied, Engine, commit};
 use crate::api_key;
 use crate::id::{ApiKeyId, SessionId};
 use crate::kernel::{Refusal, table};
-use crate::operator::{AccessToken, Act};
+use crate::operator::{AccessToken, Act, Beside};
 use crate::port::Timestamp;
 use crate::session;
 
@@ -160,6 +160,7 @@ impl Engine {
             what: "suspended.confirm",
             subject,
             words: None,
+            beside: Beside::default(),
         };
         let there = vec![Condition::Present(since)];
         match self.act_alone(&one, &words, there, vec![write]).await {

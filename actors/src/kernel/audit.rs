@@ -6,7 +6,7 @@ use purser_storage::{Condition, RowKey, Store, StoreError, Write};
 use sha2::{Digest, Sha256};
 
 use crate::kernel::table;
-use crate::operator::{Audit, Link};
+use crate::operator::{Audit, Beside, Link};
 
 /// Where the hash of the newest row is kept; its revision is that row's number.
 const NEWEST: &str = "audit";
@@ -36,12 +36,32 @@ pub(crate) async fn next(store: &dyn Store) -> Result<Link, StoreError> {
     })
 }
 
-/// What a batch needs to write down an act: it holds only if the act's place is still the next.
-pub(crate) fn written(audit: &Audit) -> (Condition, [Write; 2]) {
-    let number = audit.link.number;
-    let value = codec::encode(audit);
-    let hash = hash_of(&value).to_vec();
+/// What a batch needs to write down an act, behind whoever approved it, and what comes with it: it holds only if the act's place
+/// is still the next.
+pub(crate) fn written(mut audit: Audit, beside: &Beside) -> (Vec<Condition>, Vec<Write>) {
     let put = |key, revision, value| Write::Put { key, revision, value };
-    let writes = [put(newest(), number, hash), put(table::audit(number), 0, value)];
-    (Condition::Revision(newest(), number.saturating_sub(1)), writes)
+    let first = audit.link.number;
+    let mut conditions = vec![Condition::Revision(newest(), first.saturating_sub(1))];
+    let mut writes = Vec::with_capacity(3 + beside.writes.len());
+    if let Some((act, approval)) = &beside.approved {
+        let value = codec::encode(&Audit {
+            link: audit.link,
+            at: audit.at,
+            act: act.clone(),
+            what: "approval.approve".to_owned(),
+            subject: approval.clone(),
+            words: None,
+        });
+        audit.link = Link {
+            number: first.saturating_add(1),
+            before: hash_of(&value),
+        };
+        writes.push(put(table::audit(first), 0, value));
+    }
+    let (number, value) = (audit.link.number, codec::encode(&audit));
+    writes.push(put(newest(), number, hash_of(&value).to_vec()));
+    writes.push(put(table::audit(number), 0, value));
+    conditions.extend_from_slice(&beside.conditions);
+    writes.extend_from_slice(&beside.writes);
+    (conditions, writes)
 }

@@ -96,15 +96,16 @@ impl<E: Entity> Decision<E> {
         words: Option<String>,
         context: &Context,
     ) -> Self {
-        let (condition, writes) = audit::written(&Audit {
+        let act = Audit {
             link: deed.link,
             at: context.now,
             act: deed.act.clone(),
             what: what.to_owned(),
             subject: subject.to_string(),
             words,
-        });
-        self.conditions.push(condition);
+        };
+        let (conditions, writes) = audit::written(act, &deed.beside);
+        self.conditions.extend(conditions);
         self.writes.extend(writes);
         self
     }

@@ -3,8 +3,8 @@
 use purser_storage::RowKey;
 
 use crate::id::{
-    ApiKeyId, CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId, PaymentId,
-    RefundId, RequestId, SessionId, SpendId, Wallet, WithdrawalId,
+    ApiKeyId, ApprovalId, CardId, DepartureId, DepositId, DestinationId, DifferenceId, EffectId, EntryId, LateReturnId,
+    PaymentId, RefundId, RequestId, SessionId, SpendId, Wallet, WithdrawalId,
 };
 use crate::kernel::Kind;
 use crate::port::Timestamp;
@@ -69,6 +69,10 @@ tables! {
     AUDIT = b'a',
     /// Operators' tokens, by their hash.
     OPERATOR = b'o',
+    /// What operators have given alone today, by their tokens' names.
+    GIVEN = b'L',
+    /// Acts that wait for a second operator.
+    APPROVAL = b'O',
     /// Remembered answers, by account and idempotency key.
     MEMO = b'y',
     /// The ends of remembered answers, by expiry.
@@ -256,6 +260,17 @@ pub fn refund(since: Timestamp, id: RefundId) -> RowKey {
 /// Something that an operator did: the so-many-th act, from 1.
 pub fn audit(number: u64) -> RowKey {
     key(&[&[AUDIT], &number.to_be_bytes()])
+}
+
+/// What an operator has given alone, by the name of the token.
+pub fn given(by: &str) -> RowKey {
+    use sha2::{Digest as _, Sha256};
+    key(&[&[GIVEN], &Sha256::digest(by)[..16]])
+}
+
+/// An act that waits for a second operator.
+pub fn approval(id: ApprovalId) -> RowKey {
+    key(&[&[APPROVAL], &id.0.to_be_bytes()])
 }
 
 /// An operator's token.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::{NotRefunded, NotResolved, Outcome, RefundLimits, Resolution};
+use purser_actors::engine::{NotRefunded, NotResolved, Outcome, Resolution};
 use purser_actors::id::RequestId;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{Act, Role};
@@ -17,6 +17,7 @@ use crate::reconciliation::pays;
 use crate::support::eventually;
 use crate::support::lists::TestLists;
 use crate::support::ports::{Fate, Mood};
+use crate::support::settings::fast;
 use crate::support::world::{World, bought, card_for, evm};
 
 fn act(by: &str) -> Act {
@@ -72,19 +73,17 @@ async fn reversed(world: &World, paid: purser_actors::id::PaymentId) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_8_a_refund_of_what_was_taken_back_is_not_approved() {
     // Aim: asked for while the payment stood, approved after its chain took it back: refused, and nothing is given.
-    let (world, lists) = (World::new().await, Arc::new(TestLists::default()));
+    let mut settings = fast();
+    settings.giving.each_max = Usdc::from_atomic(1);
+    let (world, lists) = (World::with(settings).await, Arc::new(TestLists::default()));
     let request = card_for(evm(1), 1);
     let (paid, moved) = pays(&world, &lists, &request).await;
     lists.enter(bought(&paid).0, Standing::Done, 500);
     let world = agreed(world, &lists).await;
-    let limits = RefundLimits {
-        alone_max: Usdc::from_atomic(1),
-        open_ms: 1_000_000_000,
-    };
     let five = Usdc::from_atomic(5_000_000);
     let (id, _) = world
         .engine
-        .ask_refund(paid.payment, (five, "r".into()), limits, &act("ana"))
+        .ask_refund(paid.payment, (five, "r".into()), &act("ana"))
         .await
         .unwrap();
     world.chain.take_back(&request.authorization);

@@ -5,7 +5,7 @@ use purser_actors::id::RequestId;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::lease::{Holder, NotYours};
 use purser_actors::money::Cents;
-use purser_actors::operator::{Act, Audit, Deed, Link, Role};
+use purser_actors::operator::{Act, Audit, Beside, Deed, Link, Role};
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
@@ -49,7 +49,11 @@ fn act(by: &str, role: Role) -> Deed {
         role,
         request: RequestId(9),
     };
-    Deed { act, link: Link::FIRST }
+    Deed {
+        act,
+        link: Link::FIRST,
+        beside: Beside::default(),
+    }
 }
 
 fn ana() -> Deed {

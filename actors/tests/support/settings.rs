@@ -1,10 +1,11 @@
 //! How the engine of a test is set.
 
+use purser_actors::approval::Limits;
 use purser_actors::breaker::Rules;
 use purser_actors::engine::webhooks::WebhookSettings;
 use purser_actors::engine::{PayoutSettings, Settings};
 use purser_actors::kernel::delivery::Retry;
-use purser_actors::kernel::family::Limits;
+use purser_actors::kernel::family;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::payout::Terms;
 use purser_actors::product::{Cap, Caps, Line};
@@ -12,7 +13,7 @@ use purser_actors::product::{Cap, Caps, Line};
 /// Quick pauses, and time-outs so long that a busy machine never meets them.
 pub(crate) const fn fast() -> Settings {
     Settings {
-        limits: Limits {
+        limits: family::Limits {
             resident_max: 1_000,
             passivate_after_ms: 3_600_000,
             restart_ms: 1,
@@ -35,6 +36,11 @@ pub(crate) const fn fast() -> Settings {
         issuer_timeout_ms: 120_000,
         payouts: payouts(),
         webhooks: WebhookSettings::STANDARD,
+        giving: Limits {
+            each_max: Usdc::ZERO,
+            day_max: Usdc::ZERO,
+            open_ms: 1_000_000_000,
+        },
         lines: Rules {
             failures_max: 0,
             try_every_ms: 4,

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::asked::{Admitted, Asks, Looked, in_words};
 use super::leases::{Thing, answer, claimed, conflict, listed, page, queue};
-use super::{Admin, not_now};
+use super::{Admin, approvals, not_now};
 use crate::http::error::ApiError;
 
 /// In the words of refusals.
@@ -98,7 +98,10 @@ pub(super) async fn post_fulfil(Admitted { admin, act, wanted }: Admitted<Fulfil
         ApiError::parameter("parameter_invalid", "tx_hash", error)
     })?;
     let paid = admin.engine.fulfil_card_withdrawal(id, act, wanted.lease, tx_hash);
-    paid.await.map_err(refused)?;
+    match paid.await {
+        Err(Denied::Waits(id)) => return approvals::waits(&admin, id).await,
+        told => told.map_err(refused)?,
+    }
     Ok(answer(done(id, "complete")))
 }
 
@@ -147,7 +150,7 @@ fn done(id: WithdrawalId, state: &'static str) -> View {
     View::new().text("withdrawal_id", id).text("state", state)
 }
 
-fn refused(denied: Denied<Rejection>) -> ApiError {
+pub(super) fn refused(denied: Denied<Rejection>) -> ApiError {
     match denied {
         Denied::Rejected(Rejection::State(status)) => WITHDRAWAL.not_open(status),
         Denied::Rejected(Rejection::Lease(not)) => WITHDRAWAL.not_yours(&not),

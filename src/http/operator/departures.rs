@@ -8,7 +8,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::asked::{Admitted, Asks, EVIDENCE, in_words};
-use super::not_now;
+use super::{approvals, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 
@@ -64,7 +64,6 @@ impl Book {
 
 pub(super) async fn post_book(Admitted { admin, act, wanted }: Admitted<Book>) -> Result<Response, ApiError> {
     let booking = wanted.booking()?;
-    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     let booked = admin
         .engine
         .book(&wanted.transaction, booking, (&act, wanted.evidence))
@@ -83,24 +82,33 @@ pub(super) async fn post_book(Admitted { admin, act, wanted }: Admitted<Book>) -
                 .flag("withdrawals_held", admin.engine.is_held());
             Ok(json::private(json::bytes_as_json(view.to_json())))
         }
-        Err(NotBooked::Unknown) => {
+        Err(NotBooked::Waits(id)) => approvals::waits(&admin, id).await,
+        Err(why) => Err(refused(why)),
+    }
+}
+
+pub(super) fn refused(why: NotBooked) -> ApiError {
+    let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
+    match why {
+        NotBooked::Unknown => {
             let error = "No such transfer waits to be explained, or it is booked.";
-            Err(ApiError::not_found("departure_unknown", error))
+            ApiError::not_found("departure_unknown", error)
         }
-        Err(NotBooked::Insufficient { available }) => {
+        NotBooked::Insufficient { available } => {
             let error = format!("Only {} is available on this account.", available.decimal());
-            Err(conflict("insufficient_balance", error))
+            conflict("insufficient_balance", error)
         }
-        Err(NotBooked::Differs) => {
+        NotBooked::Differs => {
             let error = "There is no such account, or the withdrawal or top-up does not wait for such a transfer.";
-            Err(conflict("departure_differs", error.to_owned()))
+            conflict("departure_differs", error.to_owned())
         }
-        Err(NotBooked::Early) => {
+        NotBooked::Early => {
             let error = "A burn that this top-up has signed itself may still land.";
             let hint = "Try again in some minutes: once it can no longer land, or has.";
-            Err(conflict("departure_early", error.to_owned()).hint(hint))
+            conflict("departure_early", error.to_owned()).hint(hint)
         }
-        Err(NotBooked::Unavailable) => Err(not_now()),
+        // Whoever asked for it was told that it waits.
+        NotBooked::Waits(_) | NotBooked::Unavailable => not_now(),
     }
 }
 

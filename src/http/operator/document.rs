@@ -11,6 +11,7 @@ use utoipa::openapi::schema::Schema;
 
 use super::asked::{Asks, Looked};
 use super::operations::operations;
+use super::shapes;
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::shapes::Refusal;
@@ -51,6 +52,7 @@ pub(super) struct Operation {
     parameters: Vec<Parameter>,
     gives: Shape,
     success: &'static str,
+    may_wait: bool,
     refuses: Vec<(u16, &'static str)>,
 }
 
@@ -66,6 +68,7 @@ impl Operation {
             parameters: Vec::new(),
             gives,
             success: "200",
+            may_wait: false,
             refuses: vec![(400, "A parameter is unknown or wrong.")],
         }
     }
@@ -81,6 +84,7 @@ impl Operation {
             parameters: Vec::new(),
             gives,
             success: "200",
+            may_wait: false,
             refuses: vec![
                 (400, "The body is malformed, or a member is missing, unknown or wrong."),
                 (
@@ -136,6 +140,12 @@ impl Operation {
         self
     }
 
+    /// It may be too much for one operator: then it answers 202, and waits for another.
+    pub(super) fn may_wait(mut self) -> Self {
+        self.may_wait = true;
+        self
+    }
+
     /// A refusal of its own.
     pub(super) fn refuses(mut self, status: u16, says: &'static str) -> Self {
         self.refuses.push((status, says));
@@ -155,6 +165,11 @@ impl Operation {
             self.success.to_owned(),
             json!({"description": "Done.", "content": content}),
         );
+        if self.may_wait {
+            let content = schema(of::<shapes::Approval>, named);
+            let says = "Nothing was done: it is too much for one operator, and waits for another to approve it.";
+            responses.insert("202".to_owned(), json!({"description": says, "content": content}));
+        }
         let everywhere = [
             (401, "No operator's token."),
             (403, "The token's role is not trusted with this."),

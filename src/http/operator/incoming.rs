@@ -1,5 +1,7 @@
 //! Transfers to our treasury that no payment claims: listed, and decided by an operator.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::engine::{NotRuled, Rule};
@@ -11,7 +13,7 @@ use utoipa::ToSchema;
 
 use super::asked::{Admitted, Asks, EVIDENCE, Looked, in_words};
 use super::desk::{page, paged_behind};
-use super::{Admin, not_now};
+use super::{Admin, approvals, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 
@@ -79,18 +81,29 @@ pub(super) async fn post_return(Admitted { admin, act, wanted }: Admitted<Return
     ruled(&admin, &wanted.deposit_id, Rule::Return, (&act, wanted.evidence)).await
 }
 
-async fn ruled(admin: &Admin, id: &str, rule: Rule, (act, evidence): (&Act, String)) -> Result<Response, ApiError> {
-    let unknown = || ApiError::not_found("deposit_unknown", "There is no such transfer.");
-    let id: DepositId = id.parse().map_err(|_| unknown())?;
-    let incoming = admin.engine.rule_incoming(id, rule, (act, evidence)).await;
-    let incoming = incoming.map_err(|why| match why {
-        NotRuled::Unknown => unknown(),
+async fn ruled(
+    admin: &Arc<Admin>,
+    id: &str,
+    rule: Rule,
+    (act, evidence): (&Act, String),
+) -> Result<Response, ApiError> {
+    let id: DepositId = id.parse().map_err(|_| refused(NotRuled::Unknown))?;
+    match admin.engine.rule_incoming(id, rule, (act, evidence)).await {
+        Ok(incoming) => Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json()))),
+        Err(NotRuled::Waits(approval)) => approvals::waits(admin, approval).await,
+        Err(why) => Err(refused(why)),
+    }
+}
+
+/// Why nothing was decided.
+pub(super) fn refused(why: NotRuled) -> ApiError {
+    match why {
+        NotRuled::Unknown => ApiError::not_found("deposit_unknown", "There is no such transfer."),
         NotRuled::NoAccount => ApiError::not_found("account_unknown", "There is no such account."),
         NotRuled::State(state) => {
             let error = format!("The transfer is {state}: it waits for no decision.");
             ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error)
         }
-        NotRuled::Unavailable => not_now(),
-    })?;
-    Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json())))
+        NotRuled::Waits(_) | NotRuled::Unavailable => not_now(),
+    }
 }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use super::asked::{Admitted, Asks, Looked, in_words};
 use super::leases::{Thing, answer, claimed, listed, page, queue};
-use super::{Admin, not_now};
+use super::{Admin, approvals, not_now};
 use crate::http::error::ApiError;
 use crate::http::query::is_readable;
 use crate::secret::Secret;
@@ -92,8 +92,10 @@ impl Asks for Reject {}
 pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject>) -> Result<Response, ApiError> {
     in_words("reason", "is for the holder", &wanted.reason)?;
     let id = known(&admin, &wanted.card_id).await?.0;
-    let rejected = admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await;
-    rejected.map_err(refused)?;
+    match admin.engine.reject_intl(id, act, wanted.lease, wanted.reason).await {
+        Err(Denied::Waits(id)) => return approvals::waits(&admin, id).await,
+        told => told.map_err(refused)?,
+    }
     Ok(answer(View::new().text("card_id", id).text("status", "rejected")))
 }
 
@@ -259,7 +261,7 @@ pub(super) fn unknown() -> ApiError {
     ApiError::not_found("card_unknown", "There is no such order.")
 }
 
-fn refused(denied: Denied<Rejection>) -> ApiError {
+pub(super) fn refused(denied: Denied<Rejection>) -> ApiError {
     match denied {
         Denied::Rejected(Rejection::State(status)) => ORDER.not_open(status),
         Denied::Rejected(Rejection::Lease(not)) => ORDER.not_yours(&not),

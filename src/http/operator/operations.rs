@@ -1,5 +1,7 @@
 //! Every route of the operator's address, as its document describes it.
 
+mod giving;
+
 use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
@@ -15,9 +17,10 @@ pub(super) fn operations() -> Vec<Operation> {
     [
         accounts(),
         work(),
-        arrivals(),
+        giving::arrivals(),
         refunds(),
         house(),
+        giving::approvals(),
         lines(),
         orders(),
         withdrawals(),
@@ -73,6 +76,7 @@ fn work() -> Vec<Operation> {
             "Say what came of stuck work, with what that rests on: it moves as if the other side had said so",
             of::<shapes::Resolved>,
         )
+        .may_wait()
         .refuses(404, "There is no such work, or it is done.")
         .refuses(
             409,
@@ -83,6 +87,7 @@ fn work() -> Vec<Operation> {
             "Give the holder back what stuck work was paid with",
             of::<shapes::CreditedBack>,
         )
+        .may_wait()
         .refuses(404, "There is no such work, or it is done.")
         .refuses(
             409,
@@ -93,43 +98,9 @@ fn work() -> Vec<Operation> {
             "Say whose a transfer was that left before a restore",
             of::<shapes::Booked>,
         )
+        .may_wait()
         .refuses(404, "No such transfer waits to be explained.")
         .refuses(409, "It does not fit what it is booked to, or not yet."),
-    ]
-}
-
-fn arrivals() -> Vec<Operation> {
-    let none = "There is no such transfer.";
-    let decided = "It waits for no decision.";
-    vec![
-        Operation::get(
-            "/admin/incoming-transfers",
-            Task::Look,
-            "Transfers to the treasury that no payment claims and nobody has decided about, the oldest first",
-            of::<shapes::IncomingTransfers>,
-        )
-        .paged(),
-        Operation::post::<incoming::Credit>(
-            "/admin/incoming-transfers/credit",
-            "Credit a transfer to whoever sent it, or to another account, once",
-            of::<shapes::IncomingTransfer>,
-        )
-        .refuses(404, none)
-        .refuses(409, decided),
-        Operation::post::<incoming::OperatorFunds>(
-            "/admin/incoming-transfers/operator-funds",
-            "Say that a transfer is the treasury's own, put there by whoever runs the service",
-            of::<shapes::IncomingTransfer>,
-        )
-        .refuses(404, none)
-        .refuses(409, decided),
-        Operation::post::<incoming::Return>(
-            "/admin/incoming-transfers/return",
-            "Send a transfer back to whoever sent it, by a withdrawal of their account's",
-            of::<shapes::IncomingTransfer>,
-        )
-        .refuses(404, none)
-        .refuses(409, decided),
     ]
 }
 
@@ -270,6 +241,7 @@ fn orders() -> Vec<Operation> {
             "Refuse an order; the whole charge is credited",
             of::<shapes::IntlDone>,
         )
+        .may_wait()
         .refuses(404, no_order)
         .refuses(409, "It is decided, or somebody else holds it."),
         Operation::get(
@@ -321,6 +293,7 @@ fn withdrawals() -> Vec<Operation> {
             "Say that it is paid",
             of::<shapes::CardDone>,
         )
+        .may_wait()
         .refuses(404, none)
         .refuses(409, "This lease does not run, or the transaction paid another."),
         Operation::post::<card_withdrawals::Reject>(

@@ -56,7 +56,7 @@ pub(super) async fn post_refund(Admitted { admin, act, wanted }: Admitted<Ask>) 
     in_words("reason", "is for the audit log", &wanted.reason)?;
     let payment: PaymentId = wanted.payment_id.parse().map_err(|_| no_payment())?;
     let asked = (amount, wanted.reason);
-    let refund = admin.engine.ask_refund(payment, asked, admin.refunds, &act).await;
+    let refund = admin.engine.ask_refund(payment, asked, &act).await;
     let (id, refund) = refund.map_err(|why| match why {
         NotRefunded::Unknown => no_payment(),
         why => refused(why),
@@ -98,7 +98,7 @@ pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject
     Ok(answer(id, &refund))
 }
 
-fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
+pub(super) fn dollars(amount: &RawValue) -> Result<Usdc, ApiError> {
     let cents = in_range(amount.get(), "amount", Cents::new(1), None)?;
     Usdc::from_cents(cents)
         .map_err(|_| ApiError::parameter("amount_out_of_range", "amount", "`amount` is more than there is."))

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::asked::{Admitted, Asks, EVIDENCE, Looked, in_words};
-use super::{Admin, departures, not_now};
+use super::{Admin, approvals, departures, not_now};
 use crate::http::error::ApiError;
 use crate::http::json;
 use crate::http::query::Query;
@@ -246,8 +246,10 @@ pub(super) async fn post_resolve(Admitted { admin, act, wanted }: Admitted<Resol
         reference: reference.to_owned(),
         evidence: wanted.evidence,
     };
-    let resolved = admin.engine.resolve(id, &resolution, &act).await;
-    resolved.map_err(refused)?;
+    match admin.engine.resolve(id, &resolution, &act).await {
+        Err(NotResolved::Waits(id)) => return approvals::waits(&admin, id).await,
+        told => told.map_err(refused)?,
+    }
     let view = View::new().text("effect_id", id).text("outcome", wanted.outcome);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
@@ -268,8 +270,10 @@ pub(super) async fn post_credit(Admitted { admin, act, wanted }: Admitted<Credit
     in_words("evidence", EVIDENCE, &wanted.evidence)?;
     let id: EffectId = wanted.effect_id.parse().map_err(|_| unknown())?;
     let stated = (wanted.evidence.as_str(), wanted.money_has_not_left);
-    let credited = admin.engine.credit_back(id, stated, &act).await;
-    credited.map_err(refused)?;
+    match admin.engine.credit_back(id, stated, &act).await {
+        Err(NotResolved::Waits(id)) => return approvals::waits(&admin, id).await,
+        told => told.map_err(refused)?,
+    }
     let view = View::new().text("effect_id", id).flag("credited", true);
     Ok(json::private(json::bytes_as_json(view.to_json())))
 }
@@ -283,7 +287,7 @@ fn under_way() -> ApiError {
     ApiError::new(StatusCode::CONFLICT, "effect_not_stuck", error)
 }
 
-fn refused(why: NotResolved) -> ApiError {
+pub(super) fn refused(why: NotResolved) -> ApiError {
     let conflict = |code, error: String| ApiError::new(StatusCode::CONFLICT, code, error);
     match why {
         NotResolved::Unknown => unknown(),
@@ -309,6 +313,7 @@ fn refused(why: NotResolved) -> ApiError {
             let error = "What was signed for it may still be used.";
             conflict("resolved_early", error.to_owned()).hint("Try again an hour after its signature has ended.")
         }
-        NotResolved::Unavailable => not_now(),
+        // Whoever asked for it was told that it waits.
+        NotResolved::Waits(_) | NotResolved::Unavailable => not_now(),
     }
 }

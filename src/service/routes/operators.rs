@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use purser_actors::engine::RefundLimits;
-
 use super::House;
 use crate::http::front::{Front, Inside};
 use crate::http::operator;
@@ -54,10 +52,6 @@ fn admin(house: &House, metrics: Arc<Metrics>) -> operator::Admin {
         entropy: house.world.entropy.clone(),
         revocations: house.revocations.clone(),
         lease_ms: config.operator.lease_seconds * 1_000,
-        refunds: RefundLimits {
-            alone_max: config.operator.refund_alone_max_usd,
-            open_ms: config.operator.refund_open_hours.saturating_mul(3_600_000),
-        },
         max_body_bytes: config.server.max_body_bytes,
         body_timeout: config.server.body_timeout(),
     }

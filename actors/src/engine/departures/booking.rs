@@ -6,11 +6,13 @@ use purser_storage::{CommitError, Condition};
 
 use super::{may_be_burn, may_be_withdrawal};
 use crate::account;
+use crate::approval::Gift;
 use crate::engine::Engine;
 use crate::engine::acting::{Acting, Words};
+use crate::engine::giving::Leave;
 use crate::engine::operating::put;
 use crate::engine::work::within;
-use crate::id::{DepartureId, EffectId, TopUpId, Wallet, WithdrawalId};
+use crate::id::{ApprovalId, DepartureId, EffectId, TopUpId, Wallet, WithdrawalId};
 use crate::kernel::effect::Work;
 use crate::kernel::{Refusal, table};
 use crate::ledger::{Place, Transaction};
@@ -47,6 +49,8 @@ pub enum NotBooked {
     Differs,
     /// A burn that the top-up has signed itself may still land: ask again once it no longer can.
     Early,
+    /// It is too much for one operator, and waits for another.
+    Waits(ApprovalId),
     /// Ask again later.
     Unavailable,
 }
@@ -63,6 +67,17 @@ impl Engine {
         booking: Booking,
         (act, evidence): (&Act, String),
     ) -> Result<Booking, NotBooked> {
+        self.book_by(transaction, booking, (Leave::Own(act), evidence)).await
+    }
+
+    /// The same, by somebody's leave.
+    pub(in crate::engine) async fn book_by(
+        &self,
+        transaction: &str,
+        booking: Booking,
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<Booking, NotBooked> {
+        let act = leave.act();
         // Two at once could both find it open.
         let one = self.acting().await;
         let open = self.0.departures.open.lock().clone();
@@ -118,7 +133,7 @@ impl Engine {
                 let told = self.act(&one, (&self.0.families.top_ups, id), act, command).await;
                 told.map_err(refused)?;
             }
-            Booking::Loss => self.lose(&one, &departure, act, evidence).await?,
+            Booking::Loss => self.lose(&one, &departure, leave, evidence).await?,
         }
         self.0.departures.open.lock().retain(|open| *open != departure);
         self.compare_departures().await;
@@ -164,9 +179,14 @@ impl Engine {
         &self,
         one: &Acting<'_>,
         departure: &Departure,
-        act: &Act,
+        leave: Leave<'_>,
         evidence: String,
     ) -> Result<(), NotBooked> {
+        let gift = || Gift::BookLoss {
+            transaction: departure.transaction.clone(),
+            evidence: evidence.clone(),
+        };
+        let beside = self.may_give(one, leave, departure.amount, gift).await?;
         let network = departure.to.network();
         let id = DepartureId::of(network, &departure.transaction);
         let now = self.0.clock.now();
@@ -177,10 +197,11 @@ impl Engine {
         };
         let key = table::departure(id);
         let words = Words {
-            act,
+            act: leave.act(),
             what: "departure.book",
             subject: departure.transaction.clone(),
-            words: Some(evidence),
+            words: Some(evidence.clone()),
+            beside,
         };
         let new = vec![Condition::Absent(key.clone())];
         let ledger = table::ledger(now, self.0.entropy.random());

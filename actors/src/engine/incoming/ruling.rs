@@ -1,11 +1,13 @@
 //! What operators decide about transfers that no payment claims.
 
 use super::settles_by;
+use crate::approval::Gift;
 use crate::engine::Engine;
-use crate::id::{DepositId, Wallet};
+use crate::engine::giving::Leave;
+use crate::id::{ApprovalId, DepositId, Wallet};
 use crate::incoming::{Command, Incoming, Rejection, Ruling, Status};
 use crate::kernel::Refusal;
-use crate::operator::Act;
+use crate::operator::{Act, Beside};
 
 /// What an operator wants to become of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub enum NotRuled {
     NoAccount,
     /// Its state is against it.
     State(&'static str),
+    /// It is too much for one operator, and waits for another.
+    Waits(ApprovalId),
     /// Ask again later.
     Unavailable,
 }
@@ -42,6 +46,16 @@ impl Engine {
         rule: Rule,
         (act, evidence): (&Act, String),
     ) -> Result<Incoming, NotRuled> {
+        self.rule_incoming_by(id, rule, (Leave::Own(act), evidence)).await
+    }
+
+    /// The same, by somebody's leave. What goes back, or stays as the treasury's own, gives nothing.
+    pub(in crate::engine) async fn rule_incoming_by(
+        &self,
+        id: DepositId,
+        rule: Rule,
+        (leave, evidence): (Leave<'_>, String),
+    ) -> Result<Incoming, NotRuled> {
         let one = self.acting().await;
         let (incoming, payment) = self.undecided(id).await?;
         let sender = self.account_of(&incoming.transfer.from);
@@ -56,14 +70,28 @@ impl Engine {
             Rule::OperatorFunds => Ruling::OperatorFunds,
             Rule::Return => Ruling::Return(sender),
         };
-        self.0.arrivals.takes();
         let command = |act| Command::Rule {
             ruling,
             payment,
             act,
             evidence: evidence.clone(),
         };
-        match self.act(&one, (&self.0.families.incoming, id), act, command).await {
+        let gift = match rule {
+            Rule::Credit(account) => Some(Gift::CreditIncoming {
+                deposit: id,
+                account,
+                evidence: evidence.clone(),
+            }),
+            Rule::OperatorFunds | Rule::Return => None,
+        };
+        let amount = incoming.transfer.amount;
+        let beside = match gift.filter(|_| self.would_change(Some(&incoming), &id, leave, &command)) {
+            Some(gift) => self.may_give(&one, leave, amount, || gift).await?,
+            None => Beside::default(),
+        };
+        self.0.arrivals.takes();
+        let to = (&self.0.families.incoming, id);
+        match self.act_beside(&one, to, (leave.act(), &beside), command).await {
             Ok(()) => {
                 let read = self.incoming_transfer(&id).await;
                 read.map_err(|_| NotRuled::Unavailable)?.ok_or(NotRuled::Unknown)

@@ -175,6 +175,22 @@ impl Resolvable {
         }
     }
 
+    /// Whether an operator's word brings its holder money that was not on a balance before. `from_balance` is of money between a
+    /// balance and the bank: whether it was to leave the balance.
+    pub(super) const fn gives(self, outcome: Outcome, from_balance: bool) -> bool {
+        let done = matches!(outcome, Outcome::Done);
+        match self {
+            Self::Card(_) | Self::GiftCard(_) | Self::Payout(_) | Self::Credit(..) => !done,
+            Self::Recall(_) => done,
+            Self::BankMove(_) => done != from_balance,
+            // A payment counts as its chain shows it, whoever says so.
+            Self::Payment(_) => false,
+            // What is at the issuer stays there: it is paid out by another act.
+            Self::Reservation(_) | Self::ReservationEnd(_) | Self::CardCredit(_) => false,
+            Self::BankAccount(_) | Self::IssuerAccount(_) | Self::Reloadable(_) | Self::Nobodys => false,
+        }
+    }
+
     /// Whether the other side's own word rules that out.
     pub(super) const fn is_contradicted(self, outcome: Outcome, standing: Standing) -> bool {
         match (outcome, standing) {

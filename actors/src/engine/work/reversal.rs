@@ -5,7 +5,7 @@ use crate::account;
 use crate::difference::{Command, Status};
 use crate::id::{DifferenceId, PaymentId, Wallet};
 use crate::kernel::{Effect, Failure, audit};
-use crate::operator::{Act, Deed, Role, house};
+use crate::operator::{Act, Beside, Deed, Role, house};
 use crate::payment;
 use crate::port::Lookup;
 
@@ -60,7 +60,11 @@ impl Desk {
         let link = link.map_err(|error| Failure::temporary(error.to_string()))?;
         let freeze = account::Command::Freeze {
             message: format!("{payment} was taken back by its chain. Please contact support."),
-            act: Some(Deed { act, link }),
+            act: Some(Deed {
+                act,
+                link,
+                beside: Beside::default(),
+            }),
         };
         tell(accounts, wallet, freeze).await
     }

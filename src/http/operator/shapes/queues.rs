@@ -291,3 +291,37 @@ pub struct LineDone {
     /// `open` or `closed`.
     pub status: String,
 }
+
+/// Acts that wait for a second operator.
+#[derive(Deserialize, ToSchema)]
+pub struct Approvals {
+    /// The oldest first.
+    pub approvals: Vec<Approval>,
+    /// For the next page.
+    #[schema(required)]
+    pub next_after: Option<String>,
+}
+
+/// An act that gives money.
+#[derive(Deserialize, ToSchema)]
+pub struct Approval {
+    /// Which.
+    pub approval_id: String,
+    /// `credit_back`, `resolve`, `reject_intl`, `pay_card_withdrawal`, `credit_incoming` or `book_loss`.
+    pub act: String,
+    /// What it is about.
+    pub subject: String,
+    /// Dollars that it gives.
+    #[schema(value_type = Exact)]
+    pub amount: Value,
+    /// In the words of whoever asked for it.
+    pub words: String,
+    /// Who asked for it.
+    pub requested_by: String,
+    /// RFC 3339.
+    pub requested_at: String,
+    /// Until when it can be approved, RFC 3339.
+    pub open_until: String,
+    /// `waiting`, `approved` (and done) or `rejected`.
+    pub status: String,
+}

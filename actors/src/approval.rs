@@ -1,0 +1,185 @@
+//! Acts of operators that give money: how much one may give alone, per act and per day, and what waits for a second operator.
+//!
+//! Whatever an operator's word brings to a customer at the house's cost or risk goes through here, by whatever route. What is too
+//! much for one is kept as it was asked for, and done by the batch that takes it off the list, once another has approved it.
+
+use purser_storage::codec::Stored;
+use sha2::{Digest, Sha256};
+
+use crate::id::{ApprovalId, CardId, DepositId, EffectId, Wallet, WithdrawalId};
+use crate::money::Usdc;
+use crate::operator::Act;
+use crate::port::Timestamp;
+
+/// What an operator may give alone, and how long what is more waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// By one act; zero is no limit.
+    pub each_max: Usdc,
+    /// By all acts of one day (UTC); zero is no limit.
+    pub day_max: Usdc,
+    /// How long an act waits for approval, in milliseconds.
+    pub open_ms: u64,
+}
+
+impl Limits {
+    /// Whether one operator may give this alone, with so much given today.
+    pub fn allow(&self, today: Usdc, amount: Usdc) -> bool {
+        let within = |sum: Option<Usdc>, most: Usdc| most == Usdc::ZERO || sum.is_some_and(|sum| sum <= most);
+        within(Some(amount), self.each_max) && within(today.plus(amount).ok(), self.day_max)
+    }
+}
+
+/// An act that gives money.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Gift {
+    /// Give back what stuck work was paid with.
+    CreditBack {
+        /// Which work.
+        effect: EffectId,
+        /// How the operator knows that it was not done.
+        evidence: String,
+        /// Whether the operator states that the money has not left.
+        not_left: bool,
+    },
+    /// Take an operator's word for what came of stuck work, where that credits its holder.
+    Resolve {
+        /// Which work.
+        effect: EffectId,
+        /// Whether it was done.
+        done: bool,
+        /// What the other side calls it.
+        reference: String,
+        /// How the operator knows.
+        evidence: String,
+    },
+    /// Refuse an international order, whose charge is credited.
+    RejectIntl {
+        /// Which order.
+        order: CardId,
+        /// Under which lease, if under one.
+        lease: Option<u64>,
+        /// For the holder.
+        reason: String,
+    },
+    /// Say that a withdrawal from a card balance is paid.
+    PayCardWithdrawal {
+        /// Which.
+        withdrawal: WithdrawalId,
+        /// Under which lease.
+        lease: u64,
+        /// What paid it.
+        transaction: String,
+    },
+    /// Credit a transfer to the treasury that no payment claims.
+    CreditIncoming {
+        /// Which.
+        deposit: DepositId,
+        /// To this account; `None` is whoever sent it.
+        account: Option<Wallet>,
+        /// How the operator knows.
+        evidence: String,
+    },
+    /// Book what left before a restore as a loss.
+    BookLoss {
+        /// Which transfer.
+        transaction: String,
+        /// How the operator knows.
+        evidence: String,
+    },
+}
+
+impl Gift {
+    /// On the wire and in the audit log.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::CreditBack { .. } => "credit_back",
+            Self::Resolve { .. } => "resolve",
+            Self::RejectIntl { .. } => "reject_intl",
+            Self::PayCardWithdrawal { .. } => "pay_card_withdrawal",
+            Self::CreditIncoming { .. } => "credit_incoming",
+            Self::BookLoss { .. } => "book_loss",
+        }
+    }
+
+    /// What it is about.
+    pub fn subject(&self) -> String {
+        match self {
+            Self::CreditBack { effect, .. } | Self::Resolve { effect, .. } => effect.to_string(),
+            Self::RejectIntl { order, .. } => order.to_string(),
+            Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
+            Self::CreditIncoming { deposit, .. } => deposit.to_string(),
+            Self::BookLoss { transaction, .. } => transaction.clone(),
+        }
+    }
+
+    /// In the operator's own words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::CreditBack { evidence, .. }
+            | Self::CreditIncoming { evidence, .. }
+            | Self::BookLoss { evidence, .. } => evidence.clone(),
+            Self::Resolve {
+                done,
+                reference,
+                evidence,
+                ..
+            } => match done {
+                true => format!("done, {reference}: {evidence}"),
+                false => format!("not done, {reference}: {evidence}"),
+            },
+            Self::RejectIntl { reason, .. } => reason.clone(),
+            Self::PayCardWithdrawal { transaction, .. } => transaction.clone(),
+        }
+    }
+}
+
+/// An act that waits for a second operator.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Pending {
+    /// What is to be done.
+    pub gift: Gift,
+    /// How much it gives.
+    pub amount: Usdc,
+    /// Who asked for it, and by which request.
+    pub asked: Act,
+    /// When.
+    pub asked_at: Timestamp,
+    /// Until when it can be approved.
+    pub open_until: Timestamp,
+}
+
+impl Stored for Pending {
+    const SCHEMA: u16 = 362;
+}
+
+impl ApprovalId {
+    /// Of an act: two about the same are one.
+    pub fn of(gift: &Gift) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"approval");
+        hash.update([0]);
+        hash.update(gift.name());
+        hash.update([0]);
+        hash.update(gift.subject());
+        let hash = hash.finalize();
+        let mut first = [0; 16];
+        first.copy_from_slice(&hash[..16]);
+        Self(u128::from_be_bytes(first))
+    }
+}
+
+/// What an operator has given alone on one day.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Given {
+    /// The name of the operator's token.
+    pub by: String,
+    /// The day, counted from 1970 in UTC.
+    pub day: u64,
+    /// How much.
+    pub sum: Usdc,
+}
+
+impl Stored for Given {
+    const SCHEMA: u16 = 363;
+}

@@ -1,0 +1,350 @@
+//! What operators give: alone up to the limits, above them once another has approved it. One way for every act that does.
+
+use purser_storage::{CommitError, Condition, StoreError, Write, codec};
+
+use super::acting::{Acting, Words};
+use super::operating::{damaged, put};
+use super::{Booking, Denied, Engine, NotBooked, NotResolved, NotRuled, Outcome, Place, Resolution, Rule};
+use crate::approval::{Gift, Given, Pending};
+use crate::id::ApprovalId;
+use crate::kernel::{Context, Entity, table};
+use crate::money::Usdc;
+use crate::operator::{Act, Beside, Deed, Link};
+use crate::{card_withdrawal, intl_order};
+
+/// Milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+
+/// By whose leave an act is done.
+#[derive(Clone, Copy)]
+pub(super) enum Leave<'a> {
+    /// Whoever asks for it: alone, if the limits allow it.
+    Own(&'a Act),
+    /// It was asked for, and another has approved it.
+    Approved(&'a Pending, &'a Act),
+}
+
+impl<'a> Leave<'a> {
+    /// Whose act it is: who asked for it, whoever approved it.
+    pub(super) const fn act(self) -> &'a Act {
+        match self {
+            Self::Own(act) => act,
+            Self::Approved(pending, _) => &pending.asked,
+        }
+    }
+}
+
+/// Why an act that gives money is not done now.
+pub(super) enum NotGiven {
+    /// It waits for another operator.
+    Waits(ApprovalId),
+    /// Ask again later.
+    Unavailable,
+}
+
+/// Why nothing was approved. Nothing has changed.
+#[derive(Debug)]
+pub enum NotApproved {
+    /// Nothing of this id waits, or its time is over.
+    Unknown,
+    /// Whoever asked for it does not approve it.
+    Own,
+    /// It gives another amount.
+    Differs,
+    /// What came of work was not taken.
+    Resolving(NotResolved),
+    /// An order was not refused.
+    Intl(Denied<intl_order::Rejection>),
+    /// A withdrawal is not paid.
+    Card(Denied<card_withdrawal::Rejection>),
+    /// A transfer was not booked.
+    Booking(NotBooked),
+    /// A transfer was not credited.
+    Incoming(NotRuled),
+    /// Ask again later.
+    Unavailable,
+}
+
+impl From<NotGiven> for NotResolved {
+    fn from(not: NotGiven) -> Self {
+        match not {
+            NotGiven::Waits(id) => Self::Waits(id),
+            NotGiven::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+impl From<NotGiven> for NotBooked {
+    fn from(not: NotGiven) -> Self {
+        match not {
+            NotGiven::Waits(id) => Self::Waits(id),
+            NotGiven::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+impl From<NotGiven> for NotRuled {
+    fn from(not: NotGiven) -> Self {
+        match not {
+            NotGiven::Waits(id) => Self::Waits(id),
+            NotGiven::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+impl<R> From<NotGiven> for Denied<R> {
+    fn from(not: NotGiven) -> Self {
+        match not {
+            NotGiven::Waits(id) => Self::Waits(id),
+            NotGiven::Unavailable => Self::Unavailable,
+        }
+    }
+}
+
+impl Engine {
+    /// Asks for the leave to give so much: what the act's batch brings with it, so that it counts against the limits of whoever
+    /// does it alone, or takes what was approved off the list. What is too much for one is put on the list.
+    ///
+    /// # Errors
+    /// [`NotGiven`]: the act is not done now.
+    pub(super) async fn may_give(
+        &self,
+        one: &Acting<'_>,
+        leave: Leave<'_>,
+        amount: Usdc,
+        gift: impl FnOnce() -> Gift + Send,
+    ) -> Result<Beside, NotGiven> {
+        match leave {
+            Leave::Own(act) => match self.alone(act, amount).await {
+                Ok(Some(mut beside)) => {
+                    // It may have waited since a day on which it was too much.
+                    let key = table::approval(ApprovalId::of(&gift()));
+                    let row = self.0.store.read(&key).await.map_err(|error| unread(&error))?;
+                    beside.writes.extend(row.map(|_| Write::Delete { key }));
+                    Ok(beside)
+                }
+                Ok(None) => self.wait(one, act, amount, gift()).await,
+                Err(error) => Err(unread(&error)),
+            },
+            // What it gives has changed since it was asked for: it is asked for anew.
+            Leave::Approved(pending, _) if amount > pending.amount => Err(NotGiven::Unavailable),
+            Leave::Approved(pending, by) => {
+                let id = ApprovalId::of(&pending.gift);
+                let key = table::approval(id);
+                Ok(Beside {
+                    approved: Some((by.clone(), id.to_string())),
+                    conditions: vec![Condition::Present(key.clone())],
+                    writes: vec![Write::Delete { key }],
+                })
+            }
+        }
+    }
+
+    /// Whether an entity would do what is asked now, and it is not done yet: what it refuses is not put on a list.
+    pub(super) fn would_change<E: Entity>(
+        &self,
+        state: Option<&E>,
+        id: &E::Id,
+        leave: Leave<'_>,
+        command: &(impl Fn(Deed) -> E::Command + Send + Sync),
+    ) -> bool {
+        let deed = Deed {
+            act: leave.act().clone(),
+            link: Link::FIRST,
+            beside: Beside::default(),
+        };
+        let context = Context::new(self.0.clock.now(), 0);
+        let decided = E::decide(state, id, command(deed), &context);
+        decided.is_ok_and(|decision| !decision.changes_nothing())
+    }
+
+    /// What counts it as given alone, if that is within the limits.
+    pub(super) async fn alone(&self, act: &Act, amount: Usdc) -> Result<Option<Beside>, StoreError> {
+        let key = table::given(&act.by);
+        let row = self.0.store.read(&key).await?;
+        let revision = row.as_ref().map_or(0, |row| row.revision);
+        let before: Option<Given> = row.map(|row| codec::decode(&row.value).map_err(damaged)).transpose()?;
+        let day = self.0.clock.now().0 / DAY_MS;
+        let today = before
+            .filter(|given| given.day == day)
+            .map_or(Usdc::ZERO, |given| given.sum);
+        if !self.0.settings.giving.allow(today, amount) {
+            return Ok(None);
+        }
+        let sum = today.plus(amount).map_err(damaged)?;
+        let by = act.by.clone();
+        Ok(Some(Beside {
+            approved: None,
+            conditions: vec![Condition::Revision(key.clone(), revision)],
+            writes: vec![Write::Put {
+                key,
+                revision: revision.saturating_add(1),
+                value: codec::encode(&Given { by, day, sum }),
+            }],
+        }))
+    }
+
+    /// Puts it on the list, unless it is there.
+    async fn wait(&self, one: &Acting<'_>, act: &Act, amount: Usdc, gift: Gift) -> Result<Beside, NotGiven> {
+        let (id, now) = (ApprovalId::of(&gift), self.0.clock.now());
+        let known = self.approval(id).await.map_err(|error| unread(&error))?;
+        if known.is_some_and(|known| known.gift == gift && known.amount == amount) {
+            return Err(NotGiven::Waits(id));
+        }
+        let words = Words {
+            act,
+            what: "approval.request",
+            subject: format!("{id} {} {} {}", gift.name(), gift.subject(), amount.decimal()),
+            words: Some(gift.words()),
+            beside: Beside::default(),
+        };
+        let pending = Pending {
+            gift,
+            amount,
+            asked: act.clone(),
+            asked_at: now,
+            open_until: now.plus_ms(self.0.settings.giving.open_ms),
+        };
+        match self
+            .act_alone(one, &words, Vec::new(), vec![put(table::approval(id), &pending)])
+            .await
+        {
+            Ok(()) => Err(NotGiven::Waits(id)),
+            Err(_) => Err(NotGiven::Unavailable),
+        }
+    }
+
+    /// An act that waits for a second operator.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn approval(&self, id: ApprovalId) -> Result<Option<Pending>, StoreError> {
+        let row = self.0.store.read(&table::approval(id)).await?;
+        let pending: Option<Pending> = row.map(|row| codec::decode(&row.value).map_err(damaged)).transpose()?;
+        Ok(pending.filter(|pending| self.0.clock.now() < pending.open_until))
+    }
+
+    /// Acts that wait for a second operator, the oldest first, behind a place, at most `limit`; each with its own place. Reads all
+    /// that wait.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn approvals(&self, after: Option<Place>, limit: usize) -> Result<Vec<(Place, Pending)>, StoreError> {
+        const PAGE: usize = 500;
+        let (mut found, mut behind) = (Vec::new(), None);
+        loop {
+            let rows = self.0.store.scan(&[table::APPROVAL], behind.as_deref(), PAGE).await?;
+            for (key, row) in &rows {
+                let pending: Pending = codec::decode(&row.value).map_err(damaged)?;
+                let id = key.last_chunk().map_or(0, |id| u128::from_be_bytes(*id));
+                if self.0.clock.now() < pending.open_until {
+                    found.push(((pending.asked_at, id), pending));
+                }
+            }
+            match rows.into_iter().last() {
+                Some((key, _)) => behind = Some(key),
+                None => break,
+            }
+        }
+        found.sort_by_key(|(place, _)| *place);
+        found.retain(|(place, _)| after.is_none_or(|after| *place > after));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// Another operator approves an act that gives this amount: it is done, as it was asked for.
+    ///
+    /// # Errors
+    /// [`NotApproved`]; then it waits as before.
+    pub async fn approve(&self, id: ApprovalId, amount: Usdc, act: &Act) -> Result<Pending, NotApproved> {
+        let pending = self.approval(id).await.map_err(|_| NotApproved::Unavailable)?;
+        let pending = pending.ok_or(NotApproved::Unknown)?;
+        if pending.asked.by == act.by {
+            return Err(NotApproved::Own);
+        }
+        if pending.amount != amount {
+            return Err(NotApproved::Differs);
+        }
+        let leave = Leave::Approved(&pending, act);
+        match &pending.gift {
+            Gift::CreditBack {
+                effect,
+                evidence,
+                not_left,
+            } => {
+                let told = self.credit_back_by(*effect, (evidence, *not_left), leave).await;
+                told.map_err(NotApproved::Resolving)?;
+            }
+            Gift::Resolve {
+                effect,
+                done,
+                reference,
+                evidence,
+            } => {
+                let resolution = Resolution {
+                    outcome: if *done { Outcome::Done } else { Outcome::NotDone },
+                    reference: reference.clone(),
+                    evidence: evidence.clone(),
+                };
+                let told = self.resolve_by(*effect, &resolution, leave).await;
+                told.map_err(NotApproved::Resolving)?;
+            }
+            Gift::RejectIntl { order, lease, reason } => {
+                let told = self.reject_intl_by(*order, leave, *lease, reason.clone()).await;
+                told.map_err(NotApproved::Intl)?;
+            }
+            Gift::PayCardWithdrawal {
+                withdrawal,
+                lease,
+                transaction,
+            } => {
+                let told = self.fulfil_card_withdrawal_by(*withdrawal, leave, *lease, transaction.clone());
+                told.await.map_err(NotApproved::Card)?;
+            }
+            Gift::CreditIncoming {
+                deposit,
+                account,
+                evidence,
+            } => {
+                let told = self.rule_incoming_by(*deposit, Rule::Credit(*account), (leave, evidence.clone()));
+                told.await.map_err(NotApproved::Incoming)?;
+            }
+            Gift::BookLoss { transaction, evidence } => {
+                let told = self
+                    .book_by(transaction, Booking::Loss, (leave, evidence.clone()))
+                    .await;
+                told.map_err(NotApproved::Booking)?;
+            }
+        }
+        Ok(pending)
+    }
+
+    /// An operator takes an act off the list, another's or their own: it is not done.
+    ///
+    /// # Errors
+    /// [`NotApproved::Unknown`] or [`NotApproved::Unavailable`].
+    pub async fn disapprove(&self, id: ApprovalId, reason: String, act: &Act) -> Result<Pending, NotApproved> {
+        let one = self.acting().await;
+        let pending = self.approval(id).await.map_err(|_| NotApproved::Unavailable)?;
+        let pending = pending.ok_or(NotApproved::Unknown)?;
+        let words = Words {
+            act,
+            what: "approval.reject",
+            subject: id.to_string(),
+            words: Some(reason),
+            beside: Beside::default(),
+        };
+        let key = table::approval(id);
+        let there = vec![Condition::Present(key.clone())];
+        match self.act_alone(&one, &words, there, vec![Write::Delete { key }]).await {
+            Ok(()) => Ok(pending),
+            Err(CommitError::Condition(_)) => Err(NotApproved::Unknown),
+            Err(_) => Err(NotApproved::Unavailable),
+        }
+    }
+}
+
+fn unread(error: &StoreError) -> NotGiven {
+    tracing::error!(%error, "what an operator has given could not be read");
+    NotGiven::Unavailable
+}

@@ -1,0 +1,33 @@
+//! What waits for a second operator stands under the id of its act, and what operators have given alone under their names.
+
+use purser_actors::approval::{Given, Pending};
+use purser_actors::id::ApprovalId;
+use purser_actors::kernel::table;
+use purser_storage::{Store, StoreError};
+
+use super::{Report, each_row, take};
+
+pub(super) async fn check(store: &dyn Store, report: &mut Report) -> Result<(), StoreError> {
+    let mut found = Vec::new();
+    each_row(store, &[table::APPROVAL], |key, row| {
+        if let Some((pending, _)) = take::<Pending>(row, &hex::encode(key), report) {
+            let id = ApprovalId::of(&pending.gift);
+            if *table::approval(id) != *key {
+                found.push((id.to_string(), "it stands under another id"));
+            }
+        }
+    })
+    .await?;
+    each_row(store, &[table::GIVEN], |key, row| {
+        if let Some((given, _)) = take::<Given>(row, &hex::encode(key), report) {
+            if *table::given(&given.by) != *key {
+                found.push((given.by, "what was given stands under another name"));
+            }
+        }
+    })
+    .await?;
+    for (subject, detail) in found {
+        report.find("approval.row", subject, detail);
+    }
+    Ok(())
+}
