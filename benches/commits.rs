@@ -15,7 +15,7 @@ use purser_actors::id::Wallet;
 use purser_actors::kernel::entity::EntityId;
 use purser_actors::kernel::record::Record;
 use purser_actors::kernel::{Family, Kind, table};
-use purser_actors::port::{Clock, Timestamp};
+use purser_actors::port::Timestamp;
 use purser_storage::{Batch, Condition, Event, JournalStore, Limits, Options, RowKey, Store, Write, codec};
 use ractor::{Actor, ActorRef};
 use tokio::runtime::{Builder, Runtime};

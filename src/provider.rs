@@ -22,8 +22,8 @@ use purser_actors::id::CardId;
 pub use purser_actors::intl_order::BillingAddress;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
-    BoxFuture, Bridge, CardAccounts, CardActivity, CardBalances, CardIssuer, ErrorKind, IdentityCheck, Issuance,
-    IssueCard, IssuedCard, PortError, ProviderList, Said,
+    BoxFuture, Bridge, CardAccounts, CardBalances, CardIssuer, CardWord, ErrorKind, IdentityCheck, Issuance, IssueCard,
+    IssuedCard, PortError, ProviderList, Said, Standing, SteerCard,
 };
 use purser_actors::reconcile::Source;
 
@@ -77,8 +77,14 @@ pub trait Issuer: Send + Sync {
     /// What can still be spent with the card. `Permanent` for a card that is not this issuer's.
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>>;
 
-    /// The same, with what was spent. `Permanent` for a card that is not this issuer's.
-    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>>;
+    /// See [`CardIssuer::standing`].
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>>;
+
+    /// See [`CardIssuer::steer`].
+    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>>;
+
+    /// See [`CardIssuer::told`].
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>>;
 
     /// The billing address of this issuer's cards.
     fn billing_address(&self) -> BillingAddress;
@@ -163,8 +169,16 @@ fn sealed(vault: &Vault, card: CardId, plain: PlainCard) -> Result<IssuedCard, P
 }
 
 impl<I: Issuer + ?Sized> CardIssuer for VaultedIssuer<I> {
-    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
-        self.issuer.activity(issuer_ref)
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
+        self.issuer.standing(issuer_ref)
+    }
+
+    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+        self.issuer.steer(order)
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        self.issuer.told(after, limit)
     }
 
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {

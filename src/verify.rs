@@ -166,6 +166,8 @@ pub(crate) struct Contents {
     pub(crate) departures: Vec<Booked>,
     /// International orders that the operators' queue lists.
     pub(crate) queue: BTreeSet<u128>,
+    /// International cards whose holders want something, by the operators' list.
+    pub(crate) card_wishes: BTreeSet<u128>,
     /// Ids with a record in the vault.
     pub(crate) sealed: BTreeSet<u128>,
     /// Cards with a sealed CVV.
@@ -362,6 +364,7 @@ async fn read_rows(store: &dyn Store, contents: &mut Contents, report: &mut Repo
 async fn read_lists(store: &dyn Store, contents: &mut Contents) -> Result<(), StoreError> {
     for (table, ids) in [
         (table::QUEUE, &mut contents.queue),
+        (table::CARD_WISH, &mut contents.card_wishes),
         (table::LATE_RETURN, &mut contents.late_list),
         (table::VAULT, &mut contents.sealed),
         (table::CVV, &mut contents.cvvs),

@@ -1,29 +1,30 @@
 //! A prepaid card: ordered at the issuer once its payment has settled.
 //!
 //! ```text
-//! pending --issuer--> ready --holder or issuer--> CLOSED
-//!    |                  `------six months-------> EXPIRED
+//! pending --issuer--> ready <--holder or issuer--> paused
+//!    |                  |-----holder or issuer---> CLOSED <-- paused
+//!    |                  `--end of its last month-> EXPIRED <-- paused
 //!    `--issuer's definite refusal--> FAILED, the whole charge credited to the payer's balance
 //! ```
+//!
+//! It lives to the end of the month that the issuer printed on it. What is left on a card that has ended is the issuer's to
+//! say, and credited when it says so ([`life`]).
 //!
 //! A time-out of the issuer is never a refusal: the order stands, under the same idempotency key, until the issuer says
 //! yes or no.
 
+pub mod life;
+mod machine;
 mod refresh;
 
 use purser_storage::codec::Stored;
-use purser_storage::planted::{self, Bug};
 
+use self::life::{Life, News, Stand};
 use crate::id::{CardId, EffectId, Wallet};
-use crate::kernel::effect::{CreditCause, Work};
-use crate::kernel::entity::Move;
-use crate::kernel::{Context, Decision, Entity, Kind, Opening, OutOfOrder, View, table};
-use crate::ledger::{Charge, Provider, Transaction};
+use crate::kernel::{Context, Opening, OutOfOrder};
+use crate::ledger::Charge;
 use crate::money::Cents;
-use crate::port::{CardActivity, IssuedCard, Said, Timestamp, months_later};
-
-/// From issue to expiry.
-const LIFE_MONTHS: u64 = 6;
+use crate::port::{CardTransaction, IssuedCard, Said, Standing, Timestamp, Wish};
 
 pub use refresh::{REFRESH_SPACING_MS, REFRESHES_A_DAY};
 
@@ -46,8 +47,8 @@ pub struct Card {
     pub refreshes: Vec<Timestamp>,
     /// Whether such a question is under way.
     pub refreshing: bool,
-    /// The newest answer, and when it came.
-    pub activity: Option<(CardActivity, Timestamp)>,
+    /// Wishes, charges, and what was given back.
+    pub life: Life,
 }
 
 /// Where a card stands.
@@ -57,6 +58,8 @@ pub enum Status {
     Pending,
     /// Usable.
     Ready(Details),
+    /// It refuses charges until it is resumed.
+    Paused(Details),
     /// Refused by the issuer; the charge is credited.
     Failed {
         /// The issuer's word.
@@ -102,15 +105,24 @@ pub enum Command {
     Reveal,
     /// Its holder wants news of it.
     Refresh,
-    /// The issuer's news.
+    /// The issuer's answer to that.
     Refreshed {
         /// The question this answers.
         effect: EffectId,
-        /// The news.
-        activity: CardActivity,
+        /// How the card stands.
+        standing: Standing,
     },
-    /// Close it.
-    Close,
+    /// The holder wants something of it.
+    Steer(Wish),
+    /// The issuer's answer to that.
+    Steered {
+        /// The wish this answers.
+        effect: EffectId,
+        /// How the card stands.
+        standing: Standing,
+    },
+    /// The issuer's word unasked.
+    Told(Standing),
     /// Its life is over, if it has not ended otherwise.
     Expire {
         /// The timer that says so.
@@ -140,10 +152,14 @@ pub enum Event {
     Revealed(Timestamp),
     /// News were asked for.
     RefreshAsked(Timestamp),
-    /// News came.
-    Refreshed(CardActivity, Timestamp),
-    /// Closed.
-    Closed(Timestamp),
+    /// They have come, if there were any.
+    Refreshed(Timestamp),
+    /// The holder wants something of it.
+    Wished(Wish, Timestamp),
+    /// The issuer has answered the wish.
+    Answered(Timestamp),
+    /// The issuer said something new of it.
+    Told(News, Timestamp),
     /// Expired.
     Expired(Timestamp),
 }
@@ -160,14 +176,16 @@ pub enum Rejection {
         /// Until another question is free, in milliseconds; above zero.
         wait_ms: u64,
     },
+    /// The issuer has not answered another wish yet.
+    Busy(Wish),
 }
 
 impl Stored for Card {
-    const SCHEMA: u16 = 34;
+    const SCHEMA: u16 = 390;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 35;
+    const SCHEMA: u16 = 391;
 }
 
 impl Card {
@@ -194,206 +212,28 @@ impl Card {
     /// What may be known of it, once it was issued.
     pub const fn details(&self) -> Option<&Details> {
         match &self.status {
-            Status::Ready(d) | Status::Closed(d) | Status::Expired(d) => Some(d),
+            Status::Ready(d) | Status::Paused(d) | Status::Closed(d) | Status::Expired(d) => Some(d),
             Status::Pending | Status::Failed { .. } => None,
         }
     }
 
-    /// Takes back what fulfilment had posted, so that the whole charge stands in suspense for the credit.
-    fn reversal(&self, id: &CardId, at: Timestamp) -> Transaction {
-        let mut reversal = self.charge.undone(at, id, Provider::CardIssuer);
-        if planted::is(Bug::FeeReversedOneSided) {
-            reversal.postings.pop();
-        }
-        reversal
-    }
-
-    fn at(self, status: Status, updated_at: Timestamp) -> Self {
-        Self {
-            status,
-            updated_at,
-            ..self
-        }
-    }
-}
-
-impl Entity for Card {
-    const KIND: Kind = Kind::Card;
-    const CHANGES: &'static [&'static str] = &[
-        "pending",
-        "ready",
-        "failed",
-        "details_viewed",
-        "refresh_requested",
-        "refreshed",
-        "closed",
-        "expired",
-    ];
-    const MOVES: &'static [Move] = &[
-        ("-", "payment settled", "pending"),
-        ("pending", "issuer made it", "ready"),
-        ("pending", "issuer definitely refused; charge credited", "failed"),
-        ("ready", "holder or issuer closed it", "closed"),
-        ("ready", "six months after issue", "expired"),
-    ];
-
-    type Id = CardId;
-    type Command = Command;
-    type Event = Event;
-    type Answer = ();
-    type Rejection = Rejection;
-    type Outcome = Self;
-
-    fn decide(
-        this: Option<&Self>,
-        id: &CardId,
-        command: Command,
-        context: &Context,
-    ) -> Result<Decision<Self>, Rejection> {
-        let Some(card) = this else {
-            return Err(Rejection::State("-"));
-        };
-        let decided = Decision::answer(());
-        match (&card.status, command) {
-            (Status::Pending, Command::Issued { effect, card: issued }) => Ok(decided
-                .completes(effect)
-                .put_new(table::vault(*id), issued.sealed.clone())
-                .then_at(months_later(context.now, LIFE_MONTHS), Work::ExpireCard(*id), context)
-                .event(Event::Issued(
-                    Details {
-                        issuer_ref: issued.issuer_ref,
-                        last4: issued.last4,
-                        exp_month: issued.exp_month,
-                        exp_year: issued.exp_year,
-                    },
-                    context.now,
-                ))),
-            (Status::Pending, Command::Refused { effect, reason }) => Ok(decided
-                .completes(effect)
-                .event(Event::Refused(reason, context.now))
-                .post(&card.reversal(id, context.now), context)
-                .then(
-                    Work::Credit {
-                        account: card.owner,
-                        amount: card.charge.charged,
-                        cause: CreditCause::Card(*id),
-                    },
-                    context,
-                )),
-            (Status::Ready(_), Command::Reveal) => Ok(decided.event(Event::Revealed(context.now))),
-            (Status::Ready(_), Command::Refresh) => {
-                let asked = card.may_refresh(context.now)?;
-                Ok(decided
-                    .event(Event::RefreshAsked(asked))
-                    .then(Work::RefreshCard(*id), context))
-            }
-            // What was spent last is news of a card that has ended meanwhile, too.
-            (_, Command::Refreshed { effect, activity }) if card.refreshing => {
-                let activity = activity.bounded();
-                Ok(decided.completes(effect).event(Event::Refreshed(activity, context.now)))
-            }
-            (Status::Ready(_), Command::Close) => Ok(decided.event(Event::Closed(context.now))),
-            (Status::Ready(_), Command::Expire { effect }) => {
-                Ok(decided.completes(effect).event(Event::Expired(context.now)))
-            }
-            (_, Command::Expire { effect }) => Ok(decided.completes(effect)),
-            (_, _) => Err(Rejection::State(card.status())),
-        }
-    }
-
-    fn apply(this: Option<Self>, _: &CardId, event: &Event) -> Result<Self, OutOfOrder> {
-        let status = this.as_ref().map_or("-", Self::status);
-        match (this, event) {
-            (
-                None,
-                Event::Ordered {
-                    owner,
-                    charge,
-                    amount,
-                    at,
-                },
-            ) => Ok(Self {
-                owner: *owner,
-                charge: *charge,
-                amount: *amount,
-                created_at: *at,
-                updated_at: *at,
-                status: Status::Pending,
-                refreshes: Vec::new(),
-                refreshing: false,
-                activity: None,
-            }),
-            (Some(card), Event::Issued(details, at)) if card.status == Status::Pending => {
-                Ok(card.at(Status::Ready(details.clone()), *at))
-            }
-            (Some(card), Event::Refused(reason, at)) if card.status == Status::Pending => {
-                Ok(card.at(Status::Failed { reason: reason.clone() }, *at))
-            }
-            (Some(card), event) => match (card.status.clone(), event) {
-                (Status::Ready(_), Event::Revealed(_)) => Ok(card),
-                (Status::Ready(_), Event::RefreshAsked(at)) => Ok(card.asked(*at)),
-                (_, Event::Refreshed(activity, at)) if card.refreshing => Ok(Self {
-                    refreshing: false,
-                    activity: Some((activity.clone(), *at)),
-                    updated_at: *at,
-                    ..card
-                }),
-                (Status::Ready(d), Event::Closed(at)) => Ok(card.at(Status::Closed(d), *at)),
-                (Status::Ready(d), Event::Expired(at)) => Ok(card.at(Status::Expired(d), *at)),
-                (_, event) => Err(OutOfOrder::new(status, event)),
-            },
-            (None, event) => Err(OutOfOrder::new(status, event)),
-        }
-    }
-
-    fn status(&self) -> &'static str {
+    /// Where it stands, once it was issued.
+    pub const fn stand(&self) -> Option<Stand> {
         match self.status {
-            Status::Pending => "pending",
-            Status::Ready(_) => "ready",
-            Status::Failed { .. } => "failed",
-            Status::Closed(_) => "closed",
-            Status::Expired(_) => "expired",
+            Status::Ready(_) => Some(Stand::Usable),
+            Status::Paused(_) => Some(Stand::Paused),
+            Status::Closed(_) | Status::Expired(_) => Some(Stand::Ended),
+            Status::Pending | Status::Failed { .. } => None,
         }
     }
 
-    fn owner(&self) -> Wallet {
-        self.owner
+    /// Whether something can still be bought with it, now or after it is resumed.
+    pub const fn is_alive(&self) -> bool {
+        matches!(self.status, Status::Ready(_) | Status::Paused(_))
     }
 
-    fn announces(event: &Event) -> Option<&'static str> {
-        Some(match event {
-            Event::Ordered { .. } => "pending",
-            Event::Issued(..) => "ready",
-            Event::Refused(..) => "failed",
-            Event::Revealed(_) => "details_viewed",
-            Event::RefreshAsked(_) => "refresh_requested",
-            Event::Refreshed(..) => "refreshed",
-            Event::Closed(_) => "closed",
-            Event::Expired(_) => "expired",
-        })
-    }
-
-    fn view(&self, id: &CardId) -> View {
-        let reason = match &self.status {
-            Status::Failed { reason } => Some(reason.as_str()),
-            _ => None,
-        };
-        View::new()
-            .text("card_id", id)
-            .text("status", self.status())
-            .text("card_type", "Non-Reloadable U.S.")
-            .number("usd_amount", self.amount.decimal())
-            .number("charged_usd_amount", self.charge.charged.decimal())
-            .text("country", "US")
-            .maybe("last4", self.details().map(|d| d.last4.as_str()))
-            .maybe("failure_reason", reason)
-            .text("payment_id", self.charge.payment)
-            .flag("refreshing", self.refreshing)
-            .time("created_at", self.created_at)
-            .time("last_updated_at", self.updated_at)
-    }
-
-    fn outcome(&self) -> Option<Self> {
-        (self.status != Status::Pending).then(|| self.clone())
+    /// What was bought with it, newest first.
+    pub fn spent(&self) -> &[CardTransaction] {
+        self.life.spent()
     }
 }

@@ -30,6 +30,7 @@ mod reconciling;
 mod refunding;
 mod requiring;
 mod resolving;
+mod secret;
 mod stuck;
 mod suspending;
 mod turn;
@@ -41,7 +42,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use purser_storage::planted::{self, Bug};
-use purser_storage::{Batch, CommitError, Condition, Store, StoreError, Write, codec};
+use purser_storage::{Batch, CommitError, Store, StoreError, codec};
 use ractor::ActorCell;
 use tokio::sync::{Semaphore, oneshot};
 
@@ -50,6 +51,7 @@ use self::agent_wallet::spoken;
 use self::departures::Departures;
 use self::families::Families;
 use self::incoming::Arrivals;
+use self::secret::claim_secret;
 use crate::kernel::delivery::{Deliveries, DeliveryGround, Tries};
 use crate::kernel::family::{Ground, StartEffects};
 use crate::kernel::{Effect, root, table, timer};
@@ -117,6 +119,7 @@ struct Inner {
     /// Rung when the rails are said to have something to tell.
     rails_told: Arc<tokio::sync::Notify>,
     issuer_told: Arc<tokio::sync::Notify>,
+    prepaid_told: Arc<tokio::sync::Notify>,
     bank_told: Arc<tokio::sync::Notify>,
     /// One at a time: what an operator changes without an entity.
     operating: tokio::sync::Mutex<()>,
@@ -199,6 +202,7 @@ impl Engine {
             refused: figures::Refused::default(),
             rails_told: Arc::default(),
             issuer_told: Arc::default(),
+            prepaid_told: Arc::default(),
             bank_told: Arc::default(),
             tries: Arc::default(),
             deliveries: deliveries.clone(),
@@ -236,6 +240,7 @@ impl Engine {
         self.keep_time(deliveries);
         listening::listen::<payouts::Rails>(self);
         listening::listen::<program::Cards>(self);
+        listening::listen::<program::Prepaid>(self);
         listening::listen::<banking::Deposits>(self);
         mailroom::open(self);
         let Some(reconciling) = reconciling else { return Ok(()) };
@@ -352,37 +357,6 @@ impl Inner {
             tries: self.tries.clone(),
         }
     }
-}
-
-const CLAIM_SECRET: &str = "claim-secret";
-
-/// The key that payment ids are made with, if there is one yet.
-async fn stored_secret(store: &dyn Store) -> Result<Option<[u8; 32]>, StartError> {
-    let row = store.read(&table::meta(CLAIM_SECRET)).await?;
-    let damaged = |_| StartError::Damaged("claim secret", codec::DecodeError::Truncated);
-    row.map(|row| (*row.value).try_into().map_err(damaged)).transpose()
-}
-
-/// The key that payment ids are made with, made once for the life of the store.
-async fn claim_secret(store: &Arc<dyn Store>, entropy: &Arc<dyn Entropy>) -> Result<[u8; 32], StartError> {
-    let key = table::meta(CLAIM_SECRET);
-    if let Some(stored) = stored_secret(&**store).await? {
-        return Ok(stored);
-    }
-    let mut secret = [0; 32];
-    secret[..16].copy_from_slice(&entropy.random().to_be_bytes());
-    secret[16..].copy_from_slice(&entropy.random().to_be_bytes());
-    let batch = Batch {
-        conditions: vec![Condition::Absent(key.clone())],
-        writes: vec![Write::Put {
-            key,
-            revision: 0,
-            value: secret.to_vec(),
-        }],
-        ..Batch::default()
-    };
-    commit(&**store, batch).await.map_err(StartError::Commit)?;
-    Ok(secret)
 }
 
 /// Commits a batch that no entity decides, and waits for it.

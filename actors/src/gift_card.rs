@@ -260,6 +260,7 @@ impl Entity for GiftCard {
         View::new()
             .text("card_id", id)
             .text("status", self.status())
+            .text("state", self.status())
             .text("card_type", "Gift Card")
             .text("product_id", &self.order.product)
             .number("amount", self.order.amount.decimal())

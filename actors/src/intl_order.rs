@@ -1,11 +1,14 @@
 //! An order of an international card: an operator makes it by hand, within a day.
 //!
 //! ```text
-//! queued --an operator claims it--> claimed --the operator enters the card--> ready --expiry--> EXPIRED
-//!   |  ^------an operator releases it--' |
-//!   |--holder--> CANCELLED               |
+//! queued --an operator claims it--> claimed --the operator enters the card--> ready --its last month ends--> EXPIRED
+//!   |  ^------an operator releases it--' |                                    ready <--an operator--> paused
+//!   |--holder--> CANCELLED               |                                    ready, paused --an operator--> CLOSED
 //!   `--operator--> REJECTED <------------'   both credit the whole charge
 //! ```
+//!
+//! Whoever made the card is known to operators alone. What its holder wants of it waits in a list of theirs; what they were
+//! told of it (that it is paused or closed, its charges, what was given back) they report, and only that changes it.
 //!
 //! A claim is a lease with a number ([`crate::lease`]). When it ends, the order stays claimed and nobody holds it: the next
 //! claim has a higher number, and whoever comes back with an old one is refused. Such an order cannot be cancelled, because the
@@ -14,22 +17,21 @@
 //! An order that is a day old is overdue: an event, and its place at the top of the queue. Its state stays as it is.
 
 mod machine;
+mod steering;
 
 use purser_storage::codec::Stored;
 
+use crate::card::life::{Life, News, Stand};
 use crate::id::{CardId, EffectId, Wallet};
 use crate::kernel::{Context, Opening, OutOfOrder};
-use crate::lease::{Holder, NotYours};
+use crate::lease::{Holder, Lease, NotYours};
 use crate::ledger::Charge;
 use crate::money::Cents;
 use crate::operator::Deed;
-use crate::port::{Timestamp, month_end, months_later};
+use crate::port::{CardActivity, CardState, CardTransaction, Timestamp, Wish, month_end};
 
 /// From the payment until an order is overdue.
 pub const OVERDUE_AFTER_MS: u64 = 86_400_000;
-
-/// From the day it is ready, as for every card of the house; less if the card itself ends sooner.
-const LIFE_MONTHS: u64 = 6;
 
 /// An order's state. Its id is the card's, from the payment to the end.
 #[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
@@ -50,6 +52,10 @@ pub struct IntlOrder {
     pub overdue: bool,
     /// The number of the last lease; 0 before the first.
     pub lease: u64,
+    /// Of the card, once it is ready: wishes, charges, and what was given back.
+    pub life: Life,
+    /// When the holder first wanted something that no operator has answered yet.
+    pub wished_at: Option<Timestamp>,
     /// Where it stands.
     pub status: Status,
 }
@@ -63,6 +69,10 @@ pub enum Status {
     Claimed(Option<Holder>),
     /// The card can be used.
     Ready(Details),
+    /// It refuses charges until it is resumed.
+    Paused(Details),
+    /// It has ended.
+    Closed(Details),
     /// The holder took it back.
     Cancelled,
     /// An operator refused it.
@@ -83,12 +93,12 @@ pub struct Details {
     pub exp_month: u8,
     /// Four digits.
     pub exp_year: u16,
-    /// Where its bills go, if its issuer gave it an address.
-    pub billing: Option<BillingAddress>,
+    /// Where its bills go.
+    pub billing: BillingAddress,
 }
 
 /// What merchants are told when they ask where a card's bills go: an address of the issuer's, never of the holder's.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub struct BillingAddress {
     /// Street and number.
     pub line1: String,
@@ -103,9 +113,9 @@ pub struct BillingAddress {
 }
 
 impl Details {
-    /// The end of a card that was entered at `ready`: its own, or six months later, whichever is sooner.
-    pub fn end(&self, ready: Timestamp) -> Timestamp {
-        month_end(self.exp_year, self.exp_month).min(months_later(ready, LIFE_MONTHS))
+    /// The first moment after the month that is printed on the card.
+    pub const fn end(&self) -> Timestamp {
+        month_end(self.exp_year, self.exp_month)
     }
 }
 
@@ -120,9 +130,42 @@ pub struct EnteredCard {
     pub cvv: Vec<u8>,
 }
 
+/// What an operator was told of a card by whoever made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Where it stands.
+    pub state: CardState,
+    /// What is left on it and what was spent.
+    pub activity: CardActivity,
+    /// Of what was left at its end, all that was given back so far.
+    pub released: Cents,
+    /// Whether that is all that will come of what the holder wants; else it goes on waiting until the report fulfils it.
+    pub ends_wish: bool,
+}
+
+/// What is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// To a claim: the lease.
+    Lease(Lease),
+    /// To a wish: whether operators are asked.
+    Asked(bool),
+}
+
 /// What may be asked.
 #[derive(Clone, Debug)]
 pub enum Command {
+    /// The holder wants something of the card.
+    Steer(Wish),
+    /// An operator says what became of it.
+    Report {
+        /// Who.
+        act: Deed,
+        /// What.
+        report: Box<Report>,
+    },
     /// An operator takes it.
     Claim {
         /// Who.
@@ -222,6 +265,14 @@ pub enum Event {
     Revealed(Timestamp),
     /// The card's life is over.
     Expired(Timestamp),
+    /// The holder wants something of it.
+    Wished(Wish, Timestamp),
+    /// That is done.
+    Answered(Timestamp),
+    /// Nothing comes of it.
+    WishEnded(Timestamp),
+    /// An operator reported something new.
+    Told(News, Timestamp),
 }
 
 /// Why a command was refused.
@@ -231,6 +282,8 @@ pub enum Rejection {
     State(&'static str),
     /// It is not this operator's.
     Lease(NotYours),
+    /// More would be given back than was on the card, or less than was given back before.
+    Released,
 }
 
 impl From<NotYours> for Rejection {
@@ -240,11 +293,11 @@ impl From<NotYours> for Rejection {
 }
 
 impl Stored for IntlOrder {
-    const SCHEMA: u16 = 36;
+    const SCHEMA: u16 = 392;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 37;
+    const SCHEMA: u16 = 393;
 }
 
 impl IntlOrder {
@@ -274,18 +327,36 @@ impl IntlOrder {
     /// What may be known of the card, once there is one.
     pub const fn details(&self) -> Option<&Details> {
         match &self.status {
-            Status::Ready(details) | Status::Expired(details) => Some(details),
-            _ => None,
+            Status::Ready(details) | Status::Paused(details) | Status::Closed(details) | Status::Expired(details) => {
+                Some(details)
+            }
+            Status::Queued | Status::Claimed(_) | Status::Cancelled | Status::Rejected { .. } => None,
         }
     }
 
-    /// When the card of an order that is ready ends.
-    pub fn expires_at(&self) -> Option<Timestamp> {
-        match &self.status {
-            // Nothing changes it between the entry of the card and its end.
-            Status::Ready(details) => Some(details.end(self.updated_at)),
-            _ => None,
+    /// Where the card stands, once there is one.
+    pub const fn stand(&self) -> Option<Stand> {
+        match self.status {
+            Status::Ready(_) => Some(Stand::Usable),
+            Status::Paused(_) => Some(Stand::Paused),
+            Status::Closed(_) | Status::Expired(_) => Some(Stand::Ended),
+            Status::Queued | Status::Claimed(_) | Status::Cancelled | Status::Rejected { .. } => None,
         }
+    }
+
+    /// Whether something can still be bought with the card, now or after it is resumed.
+    pub const fn is_alive(&self) -> bool {
+        matches!(self.status, Status::Ready(_) | Status::Paused(_))
+    }
+
+    /// When a card that has not ended does.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.details().filter(|_| self.is_alive()).map(Details::end)
+    }
+
+    /// What was bought with it, newest first.
+    pub fn spent(&self) -> &[CardTransaction] {
+        self.life.spent()
     }
 
     /// Who held it last, while it is claimed and the end of the lease is not told.

@@ -107,7 +107,10 @@ pub enum Change {
 }
 
 /// An entity that operators claim.
-pub trait Leased: Entity<Answer = Option<Lease>> {
+pub trait Leased: Entity {
+    /// The entity's answer to a claim, which begins a lease, or to what else is asked of one.
+    fn answered(lease: Option<Lease>) -> Self::Answer;
+
     /// Its leases so far.
     fn leases(&self) -> Leases<'_>;
 
@@ -124,7 +127,7 @@ pub trait Leased: Entity<Answer = Option<Lease>> {
     fn claim(&self, id: Self::Id, act: &Deed, life_ms: u64, context: &Context) -> Result<Decision<Self>, NotYours> {
         let leases = self.leases();
         let (lease, holder) = leases.next(act, life_ms, context.now)?;
-        let decided = Decision::answer(Some(lease));
+        let decided = Decision::answer(Self::answered(Some(lease)));
         // The last lease has ended, and its timer has not come yet; when it comes, it ends without a word.
         let decided = match leases.holder {
             Some(_) => decided.event(Self::told(Change::Ended(context.now))),
@@ -146,7 +149,7 @@ pub trait Leased: Entity<Answer = Option<Lease>> {
         if lease != leases.last {
             return Err(NotYours::OldLease(leases.last));
         }
-        Ok(Decision::answer(None)
+        Ok(Decision::answer(Self::answered(None))
             .audited(act, &format!("{}.release", Self::KIND.name()), id, None, context)
             .event(Self::told(Change::Released(context.now))))
     }

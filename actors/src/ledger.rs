@@ -6,7 +6,7 @@
 use purser_storage::codec::Stored;
 
 use crate::id::{Network, PaymentId, Wallet};
-use crate::money::Usdc;
+use crate::money::{Cents, Usdc};
 use crate::port::Timestamp;
 
 /// A place where money stands. House accounts are never entities; their balances are sums of postings.
@@ -159,6 +159,14 @@ impl Charge {
         Transaction::new(at, cause)
             .book(Place::Provider(by), Place::Suspense, self.owed)
             .book(Place::Fees, Place::Suspense, self.fee())
+    }
+
+    /// The provider gives back so much of what it was owed: what then stands in suspense for a credit, which is no more than
+    /// it was owed.
+    pub fn given_back(&self, at: Timestamp, cause: impl ToString, by: Provider, amount: Cents) -> (Transaction, Usdc) {
+        let back = Usdc::from_cents(amount).unwrap_or(self.owed).min(self.owed);
+        let transaction = Transaction::new(at, cause).book(Place::Provider(by), Place::Suspense, back);
+        (transaction, back)
     }
 
     /// The provider gives back what it was owed, less a fee of its own that it keeps: what then stands in suspense for a

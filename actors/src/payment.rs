@@ -18,10 +18,12 @@ mod fulfil;
 mod machine;
 mod show;
 
+use purser_storage::RowKey;
 use purser_storage::codec::Stored;
 
 use crate::id::{EffectId, PaymentId, SessionId, Wallet};
 use crate::kernel::effect::Share;
+use crate::kernel::{Kind, table};
 use crate::ledger::Charge;
 use crate::money::{Cents, Usdc};
 use crate::payout::Plan;
@@ -321,6 +323,11 @@ impl Stored for Event {
 }
 
 impl Payment {
+    /// Where a payment is listed among what its account has: the newest comes first.
+    pub fn listed(owner: &Wallet, claimed: Timestamp, id: PaymentId) -> RowKey {
+        table::owned_one(owner, Kind::Payment, Timestamp(u64::MAX - claimed.0), id.0)
+    }
+
     /// Whose account: who has what it buys, its credits and refunds, and whose caps and freeze hold for it.
     pub const fn account(&self) -> Wallet {
         self.claim.account

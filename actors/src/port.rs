@@ -3,6 +3,7 @@
 mod balances;
 pub mod banking;
 mod bridge;
+mod charged;
 mod custody;
 mod departure;
 mod gift_cards;
@@ -24,6 +25,7 @@ use crate::money::{Cents, Usdc};
 
 pub use balances::{CardBalances, Deposited};
 pub use bridge::{Attestation, Attested, Bridge, Crossing, Minting, SignedBurn, SignedMint};
+pub use charged::{CardActivity, CardTransaction, ChargeNews, TransactionStatus};
 pub use custody::{Custody, PaidCalls, SealedKeys, SealedPart};
 pub use departure::{Booked, Departure};
 pub use gift_cards::{GiftCards, GiftOffer, GiftOrdered, OrderGift};
@@ -349,51 +351,19 @@ pub trait Shredder: Send + Sync {
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>>;
 }
 
-/// A purchase made with a card, as the issuer tells it.
-#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct CardTransaction {
-    /// The issuer's name of it.
-    pub id: String,
-    /// Where, in the merchant's own words: text, never markup.
-    pub merchant: String,
-    /// In US dollars.
-    pub amount: Cents,
-    /// When.
-    pub at: Timestamp,
-}
-
-/// What became of a card's money.
-#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
-pub struct CardActivity {
-    /// Left to spend.
-    pub available: Cents,
-    /// Newest first, at most [`CardActivity::LONGEST`].
-    pub transactions: Vec<CardTransaction>,
-}
-
-impl CardActivity {
-    /// Transactions that a card's snapshot keeps: it is bounded.
-    pub const LONGEST: usize = 20;
-    /// Characters of a merchant's name that are kept.
-    pub const MERCHANT: usize = 60;
-
-    /// No more than a snapshot takes, and no card number in a merchant's words.
-    #[must_use]
-    pub fn bounded(mut self) -> Self {
-        self.transactions.truncate(Self::LONGEST);
-        for one in &mut self.transactions {
-            one.merchant = masked(&one.merchant).chars().take(Self::MERCHANT).collect();
-            one.id = one.id.chars().take(Self::MERCHANT).collect();
-        }
-        self
-    }
-}
-
 /// Issues cards.
 pub trait CardIssuer: Send + Sync {
-    /// What became of a card's money, by the issuer's name of the card. `Permanent` for a card that is not this issuer's.
-    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>>;
-
     /// Orders a card or asks after an order; the key makes them the same call.
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>>;
+
+    /// How a card stands, by the issuer's name of it. `Permanent` for a card that is not this issuer's.
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>>;
+
+    /// Does what its holder wants of a card, if it still can be done, and says how the card stands. `Permanent` for a card
+    /// that is not this issuer's.
+    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>>;
+
+    /// What became of cards since, oldest first, at most `limit`: charges come when nobody asks, and so does what was left
+    /// on a card that has ended.
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>>;
 }

@@ -187,12 +187,23 @@ impl Platform {
 pub struct AppPayee {
     /// A saved recipient, or a handle that the app knows: phone number, e-mail address or user name.
     pub recipient: String,
-    /// Given name.
+    /// Given name; empty of a saved recipient for the one that is saved, as are those below.
     pub first_name: String,
     /// Family name.
     pub last_name: String,
     /// E-mail address.
     pub email: String,
+}
+
+impl AppPayee {
+    /// A saved recipient as what the app knows it by; `None` where what the caller says of it is not what is saved.
+    pub fn as_saved(&self, saved: &Self) -> Option<Self> {
+        let same = |said: &str, saved: &str| said.is_empty() || said == saved;
+        let agrees = same(&self.first_name, &saved.first_name)
+            && same(&self.last_name, &saved.last_name)
+            && (self.email.is_empty() || self.email.eq_ignore_ascii_case(&saved.email));
+        agrees.then(|| saved.clone())
+    }
 }
 
 /// What a payment buys: the request's parameters, parsed. Amounts are in the named currency, US dollars without one.
@@ -217,7 +228,8 @@ pub enum Purchase {
     /// A payout to a payment app.
     AppPayment {
         amount: Cents,
-        platform: Platform,
+        /// Of a saved recipient it may be left out.
+        platform: Option<Platform>,
         payee: Box<AppPayee>,
     },
     /// A top-up of the balance at the card issuer.
@@ -286,6 +298,8 @@ pub enum Requirement {
     Destination(DestinationId),
     /// The saved recipient is the payer's own, of the same app.
     Recipient(RecipientId),
+    /// What is said of the saved recipient is what is saved.
+    AsSaved(RecipientId),
     /// The catalog has it now, for this price.
     InStock,
 }
@@ -297,7 +311,7 @@ impl Requirement {
             Self::Verified => Some(table::verified(payer)),
             Self::Linked => Some(table::linked(payer)),
             Self::Destination(id) => Some(table::destination(payer, *id)),
-            Self::Recipient(_) | Self::InStock => None,
+            Self::Recipient(_) | Self::AsSaved(_) | Self::InStock => None,
         }
     }
 }

@@ -335,6 +335,7 @@ impl Entity for Recipient {
             .flag("archived", self.status == Status::Archived)
             .integer("payments_count", self.kept().0)
             .number("total_amount", self.kept().1.decimal())
+            .text("currency", "USD")
             .time("created_at", self.created_at)
             .time("last_paid_at", self.paid_at)
     }

@@ -37,11 +37,13 @@ pub enum Source {
     CardBalances,
     /// What the bridge carries.
     Bridge,
+    /// What was given back of prepaid cards that have ended, at their issuer.
+    PrepaidRemainders,
 }
 
 impl Source {
     /// All, in the order of a walk.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Base,
         Self::Solana,
         Self::Cards,
@@ -52,6 +54,7 @@ impl Source {
         Self::CardProgram,
         Self::CardBalances,
         Self::Bridge,
+        Self::PrepaidRemainders,
     ];
 
     /// In events, metrics and the protocol between service and provider.
@@ -67,6 +70,7 @@ impl Source {
             Self::CardProgram => "card_program",
             Self::CardBalances => "card_balances",
             Self::Bridge => "bridge",
+            Self::PrepaidRemainders => "prepaid_remainders",
         }
     }
 
@@ -83,7 +87,7 @@ impl Source {
     pub const fn flow(self) -> Flow {
         match self {
             Self::BankDeposits => Flow::Incoming,
-            Self::CardBalances => Flow::Balance,
+            Self::CardBalances | Self::PrepaidRemainders => Flow::Balance,
             Self::Bridge => Flow::Crossing,
             _ => Flow::Order,
         }

@@ -17,7 +17,7 @@ use purser_storage::codec::Stored;
 pub use crate::card::Details;
 use crate::id::{EffectId, PaymentId, Wallet};
 use crate::money::Cents;
-use crate::port::{CardActivity, CardTransaction, IssuedCard, Said, Standing, Timestamp, Wish};
+use crate::port::{CardActivity, CardTransaction, ChargeNews, IssuedCard, Said, Standing, Timestamp, Wish};
 
 /// `failure_reason` of a card that its holder's balance could not load.
 pub const INSUFFICIENT: &str = "insufficient_card_balance";
@@ -177,8 +177,8 @@ pub enum Event {
     Resumed(Standing, Timestamp),
     /// It ended at the issuer.
     Closed(Standing, Timestamp),
-    /// It was charged, and goes on as it is.
-    Charged(Standing, Timestamp),
+    /// It goes on as it is, and something happened to its charges.
+    Charged(Standing, Option<ChargeNews>, Timestamp),
     /// The number was shown to its owner.
     Revealed(Timestamp),
 }
@@ -193,11 +193,11 @@ pub enum Rejection {
 }
 
 impl Stored for Reloadable {
-    const SCHEMA: u16 = 413;
+    const SCHEMA: u16 = 396;
 }
 
 impl Stored for Event {
-    const SCHEMA: u16 = 414;
+    const SCHEMA: u16 = 397;
 }
 
 impl Reloadable {

@@ -13,7 +13,7 @@
 //! Its share of the wallet's caps is reserved by the batch that opens it. What is sent was durable before, the same
 //! signature on every try: whatever dies in between, the chain takes one. What a server says proves nothing about the
 //! money; a spend ends by what the chain shows, and its reservation with it. Only our own service proves more: a payment that
-//! it has refused without claiming it was shown to nobody else, and is never sent.
+//! it has refused without claiming it, or released unsent, was shown to nobody else, and is never sent.
 
 mod machine;
 mod spoken;

@@ -6,7 +6,7 @@ use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock, Weak};
 
 use axum::body::Body;
-use http::{HeaderName, HeaderValue, Method, Request, header};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode, header};
 use parking_lot::Mutex;
 use purser_actors::id::SpendId;
 use purser_actors::port::{BoxFuture, ErrorKind, PaidCalls, PortError, Said, SealedPart};
@@ -124,10 +124,14 @@ impl Calling {
         let response = front.respond(request, peer).await;
         let (parts, body) = response.into_parts();
         let body = axum::body::to_bytes(body, self.max_body_bytes);
+        let body = body.await.map_err(|_| CallError::TooLarge)?.to_vec();
+        if is_cut_off(parts.status, &body) {
+            return Err(CallError::TooSlow);
+        }
         Ok(Answered {
             status: parts.status.as_u16(),
             headers: parts.headers,
-            body: body.await.map_err(|_| CallError::TooLarge)?.to_vec(),
+            body,
         })
     }
 
@@ -150,6 +154,16 @@ impl Calling {
             body.map_err(|e| failed(ErrorKind::Temporary, "seal answer", e))?,
         ))
     }
+}
+
+/// Whether our own service gave up answering: what it was asked for goes on and may still be done, so this refuses nothing.
+fn is_cut_off(status: StatusCode, body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Refused {
+        code: String,
+    }
+    let timeout = |body| serde_json::from_slice::<Refused>(body).is_ok_and(|refused| refused.code == "timeout");
+    status == StatusCode::SERVICE_UNAVAILABLE && timeout(body)
 }
 
 /// What a server's answer to a paid call says of the call. Of the money it proves nothing.

@@ -122,6 +122,14 @@ fn missing(requirement: Requirement) -> ApiError {
             "The account has no such recipient on this platform.",
         )
         .hint("GET /payment-recipients lists them. Nothing was charged."),
+        Requirement::AsSaved(_) => ApiError::new(
+            http::StatusCode::CONFLICT,
+            "recipient_differs",
+            "The saved recipient has another name or e-mail address.",
+        )
+        .hint(
+            "Leave names and e-mail address out, or pay by what the app knows the recipient by. Nothing was charged.",
+        ),
         Requirement::InStock => ApiError::new(
             http::StatusCode::CONFLICT,
             "out_of_stock",

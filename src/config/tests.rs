@@ -355,3 +355,28 @@ fn rates_are_exact_and_replaced_as_a_whole() {
     }
     assert!(Config::load(&file("[rates]\nas_of = \"yesterday\"")).is_err());
 }
+
+// Aim (case 78): after a restore it is quiet for at least as long as anything that was accepted or signed can land: the longest
+// payment that is taken, and what managed wallets sign; a shorter time is refused by its name.
+#[test]
+fn case_78_the_quiet_time_covers_the_longest_authorization() {
+    let quiet = |seconds: u64, timeout: u64| {
+        let text =
+            format!("[engine]\nrestored_quiet_seconds = {seconds}\n[payment]\nmax_timeout_seconds = {timeout}\n");
+        Config::load(&file(&text)).map(drop).map_err(|error| error.to_string())
+    };
+    for (seconds, timeout, fits) in [
+        (900, 300, true),
+        (899, 300, false),
+        (900, 60, true),
+        (899, 60, false),
+        (1_000, 401, false),
+    ] {
+        let told = quiet(seconds, timeout);
+        assert_eq!(told.is_ok(), fits, "{seconds} and {timeout}: {told:?}");
+        if let Err(error) = told {
+            assert!(error.contains("engine.restored_quiet_seconds"), "{error}");
+        }
+    }
+    assert!(Config::load(&Sources::default()).unwrap().engine.restored_quiet_seconds >= 900);
+}

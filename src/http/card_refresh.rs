@@ -103,7 +103,10 @@ fn answer(told: Result<(), &Rejection>) -> Result<Reply, ApiError> {
                 .text("message", "The issuer is asked. GET /get-card-data shows what it says."),
         )),
         Err(Rejection::Refreshing) => conflict("refresh_pending", "The issuer is being asked already."),
-        Err(Rejection::State(_)) => conflict("card_not_ready", "Only a card that is ready can be refreshed."),
+        Err(Rejection::State(_) | Rejection::Busy(_)) => conflict(
+            "card_not_ready",
+            "Only a card that is ready or paused can be refreshed.",
+        ),
         Err(Rejection::TooOften { wait_ms }) => Err(ApiError::rate_limited(wait_ms.div_ceil(1_000))),
     }
 }

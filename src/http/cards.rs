@@ -14,8 +14,8 @@ use purser_actors::id::CardId;
 use purser_actors::product::Purchase;
 use utoipa::OpenApi;
 
-pub(super) use self::held::spent;
-use self::held::{CARD_TYPES, Held};
+use self::held::CARD_TYPES;
+pub(super) use self::held::{Held, spent};
 use super::account::{Holder, active};
 use super::caller::{Claims, MaybeBearer};
 use super::error::ApiError;
@@ -101,8 +101,8 @@ async fn get_card(
 
 /// Read cards
 ///
-/// With `card_id`: the card, and its number, CVV and expiry once it is ready. Without: all cards of a type, without
-/// their numbers.
+/// With `card_id`: the card, and its number, CVV and expiry while it is ready or paused. Without: all cards of a type, without
+/// their numbers, and without orders that were refused.
 #[utoipa::path(get, path = "/get-card-data", tag = "Cards", security(("bearer" = [])),
     params(("card_id" = Option<String>, Query, description = "One card."),
         ("card_type" = Option<String>, Query, description = "`Non-Reloadable U.S.` (default), `Non-Reloadable International`, `Reloadable` or `Gift Card`."),
@@ -130,7 +130,7 @@ async fn get_card_data(
 
 async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, ApiError> {
     let held = own(&cards.engine, claims, id).await?;
-    let mut view = held.view(&id).text("state", held.status());
+    let mut view = held.view(&id);
     if held.opens() {
         if !claims.may_read_secrets(held.payment(), cards.payment_token_reads_earlier) {
             return Err(of_earlier());
@@ -138,12 +138,6 @@ async fn one(cards: &Cards, claims: &Claims, id: CardId) -> Result<Response, Api
         view = held.opened(cards, id, view).await?;
     }
     Ok(json::private(json::bytes_as_json(view.to_json())))
-}
-
-/// Whether a card of whatever kind is the caller's.
-pub(super) async fn is_own(engine: &Engine, claims: &Claims, text: &str) -> Result<(), ApiError> {
-    let id: CardId = text.parse().map_err(|_| unknown())?;
-    own(engine, claims, id).await.map(drop)
 }
 
 /// The id of a U.S. card of the caller's. Cards of other kinds have no news.
@@ -155,13 +149,10 @@ pub(super) async fn own_usa_card(engine: &Engine, claims: &Claims, text: &str) -
     }
 }
 
-/// The id of a reloadable card of the caller's. No other card can be steered.
-pub(super) async fn own_reloadable(engine: &Engine, claims: &Claims, text: &str) -> Result<CardId, ApiError> {
+/// A card of the caller's, of whatever kind.
+pub(super) async fn own_card(engine: &Engine, claims: &Claims, text: &str) -> Result<(CardId, Held), ApiError> {
     let id: CardId = text.parse().map_err(|_| unknown())?;
-    match own(engine, claims, id).await? {
-        Held::Reloadable(_) => Ok(id),
-        Held::Usa(_) | Held::Gift(_) | Held::Intl(_) => Err(unknown()),
-    }
+    Ok((id, own(engine, claims, id).await?))
 }
 
 async fn own(engine: &Engine, claims: &Claims, id: CardId) -> Result<Held, ApiError> {

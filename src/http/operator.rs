@@ -13,6 +13,7 @@ mod document;
 mod doors;
 mod incoming;
 mod intl;
+mod intl_cards;
 mod leases;
 mod lines;
 mod operations;
@@ -122,6 +123,8 @@ pub fn router(admin: Arc<Admin>) -> Router {
         .route("/admin/intl-orders/release", post(intl::post_release))
         .route("/admin/intl-orders/fulfil", post(intl::post_fulfil))
         .route("/admin/intl-orders/reject", post(intl::post_reject))
+        .route("/admin/intl-cards", get(intl_cards::get_wishes))
+        .route("/admin/intl-cards/report", post(intl_cards::post_report))
         .route("/admin/card-withdrawals", get(card_withdrawals::get_queue))
         .route("/admin/card-withdrawals/claim", post(card_withdrawals::post_claim))
         .route("/admin/card-withdrawals/release", post(card_withdrawals::post_release))

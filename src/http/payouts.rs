@@ -1,5 +1,7 @@
 //! Payouts: `GET /get-push-to-card`, `GET /send-bank-payment` and `GET /send-payment` (paid), and `GET /get-payment-status`.
 
+mod payee;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -12,14 +14,15 @@ use purser_actors::id::{DestinationId, LateReturnId, PayoutId};
 use purser_actors::kernel::effect::Work;
 use purser_actors::kernel::{Entity as _, View};
 use purser_actors::payout::{Payout, Status};
-use purser_actors::product::{AppPayee, Currency, Platform, Purchase};
+use purser_actors::product::{Currency, Purchase};
 use utoipa::OpenApi;
 
+pub(super) use self::payee::{is_email, platform};
 use super::account::{Holder, active};
 use super::caller::{Bearer, Claims, MaybeBearer};
 use super::error::ApiError;
 use super::held::with_held;
-use super::query::{Query, is_readable};
+use super::query::Query;
 use super::{json, shapes};
 use crate::checkout::{Call, Checkout};
 use crate::config::Product;
@@ -57,11 +60,6 @@ pub fn router(payouts: Arc<Payouts>) -> Router {
         .route("/get-payment-status", get(get_payment_status))
         .with_state(payouts)
 }
-
-/// Characters of a name or handle, at most.
-const NAME_MAX: usize = 100;
-/// Characters of an e-mail address, at most (RFC 5321).
-const EMAIL_MAX: usize = 254;
 
 /// The parts of a request that checkout looks at.
 struct Asked<'a> {
@@ -178,15 +176,17 @@ async fn send_bank_payment(
 
 /// Pay out to a payment app
 ///
-/// Paid. Needs the account owner's verified identity. The recipient is saved when first paid (`GET /payment-recipients`).
+/// Paid. Needs the account owner's verified identity. The recipient is saved when first paid (`GET /payment-recipients`), and is
+/// paid again by its `recipient_id` from there and the amount alone: app, names and address are those that are saved, and whatever
+/// is given beside must be the same.
 /// What nobody claims within 30 days comes back to the account's balance.
 #[utoipa::path(get, path = "/send-payment", tag = "Payouts",
     params(("amount" = String, Query, description = "US dollars that arrive, at most 2 decimal places.", example = "5"),
-        ("platform" = String, Query, description = "`venmo` or `paypal`.", example = "paypal"),
+        ("platform" = Option<String>, Query, description = "`venmo` or `paypal`; as saved without it.", example = "paypal"),
         ("recipient_id" = String, Query, description = "From `GET /payment-recipients`, or what the app knows the recipient by.", example = "@ada"),
-        ("recipient_first_name" = String, Query, description = "At most 100 characters.", example = "Ada"),
-        ("recipient_last_name" = String, Query, description = "At most 100 characters.", example = "Lovelace"),
-        ("recipient_email" = String, Query, description = "The recipient's e-mail address.", example = "ada@example.com")),
+        ("recipient_first_name" = Option<String>, Query, description = "At most 100 characters; as saved without it.", example = "Ada"),
+        ("recipient_last_name" = Option<String>, Query, description = "At most 100 characters; as saved without it.", example = "Lovelace"),
+        ("recipient_email" = Option<String>, Query, description = "The recipient's e-mail address; as saved without it.", example = "ada@example.com")),
     responses((status = 200, description = "Bought: `auth` (for the call that paid first), `user_id`, `payment`, `status_url`. Or `status: credited`.",
             body = shapes::PaidAppPayment),
         (status = 202, description = "The payment's outcome is not known yet: follow `status_url`.", body = shapes::Pending),
@@ -194,7 +194,7 @@ async fn send_bank_payment(
         (status = 402, description = "A challenge, or with `success: false` a settlement that failed.", body = shapes::PaymentNeeded),
         (status = 403, description = "Wrong wallet, frozen account or daily cap. Nothing was charged."),
         (status = 404, description = "`recipient_unknown`: a saved recipient that the account does not have. Nothing was charged."),
-        (status = 409, description = "The payment was made for another request."),
+        (status = 409, description = "The payment was made for another request, or `recipient_differs`: what is said of a saved recipient is not what is saved. This call charged nothing."),
         (status = 412, description = "`identity_required`: `GET /get-kyc-link`. Nothing was charged."),
         (status = 429, description = "Too many requests."),
         (status = 503, description = "Too busy, or the network cannot be reached. Nothing was charged.")))]
@@ -205,89 +205,22 @@ async fn send_payment(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    const PARAMETERS: &[&str] = &[
-        "amount",
-        "platform",
-        "recipient_id",
-        "recipient_first_name",
-        "recipient_last_name",
-        "recipient_email",
-    ];
-    let query = Query::parse(query.as_deref(), PARAMETERS)?.needing(PARAMETERS);
-    let amount = query.amount(&payouts.app_payment)?;
-    let platform = payouts.platform(&query)?;
-    let payee = AppPayee {
-        recipient: named(&query, "recipient_id", EMAIL_MAX)?,
-        first_name: named(&query, "recipient_first_name", NAME_MAX)?,
-        last_name: named(&query, "recipient_last_name", NAME_MAX)?,
-        email: email(&query)?,
-    };
+    let (amount, platform, payee) = payouts.wanted(query.as_deref()).await?;
     let asked = Asked {
         headers: &headers,
         bearer: &bearer,
         uri: &uri,
     };
-    let description = format!("Payment by {}, {amount} USD", platform.name());
+    let description = match platform {
+        Some(platform) => format!("Payment by {}, {amount} USD", platform.name()),
+        None => format!("Payment to a saved recipient, {amount} USD"),
+    };
     let purchase = Purchase::AppPayment {
         amount,
         platform,
         payee: Box::new(payee),
     };
     payouts.sell(asked, "/send-payment", purchase, description).await
-}
-
-impl Payouts {
-    /// An app that the published table has countries for.
-    fn platform(&self, query: &Query) -> Result<Platform, ApiError> {
-        query.required("platform")?;
-        let platform = platform(query)?.ok_or_else(ApiError::internal)?;
-        let countries = self.app_payment.countries_by_platform.get(platform.name());
-        if countries.is_some_and(|countries| countries.codes().is_none_or(|codes| !codes.is_empty())) {
-            return Ok(platform);
-        }
-        let error = "Nobody is paid through that app now.";
-        Err(ApiError::parameter("country_not_served", "platform", error)
-            .hint("GET /get-supported-countries lists where each app pays."))
-    }
-}
-
-/// The `platform` of a query, if it has one.
-///
-/// # Errors
-/// 400 `parameter_invalid` for any other word.
-pub(super) fn platform(query: &Query) -> Result<Option<Platform>, ApiError> {
-    if query.get("platform").is_none() {
-        return Ok(None);
-    }
-    let word = query.word("platform", &Platform::ALL.map(Platform::name))?;
-    Ok(Platform::ALL.into_iter().find(|platform| platform.name() == word))
-}
-
-fn named(query: &Query, name: &'static str, most: usize) -> Result<String, ApiError> {
-    query.required(name)?;
-    let text = query.text(name, most)?.unwrap_or_default().trim();
-    if !is_readable(text, most) {
-        let error = format!("`{name}` must be readable text of at most {most} characters.");
-        return Err(ApiError::parameter("parameter_invalid", name, error));
-    }
-    Ok(text.to_owned())
-}
-
-/// Form only: whether anybody reads it, the app knows.
-fn email(query: &Query) -> Result<String, ApiError> {
-    let text = named(query, "recipient_email", EMAIL_MAX)?;
-    if is_email(&text) {
-        return Ok(text);
-    }
-    let error = "`recipient_email` is not an e-mail address.";
-    Err(ApiError::parameter("parameter_invalid", "recipient_email", error))
-}
-
-/// Whether a text has the form of an e-mail address.
-pub(super) fn is_email(text: &str) -> bool {
-    text.split_once('@').is_some_and(|(local, domain)| {
-        !local.is_empty() && !domain.contains('@') && domain.contains('.') && !text.contains(char::is_whitespace)
-    })
 }
 
 /// How payouts stand

@@ -61,8 +61,9 @@ const NAME_MAX: usize = 100;
 
 /// Recipients of app payments
 ///
-/// Saved when first paid, oldest first, with what they were paid so far: a payment counts from the moment it is bought, and no
-/// more once its money came back. Archived ones only with `include_archived=true`.
+/// Saved when first paid, oldest first, with what the app knows them by and what they were paid so far: a payment counts from the
+/// moment it is bought, and no more once its money came back. `GET /send-payment` pays one by its `recipient_id` and an amount
+/// alone. Archived ones only with `include_archived=true`.
 #[utoipa::path(get, path = "/payment-recipients", tag = "Payouts", security(("bearer" = [])),
     params(("platform" = Option<String>, Query, description = "`venmo` or `paypal`; both if absent."),
         ("include_archived" = Option<String>, Query, description = "`false` (default) or `true`."),
@@ -104,6 +105,7 @@ async fn get_payment_recipients(
 fn listed(id: RecipientId, saved: &Recipient) -> View {
     saved
         .view(&id)
+        .text("recipient", &saved.payee.recipient)
         .text("first_name", &saved.payee.first_name)
         .text("last_name", &saved.payee.last_name)
         .text("email", &saved.payee.email)

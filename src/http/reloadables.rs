@@ -1,5 +1,4 @@
-//! Reloadable cards: `POST /create-reloadable-card`, `POST /pause-card`, `POST /resume-card` and `POST /close-card`. They are
-//! read with the other cards.
+//! Reloadable cards: `POST /create-reloadable-card`. They are read with the other cards.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,15 +9,15 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::post;
 use http::StatusCode;
-use purser_actors::engine::{Denied, Engine};
+use purser_actors::engine::Engine;
 use purser_actors::id::{CardId, PaymentId};
 use purser_actors::kernel::View;
-use purser_actors::kernel::memo::{Place, Told};
+use purser_actors::kernel::memo::Place;
 use purser_actors::money::Cents;
 use purser_actors::payment;
-use purser_actors::port::{Entropy, Wish};
+use purser_actors::port::Entropy;
 use purser_actors::product::Product;
-use purser_actors::reloadable::{INSUFFICIENT, Rejection, Reloadable, Status};
+use purser_actors::reloadable::{INSUFFICIENT, Reloadable, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::{OpenApi, ToSchema};
@@ -26,10 +25,10 @@ use utoipa::{OpenApi, ToSchema};
 use super::account::{Holder, active};
 use super::caller::Claims;
 use super::error::ApiError;
-use super::idempotency::{Key, Reply, memo, memo_of, undecided};
+use super::idempotency::{Key, Reply, memo_of, undecided};
 use super::login::signed_in;
 use super::withdrawals::in_range;
-use super::{cards, json, shapes, top_ups};
+use super::{json, shapes, top_ups};
 
 /// What these routes need.
 pub struct Reloadables {
@@ -47,16 +46,13 @@ pub struct Reloadables {
 
 /// The operations of this room.
 #[derive(OpenApi)]
-#[openapi(paths(create_reloadable_card, pause_card, resume_card, close_card))]
+#[openapi(paths(create_reloadable_card))]
 pub struct Api;
 
 /// The routes.
 pub fn router(state: Arc<Reloadables>) -> Router {
     Router::new()
         .route("/create-reloadable-card", post(create_reloadable_card))
-        .route("/pause-card", post(pause_card))
-        .route("/resume-card", post(resume_card))
-        .route("/close-card", post(close_card))
         .with_state(state)
 }
 
@@ -219,7 +215,7 @@ impl Reloadables {
         read.ok_or_else(ApiError::internal)
     }
 
-    fn status_url(&self, id: CardId) -> String {
+    pub(super) fn status_url(&self, id: CardId) -> String {
         format!("{}/get-card-data?card_id={id}", self.public_url)
     }
 }
@@ -230,117 +226,4 @@ pub(super) fn insufficient(param: &'static str) -> ApiError {
     ApiError::new(StatusCode::CONFLICT, "insufficient_card_balance", error)
         .param(param)
         .hint("GET /get-card-deposit-address shows the balance, GET /fund-card-balance loads it.")
-}
-
-/// What the other routes take.
-#[derive(Deserialize, Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-struct Which {
-    /// From `POST /create-reloadable-card`.
-    card_id: String,
-}
-
-/// Pause a reloadable card
-///
-/// The issuer refuses its charges until it is resumed. 202 while the issuer is asked: `reloadable_card.paused` tells that it
-/// is done. 200 when it is paused already.
-#[utoipa::path(post, path = "/pause-card", tag = "Cards", security(("bearer" = [])), request_body = inline(Which),
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "It is paused already.", body = shapes::CardSteered),
-        (status = 202, description = "The issuer is asked.", body = shapes::CardSteered),
-        (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's card, or a frozen account."),
-        (status = 404, description = "No such reloadable card."),
-        (status = 409, description = "It is not open, something else is asked of it, or the first request with this key is still running."),
-        (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn pause_card(state: Shared, holder: Holder, key: Key, body: Body) -> Result<Response, ApiError> {
-    steer(state, holder, key, body, ("/pause-card", Wish::Pause)).await
-}
-
-/// Resume a reloadable card
-///
-/// 202 while the issuer is asked: `reloadable_card.resumed` tells that it is done. 200 when it is open already.
-#[utoipa::path(post, path = "/resume-card", tag = "Cards", security(("bearer" = [])), request_body = inline(Which),
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 200, description = "It is open already.", body = shapes::CardSteered),
-        (status = 202, description = "The issuer is asked.", body = shapes::CardSteered),
-        (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's card, or a frozen account."),
-        (status = 404, description = "No such reloadable card."),
-        (status = 409, description = "It is not paused, something else is asked of it, or the first request with this key is still running."),
-        (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn resume_card(state: Shared, holder: Holder, key: Key, body: Body) -> Result<Response, ApiError> {
-    steer(state, holder, key, body, ("/resume-card", Wish::Resume)).await
-}
-
-/// Close a reloadable card
-///
-/// For good. What is left on it goes back to the balance at the card issuer. 202 while the issuer is asked:
-/// `reloadable_card.closed` tells that it is done.
-#[utoipa::path(post, path = "/close-card", tag = "Cards", security(("bearer" = [])), request_body = inline(Which),
-    params(("Idempotency-Key" = Option<String>, Header, description = "1 to 255 ASCII characters. The same key with the same body is answered as the first time, for 24 hours.")),
-    responses((status = 202, description = "The issuer is asked.", body = shapes::CardSteered),
-        (status = 400, description = "`card_id` is missing, or a malformed key."), (status = 401, description = "No good token."),
-        (status = 403, description = "Another wallet's card, or a frozen account."),
-        (status = 404, description = "No such reloadable card."),
-        (status = 409, description = "It is neither open nor paused, something else is asked of it, or the first request with this key is still running."),
-        (status = 422, description = "The key was used for something else."),
-        (status = 429, description = "Too many requests."), (status = 503, description = "Not now.")))]
-async fn close_card(state: Shared, holder: Holder, key: Key, body: Body) -> Result<Response, ApiError> {
-    steer(state, holder, key, body, ("/close-card", Wish::Close)).await
-}
-
-async fn steer(
-    State(state): Shared,
-    Holder(claims): Holder,
-    key: Key,
-    body: Body,
-    (route, wish): (&'static str, Wish),
-) -> Result<Response, ApiError> {
-    let wanted: Which = json::read(body, state.max_body_bytes, state.body_timeout).await?;
-    active(&state.engine, &claims).await?;
-    let (steering, caller, named) = (state.clone(), claims.clone(), wanted.card_id.clone());
-    key.once(&state.engine, &claims, route, &wanted, move |place| async move {
-        let engine = &steering.engine;
-        let id = cards::own_reloadable(engine, &caller, &named).await?;
-        let url = steering.status_url(id);
-        let shown = url.clone();
-        let memo = place.map(|place| {
-            memo::<Reloadable>(place, move |told: Told<'_, Reloadable>| {
-                steered(id, wish, &shown, told.map(|(is_asked, _)| *is_asked))
-            })
-        });
-        match engine.steer_reloadable(id, wish, memo).await {
-            Ok(is_asked) => steered(id, wish, &url, Ok(is_asked)),
-            Err(Denied::Rejected(why)) => steered(id, wish, &url, Err(&why)),
-            Err(denied) => Err(undecided(&denied)),
-        }
-    })
-    .await
-}
-
-/// As it is sent and remembered. `told` says whether the issuer is asked; if not, it is so already.
-fn steered(id: CardId, wish: Wish, url: &str, told: Result<bool, &Rejection>) -> Result<Reply, ApiError> {
-    let conflict = |code, error: String| Err(ApiError::new(StatusCode::CONFLICT, code, error));
-    match told {
-        Ok(is_asked) => {
-            let body = View::new()
-                .flag("success", true)
-                .text("card_id", id)
-                .maybe("requested", is_asked.then(|| wish.name()))
-                .text("status_url", url);
-            Ok(if is_asked {
-                Reply::accepted(&body)
-            } else {
-                Reply::ok(&body)
-            })
-        }
-        Err(Rejection::State(status)) => conflict("card_not_open", format!("The card is {status}.")),
-        Err(Rejection::Busy(other)) => conflict(
-            "card_busy",
-            format!("The issuer is still asked to {} the card.", other.name()),
-        ),
-    }
 }

@@ -12,6 +12,7 @@ mod gift_cards;
 mod intl;
 mod money;
 mod owned;
+mod payments;
 mod payouts;
 mod people;
 mod reloadable;
@@ -39,8 +40,9 @@ pub use money::{
 };
 pub use owned::{
     AccountPage, AuthLink, Balance, BillingAddress, Bought, Card, CardData, CardDetails, CardTransaction, Cards,
-    Credited, Event, EventData, Events, ListedCard, NewCard, OneCard, Paid, Payment, PaymentProgress, Refreshing,
+    Credited, Event, EventData, Events, ListedCard, NewCard, OneCard, Paid, Refreshing,
 };
+pub use payments::{ListedPayment, Payment, PaymentList, PaymentProgress, PaymentReceipt};
 pub use people::{KycLink, KycStatus, OwnCap, OwnCaps, Received};
 pub use reloadable::{
     CardCharge, CardEvent, CardSteered, NewReloadable, OneReloadable, ReloadableCard, ReloadableCreated,

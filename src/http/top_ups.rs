@@ -13,7 +13,6 @@ use purser_actors::id::{CardId, TopUpId, Wallet};
 use purser_actors::kernel::{Entity, View};
 use purser_actors::port::Timestamp;
 use purser_actors::product::Purchase;
-use purser_actors::reloadable::{Change, Reloadable};
 use purser_actors::top_up::TopUp;
 use utoipa::OpenApi;
 
@@ -54,10 +53,21 @@ pub fn router(top_ups: Arc<TopUps>) -> Router {
 
 type Shared = State<Arc<TopUps>>;
 
-/// Reloadable cards that a list of all looks at, the newest.
+/// Cards of each kind that a list of all looks at, the newest.
 const CARDS_READ: usize = 100;
 const FUND: &str = "/fund-card-balance";
-const STATUSES: [&str; 5] = ["paid", "bridging", "delivered", "credited", "failed"];
+/// Of charges and of top-ups.
+const STATUSES: [&str; 9] = [
+    "pending",
+    "settled",
+    "declined",
+    "refunded",
+    "paid",
+    "bridging",
+    "delivered",
+    "credited",
+    "failed",
+];
 
 /// Load the balance at the card issuer
 ///
@@ -96,12 +106,13 @@ async fn fund_card_balance(
     top_ups.checkout.run(call).await
 }
 
-/// What moved on the card balance
+/// What cards were charged, and what moved on the card balance
 ///
-/// Top-ups with every leg on its chain; what was bought with reloadable cards, and what happened to these: each newest first.
+/// Charges of every kind of card, refused ones too, and what happened to the cards; top-ups with every leg on its chain: each
+/// newest first. `status` filters charges and top-ups alike. Of each card the newest 20 charges are known.
 #[utoipa::path(get, path = "/list-card-transactions", tag = "Card balance", security(("bearer" = [])),
-    params(("card_id" = Option<String>, Query, description = "Only what happened to this card."),
-        ("status" = Option<String>, Query, description = "Only top-ups in this state: `paid`, `bridging`, `delivered`, `credited` or `failed`."),
+    params(("card_id" = Option<String>, Query, description = "Only what happened to this card, of whatever kind."),
+        ("status" = Option<String>, Query, description = "Only charges and top-ups in this state: `pending`, `settled`, `declined` or `refunded` of charges; `paid`, `bridging`, `delivered`, `credited` or `failed` of top-ups."),
         ("limit" = Option<u32>, Query, description = "1 to 100, 20 by default; of each list."),
         ("starting_after" = Option<String>, Query, description = "The last `top_up_id` of the page before.")),
     responses((status = 200, description = "`transactions`, `top_ups`, `card_events`, `note`.", body = shapes::CardActivity),
@@ -120,14 +131,15 @@ async fn list_card_transactions(
         None => "",
         Some(_) => query.word("status", &STATUSES)?,
     };
-    if let Some(text) = query.get("card_id") {
-        cards::is_own(&top_ups.engine, &claims, text).await?;
-    }
+    let card = match query.get("card_id") {
+        None => None,
+        Some(text) => Some(cards::own_card(&top_ups.engine, &claims, text).await?),
+    };
     let after = match query.get("starting_after") {
         None => None,
         Some(text) => Some(own_top_up(&top_ups, &claims.wallet, text).await?),
     };
-    let found = match query.get("card_id") {
+    let found = match card {
         Some(_) => (Vec::new(), false),
         None => matching(&top_ups.engine, &claims.wallet, after, (status, limit)).await?,
     };
@@ -138,15 +150,12 @@ async fn list_card_transactions(
             "No account at the card issuer is linked. The account owner links one on the page behind GET /get-auth-link."
         }
     };
-    let cards = match query.get("card_id").and_then(|text| text.parse().ok()) {
-        Some(id) => one_card(&top_ups.engine, id).await?,
-        None => {
-            let newest = top_ups.engine.newest_reloadables(&claims.wallet, CARDS_READ).await;
-            newest.map_err(|_| ApiError::internal())?
-        }
+    let cards = match card {
+        Some(one) => vec![one],
+        None => cards::Held::newest(&top_ups.engine, &claims.wallet, CARDS_READ).await?,
     };
     let body = View::new()
-        .list("transactions", charges(&cards, limit))
+        .list("transactions", charges(&cards, (status, limit)))
         .list("top_ups", found.0.iter().map(|(id, top_up)| top_up.view(id)))
         .list("card_events", card_events(&cards, limit))
         .flag("has_more", found.1)
@@ -154,19 +163,15 @@ async fn list_card_transactions(
     Ok(json::private(json::bytes_as_json(body.to_json())))
 }
 
-type Cards = Vec<(CardId, Reloadable)>;
+type Cards = [(CardId, cards::Held)];
 
-/// Only reloadable cards spend the balance.
-async fn one_card(engine: &Engine, id: CardId) -> Result<Cards, ApiError> {
-    let card = engine.reloadable(&id).await.map_err(|_| ApiError::internal())?;
-    Ok(card.into_iter().map(|card| (id, card)).collect())
-}
-
-fn charges(cards: &Cards, limit: usize) -> Vec<View> {
+fn charges(cards: &Cards, (status, limit): (&str, usize)) -> Vec<View> {
     let spent = cards
         .iter()
         .flat_map(|(id, card)| card.spent().iter().map(move |one| (id, one)));
-    let mut spent: Vec<_> = spent.collect();
+    let mut spent: Vec<_> = spent
+        .filter(|(_, one)| status.is_empty() || one.status.name() == status)
+        .collect();
     spent.sort_by(|(_, a), (_, b)| (b.at, &b.id).cmp(&(a.at, &a.id)));
     let shown = spent.into_iter().take(limit);
     shown.map(|(id, one)| cards::spent(one).text("card_id", id)).collect()
@@ -175,16 +180,13 @@ fn charges(cards: &Cards, limit: usize) -> Vec<View> {
 fn card_events(cards: &Cards, limit: usize) -> Vec<View> {
     let happened = cards
         .iter()
-        .flat_map(|(id, card)| card.history.iter().map(move |(change, at)| (*at, id, *change)));
+        .flat_map(|(id, card)| card.history().into_iter().map(move |(event, at)| (at, id, event)));
     let mut happened: Vec<_> = happened.collect();
     // What happened in one millisecond stays in its order.
     happened.reverse();
     happened.sort_by_key(|(at, ..)| std::cmp::Reverse(*at));
-    let view = |(at, id, change): (Timestamp, &CardId, Change)| {
-        View::new()
-            .text("card_id", id)
-            .text("event", change.name())
-            .time("at", at)
+    let view = |(at, id, event): (Timestamp, &CardId, &'static str)| {
+        View::new().text("card_id", id).text("event", event).time("at", at)
     };
     happened.into_iter().take(limit).map(view).collect()
 }

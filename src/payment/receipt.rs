@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use purser_actors::id::{Network, Wallet};
+use purser_actors::kernel::View;
 use purser_actors::money::Usdc;
 use purser_actors::port::Decline;
 use serde::Serialize;
@@ -89,6 +90,18 @@ impl Settled<'_> {
             amount: Some(self.amount.atomic().to_string()),
             guidance: None,
         })
+    }
+}
+
+impl Settled<'_> {
+    /// The same as a member of an answer.
+    pub fn view(&self) -> View {
+        View::new()
+            .flag("success", true)
+            .text("transaction", self.transaction)
+            .text("network", self.network.caip2())
+            .text("payer", display(self.payer))
+            .text("amount", self.amount.atomic())
     }
 }
 

@@ -29,6 +29,7 @@ use crate::secret::Secret;
 pub async fn meet(settings: &Outsiders, mut providers: Providers) -> Result<Providers, String> {
     if let Some(remote) = remote("issuer", &settings.issuer)? {
         listed(&mut providers, ListName::Cards, &remote);
+        listed(&mut providers, ListName::PrepaidRemainders, &remote);
         let issuer = RemoteIssuer::connect(remote).await;
         providers.issuer = Arc::new(issuer.map_err(|e| format!("the issuer at {}: {e}", settings.issuer.url))?);
     }

@@ -10,17 +10,18 @@ pub mod banking;
 mod book;
 pub mod bridge;
 mod card;
-mod charges;
 pub mod everybody;
 pub mod fault;
 pub mod gift_cards;
 pub mod identity_check;
-mod listing;
+mod life;
+pub mod listing;
 pub mod merchants;
 pub mod payouts;
 pub mod program;
 pub mod rates;
 pub mod rules;
+mod spending;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -29,19 +30,20 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActivity, CardTransaction, Clock, ErrorKind, IssueCard, PortError, Timestamp,
+    BoxFuture, CardWord, Clock, ErrorKind, IssueCard, PortError, Standing, SteerCard, Timestamp,
 };
 
 use self::book::{IssuerBook, Ordered};
-use self::charges::Charges;
 use self::fault::{IssuerFault, IssuerFaults, IssuerRule, Magic, magic_of};
+use self::life::Lives;
+pub use self::spending::Sale;
 use super::{BillingAddress, Issuer, PlainCard, PlainIssuance};
 use crate::sandbox::archive::{Archive, Book as _};
 use crate::sandbox::record_log::{Durable, LogError};
 use crate::secret::Secret;
 
 const KIND: [u8; 8] = *b"SBXISS01";
-const CHARGES_KIND: [u8; 8] = *b"SBXCHG01";
+const LIVES_KIND: [u8; 8] = *b"SBXLIF01";
 /// What the engine is told to wait at most before it asks again.
 const RETRY_AT_MOST_MS: u64 = 5_000;
 
@@ -72,8 +74,8 @@ pub struct SandboxIssuer {
     clock: Arc<dyn Clock>,
     book: Mutex<IssuerBook>,
     archive: Archive,
-    charges: Mutex<Charges>,
-    charged: Archive,
+    lives: Mutex<Lives>,
+    lived: Archive,
     faults: IssuerFaults,
 }
 
@@ -101,22 +103,22 @@ enum Taken {
 }
 
 impl SandboxIssuer {
-    /// Opens or makes `issuer.cards` in the directory, which must exist.
+    /// Opens or makes `issuer.cards` and `issuer.lives` in the directory, which must exist.
     ///
     /// # Errors
     /// When the disk fails, another process has the file, or it is damaged before its tail.
     pub fn open(directory: &Path, settings: IssuerSettings, clock: Arc<dyn Clock>) -> Result<Self, LogError> {
         let mut book = IssuerBook::default();
         let archive = Archive::open(&directory.join("issuer.cards"), KIND, &mut book)?;
-        let mut charges = Charges::default();
-        let charged = Archive::open(&directory.join("issuer.charges"), CHARGES_KIND, &mut charges)?;
+        let mut lives = Lives::default();
+        let lived = Archive::open(&directory.join("issuer.lives"), LIVES_KIND, &mut lives)?;
         Ok(Self {
             settings,
             clock,
             book: Mutex::new(book),
             archive,
-            charges: Mutex::new(charges),
-            charged,
+            lives: Mutex::new(lives),
+            lived,
             faults: IssuerFaults::default(),
         })
     }
@@ -148,34 +150,6 @@ impl SandboxIssuer {
             (state, self.archive.barrier())
         };
         durable.wait().await.map(|()| state)
-    }
-
-    /// A merchant charges a card. `Permanent` for a card that is not there, and for more than is left on it.
-    ///
-    /// # Errors
-    /// As a call of the port.
-    pub async fn charge(&self, issuer_ref: &str, merchant: &str, amount: Cents) -> Result<CardTransaction, PortError> {
-        let known = self.find("charge", issuer_ref).await?;
-        let refused = |message: &str| PortError {
-            kind: ErrorKind::Permanent,
-            operation: "charge",
-            message: message.into(),
-        };
-        let (transaction, durable) = {
-            let mut charges = self.charges.lock();
-            let left = known.amount.get().saturating_sub(charges.spent(issuer_ref));
-            if amount == Cents::ZERO || amount.get() > left {
-                return Err(refused("more than is left on the card"));
-            }
-            let charge = charges.next(issuer_ref, merchant, amount, self.clock.now());
-            charges.apply(&charge).map_err(|e| refused(&e))?;
-            // Encoding plain data into memory has no failing case.
-            let record = bincode::encode_to_vec(&charge, bincode::config::standard()).unwrap_or_default();
-            (charge.transaction, self.charged.append(&mut *charges, record))
-        };
-        let kept = durable.wait().await;
-        kept.map(|()| transaction)
-            .map_err(|e| failed(ErrorKind::Unknown, &e.to_string()))
     }
 
     async fn take_order(&self, order: &IssueCard) -> Result<PlainIssuance, PortError> {
@@ -327,21 +301,23 @@ impl Issuer for SandboxIssuer {
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
         Box::pin(async move {
             let known = self.find("available_balance", issuer_ref).await?;
-            let spent = self.charges.lock().spent(issuer_ref);
-            Ok(Cents::new(known.amount.get().saturating_sub(spent)))
+            Ok(self.stands(known).await?.activity.available)
         })
     }
 
-    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
         Box::pin(async move {
-            let available = self.available_balance(issuer_ref).await?;
-            let mut transactions = self.charges.lock().of(issuer_ref);
-            transactions.reverse();
-            Ok(CardActivity {
-                available,
-                transactions,
-            })
+            let known = self.find("standing", issuer_ref).await?;
+            self.stands(known).await
         })
+    }
+
+    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+        Box::pin(self.steered(order))
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        Box::pin(self.words(after, limit))
     }
 }
 

@@ -25,7 +25,7 @@ use crate::http::idempotency::UsedKeys;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     account, api_keys, banking, callable, callbacks, card_withdrawals, events, health, kyc, login, openapi, owner,
-    pricing, sign_in, signup, version, webhooks, withdrawals,
+    payments, pricing, sign_in, signup, version, webhooks, withdrawals,
 };
 use crate::identity::api_key::{ApiKeys, Signups};
 use crate::identity::arrivals::Arrivals;
@@ -170,7 +170,11 @@ pub(super) async fn edge(house: House, readiness: Arc<dyn Readiness>) -> Result<
 
 /// Every room's part of the document.
 fn described(config: &Config, mut rooms: Vec<utoipa::openapi::OpenApi>) -> Vec<utoipa::openapi::OpenApi> {
-    rooms.extend([account::Api::openapi(), withdrawals::Api::openapi()]);
+    rooms.extend([
+        account::Api::openapi(),
+        payments::Api::openapi(),
+        withdrawals::Api::openapi(),
+    ]);
     rooms.extend([card_withdrawals::Api::openapi(), documents::Api::openapi()]);
     rooms.push(webhooks::Api::openapi());
     rooms.extend([sign_in::Api::openapi(), login::Api::openapi()]);
@@ -255,9 +259,10 @@ fn sign_in_routes(house: &House, entrance: &Entrance, payees: &Payees) -> Router
 }
 
 fn account_routes(house: &House) -> Router {
-    account::router(Arc::new(account::Accounts {
-        engine: house.engine.clone(),
-    }))
+    let engine = &house.engine;
+    account::router(Arc::new(account::Accounts { engine: engine.clone() })).merge(payments::router(Arc::new(
+        payments::Payments { engine: engine.clone() },
+    )))
 }
 
 fn withdrawal_routes(house: &House) -> Router {

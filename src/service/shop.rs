@@ -15,7 +15,7 @@ use crate::http::callable::Callables;
 use crate::http::rate::RateLimiter;
 use crate::http::{
     agent_wallet, banking, card_refresh, cards, gift_cards, gift_orders, intl_cards, merchants, payouts, recipients,
-    redeem, reloadables, top_ups,
+    redeem, reloadables, steering, top_ups,
 };
 
 /// The rooms together.
@@ -69,16 +69,18 @@ impl Shop {
             max_body_bytes: config.server.max_body_bytes,
             body_timeout: config.server.body_timeout(),
         };
+        let reloadables = Arc::new(reloadables);
         self.room(
             card_refresh::router(Arc::new(refresh)),
             card_refresh::Api::openapi(),
             &[],
         )
         .room(
-            reloadables::router(Arc::new(reloadables)),
+            reloadables::router(reloadables.clone()),
             reloadables::Api::openapi(),
             &[],
         )
+        .room(steering::router(reloadables), steering::Api::openapi(), &[])
         .room(
             top_ups::router(Arc::new(top_ups)),
             top_ups::Api::openapi(),

@@ -12,6 +12,9 @@ use super::fold::History;
 use super::products::{self, Money, Sold};
 use super::{ChainTransfer, Contents, Report, departures};
 
+/// Credits that are on their way, by cause, in atomic USDC.
+type UnderWay = BTreeMap<String, i128>;
+
 pub(super) const fn name_of(status: &Status) -> &'static str {
     match status {
         Status::Claimed => "claimed",
@@ -28,18 +31,17 @@ pub(super) const fn name_of(status: &Status) -> &'static str {
 }
 
 pub(super) fn check(contents: &Contents, history: &History, books: &Books, report: &mut Report) {
-    let under_way: BTreeSet<String> = contents
-        .effects
-        .iter()
-        .filter_map(|e| products::credited_for(&e.work))
-        .collect();
+    let mut under_way = UnderWay::new();
+    for (name, atomic) in contents.effects.iter().filter_map(|e| products::credited_for(&e.work)) {
+        *under_way.entry(name).or_default() += atomic;
+    }
     payments(contents, history, books, &under_way, report);
     sold(contents, history, books, &under_way, report);
     causes(contents, books, report);
     owners(contents, report);
 }
 
-fn payments(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
+fn payments(contents: &Contents, history: &History, books: &Books, under_way: &UnderWay, report: &mut Report) {
     // Looked up once: a look through all products for each payment would never end in a store of millions.
     let mut made: BTreeMap<PaymentId, Vec<&Sold>> = BTreeMap::new();
     for sold in contents.sold.values() {
@@ -73,7 +75,7 @@ fn payments(contents: &Contents, history: &History, books: &Books, under_way: &B
             Status::Credited { .. } if as_deposit => (0, 0),
             Status::Credited { .. } | Status::Reversed { product: None, .. } => (0, paid),
             Status::Reversed { .. } => (1, 0),
-            Status::Settled { .. } if under_way.contains(&name) => (0, 0),
+            Status::Settled { .. } if under_way.contains_key(&name) => (0, 0),
             // The credit is booked and the payment is being told.
             Status::Settled { .. } => (0, paid),
             _ => (0, 0),
@@ -120,7 +122,7 @@ pub(super) fn credits(name: &str, history: &History, books: &Books, report: &mut
     booked
 }
 
-fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTreeSet<String>, report: &mut Report) {
+fn sold(contents: &Contents, history: &History, books: &Books, under_way: &UnderWay, report: &mut Report) {
     let moved: BTreeSet<String> = contents
         .effects
         .iter()
@@ -152,7 +154,7 @@ fn sold(contents: &Contents, history: &History, books: &Books, under_way: &BTree
         }
         // What a balance paid for was taken from it under the product's own name.
         let by_balance = sold.charge.payment == PaymentId::NONE;
-        let want = if under_way.contains(&name) { 0 } else { back } - if by_balance { all } else { 0 };
+        let want = back - under_way.get(&name).copied().unwrap_or(0) - if by_balance { all } else { 0 };
         if credited != want {
             report.find("product.credit", &name, format!("{credited} credited, expected {want}"));
         }

@@ -88,6 +88,8 @@ pub(crate) struct Keeps {
     pub(crate) cvv: Has,
     /// Work that is waiting for its time.
     pub(crate) timers: Vec<Work>,
+    /// Whether it is in the operators' list of what holders want.
+    pub(crate) wish: bool,
 }
 
 /// Whether there is a row.
@@ -100,6 +102,16 @@ pub(crate) enum Has {
     Always,
     /// There is one for as long as this work is not done.
     Until(Work),
+}
+
+/// What was left on a card that has ended is the holder's, as far as whoever made it gave it back.
+fn remainder(charge: &Charge, released: Cents) -> Money {
+    if released == Cents::ZERO {
+        return Money::Spent;
+    }
+    let released = released.get().saturating_mul(10_000);
+    let kept = charge.owed().atomic().saturating_sub(released);
+    Money::Returned { kept }
 }
 
 /// USDC has six decimals, a price two.
@@ -195,7 +207,7 @@ pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
         return Some(gift_card::fold(event).map(Some));
     }
     if kind == Kind::IntlOrder as u8 {
-        return Some(intl_order::fold(event).map(Some));
+        return Some(intl_order::fold(event));
     }
     if kind == Kind::Payout as u8 {
         return Some(payout::fold(event));
@@ -209,12 +221,13 @@ pub(crate) fn fold(kind: u8, event: &[u8]) -> Option<Result<Option<&'static str>
 /// What products keep besides their snapshots.
 pub(crate) fn check(contents: &Contents, report: &mut Report) {
     intl_order::queue(contents, report);
+    intl_order::wishes(contents, report);
 }
 
 /// The product that a piece of work moves on, if it moves one.
 pub(crate) fn moved_by(work: &Work) -> Option<String> {
     match work {
-        Work::IssueCard(id) | Work::OrderGiftCard(id) => Some(id.to_string()),
+        Work::IssueCard(id) | Work::OrderGiftCard(id) | Work::SteerPrepaid(id) => Some(id.to_string()),
         Work::SendPayout(id) | Work::RecallPayout(id) | Work::ExpirePayout(id) | Work::CloseReturns(id) => {
             Some(id.to_string())
         }
@@ -223,11 +236,13 @@ pub(crate) fn moved_by(work: &Work) -> Option<String> {
     }
 }
 
-/// What a credit is for, if it is for a payment or a product.
-pub(crate) fn credited_for(work: &Work) -> Option<String> {
+/// What a credit that is under way is for, if it is for a payment or a product, and how much it is in atomic USDC.
+pub(crate) fn credited_for(work: &Work) -> Option<(String, i128)> {
     match work {
-        Work::Credit { cause, .. } if !matches!(cause, CreditCause::Deposit(_) | CreditCause::BankTransfer(_)) => {
-            Some(cause_name(cause))
+        Work::Credit { cause, amount, .. }
+            if !matches!(cause, CreditCause::Deposit(_) | CreditCause::BankTransfer(_)) =>
+        {
+            Some((cause_name(cause), i128::from(amount.atomic())))
         }
         _ => None,
     }

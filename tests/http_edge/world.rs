@@ -173,7 +173,7 @@ impl World {
         let gate = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
         let document = openapi::document(&config, &format!("http://{addr}"), Vec::new()).unwrap();
         let docs_version = openapi::docs_version(&document, &[]);
-        let routes = pricing::router(&Arc::new(config.clone()), Arc::new(|_| None))
+        let routes = pricing::router(&Arc::new(config.clone()), Arc::new(|_| None), Arc::new(|_| true))
             .unwrap()
             .merge(version::router(&docs_version, true, &config.versions.retiring).unwrap())
             .merge(health::router(Arc::new(Always)))

@@ -75,7 +75,7 @@ async fn said(status: u16, body: &str) -> (Result<PlainIssuance, ErrorKind>, Err
     let url = serving(Router::new().fallback(answer).with_state(Liar { status, body })).await;
     let issuer = RemoteIssuer::connect(remote(&url)).await.unwrap();
     let ordered = issuer.issue(&order()).await.map_err(|e| e.kind);
-    (ordered, issuer.activity("x").await.unwrap_err().kind)
+    (ordered, issuer.standing("x").await.unwrap_err().kind)
 }
 
 fn ready(card: CardId, amount: &str) -> Value {

@@ -197,7 +197,7 @@ async fn a_wish_and_a_burn_are_answered_by_name() {
         wish: Wish::Close,
     };
     let stands = json!({"key": EffectId(7).to_string(), "card_id": CardId(2).to_string(), "sequence": 1, "state": "closed",
-        "available": "0", "transactions": []});
+        "available": "0", "released": "0", "transactions": []});
     assert!(RemoteProgram(remote(&saying(&stands).await)).steer(&wish).await.is_ok());
     for body in spoiled(
         &stands,

@@ -102,6 +102,7 @@ async fn holders(providers: &Providers) {
         (Source::CardProgram, order(62), Done, dollars(2_000)),
         (Source::CardProgram, order(63), Returned, dollars(4_000)),
         (Source::CardBalances, order(41), Done, dollars(0)),
+        (Source::PrepaidRemainders, order(1), Done, dollars(2_550)),
     ] {
         let list = &providers.lists[&source];
         let listed = named(&whole(&**list, 100).await, &name);

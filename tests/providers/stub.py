@@ -25,7 +25,7 @@ from urllib.parse import parse_qs, unquote
 
 sys.dont_write_bytecode = True  # a test leaves nothing beside its own files
 from stub_bridge import Bridge  # noqa: E402
-from stub_money import Money  # noqa: E402
+from stub_money import MOVES, Money  # noqa: E402
 from stub_rules import Refused, decimal, insist  # noqa: E402
 
 DOCUMENT = json.loads((Path(__file__).resolve().parents[2] / "docs/providers.openapi.json").read_text("utf-8"))
@@ -92,6 +92,8 @@ class Provider(Money, Bridge):
         Money.__init__(self)
         Bridge.__init__(self)
         self.cards, self.checks, self.pages, self.payouts = {}, {}, {}, {}
+        self.prepaid_changed = []  # references of prepaid cards in the order of changes
+        self.remainder_lines = []  # of which something was given back, and when
         self.on_their_way = deque()  # payouts, the first due first
         self.words = []  # in the order told; a word's number is its place here, from 1
 
@@ -120,7 +122,10 @@ class Provider(Money, Bridge):
         is_declined = Decimal(asked["body"]["amount"]) == Decimal("6.66")
         result = {"status": "declined", "reason": "declined"} if is_declined else {"status": "ready", "card": card}
         body, state = self.order("card", asked, result)
-        self.cards[reference] = body["amount"]  # of one that is declined nobody learns the reference
+        # Of one that is declined nobody learns the reference.
+        self.cards.setdefault(reference, {"card_id": body["card_id"], "available": Decimal(body["amount"]),
+                                          "released": Decimal(0), "sequence": 0, "state": "open",
+                                          "key": asked["Idempotency-Key"]})
         return {**body, **state}
 
     def years(self):
@@ -132,13 +137,36 @@ class Provider(Money, Bridge):
         total = sum(sum(divmod(int(digit) * (2 - place % 2), 10)) for place, digit in enumerate(reversed(digits)))
         return digits + str(-total % 10)
 
-    def card_activity(self, asked):
-        reference = asked["reference"]
+    def prepaid(self, reference):
         insist(reference in self.cards, "no such card", "not_found")
-        return {"reference": reference, "available": self.cards[reference], "transactions": []}
+        card = self.cards[reference]
+        return {"sequence": card["sequence"], "state": card["state"], "available": str(card["available"]),
+                "released": str(card["released"]), "transactions": []}
+
+    def card_report(self, asked):
+        return {"reference": asked["reference"], **self.prepaid(asked["reference"])}
 
     def card_cvv(self, asked):
-        return {"cvv": self.digits("cvv", self.card_activity(asked)["reference"], 3)}
+        return {"cvv": self.digits("cvv", self.card_report(asked)["reference"], 3)}
+
+    def wish_of_prepaid_card(self, asked):
+        reference, body, key = asked["reference"], asked["body"], asked["Idempotency-Key"]
+        card = self.cards.get(reference)
+        insist(card and card["card_id"] == body["card_id"], "no such card", "refused")
+        to = MOVES.get((card["state"], body["wish"])) if ("prepaid wish", key) not in self.orders else None
+        self.order("prepaid wish", asked)
+        if to:
+            card["state"], card["sequence"] = to, card["sequence"] + 1
+            self.prepaid_changed.append(reference)
+        if to == "closed":  # what is left is the service's again, for the holder
+            card["released"], card["available"] = card["available"], Decimal(0)
+            self.remainder_lines.append((reference, time.monotonic()))
+        return {"key": key, "card_id": card["card_id"], **self.prepaid(reference)}
+
+    def prepaid_card_words(self, asked):
+        told = self.prepaid_changed[asked["after"]:asked["after"] + min(asked["limit"], 1000)]
+        return {"words": [{"number": number, "card_id": self.cards[each]["card_id"], **self.prepaid(each)}
+                          for number, each in enumerate(told, asked["after"] + 1)]}
 
     def billing_address(self, asked):
         return {"line1": "1 Stub Street", "city": "Dover", "state": "DE", "postal_code": "19901", "country": "US"}
@@ -247,11 +275,18 @@ class Provider(Money, Bridge):
                    "currency": body["currency"], "returned_transfer_id": None,
                    "status": stands[payout["word"]["status"]], "at_ms": self.wall_ms(payout["told_at"])}
 
+    def listed_remainders(self):
+        for reference, at in list(self.remainder_lines):
+            card = self.cards[reference]
+            yield {"key": card["key"], "product": "remainder", "amount": str(card["released"]), "currency": "USD",
+                   "returned_transfer_id": None, "status": "done", "at_ms": self.wall_ms(at)}
+
     def list_entries(self, asked):
         after, key = asked["after"], asked["key"]
         kinds = {"cards": "card", "gift_cards": "gift card", "bank": "bank transfer"}
         others = {"payouts": self.listed_payouts, "bank_deposits": self.listed_deposits, "card_program": self.listed_program,
-                  "card_balances": self.listed_balances, "bridge": self.listed_crossings}
+                  "card_balances": self.listed_balances, "bridge": self.listed_crossings,
+                  "prepaid_remainders": self.listed_remainders}
         insist(asked["list"] in (*kinds, *others), "no such list", "not_found")
         insist(after is None or key is None, "a cursor or a key, and not both")
         lines = others[asked["list"]]() if asked["list"] in others else self.listed_orders(kinds[asked["list"]])

@@ -119,7 +119,8 @@ class Money:
 
     def standing(self, reference):
         card = self.reloadables[reference]
-        return {**named(card, "card_id", "sequence", "state"), "available": str(card["available"]), "transactions": []}
+        return {**named(card, "card_id", "sequence", "state"), "available": str(card["available"]),
+                "released": "0", "transactions": []}
 
     def wish_of_card(self, asked):
         reference, body, key = asked["reference"], asked["body"], asked["Idempotency-Key"]

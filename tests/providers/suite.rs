@@ -11,7 +11,7 @@ use purser::vault::CardNumber;
 use purser_actors::id::{CardId, EffectId, PayoutId, Wallet};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::payout::{RailState, Recall, Report};
-use purser_actors::port::{AccountOpening, CheckStatus, ErrorKind, IssueCard, StartCheck};
+use purser_actors::port::{AccountOpening, CardState, CheckStatus, ErrorKind, IssueCard, StartCheck, SteerCard, Wish};
 use purser_actors::product::{AppPayee, Currency, Line, Platform};
 use rust_decimal::Decimal;
 
@@ -80,21 +80,72 @@ async fn cards(providers: &Providers) {
     let cvv = issuer.cvv(&card.issuer_ref).await.unwrap();
     assert!(matches!(cvv.expose_secret().len(), 3 | 4));
     assert_eq!(issuer.available_balance(&card.issuer_ref).await.unwrap(), order.amount);
-    let activity = issuer.activity(&card.issuer_ref).await.unwrap();
-    assert_eq!((activity.available, activity.transactions.len()), (order.amount, 0));
+    let stands = issuer.standing(&card.issuer_ref).await.unwrap();
+    assert_eq!(
+        (stands.activity.available, stands.activity.transactions.len()),
+        (order.amount, 0)
+    );
+    assert_eq!(
+        (stands.sequence, stands.state, stands.released),
+        (0, CardState::Open, Cents::ZERO)
+    );
+    steered(providers, &order, &card.issuer_ref).await;
     for nobody in ["nobody", "../cards", "a/b?c=d"] {
         assert_eq!(
             issuer.cvv(nobody).await.unwrap_err().kind,
             ErrorKind::Permanent,
             "{nobody}"
         );
-        assert_eq!(issuer.activity(nobody).await.unwrap_err().kind, ErrorKind::Permanent);
+        assert_eq!(issuer.standing(nobody).await.unwrap_err().kind, ErrorKind::Permanent);
     }
     for _ in 0..2 {
         let declined = issuer.issue(&card_order(3, 666)).await.unwrap();
         assert!(matches!(declined, PlainIssuance::Declined { .. }), "{declined:?}");
     }
     assert_eq!(issuer.billing_address().country.len(), 2);
+}
+
+/// What the holder wants of a prepaid card: each wish carried out once under its key, what was left given back when it is closed,
+/// all of it told in its order.
+async fn steered(providers: &Providers, order: &IssueCard, issuer_ref: &str) {
+    let issuer = &providers.issuer;
+    let wish = |key, wish| SteerCard {
+        key: EffectId(key),
+        card: order.card,
+        issuer_ref: issuer_ref.to_owned(),
+        wish,
+    };
+    let mut last = 0;
+    for (key, wanted, state) in [
+        (61, Wish::Pause, CardState::Paused),
+        (62, Wish::Resume, CardState::Open),
+        // What was carried out is not carried out again, whatever came after it.
+        (61, Wish::Pause, CardState::Open),
+        (63, Wish::Close, CardState::Closed),
+        (63, Wish::Close, CardState::Closed),
+        (64, Wish::Resume, CardState::Closed),
+    ] {
+        let standing = issuer.steer(&wish(key, wanted)).await.unwrap();
+        assert_eq!(standing.state, state, "{key} {wanted:?}");
+        assert!(standing.sequence >= last, "{key}");
+        last = standing.sequence;
+    }
+    let closed = issuer.standing(issuer_ref).await.unwrap();
+    assert_eq!(
+        (closed.released, closed.activity.available),
+        (order.amount, Cents::ZERO)
+    );
+    let nobodys = SteerCard {
+        issuer_ref: "nobody".into(),
+        ..wish(65, Wish::Pause)
+    };
+    assert_eq!(issuer.steer(&nobodys).await.unwrap_err().kind, ErrorKind::Permanent);
+    let told = issuer.told(0, 1_000).await.unwrap();
+    assert!(told.windows(2).all(|pair| pair[0].number < pair[1].number));
+    let newest = told.iter().rfind(|word| word.card == order.card).unwrap();
+    assert_eq!(newest.standing, closed);
+    assert_eq!(issuer.told(told[0].number, 1_000).await.unwrap(), told[1..]);
+    assert!(issuer.told(told.last().unwrap().number, 10).await.unwrap().is_empty());
 }
 
 async fn gift_cards(providers: &Providers) {

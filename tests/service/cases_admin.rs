@@ -15,13 +15,14 @@ use super::host::{Host, Service};
 use super::wire::{Site, client, send, send_to_operator, until};
 
 /// Every route, ordered by whom it admits: read-only first, administrators last.
-pub(crate) const ADMIN: [(&str, &str); 45] = [
+pub(crate) const ADMIN: [(&str, &str); 47] = [
     ("GET", "/admin/approvals"),
     ("GET", "/admin/audit"),
     ("GET", "/admin/card-withdrawals"),
     ("GET", "/admin/customers"),
     ("GET", "/admin/events"),
     ("GET", "/admin/incoming-transfers"),
+    ("GET", "/admin/intl-cards"),
     ("GET", "/admin/intl-orders"),
     ("GET", "/admin/late-returns"),
     ("GET", "/admin/lines"),
@@ -47,6 +48,7 @@ pub(crate) const ADMIN: [(&str, &str); 45] = [
     ("POST", "/admin/intl-orders/release"),
     ("POST", "/admin/intl-orders/fulfil"),
     ("POST", "/admin/intl-orders/reject"),
+    ("POST", "/admin/intl-cards/report"),
     ("POST", "/admin/lines/close"),
     ("POST", "/admin/lines/open"),
     ("POST", "/admin/refunds"),
@@ -65,10 +67,10 @@ pub(crate) const ADMIN: [(&str, &str); 45] = [
 
 /// How many of them, from the first, each role is trusted with.
 pub(crate) const TRUSTED: [(&str, usize); 4] = [
-    ("read-only", 16),
-    ("support", 17),
-    ("operator", 41),
-    ("administrator", 45),
+    ("read-only", 17),
+    ("support", 18),
+    ("operator", 43),
+    ("administrator", 47),
 ];
 
 async fn status(service: &Service, (method, path): (&str, &str), token: Option<&str>) -> (u16, String) {

@@ -118,12 +118,16 @@ async fn a_withdrawal_from_the_card_balance_is_paid_or_put_back() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|w| (w["state"].clone(), w["source"].clone()))
+        .map(|w| (w["state"].clone(), w["status"].clone(), w["source"].clone()))
         .collect();
     let source = json!("card_balance");
     assert_eq!(
         seen,
-        ["complete", "rejected", "failed"].map(|state| (json!(state), source.clone())),
+        [("complete", "complete"), ("failed", "rejected"), ("failed", "failed")].map(|(state, status)| (
+            json!(state),
+            json!(status),
+            source.clone()
+        )),
         "{all}"
     );
     let one = site
@@ -184,7 +188,7 @@ async fn what_was_paid_after_the_backup_is_not_paid_again() {
         }
         let path = format!("/get-withdrawal-status?withdrawal_id={id}");
         let seen = site.get_as(&token, &path).await.body;
-        assert_eq!(seen["withdrawal"]["state"], state, "{seen}");
+        assert_eq!(seen["withdrawal"]["status"], state, "{seen}");
     }
     let queue = desk.get("/admin/card-withdrawals").await.body;
     assert_eq!(queue["withdrawals"], json!([]));

@@ -20,7 +20,7 @@ async fn ready(site: &Site<'_>, token: &str, card: &str) -> Value {
     .await
 }
 
-async fn find(desk: &Desk<'_>, quoted: &str) -> Value {
+pub(crate) async fn find(desk: &Desk<'_>, quoted: &str) -> Value {
     let answer = desk.get(&format!("/admin/customers?q={quoted}")).await;
     assert_eq!(answer.status, 200, "{quoted}: {}", answer.text);
     answer.body

@@ -4,9 +4,9 @@ use purser_actors::id::Network;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::cases_agent_wallet::keyed;
 use super::cases_banking::{call, result};
 use super::cases_metrics::scrape;
+use super::cases_reloadable::{ask, loaded};
 use super::cases_restore::{QUIET_S, backup, restore};
 use super::cases_top_up::{self, linked, once};
 use super::cases_withdraw::{balance, ended, holder, id_of, received, withdraw};
@@ -15,20 +15,20 @@ use super::host::{Host, Service};
 use super::wire::{Site, until};
 
 /// Pauses between tries that are long enough to freeze and to stop the service in, and a chain that is read often.
-fn host() -> Host {
+pub(super) fn host() -> Host {
     Host::new()
         .with("PURSER_SANDBOX__ATTEST_MS", "20")
         .with("PURSER_SANDBOX__CREDIT_MS", "20")
-        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "2000")
+        .with("PURSER_ENGINE__BACKOFF_FIRST_MS", "8000")
         .with("PURSER_ENGINE__WATCH_EVERY_MS", "50")
 }
 
-async fn unreachable(site: &Site<'_>, network: Network, wallet: &str) {
+pub(super) async fn unreachable(site: &Site<'_>, network: Network, wallet: &str) {
     let fault = json!({"network": network.name(), "fault": "unreachable", "times": 0, "wallet": wallet});
     site.chain_fault(fault).await;
 }
 
-async fn well(site: &Site<'_>) {
+pub(super) async fn well(site: &Site<'_>) {
     for network in Network::ALL {
         site.chain_fault(json!({"network": network.name(), "fault": "clear"}))
             .await;
@@ -59,6 +59,91 @@ async fn tried(service: &Service, works: &[&str]) {
     }
 }
 
+/// What waits when its owners are frozen: by network a withdrawal and a top-up, and a transfer of the first holder's managed wallet.
+struct Kept {
+    holders: Vec<(Agent, String)>,
+    loaders: Vec<(Agent, String, String)>,
+    /// Who receives the transfer.
+    receiver: Agent,
+    /// Their ids, in this order.
+    subjects: Vec<String>,
+}
+
+impl Kept {
+    /// All of it asked for while the chains could not be reached.
+    async fn by_chains(site: &Site<'_>) -> Self {
+        let (mut holders, mut loaders) = (Vec::new(), Vec::new());
+        for network in Network::ALL {
+            holders.push(holder(site, network).await);
+            loaders.push(linked(site, network).await);
+        }
+        let (receiver, token) = (Agent::new(Network::Base), &holders[0].1);
+        let made = result(site, token, "createAgentWallet", json!({})).await;
+        let from = made["wallet"]["addresses"]["base"].as_str().unwrap().to_owned();
+        for network in Network::ALL {
+            let ours = purser::sandbox::keys::treasury(network).address();
+            unreachable(site, network, &ours).await;
+        }
+        unreachable(site, Network::Base, &from).await;
+        let mut subjects = Vec::new();
+        for (_, token) in &holders {
+            subjects.push(id_of(&withdraw(site, token, None, &json!({"amount": 2.50})).await));
+        }
+        for (agent, ..) in &loaders {
+            let bought = agent.buy(site, "/fund-card-balance?amount=5").await;
+            subjects.push(cases_top_up::id_of(&bought));
+        }
+        let spend = json!({"toAddress": receiver.address(), "amountUsdc": 1});
+        subjects.push(reserved(site, token, spend).await);
+        Self {
+            holders,
+            loaders,
+            receiver,
+            subjects,
+        }
+    }
+
+    fn owners(&self) -> Vec<String> {
+        let holders = self.holders.iter().map(|(agent, _)| agent.address());
+        let loaders = self.loaders.iter().map(|(agent, ..)| agent.address());
+        holders.chain(loaders).collect()
+    }
+
+    /// What the operator's list says of it.
+    fn shown(&self) -> Vec<(Value, Value)> {
+        let owners = self.owners();
+        let owners = owners.iter().chain(&owners[..1]);
+        owners.map(|owner| (json!("held_frozen"), json!(owner))).collect()
+    }
+
+    async fn has_not_left(&self, site: &Site<'_>) {
+        for (agent, _) in &self.holders {
+            assert!(received(site, agent).await.is_empty(), "nothing has left");
+        }
+        assert!(received(site, &self.receiver).await.is_empty());
+    }
+
+    /// Each once.
+    async fn leaves(&self, site: &Site<'_>) {
+        for ((agent, token), id) in self.holders.iter().zip(&self.subjects) {
+            assert_eq!(ended(site, token, id).await["state"], "complete");
+            assert_eq!(received(site, agent).await, [2_500_000]);
+        }
+        for ((_, token, _), id) in self.loaders.iter().zip(&self.subjects[2..]) {
+            once(site, token, id, "credited").await;
+        }
+        let spent = json!({"spendId": self.subjects[4]});
+        until("the spend", async || {
+            let now = result(site, &self.holders[0].1, "getAgentWallet", spent.clone()).await;
+            (now["spend"]["state"] == "settled").then_some(())
+        })
+        .await;
+        assert_eq!(received(site, &self.receiver).await, [1_000_000]);
+    }
+}
+
+const LEAVING: [&str; 3] = ["withdraw", "send_top_up", "spend"];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen() {
     // Aim: on both chains a withdrawal and a top-up that the chain could not take, and a transfer of a managed wallet; the owners
@@ -67,45 +152,14 @@ async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen(
     let host = host();
     let service = host.start();
     let site = Site::of(&service);
-    let (mut holders, mut loaders) = (Vec::new(), Vec::new());
-    for network in Network::ALL {
-        holders.push(holder(&site, network).await);
-        loaders.push(linked(&site, network).await);
-    }
-    let (spender, token) = (Agent::new(Network::Base), &holders[0].1);
-    let made = result(&site, token, "createAgentWallet", json!({})).await;
-    let from = made["wallet"]["addresses"]["base"].as_str().unwrap().to_owned();
-    for network in Network::ALL {
-        let ours = purser::sandbox::keys::treasury(network).address();
-        unreachable(&site, network, &ours).await;
-    }
-    unreachable(&site, Network::Base, &from).await;
-    let mut subjects = Vec::new();
-    for (_, token) in &holders {
-        subjects.push(id_of(&withdraw(&site, token, None, &json!({"amount": 2.50})).await));
-    }
-    for (agent, ..) in &loaders {
-        subjects.push(cases_top_up::id_of(
-            &agent.buy(&site, "/fund-card-balance?amount=5").await,
-        ));
-    }
-    let spend = json!({"toAddress": spender.address(), "amountUsdc": 1});
-    subjects.push(reserved(&site, token, spend).await);
-    let owners: Vec<String> = holders
-        .iter()
-        .map(|(agent, _)| agent.address())
-        .chain(loaders.iter().map(|(agent, ..)| agent.address()))
-        .collect();
-    for owner in &owners {
-        site.freeze(owner, Some("Call us.")).await;
+    let kept = Kept::by_chains(&site).await;
+    for owner in kept.owners() {
+        site.freeze(&owner, Some("Call us.")).await;
     }
     well(&site).await;
-    let shown = [&owners[..], &owners[..1]].concat();
-    let shown: Vec<_> = shown.iter().map(|owner| (json!("held_frozen"), json!(owner))).collect();
-    let works = ["withdraw", "send_top_up", "spend"];
-    tried(&service, &works).await;
+    tried(&service, &LEAVING).await;
     let desk = Desk::first(&host, &service);
-    assert_eq!(listed(&desk, &subjects).await, shown);
+    assert_eq!(listed(&desk, &kept.subjects).await, kept.shown());
     let figures = scrape(&service).await.1;
     assert_eq!(figures.value("purser_held{reason=\"held_frozen\"}"), 5.into());
     service.kill();
@@ -113,31 +167,15 @@ async fn case_77_what_an_unreachable_chain_kept_stays_while_its_owner_is_frozen(
 
     let service = host.start();
     let site = Site::of(&service);
-    tried(&service, &works).await;
+    tried(&service, &LEAVING).await;
     let desk = Desk::first(&host, &service);
-    assert_eq!(listed(&desk, &subjects).await, shown);
-    for (agent, _) in &holders {
-        assert!(received(&site, agent).await.is_empty(), "nothing has left");
+    assert_eq!(listed(&desk, &kept.subjects).await, kept.shown());
+    kept.has_not_left(&site).await;
+    for owner in kept.owners() {
+        site.freeze(&owner, None).await;
     }
-    assert!(received(&site, &spender).await.is_empty());
-    for owner in &owners {
-        site.freeze(owner, None).await;
-    }
-    for ((agent, token), id) in holders.iter().zip(&subjects) {
-        assert_eq!(ended(&site, token, id).await["state"], "complete");
-        assert_eq!(received(&site, agent).await, [2_500_000]);
-    }
-    for ((_, token, _), id) in loaders.iter().zip(&subjects[2..]) {
-        once(&site, token, id, "credited").await;
-    }
-    let spent = json!({"spendId": subjects[4]});
-    until("the spend", async || {
-        let now = result(&site, &holders[0].1, "getAgentWallet", spent.clone()).await;
-        (now["spend"]["state"] == "settled").then_some(())
-    })
-    .await;
-    assert_eq!(received(&site, &spender).await, [1_000_000]);
-    assert!(listed(&desk, &subjects).await.is_empty());
+    kept.leaves(&site).await;
+    assert!(listed(&desk, &kept.subjects).await.is_empty());
     service.stop();
     host.assert_books();
 }
@@ -202,6 +240,7 @@ async fn case_78_a_managed_wallets_spend_leaves_once_over_a_restore() {
     site.advance(QUIET_S).await;
     let settled = stands(&site, "settled").await;
     assert_eq!(settled["txHash"], sent["txHash"]);
+    site.hears(&token, &["spend.settled reserved"]).await;
     assert!(settled.get("held").is_none(), "{settled}");
     assert_eq!(received_from(&site, &from).await, [1_250_000]);
     service.stop();
@@ -215,141 +254,6 @@ async fn received_from(site: &Site<'_>, from: &str) -> Vec<u64> {
     own.filter(|transfer| transfer["from"] == from && transfer["dropped"] == false)
         .map(|transfer| transfer["amount"].as_u64().unwrap())
         .collect()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_owner_without_a_token_account_is_refused_before_anything_is_held() {
-    // Aim: by `/withdraw` and by `agentWalletTransfer`; nothing is held, reserved or remembered: once there is an account the
-    // same request under the same key is taken on.
-    let host = Host::new();
-    let service = host.start();
-    let site = Site::of(&service);
-    let (_, token) = holder(&site, Network::Solana).await;
-    let stranger = Agent::new(Network::Solana).address();
-    let body = json!({"amount": 5, "address": stranger});
-    let refused = withdraw(&site, &token, Some("to a stranger"), &body).await;
-    assert_eq!(
-        (refused.status, refused.code(), refused.str("param")),
-        (409, "token_account_missing", Some("address")),
-        "{}",
-        refused.text
-    );
-    assert_eq!(refused.body["terminal"], false);
-    balance(&site, &token, [6.66, 6.66, 0.0]).await;
-    let none = site.get_as(&token, "/get-withdrawal-status").await.body;
-    assert_eq!(none["withdrawals"], json!([]));
-
-    let made = result(&site, &token, "createAgentWallet", json!({})).await;
-    let from = &made["wallet"]["addresses"]["solana"];
-    assert_eq!(
-        site.post("/sandbox/faucet", &json!({"wallet": from, "amount": "1"}))
-            .await
-            .status,
-        200
-    );
-    let data = json!({"toAddress": stranger, "amountUsdc": 1});
-    let refused = keyed(&site, &token, "agentWalletTransfer", "to a stranger, too", &data).await;
-    assert_eq!(
-        (refused.status, refused.code()),
-        (409, "token_account_missing"),
-        "{}",
-        refused.text
-    );
-    let now = result(&site, &token, "getAgentWallet", json!({})).await;
-    assert_eq!(now["openSpends"], json!([]));
-
-    let known = json!({"wallet": stranger, "amount": "1"});
-    assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
-    let id = id_of(&withdraw(&site, &token, Some("to a stranger"), &body).await);
-    assert_eq!(ended(&site, &token, &id).await["state"], "complete");
-    let sent = keyed(&site, &token, "agentWalletTransfer", "to a stranger, too", &data).await;
-    assert_eq!(sent.status, 200, "{}", sent.text);
-    service.stop();
-    host.assert_books();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn each_chain_pays_out_what_its_own_treasury_has() {
-    // Aim: a balance that was paid in on Solana is not held for a withdrawal to Base, where the treasury has nothing; what is
-    // promised there already counts; too little of an account's own is said first, whatever the chain has.
-    let host = host();
-    let service = host.start();
-    let site = Site::of(&service);
-    let (_, token) = holder(&site, Network::Solana).await;
-    let (_, other) = holder(&site, Network::Solana).await;
-    let to = Agent::new(Network::Base);
-    let wanted = |amount: f64| json!({"amount": amount, "address": to.address()});
-    let refused = withdraw(&site, &token, None, &wanted(0.01)).await;
-    assert_eq!(
-        (refused.status, refused.code()),
-        (503, "insufficient_liquidity"),
-        "{}",
-        refused.text
-    );
-    assert!(refused.header("retry-after").is_some() && refused.body["terminal"] == false);
-    balance(&site, &token, [6.66, 6.66, 0.0]).await;
-    let more = withdraw(&site, &token, None, &wanted(6.67)).await;
-    assert_eq!((more.status, more.code()), (409, "insufficient_balance"));
-
-    let bought = Agent::new(Network::Base).buy(&site, "/get-card?amount=5").await;
-    assert_eq!(bought.status, 200, "{}", bought.text);
-    let ours = purser::sandbox::keys::treasury(Network::Base).address();
-    unreachable(&site, Network::Base, &ours).await;
-    let id = id_of(&withdraw(&site, &token, None, &wanted(4.0)).await);
-    let refused = withdraw(&site, &other, None, &wanted(1.01)).await;
-    assert_eq!(refused.code(), "insufficient_liquidity", "{}", refused.text);
-    let fits = id_of(&withdraw(&site, &other, None, &wanted(1.0)).await);
-    well(&site).await;
-    assert_eq!(ended(&site, &token, &id).await["state"], "complete");
-    assert_eq!(ended(&site, &other, &fits).await["state"], "complete");
-    let mut all = received(&site, &to).await;
-    all.sort_unstable();
-    assert_eq!(all, [1_000_000, 4_000_000]);
-    service.stop();
-    host.assert_books();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_top_up_is_not_sold_where_the_treasury_owes_more_than_it_has() {
-    // Aim: a withdrawal is promised on Base, and the chain takes the payment back that it was to be paid of: nobody is charged for
-    // what could not be forwarded, until the treasury has it again.
-    let host = host();
-    let service = host.start();
-    let site = Site::of(&service);
-    let (_, token) = holder(&site, Network::Solana).await;
-    let (loader, loading, _) = linked(&site, Network::Base).await;
-    let payer = Agent::new(Network::Base);
-    let ours = purser::sandbox::keys::treasury(Network::Base).address();
-    site.chain_fault(json!({"network": "base", "fault": "drop", "after_ms": 4000, "wallet": payer.address()}))
-        .await;
-    let bought = payer.buy(&site, "/get-card?amount=5").await;
-    assert_eq!(bought.status, 200, "{}", bought.text);
-    unreachable(&site, Network::Base, &ours).await;
-    let to = Agent::new(Network::Base).address();
-    let id = id_of(&withdraw(&site, &token, None, &json!({"amount": 5, "address": to})).await);
-    until("the chain takes it back", async || {
-        let page = site.get("/sandbox/transfers?limit=1000&network=base", &[]).await.body;
-        let all = page["transfers"].as_array().unwrap();
-        all.iter().any(|transfer| transfer["dropped"] == true).then_some(())
-    })
-    .await;
-    let before = site.transfers().await.len();
-    let refused = loader.buy(&site, "/fund-card-balance?amount=5").await;
-    assert_eq!(
-        (refused.status, refused.code()),
-        (503, "insufficient_liquidity"),
-        "{}",
-        refused.text
-    );
-    assert_eq!(site.transfers().await.len(), before, "nothing was charged");
-    let funded = site
-        .post("/sandbox/faucet", &json!({"wallet": ours, "amount": "5"}))
-        .await;
-    assert_eq!(funded.status, 200, "{}", funded.text);
-    well(&site).await;
-    assert_eq!(ended(&site, &token, &id).await["state"], "complete");
-    let bought = cases_top_up::id_of(&loader.buy(&site, "/fund-card-balance?amount=5").await);
-    once(&site, &loading, &bought, "credited").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -381,4 +285,40 @@ async fn case_78_nothing_is_paid_out_of_a_restored_balance_before_it_is_quiet() 
         (taken.status == 202).then_some(())
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn case_77_nobody_pays_a_card_withdrawal_of_a_frozen_account() {
+    // Aim: the operator's queue says why it waits and gives no lease on it; thawed it is claimed.
+    let host = host();
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (agent, token) = loaded(&site, Network::Base, 100).await;
+    let body = json!({"amount": 30, "destination_address": agent.address()});
+    let asked = ask(&site, &token, "/withdraw-card-balance", None, &body).await;
+    assert_eq!(asked.status, 202, "{}", asked.text);
+    let id = asked.body["withdrawal"]["id"].as_str().unwrap().to_owned();
+    site.freeze(&agent.address(), Some("Call us.")).await;
+    let queued = until("it is in the queue", async || {
+        let queue = desk.get("/admin/card-withdrawals").await.body;
+        queue["withdrawals"].get(0).cloned()
+    })
+    .await;
+    assert_eq!(
+        (&queued["withdrawal_id"], &queued["held"]),
+        (&json!(id), &json!("held_frozen"))
+    );
+    let claim = json!({"withdrawal_id": id});
+    let refused = desk.post("/admin/card-withdrawals/claim", claim.clone()).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (409, "held_frozen"),
+        "{}",
+        refused.text
+    );
+    site.freeze(&agent.address(), None).await;
+    let claimed = desk.done("/admin/card-withdrawals/claim", claim).await;
+    assert_eq!(claimed["state"], "claimed");
+    let queue = desk.get("/admin/card-withdrawals").await.body;
+    assert!(queue["withdrawals"][0].get("held").is_none(), "{queue}");
 }

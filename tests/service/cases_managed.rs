@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 use super::agent::Agent;
 use super::cases_agent_wallet::{beside, keyed, left, opened, refused, with_open};
 use super::cases_banking::{call, result};
+use super::cases_customers::find;
 use super::cases_restore::{backup, restore};
 use super::cases_top_up::{link, once};
+use super::desk::Desk;
 use super::host::Host;
 use super::owner::Owner;
 use super::payee::{balance_is, comes_to, register};
@@ -95,6 +97,10 @@ async fn case_73_what_a_managed_wallet_buys_is_its_owners() {
     )
     .await;
     with_open(&site, &token, 0).await;
+    // Support finds the owner by what the chain shows.
+    let quoted = wallet["addresses"]["base"].as_str().unwrap();
+    let found = find(&Desk::first(&host, &service), quoted).await;
+    assert_eq!(found["customer"]["user_id"], json!(user), "{found}");
     service.stop();
     let report = host.assert_books();
     // The owner's and the two strangers'; the wallet has none.

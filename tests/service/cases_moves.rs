@@ -47,7 +47,7 @@ async fn card_is(site: &Site<'_>, token: &str, card: &str, status: &str) -> Valu
 #[tokio::test(flavor = "multi_thread")]
 async fn an_international_order_is_overdue_after_a_day_and_its_card_ends() {
     // Aim: a day after it was paid an order is overdue, whoever has it; one is rejected by who holds it; the other becomes a
-    // card, which ends after six months and shows no number any more.
+    // card, which ends with the month printed on it and shows no number any more.
     let host = Host::new();
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
@@ -71,7 +71,8 @@ async fn an_international_order_is_overdue_after_a_day_and_its_card_ends() {
     let token = agent.token(&site).await;
     card_is(&site, &token, &orders[0], "rejected").await;
     card_is(&site, &token, &orders[1], "ready").await;
-    site.advance(190 * DAY_S).await;
+    // What the desk enters ends with 2031.
+    site.advance(6 * 366 * DAY_S).await;
     let token = agent.token(&site).await;
     let over = card_is(&site, &token, &orders[1], "expired").await;
     assert!(over.get("card_details").is_none(), "{over}");
@@ -132,7 +133,7 @@ async fn a_payment_that_can_never_land_is_refused_and_charges_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_can_never_land_is_given_back() {
-    // Aim: a withdrawal and a transfer to somebody whom Solana does not know, and a call whose seller does not take its payment:
+    // Aim: a withdrawal and a transfer that Solana does not take, and a call whose seller does not take its payment:
     // when their block hash has died, each has failed, and what was held or reserved for it is free again.
     let seller = Seller::open().await;
     let host = Host::new().with(
@@ -141,11 +142,19 @@ async fn what_can_never_land_is_given_back() {
     );
     let service = host.start();
     let site = Site::of(&service);
-    let known = json!({"wallet": Seller::address(), "amount": "1"});
-    assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
-    let (_, token) = holder(&site, Network::Solana).await;
-    result(&site, &token, "createAgentWallet", json!({})).await;
     let nobody = Agent::new(Network::Solana).address();
+    for wallet in [Seller::address(), nobody.clone()] {
+        let known = json!({"wallet": wallet, "amount": "1"});
+        assert_eq!(site.post("/sandbox/faucet", &known).await.status, 200);
+    }
+    let (_, token) = holder(&site, Network::Solana).await;
+    let made = result(&site, &token, "createAgentWallet", json!({})).await;
+    let own = made["wallet"]["addresses"]["solana"].as_str().unwrap().to_owned();
+    let ours = purser::sandbox::keys::treasury(Network::Solana).address();
+    for wallet in [own, ours] {
+        let fault = json!({"network": "solana", "fault": "insufficient", "times": 0, "wallet": wallet});
+        site.chain_fault(fault).await;
+    }
     let body = json!({"amount": 5, "address": nobody, "network": "solana"});
     let withdrawal = id_of(&withdraw(&site, &token, None, &body).await);
     let data = json!({"toAddress": nobody, "amountUsdc": 2});

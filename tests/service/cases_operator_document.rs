@@ -123,7 +123,12 @@ const LINES: &[(&str, &str)] = &[
     ("intl list", ""),
     ("intl claim card_1", ""),
     ("intl release card_1 --lease 1", ""),
-    ("intl fulfil card_1 --lease 1", "4000\n12/2031\n123\n"),
+    (
+        "intl fulfil card_1 --lease 1 --billing-address 1 Valletta Malta 1010 MT",
+        "4000\n12/2031\n123\n",
+    ),
+    ("intl wishes", ""),
+    ("intl report card_1 paused --available 5 --ends-request", ""),
     ("intl reject card_1 --reason No", ""),
     ("card-withdrawals list", ""),
     ("card-withdrawals claim wd_1", ""),

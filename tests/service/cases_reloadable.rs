@@ -76,9 +76,8 @@ pub(crate) fn told(events: &[Value], resource: &str) -> Vec<String> {
 
 /// What a card's holder is told of its life: charges, changes, each once, and never the number.
 async fn assert_story(site: &Site<'_>, token: &str, card: &str, number: &str) {
-    let list = site
-        .get_as(token, &format!("/list-card-transactions?card_id={card}"))
-        .await;
+    let settled = format!("/list-card-transactions?card_id={card}&status=settled");
+    let list = site.get_as(token, &settled).await;
     let amounts: Vec<_> = list.body["transactions"]
         .as_array()
         .unwrap()
@@ -132,7 +131,7 @@ async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
     let number = shown.body["card_details"]["card_number"].as_str().unwrap().to_owned();
     assert_eq!(charge(&site, &card, "5.25").await.status, 200);
     let dear = charge(&site, &card, "15.26").await;
-    assert_eq!((dear.status, dear.str("param")), (400, Some("amount")), "{}", dear.text);
+    assert_eq!(dear.str("decline_reason"), Some("insufficient_funds"), "{}", dear.text);
     steer(&site, &token, "pause", &card).await;
     comes_to(&site, &token, &card, "paused").await;
     let again = ask(&site, &token, "/pause-card", None, &json!({"card_id": card})).await;
@@ -142,7 +141,10 @@ async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
         "{}",
         again.text
     );
-    assert_eq!(charge(&site, &card, "1").await.status, 400, "it is paused");
+    assert_eq!(
+        charge(&site, &card, "1").await.str("decline_reason"),
+        Some("card_paused")
+    );
     assert_eq!(
         site.get_as(&token, &read).await.body["card_details"]["card_number"],
         json!(number)
@@ -152,7 +154,10 @@ async fn a_reloadable_card_spends_what_was_loaded_and_gives_back_the_rest() {
     assert_eq!(charge(&site, &card, "1.25").await.status, 200);
     steer(&site, &token, "close", &card).await;
     comes_to(&site, &token, &card, "closed").await;
-    assert_eq!(charge(&site, &card, "1").await.status, 400, "it is closed");
+    assert_eq!(
+        charge(&site, &card, "1").await.str("decline_reason"),
+        Some("card_closed")
+    );
     for verb in ["pause", "resume", "close"] {
         let refused = ask(&site, &token, &format!("/{verb}-card"), None, &json!({"card_id": card})).await;
         assert_eq!((refused.status, refused.code()), (409, "card_not_open"), "{verb}");
@@ -179,17 +184,25 @@ async fn a_card_for_one_charge_closes_by_it() {
     let card = opened(&site, &token, json!({"usd_amount": "8", "reusable": false})).await;
     assert_eq!(charge(&site, &card, "3").await.status, 200);
     comes_to(&site, &token, &card, "closed").await;
-    assert_eq!(charge(&site, &card, "1").await.status, 400);
+    assert_eq!(charge(&site, &card, "1").await.str("status"), Some("declined"));
+    let nothing = charge(&site, &card, "0").await;
+    assert_eq!(
+        (nothing.status, nothing.str("param")),
+        (400, Some("amount")),
+        "{}",
+        nothing.text
+    );
     assert_eq!(balance(&site, &token).await, json!(17));
     service.stop();
     host.assert_books();
     let service = host.start();
     let site = Site::of(&service);
     assert_eq!(balance(&site, &token).await, json!(17));
-    assert_eq!(
-        told(&site.events(&token, 0).await, "reloadable_card").last().unwrap(),
-        "closed"
-    );
+    site.hears(
+        &token,
+        &["reloadable_card.closed open", "reloadable_card.charge_declined"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -59,7 +59,8 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
         Owned::new(&site).await,
         Owned::new(&site).await,
     );
-    let (sue, sam) = (desk.hire("sue", "support").await, desk.hire("sam", "support").await);
+    let sue = desk.hire("sue", "support").await.token;
+    let sam = desk.hire("sam", "support").await.token;
     let account = |owned: &Owned| owned.agent.address();
     let freeze = |owned: &Owned| json!({"wallet": account(owned), "message": "Please write to us."});
     desk.done("/admin/freeze", freeze(&freed)).await;
@@ -91,7 +92,7 @@ async fn case_81_what_was_revoked_after_the_backup_stays_so() {
         refused(&site.get_as(&frozen.token, BALANCE).await, 403, "account_frozen");
         assert_eq!(site.get_as(&freed.token, BALANCE).await.status, 200);
         assert_eq!(other.exchange(&site).await.status, 200, "nobody has revoked it");
-        for (token, status) in [(&sue.token, 401), (&sam.token, 200)] {
+        for (token, status) in [(&sue, 401), (&sam, 200)] {
             let answer = Desk::of(&service, token).get("/admin/stuck").await;
             assert_eq!(answer.status, status, "{}", answer.text);
         }
@@ -108,7 +109,8 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     let (owned, other) = (Owned::new(&site).await, Owned::new(&site).await);
-    let (sue, sam) = (desk.hire("sue", "support").await, desk.hire("sam", "support").await);
+    let sue = desk.hire("sue", "support").await.token;
+    let sam = desk.hire("sam", "support").await.token;
     let first = desk.token.clone();
     let proof = owned.agent.proof(&site).await;
     service.stop();
@@ -120,7 +122,7 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     let site = Site::of(&service);
     let desk = Desk::first(&host, &service);
     assert_ne!(desk.token, first, "whoever runs the service has a new token");
-    for token in [&first, &sue.token, &sam.token] {
+    for token in [&first, &sue, &sam] {
         let answer = Desk::of(&service, token).get("/admin/stuck").await;
         assert_eq!(
             (answer.status, answer.code()),
@@ -150,18 +152,18 @@ async fn case_81_without_the_log_nothing_of_before_is_good_until_it_is_confirmed
     desk.done(CONFIRM, json!({"api_key_id": owned.id})).await;
     desk.done(CONFIRM, json!({"token": "sue"})).await;
     assert_eq!(owned.exchange(&site).await.status, 200);
-    assert_eq!(Desk::of(&service, &sue.token).get("/admin/stuck").await.status, 200);
+    assert_eq!(Desk::of(&service, &sue).get("/admin/stuck").await.status, 200);
     service.kill();
 
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     assert_eq!(owned.exchange(&site).await.status, 200);
     refused(&other.exchange(&site).await, 401, "api_key_suspended");
-    assert_eq!(Desk::of(&service, &sam.token).get("/admin/stuck").await.status, 401);
+    assert_eq!(Desk::of(&service, &sam).get("/admin/stuck").await.status, 401);
     let all = desk.done(CONFIRM, json!({"everything": true})).await;
     assert_eq!(all["suspended"], false);
     assert_eq!(other.exchange(&site).await.status, 200);
-    assert_eq!(Desk::of(&service, &sam.token).get("/admin/stuck").await.status, 200);
+    assert_eq!(Desk::of(&service, &sam).get("/admin/stuck").await.status, 200);
     service.stop();
     host.assert_books();
 }

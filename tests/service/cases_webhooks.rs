@@ -107,6 +107,13 @@ async fn events_arrive_signed_and_are_the_streams_own() {
         (&attempt["status"], &attempt["response_excerpt"]),
         (&json!(200), &json!("no"))
     );
+    let named = site.get_as(&token, &format!("/get-webhook?webhook_id={id}")).await.body;
+    assert_eq!(
+        named["webhook"]["webhook_id"],
+        json!(id),
+        "as it was registered: {named}"
+    );
+    assert!(page.body["deliveries"][0]["delivery_id"].is_string(), "{}", page.text);
     let key = secret.strip_prefix("whsec_").unwrap();
     let told = [
         site.get_as(&token, "/get-webhook").await.text,

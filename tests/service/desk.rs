@@ -107,7 +107,8 @@ impl<'a> Desk<'a> {
 
 /// A card that an operator typed well.
 pub(crate) fn entered(order: &str, lease: u64) -> Value {
-    json!({"card_id": order, "lease": lease, "card_number": PAN, "exp_month": 12, "exp_year": 2031, "cvv": CVV})
+    json!({"card_id": order, "lease": lease, "card_number": PAN, "exp_month": 12, "exp_year": 2031, "cvv": CVV,
+        "billing_address": billing()})
 }
 
 /// Where the bills of such a card go.

@@ -185,6 +185,12 @@ async fn an_app_payment_is_refused_for_the_first_rule_that_it_breaks() {
     Owner::by_token(&site, &token).await.verify(&site, &token).await;
     ladder.meets(&ask.send(&site).await);
     assert!(site.transfers().await.is_empty(), "nothing was charged so far");
+    let bob = "/send-payment?amount=5&platform=paypal&recipient_id=bob&recipient_first_name=Bob&recipient_last_name=Noyce\
+               &recipient_email=bob@example.com";
+    let saved = agent.buy(&site, bob).await;
+    ask.set("recipient_id", saved.body["payment"]["recipient_id"].as_str().unwrap());
+    ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
+    ladder.meets(&ask.send(&site).await);
     ask.set("recipient_id", "ada");
     ask.header("payment-signature", &agent.payment(&site, &ask.target()).await);
     site.chain_fault(json!({"fault": "insufficient", "times": 1})).await;

@@ -141,6 +141,12 @@ pub(crate) const ASKS: &[Ask] = &[
     reads("/list-card-transactions", "card_id", "card", CARD),
     reads("/list-card-transactions", "card_id", "reloadable", CARD),
     lists("/list-card-transactions", "top_up", &[], TOP_UP),
+    lists(
+        "/list-payments",
+        "payment",
+        &[],
+        ((403, "payment_of_another"), (404, "payment_unknown")),
+    ),
     Ask {
         method: "POST",
         own: 202,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use purser_actors::engine::Denied;
 use purser_actors::id::{CardId, RequestId};
-use purser_actors::intl_order::{Details, EnteredCard, IntlOrder, Rejection, Status};
+use purser_actors::intl_order::{BillingAddress, Details, EnteredCard, IntlOrder, Rejection, Status};
 use purser_actors::kernel::{Entity, Kind};
 use purser_actors::operator::{Act, Role};
 use purser_actors::port::{BoxFuture, ErrorKind, PortError, Shredder};
@@ -80,7 +80,7 @@ fn entered(id: CardId) -> EnteredCard {
             last4: "4242".into(),
             exp_month,
             exp_year,
-            billing: None,
+            billing: BillingAddress::default(),
         },
         number: b"number".to_vec(),
         cvv: id.0.to_be_bytes().to_vec(),

@@ -43,13 +43,13 @@ fn each<T: Stored>(rows: &BTreeMap<RowKey, Row>, kind: Kind, mut take: impl FnMu
 pub(crate) fn goods(rows: &BTreeMap<RowKey, Row>) -> BTreeMap<Thing, Good> {
     let mut goods = BTreeMap::new();
     each(rows, Kind::Card, |id, card: Card| {
-        use card::Status::{Closed, Expired, Ready};
+        use card::Status::{Closed, Expired, Paused, Ready};
         let good = Good {
             name: CardId(id).to_string(),
             owner: card.owner,
             payment: card.charge.payment,
             status: card.status(),
-            says_made: matches!(card.status, Ready(_) | Closed(_) | Expired(_)),
+            says_made: matches!(card.status, Ready(_) | Paused(_) | Closed(_) | Expired(_)),
             work: Work::IssueCard(CardId(id)),
         };
         goods.insert((Kind::Card as u8, id), good);

@@ -1,7 +1,7 @@
 //! Who makes what is sold, pretended: each keeps its word under one key, whatever becomes of its answers. One press for all
 //! of them; what they say in their own terms is the last thing they do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use purser_actors::card::Card;
@@ -10,8 +10,8 @@ use purser_actors::id::EffectId;
 use purser_actors::kernel::{Kind, table};
 use purser_actors::money::Cents;
 use purser_actors::port::{
-    BoxFuture, CardActivity, CardIssuer, ErrorKind, GiftCards, GiftOffer, GiftOrdered, GiftTerms, Issuance, IssueCard,
-    IssuedCard, OrderGift, PortError,
+    BoxFuture, CardActivity, CardIssuer, CardState, CardWord, ErrorKind, GiftCards, GiftOffer, GiftOrdered, GiftTerms,
+    Issuance, IssueCard, IssuedCard, OrderGift, PortError, Standing, SteerCard, Wish,
 };
 use purser_actors::product::{Country, Currency};
 use purser_storage::codec::{self, Stored};
@@ -39,6 +39,9 @@ pub(crate) struct Press {
     /// What was asked under each key.
     pub(crate) asked: BTreeMap<EffectId, Placed>,
     calls: BTreeMap<EffectId, usize>,
+    /// Prepaid cards that somebody wanted something of, by the issuer's name.
+    stands: BTreeMap<String, Standing>,
+    steered: BTreeSet<EffectId>,
 }
 
 /// What an order is for, as its maker lists it.
@@ -220,20 +223,69 @@ fn card(order: &IssueCard) -> IssuedCard {
     }
 }
 
+/// As a card was made; what was bought with it nobody says.
+fn fresh() -> Standing {
+    Standing {
+        sequence: 0,
+        state: CardState::Open,
+        activity: CardActivity::default(),
+        released: Cents::ZERO,
+    }
+}
+
+impl Makers {
+    /// Busy, or panicking, as it happens.
+    async fn weather(&self, what: impl Fn() -> String) -> Result<(), PortError> {
+        self.0.pass().await;
+        let weather = if self.0.is_calm() { 9 } else { self.0.below(10) };
+        self.0.trace(|| format!("{} in weather {weather}", what()));
+        match weather {
+            0 | 1 => Err(error(ErrorKind::Temporary)),
+            2 => panic!("{ORDERED_PANIC}"),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl CardIssuer for Makers {
     /// Of a card that was made; busy, or panicking, as it happens.
-    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
         Box::pin(async move {
-            self.0.pass().await;
-            let weather = if self.0.is_calm() { 9 } else { self.0.below(10) };
-            self.0
-                .trace(|| format!("issuer: news of {issuer_ref} in weather {weather}"));
-            match weather {
-                0 | 1 => Err(error(ErrorKind::Temporary)),
-                2 => panic!("{ORDERED_PANIC}"),
-                _ => Ok(CardActivity::default()),
-            }
+            self.weather(|| format!("issuer: news of {issuer_ref}")).await?;
+            let press = self.0.press.lock();
+            Ok(press.stands.get(issuer_ref).cloned().unwrap_or_else(fresh))
         })
+    }
+
+    /// A wish is carried out once under its key, whatever became of the answer.
+    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+        Box::pin(async move {
+            self.weather(|| format!("issuer: {} of {}", order.wish.name(), order.card))
+                .await?;
+            let standing = {
+                let mut press = self.0.press.lock();
+                let is_new = press.steered.insert(order.key);
+                let standing = press.stands.entry(order.issuer_ref.clone()).or_insert_with(fresh);
+                let to = match (standing.state, order.wish) {
+                    (CardState::Open, Wish::Pause) => Some(CardState::Paused),
+                    (CardState::Paused, Wish::Resume) => Some(CardState::Open),
+                    (CardState::Open | CardState::Paused, Wish::Close) => Some(CardState::Closed),
+                    _ => None,
+                };
+                if let Some(state) = to.filter(|_| is_new) {
+                    standing.state = state;
+                    standing.sequence += 1;
+                }
+                standing.clone()
+            };
+            self.weather(|| format!("issuer: answers of {}", order.card)).await?;
+            Ok(standing)
+        })
+    }
+
+    /// Nothing comes unasked.
+    fn told(&self, _: u64, _: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        Box::pin(async { Ok(Vec::new()) })
     }
 
     fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {

@@ -75,7 +75,7 @@ pub(crate) const fn treasury(network: Network) -> Wallet {
 
 /// What the agent is to pay for its purchase, and to whom: on both networks by turns.
 pub(crate) fn asked(nth: u32, payment: u32) -> (Wallet, Usdc) {
-    let network = if nth / 2 % 2 == 0 {
+    let network = if (nth / 2).is_multiple_of(2) {
         Network::Solana
     } else {
         Network::Base

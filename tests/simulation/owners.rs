@@ -5,7 +5,7 @@ use std::sync::Arc;
 use purser_actors::account::LinkCode;
 use purser_actors::id::{SessionId, Wallet};
 use purser_actors::kernel::{Kind, table};
-use purser_actors::port::{Clock as _, Entropy};
+use purser_actors::port::{Clock as _, Entropy, Wish};
 use purser_actors::session::{Amr, Answer, Command, Session};
 use purser_storage::codec::{self, Stored};
 
@@ -100,7 +100,7 @@ impl Clients {
         let Some(card) = card else { return };
         self.go(async move {
             let told = if closes {
-                engine.close_card(card).await
+                engine.steer_card(card, Wish::Close, None).await.map(drop)
             } else {
                 engine.reveal(card).await
             };

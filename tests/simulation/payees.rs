@@ -56,7 +56,7 @@ pub(crate) fn purchase(world: &World, payment: u32, payer: u8, amount: purser_ac
         },
         _ => Purchase::AppPayment {
             amount,
-            platform: Platform::ALL[payment as usize % 2],
+            platform: Some(Platform::ALL[payment as usize % 2]),
             payee: Box::new(AppPayee {
                 recipient: "@ada".into(),
                 first_name: "Ada".into(),

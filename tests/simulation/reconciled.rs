@@ -18,7 +18,7 @@ use purser_actors::port::{
 use purser_actors::product::Currency;
 use purser_actors::reconcile::{Money, Source, Standing};
 use purser_storage::Store;
-use purser_storage::codec::{self, Stored};
+use purser_storage::codec;
 
 use crate::makers::{Order, Thing};
 use crate::own;

@@ -104,6 +104,7 @@ pub(super) fn claim(
     Ok(decision
         .event(Event::Reserved(share))
         .open(opening)
+        .put(Payment::listed(wallet, context.now, payment), Vec::new())
         .then(Work::Settle(payment), context))
 }
 

@@ -1,7 +1,7 @@
 //! How often a card's issuer may be asked for news: two budgets that are part of the card, so no restart refills them.
 
 use super::{Card, Rejection};
-use crate::port::{CardTransaction, Timestamp};
+use crate::port::Timestamp;
 
 /// Refreshes of one card in any 24 hours, at most (contract, "Limits").
 pub const REFRESHES_A_DAY: usize = 12;
@@ -10,13 +10,6 @@ pub const REFRESH_SPACING_MS: u64 = 5 * 60_000;
 const DAY_MS: u64 = 86_400_000;
 
 impl Card {
-    /// What it was spent on, newest first, as of the last refresh.
-    pub fn spent(&self) -> &[CardTransaction] {
-        self.activity
-            .as_ref()
-            .map_or(&[], |(activity, _)| &activity.transactions)
-    }
-
     /// When a refresh counts as asked, if one may be: after the last one whatever the clock says, so that a clock that is set
     /// back gives no new budget.
     pub(super) fn may_refresh(&self, now: Timestamp) -> Result<Timestamp, Rejection> {

@@ -117,6 +117,10 @@ impl CardWithdrawal {
 }
 
 impl Leased for CardWithdrawal {
+    fn answered(lease: Option<Lease>) -> Option<Lease> {
+        lease
+    }
+
     fn leases(&self) -> Leases<'_> {
         Leases {
             last: self.lease,
@@ -134,6 +138,17 @@ impl Leased for CardWithdrawal {
 
     fn end_of(id: WithdrawalId, lease: u64) -> Work {
         Work::EndCardLease { withdrawal: id, lease }
+    }
+}
+
+impl CardWithdrawal {
+    /// Where it stands, in the words that are said of every withdrawal: on its way, paid, or not paid and back on the balance.
+    const fn state(&self) -> &'static str {
+        match &self.status {
+            Status::Pending | Status::Queued | Status::Claimed(_) => "pending",
+            Status::Complete { .. } | Status::Over { paid: true } => "complete",
+            Status::Rejected { .. } | Status::Failed { .. } | Status::Over { paid: false } => "failed",
+        }
     }
 }
 
@@ -311,7 +326,8 @@ impl Entity for CardWithdrawal {
         View::new()
             .text("id", id)
             .text("source", "card_balance")
-            .text("state", self.status())
+            .text("state", self.state())
+            .text("status", self.status())
             .number("amount", self.amount.decimal())
             .text("asset", "USDC")
             .text("network", self.to.network().name())

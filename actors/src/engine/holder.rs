@@ -1,4 +1,4 @@
-//! What a wallet may do besides paying: sign in, hand itself a login link, refresh, look at a card, close it.
+//! What a wallet may do besides paying: sign in, hand itself a login link, refresh, look at a card, pause or close it.
 
 use purser_storage::{StoreError, codec};
 
@@ -10,6 +10,7 @@ use crate::id::{ApprovalId, CardId, SessionId, Wallet};
 use crate::kernel::{Memo, Refusal, table};
 use crate::operator::Act;
 use crate::payment::NewSession;
+use crate::port::Wish;
 use crate::session::{self, Amr};
 
 /// Why an identity or account operation did not happen.
@@ -173,9 +174,10 @@ impl Engine {
     /// Writes down that the owner is shown a card's number.
     ///
     /// # Errors
-    /// When the card is not ready.
+    /// When the card is neither ready nor paused.
     pub async fn reveal(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
-        Ok(self.0.families.cards.ask(card, card::Command::Reveal).await?)
+        self.0.families.cards.ask(card, card::Command::Reveal).await?;
+        Ok(())
     }
 
     /// Asks the issuer for news of a card, which come by themselves; the answer is remembered if there is a memo.
@@ -185,15 +187,22 @@ impl Engine {
     /// memo's place was taken in between.
     pub async fn refresh_card(&self, card: CardId, memo: Option<Memo<Card>>) -> Result<(), Denied<card::Rejection>> {
         let cards = &self.0.families.cards;
-        self.ask_once(cards, card, card::Command::Refresh, memo).await
+        self.ask_once(cards, card, card::Command::Refresh, memo).await.map(drop)
     }
 
-    /// Closes a card.
+    /// Brings a holder's wish for a prepaid card on its way, and says whether the issuer is asked: if not, it is so already.
+    /// The answer is remembered if there is a memo.
     ///
     /// # Errors
-    /// When the card is not ready.
-    pub async fn close_card(&self, card: CardId) -> Result<(), Denied<card::Rejection>> {
-        Ok(self.0.families.cards.ask(card, card::Command::Close).await?)
+    /// When the card is neither ready nor paused, or another wish is not answered yet; [`Denied::Used`] as above.
+    pub async fn steer_card(
+        &self,
+        card: CardId,
+        wish: Wish,
+        memo: Option<Memo<Card>>,
+    ) -> Result<bool, Denied<card::Rejection>> {
+        let cards = &self.0.families.cards;
+        self.ask_once(cards, card, card::Command::Steer(wish), memo).await
     }
 
     /// Writes down that the owner is shown how to redeem a gift card.

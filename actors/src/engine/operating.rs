@@ -13,7 +13,7 @@ use crate::kernel::{Memo, Refusal, audit, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
 use crate::operator::{AccessToken, Act, Audit, Beside, Deed};
-use crate::port::Timestamp;
+use crate::port::{Timestamp, Wish};
 
 /// An order that somebody has still to decide.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Engine {
         id: CardId,
         act: &Act,
         command: impl Fn(Deed) -> intl_order::Command + Send + Sync,
-    ) -> Told<Option<Lease>> {
+    ) -> Told<intl_order::Answer> {
         let one = self.acting().await;
         match self.act(&one, (&self.0.families.intl_orders, id), act, command).await {
             Err(Refusal::Conflict) => Err(Denied::Unavailable),
@@ -58,7 +58,7 @@ impl Engine {
     /// Writes down that the owner is shown an international card's number.
     ///
     /// # Errors
-    /// When the card is not ready.
+    /// When the card is neither ready nor paused.
     pub async fn reveal_intl(&self, id: CardId) -> Told<()> {
         let orders = &self.0.families.intl_orders;
         self.ask_once(orders, id, intl_order::Command::Reveal, None)
@@ -72,8 +72,10 @@ impl Engine {
     /// When it is decided already, or somebody's lease runs.
     pub async fn claim_intl(&self, id: CardId, act: Act, life_ms: u64) -> Told<Lease> {
         let claim = |act| intl_order::Command::Claim { act, life_ms };
-        let claimed = self.ask_order(id, &act, claim).await?;
-        claimed.ok_or(Denied::Unavailable)
+        match self.ask_order(id, &act, claim).await? {
+            intl_order::Answer::Lease(lease) => Ok(lease),
+            intl_order::Answer::Done | intl_order::Answer::Asked(_) => Err(Denied::Unavailable),
+        }
     }
 
     /// An operator puts an order back into the queue.
@@ -137,6 +139,60 @@ impl Engine {
             Err(Refusal::Conflict) => Err(Denied::Unavailable),
             told => Ok(told.map(drop)?),
         }
+    }
+
+    /// Brings what the holder of an international card wants of it to the operators' list, and says whether it is there: if not,
+    /// it is so already. The answer is remembered if there is a memo.
+    ///
+    /// # Errors
+    /// When the card is neither ready nor paused; [`Denied::Used`] as above.
+    pub async fn steer_intl(&self, id: CardId, wish: Wish, memo: Option<Memo<IntlOrder>>) -> Told<bool> {
+        let orders = &self.0.families.intl_orders;
+        let command = intl_order::Command::Steer(wish);
+        let asked = self.ask_once(orders, id, command, memo).await?;
+        Ok(asked == intl_order::Answer::Asked(true))
+    }
+
+    /// An operator says what whoever made an international card has told of it. What was given back is credited.
+    ///
+    /// # Errors
+    /// When there is no card yet, or none any more; [`intl_order::Rejection::Released`] for more than was on it.
+    pub async fn report_intl(&self, id: CardId, act: Act, report: intl_order::Report) -> Told<()> {
+        let report = Box::new(report);
+        let told = |act| intl_order::Command::Report {
+            act,
+            report: report.clone(),
+        };
+        self.ask_order(id, &act, told).await.map(drop)
+    }
+
+    /// International cards whose holders want something of them, the oldest wish first; at most `limit`, behind the given one,
+    /// and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn card_wishes(&self, after: Option<CardId>, limit: usize) -> Result<(Vec<Queued>, bool), StoreError> {
+        let after = match after {
+            None => None,
+            Some(id) => {
+                let wished = self.queued(id).await?.and_then(|queued| queued.order.wished_at);
+                wished.map(|since| table::card_wish(since, id))
+            }
+        };
+        let rows = self
+            .0
+            .store
+            .scan(&[table::CARD_WISH], after.as_deref(), limit.saturating_add(1));
+        let rows = rows.await?;
+        let more = rows.len() > limit;
+        let mut found = Vec::with_capacity(rows.len().min(limit));
+        for (key, _) in rows.into_iter().take(limit) {
+            let Some((_, id)) = table::made(&key) else { continue };
+            // Answered since the rows were read.
+            let queued = self.queued(CardId(id)).await?;
+            found.extend(queued.filter(|queued| queued.order.life.wish.is_some()));
+        }
+        Ok((found, more))
     }
 
     /// Orders that somebody has still to decide, overdue ones first, then the oldest; at most `limit`, behind the given

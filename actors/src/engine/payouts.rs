@@ -51,8 +51,8 @@ impl Engine {
                 (Target::Bank(*destination, details), settings.bank_payment)
             }
             Purchase::AppPayment { platform, payee, .. } => {
-                let (id, payee) = self.payee(payer, *platform, payee).await?;
-                (Target::App(id, *platform, payee), settings.app_payment)
+                let (id, platform, payee) = self.payee(payer, *platform, payee).await?;
+                (Target::App(id, platform, payee), settings.app_payment)
             }
             _ => return Ok(None),
         };
@@ -64,23 +64,25 @@ impl Engine {
     async fn payee(
         &self,
         payer: &Wallet,
-        platform: Platform,
+        platform: Option<Platform>,
         payee: &AppPayee,
-    ) -> Result<(RecipientId, AppPayee), PayError> {
+    ) -> Result<(RecipientId, Platform, AppPayee), PayError> {
         let Ok(id) = payee.recipient.parse::<RecipientId>() else {
+            // The edge asks for it.
+            let platform = platform.ok_or(PayError::Unavailable)?;
             let id = RecipientId::of(&self.0.secret, payer, platform.name(), &payee.recipient);
-            return Ok((id, payee.clone()));
+            return Ok((id, platform, payee.clone()));
         };
         let saved = self.recipient(&id).await.map_err(|_| PayError::Unavailable)?;
         let own = saved.filter(|saved| {
-            saved.owner == *payer && saved.platform == platform && saved.status != recipient::Status::Deleted
+            saved.owner == *payer
+                && platform.is_none_or(|platform| saved.platform == platform)
+                && saved.status != recipient::Status::Deleted
         });
         let own = own.ok_or(PayError::Missing(Requirement::Recipient(id)))?;
-        let payee = AppPayee {
-            recipient: own.payee.recipient,
-            ..payee.clone()
-        };
-        Ok((id, payee))
+        let as_saved = payee.as_saved(&own.payee);
+        let payee = as_saved.ok_or(PayError::Missing(Requirement::AsSaved(id)))?;
+        Ok((id, own.platform, payee))
     }
 
     /// A payout.
@@ -137,9 +139,10 @@ impl Engine {
         self.0.rails_told.notify_one();
     }
 
-    /// The same of the issuer of reloadable cards.
+    /// The same of the issuers of reloadable and of prepaid cards.
     pub fn issuer_has_told(&self) {
         self.0.issuer_told.notify_one();
+        self.0.prepaid_told.notify_one();
     }
 
     /// The same of the bank, where something may have come in.

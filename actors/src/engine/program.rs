@@ -7,13 +7,14 @@ use tokio::sync::Notify;
 use super::families::Families;
 use super::listening::Teller;
 use super::{Denied, Engine, Inner};
+use crate::card;
 use crate::card_withdrawal::CardWithdrawal;
 use crate::id::{CardId, PaymentId, Wallet, WithdrawalId};
 use crate::kernel::family::LoadError;
 use crate::kernel::{Entity as _, Kind, Memo, Refusal, View, table};
 use crate::money::Cents;
 use crate::payment;
-use crate::port::{BoxFuture, CardProgram, CardWord, PortError, Wish};
+use crate::port::{BoxFuture, CardIssuer, CardProgram, CardWord, PortError, Wish};
 use crate::product::Product;
 use crate::reloadable::{self, Reloadable};
 use crate::top_up;
@@ -260,8 +261,61 @@ impl Teller for Cards {
     }
 }
 
-async fn pass_on(families: &Families, word: &CardWord) -> Result<(), String> {
+/// The words of the issuer of prepaid cards.
+pub(super) struct Prepaid {
+    issuer: Arc<dyn CardIssuer>,
+    families: Families,
+}
+
+impl Teller for Prepaid {
+    type Word = CardWord;
+    const ROW: &'static str = "prepaid-card-words";
+    const WHO: &'static str = "issuer of prepaid cards";
+
+    fn of(inner: &Inner) -> Self {
+        let (issuer, families) = (inner.ports.issuer.clone(), inner.families.clone());
+        Self { issuer, families }
+    }
+
+    fn bell(inner: &Inner) -> Arc<Notify> {
+        inner.prepaid_told.clone()
+    }
+
+    fn number(word: &CardWord) -> u64 {
+        word.number
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        self.issuer.told(after, limit)
+    }
+
+    fn pass_on<'a>(&'a self, word: &'a CardWord) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let command = card::Command::Told(word.standing.clone());
+            match self.families.cards.ask(word.card, command).await {
+                Ok(_) => Ok(()),
+                // The issuer's own answer to the order is still on its way.
+                Err(refusal @ Refusal::Rejected(card::Rejection::State("pending"))) => {
+                    Err(format!("{}: {refusal:?}", word.card))
+                }
+                Err(refusal @ (Refusal::Missing | Refusal::Rejected(_))) => {
+                    not_ordered(word, &refusal);
+                    Ok(())
+                }
+                Err(refusal) => Err(format!("{}: {refusal:?}", word.card)),
+            }
+        })
+    }
+}
+
+/// The issuer knows a card that the store does not: an older backup was restored.
+fn not_ordered(word: &CardWord, refusal: &impl std::fmt::Debug) {
     let (card, sequence) = (word.card, word.standing.sequence);
+    tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
+}
+
+async fn pass_on(families: &Families, word: &CardWord) -> Result<(), String> {
+    let card = word.card;
     let command = reloadable::Command::Told(word.standing.clone());
     match families.reloadables.ask(card, command).await {
         Ok(_) => Ok(()),
@@ -269,9 +323,8 @@ async fn pass_on(families: &Families, word: &CardWord) -> Result<(), String> {
         Err(refusal @ Refusal::Rejected(reloadable::Rejection::State("creating"))) => {
             Err(format!("{card}: {refusal:?}"))
         }
-        // The issuer knows a card that the store does not: an older backup was restored.
         Err(refusal @ (Refusal::Missing | Refusal::Rejected(_))) => {
-            tracing::error!(%card, sequence, ?refusal, "the issuer tells of a card that was not ordered");
+            not_ordered(word, &refusal);
             Ok(())
         }
         Err(refusal) => Err(format!("{card}: {refusal:?}")),

@@ -158,6 +158,49 @@ impl Engine {
         Ok(cards.into_iter().map(|(_, view)| view).collect())
     }
 
+    /// A wallet's newest USA cards, the newest last, at most `limit`.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn newest_usa_cards(&self, owner: &Wallet, limit: usize) -> Result<Vec<(CardId, Card)>, LoadError> {
+        let newest = self.newest(&self.0.families.cards, owner, CardId, limit).await?;
+        Ok(newest.into_iter().map(|(_, id, card)| (id, card)).collect())
+    }
+
+    /// The same of orders of international cards.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn newest_intl_orders(
+        &self,
+        owner: &Wallet,
+        limit: usize,
+    ) -> Result<Vec<(CardId, IntlOrder)>, LoadError> {
+        let newest = self.newest(&self.0.families.intl_orders, owner, CardId, limit).await?;
+        Ok(newest.into_iter().map(|(_, id, order)| (id, order)).collect())
+    }
+
+    /// An account's payments, newest first, after the given one, at most `limit`; and whether there are more.
+    ///
+    /// # Errors
+    /// When storage fails.
+    pub async fn payments_of(
+        &self,
+        owner: &Wallet,
+        after: Option<PaymentId>,
+        limit: usize,
+    ) -> Result<(Vec<(PaymentId, Payment)>, bool), LoadError> {
+        let after = match after {
+            None => None,
+            Some(id) => {
+                let payment = self.payment(&id).await?;
+                payment.map(|payment| (Timestamp(u64::MAX - payment.claim.at.0), id.0))
+            }
+        };
+        self.owned(&self.0.families.payments, owner, PaymentId, after, limit)
+            .await
+    }
+
     /// The newest that a wallet has of one kind, oldest first, each with when it was made and its number.
     pub(super) async fn newest<E: Entity>(
         &self,

@@ -79,7 +79,7 @@ impl Reconciler {
         reconciling: Reconciling,
     ) -> Result<Self, super::StartError> {
         Ok(Self {
-            secret: super::stored_secret(&*store).await?.unwrap_or_default(),
+            secret: super::secret::stored_secret(&*store).await?.unwrap_or_default(),
             store,
             clock,
             reconciling,

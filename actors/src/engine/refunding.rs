@@ -6,7 +6,7 @@ use super::operating::damaged;
 use super::{Engine, Place};
 use crate::id::{PaymentId, RefundId, Wallet};
 use crate::kernel::{Kind, Refusal, table};
-use crate::money::Usdc;
+use crate::money::{Cents, Usdc};
 use crate::operator::Act;
 use crate::payment::Status;
 use crate::product::Product;
@@ -97,7 +97,10 @@ impl Engine {
                 .await
                 .map_err(damaged)?
                 .map_or(nothing, |card| match card.status {
-                    card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_) => card.charge.charged,
+                    card::Status::Ready(_)
+                    | card::Status::Paused(_)
+                    | card::Status::Closed(_)
+                    | card::Status::Expired(_) => less(card.charge.charged, card.life.released),
                     card::Status::Pending | card::Status::Failed { .. } => nothing,
                 }),
             Product::GiftCard(id) => {
@@ -110,7 +113,10 @@ impl Engine {
             Product::IntlOrder(id) => {
                 let order = self.intl_order(&id).await.map_err(damaged)?;
                 order.map_or(nothing, |order| match order.status {
-                    intl_order::Status::Ready(_) | intl_order::Status::Expired(_) => order.charge.charged,
+                    intl_order::Status::Ready(_)
+                    | intl_order::Status::Paused(_)
+                    | intl_order::Status::Closed(_)
+                    | intl_order::Status::Expired(_) => less(order.charge.charged, order.life.released),
                     intl_order::Status::Queued
                     | intl_order::Status::Claimed(_)
                     | intl_order::Status::Cancelled
@@ -249,6 +255,12 @@ impl Engine {
             Err(Refusal::Conflict | Refusal::Unknown | Refusal::Quarantined) => Err(NotRefunded::Unavailable),
         }
     }
+}
+
+/// What is left of a charge once so much of it was credited by itself.
+fn less(charged: Usdc, released: Cents) -> Usdc {
+    let released = Usdc::from_cents(released).unwrap_or(charged);
+    charged.minus(released).unwrap_or(Usdc::ZERO)
 }
 
 fn unread(error: StoreError) -> NotRefunded {

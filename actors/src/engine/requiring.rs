@@ -82,7 +82,7 @@ impl Engine {
     }
 }
 
-/// Why an account did not take a claim.
+/// What a claim that was refused tells its caller.
 pub(super) fn refused(id: PaymentId, refusal: Refusal<account::Rejection>) -> PayError {
     match refusal {
         Refusal::Rejected(account::Rejection::Frozen { message }) => PayError::Frozen { message },

@@ -179,7 +179,7 @@ impl Engine {
             Work::Settle(id) | Work::Watch(id) | Work::ConfirmCredit(id) | Work::Readmit { payment: id, .. } => {
                 of(&all.payments, id, |payment| Some(Money::Usdc(payment.price()))).await
             }
-            Work::IssueCard(id) | Work::ExpireCard(id) | Work::RefreshCard(id) => {
+            Work::IssueCard(id) | Work::ExpireCard(id) | Work::RefreshCard(id) | Work::SteerPrepaid(id) => {
                 of(&all.cards, id, |card| Some(Money::Usdc(card.charge.charged))).await
             }
             Work::OrderGiftCard(id) => of(&all.gift_cards, id, |gift| Some(Money::Usdc(gift.charge.charged))).await,

@@ -97,6 +97,7 @@ impl Worker for Desk {
                     tell(&self.families.cards, *id, card::Command::Expire { effect: effect.id }).await
                 }
                 Work::RefreshCard(id) => self.refresh_card(effect, *id).await,
+                Work::SteerPrepaid(id) => self.steer_prepaid(effect, *id).await,
                 Work::OrderGiftCard(id) => {
                     let ordered = self.order_gift_card(effect, *id);
                     self.on_line(Line::GiftCard, effect, ordered).await
@@ -293,16 +294,6 @@ impl Desk {
         }
         let row = self.store.read(&table::deposit(id)).await;
         Ok(row.map_err(|e| Failure::temporary(e.to_string()))?.is_some())
-    }
-
-    /// Whether something that the backup did not know as signed may be signed and sent, or given back as never sent: not
-    /// before everything that left without a row is explained, because it may have been this. `mark` is what it would be
-    /// sent as: a transfer that is on the chain by exactly that is only looked up.
-    fn may_leave(&self, mark: Option<[u8; 32]>) -> Done {
-        match self.departures.hold(mark) {
-            true => Err(Failure::not_yet(self.settings.watch_every_ms)),
-            false => Ok(()),
-        }
     }
 
     fn gives_up(&self, effect: &Effect, error: &PortError) -> bool {

@@ -1,18 +1,19 @@
 //! The order's state machine.
 
-use super::{Command, EnteredCard, Event, IntlOrder, Rejection, Status};
+use super::{Answer, Command, EnteredCard, Event, IntlOrder, Rejection, Status};
+use crate::card::life::{self, Life};
 use crate::id::{CardId, Wallet};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
 use crate::lease::{Change, Lease, Leased, Leases, NotYours};
 use crate::ledger::Provider;
-use crate::port::Timestamp;
+use crate::port::{Timestamp, Wish};
 
 impl IntlOrder {
     fn fulfil(&self, id: CardId, card: EnteredCard, decided: Decision<Self>, context: &Context) -> Decision<Self> {
         let EnteredCard { details, number, cvv } = card;
-        let ends = details.end(context.now);
+        let ends = details.end();
         decided
             .take(table::queued(self.created_at, id))
             .put_new(table::vault(id), number)
@@ -44,6 +45,10 @@ impl IntlOrder {
 }
 
 impl Leased for IntlOrder {
+    fn answered(lease: Option<Lease>) -> Answer {
+        lease.map_or(Answer::Done, Answer::Lease)
+    }
+
     fn leases(&self) -> Leases<'_> {
         Leases {
             last: self.lease,
@@ -75,6 +80,18 @@ impl Entity for IntlOrder {
         "overdue",
         "details_viewed",
         "expired",
+        "pause_requested",
+        "resume_requested",
+        "close_requested",
+        "request_ended",
+        "paused",
+        "resumed",
+        "closed",
+        "charged",
+        "charge_settled",
+        "charge_declined",
+        "charge_refunded",
+        "remainder_released",
     ];
     const MOVES: &'static [Move] = &[
         ("-", "payment settled", "queued"),
@@ -84,17 +101,18 @@ impl Entity for IntlOrder {
         ("queued", "holder cancels; charge credited", "cancelled"),
         ("queued", "an operator rejects; charge credited", "rejected"),
         ("claimed", "an operator rejects; charge credited", "rejected"),
-        (
-            "ready",
-            "the card's expiry or six months, whichever is sooner",
-            "expired",
-        ),
+        ("ready", "an operator reports it paused", "paused"),
+        ("paused", "an operator reports it resumed", "ready"),
+        ("ready", "an operator reports it closed", "closed"),
+        ("paused", "an operator reports it closed", "closed"),
+        ("ready", "end of the month printed on it", "expired"),
+        ("paused", "end of the month printed on it", "expired"),
     ];
 
     type Id = CardId;
     type Command = Command;
     type Event = Event;
-    type Answer = Option<Lease>;
+    type Answer = Answer;
     type Rejection = Rejection;
     type Outcome = ();
 
@@ -107,7 +125,7 @@ impl Entity for IntlOrder {
         let Some(order) = this else {
             return Err(Rejection::State("-"));
         };
-        let (decided, now) = (Decision::answer(None), context.now);
+        let (decided, now) = (Decision::answer(Answer::Done), context.now);
         match (&order.status, command) {
             (Status::Queued | Status::Claimed(_), Command::Claim { act, life_ms }) => {
                 Ok(order.claim(*id, &act, life_ms, context)?)
@@ -131,7 +149,11 @@ impl Entity for IntlOrder {
                 Ok(order.undo(*id, decided, context))
             }
             (Status::Queued, Command::Cancel) => Ok(order.undo(*id, decided.event(Event::Cancelled(now)), context)),
-            (Status::Ready(_), Command::Reveal) => Ok(decided.event(Event::Revealed(now))),
+            (Status::Ready(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(now))),
+            (_, Command::Steer(wish)) if order.is_alive() => Ok(order.steer(*id, wish, context)),
+            (_, Command::Report { act, report }) if order.stand().is_some() => {
+                order.reported(*id, &act, *report, context)
+            }
             (Status::Claimed(Some(_)), Command::EndLease { effect, lease }) if lease == order.lease => {
                 Ok(decided.completes(effect).event(Event::LeaseEnded(now)))
             }
@@ -139,11 +161,13 @@ impl Entity for IntlOrder {
                 let claimed = matches!(order.status, Status::Claimed(_));
                 Ok(decided.completes(effect).event(Event::Overdue { claimed, at: now }))
             }
-            (Status::Ready(_), Command::Expire { effect }) => Ok(decided
-                .completes(effect)
-                .event(Event::Expired(now))
-                .then(Work::ForgetCvv(*id), context)),
-            (Status::Expired(_), Command::Forgotten { effect }) => Ok(decided.completes(effect).take(table::cvv(*id))),
+            (Status::Ready(_) | Status::Paused(_), Command::Expire { effect }) => {
+                let decided = decided.completes(effect).event(Event::Expired(now));
+                Ok(order.without_wish(*id, decided).then(Work::ForgetCvv(*id), context))
+            }
+            (Status::Expired(_) | Status::Closed(_), Command::Forgotten { effect }) => {
+                Ok(decided.completes(effect).take(table::cvv(*id)))
+            }
             // Timers are never called off: one that comes too late just ends.
             (
                 _,
@@ -174,6 +198,8 @@ impl Entity for IntlOrder {
                     updated_at: *at,
                     overdue: false,
                     lease: 0,
+                    life: Life::default(),
+                    wished_at: None,
                     status: Status::Queued,
                 }),
                 event => Err(OutOfOrder::new("-", event)),
@@ -187,7 +213,8 @@ impl Entity for IntlOrder {
             (Status::Claimed(Some(_)), Event::LeaseEnded(at)) => Ok(order.at(Status::Claimed(None), *at)),
             (Status::Claimed(_), Event::Released(at)) => Ok(order.at(Status::Queued, *at)),
             (Status::Claimed(Some(_)), Event::Fulfilled(details, at)) => {
-                Ok(order.at(Status::Ready(details.clone()), *at))
+                let life = Life::begun(order.amount, *at);
+                Ok(Self { life, ..order }.at(Status::Ready(details.clone()), *at))
             }
             (Status::Queued, Event::Cancelled(at)) => Ok(order.at(Status::Cancelled, *at)),
             (Status::Queued | Status::Claimed(_), Event::Rejected(reason, at)) => {
@@ -198,8 +225,18 @@ impl Entity for IntlOrder {
                 let overdue = Self { overdue: true, ..order };
                 Ok(overdue.at(status, *at))
             }
-            (Status::Ready(_), Event::Revealed(_)) => Ok(order),
-            (Status::Ready(details), Event::Expired(at)) => Ok(order.at(Status::Expired(details), *at)),
+            (Status::Ready(_) | Status::Paused(_), Event::Revealed(_)) => Ok(order),
+            (Status::Ready(details) | Status::Paused(details), Event::Expired(at)) => {
+                let ended = order.wishing(None, *at).noted(life::Change::Expired, *at);
+                Ok(ended.at(Status::Expired(details), *at))
+            }
+            (status @ (Status::Ready(_) | Status::Paused(_)), Event::Wished(wish, at)) => {
+                Ok(order.wishing(Some(*wish), *at).at(status, *at))
+            }
+            (status, Event::Answered(at) | Event::WishEnded(at)) if order.life.wish.is_some() => {
+                Ok(order.wishing(None, *at).at(status, *at))
+            }
+            (_, Event::Told(news, at)) => order.after(news, *at),
             (_, event) => Err(OutOfOrder::new(order.status(), event)),
         }
     }
@@ -209,6 +246,8 @@ impl Entity for IntlOrder {
             Status::Queued => "queued",
             Status::Claimed(_) => "claimed",
             Status::Ready(_) => "ready",
+            Status::Paused(_) => "paused",
+            Status::Closed(_) => "closed",
             Status::Cancelled => "cancelled",
             Status::Rejected { .. } => "rejected",
             Status::Expired(_) => "expired",
@@ -231,6 +270,11 @@ impl Entity for IntlOrder {
             Event::Overdue { .. } => "overdue",
             Event::Revealed(_) => "details_viewed",
             Event::Expired(_) => "expired",
+            Event::Wished(wish, _) => wish.requested(),
+            // What the answer changed is told by itself.
+            Event::Answered(_) => return None,
+            Event::WishEnded(_) => "request_ended",
+            Event::Told(news, _) => return news.announced(),
         })
     }
 
@@ -242,12 +286,17 @@ impl Entity for IntlOrder {
         View::new()
             .text("card_id", id)
             .text("status", self.status())
+            .text("state", self.status())
             .text("card_type", "Non-Reloadable International")
             .number("usd_amount", self.amount.decimal())
+            .number("on_card_usd_amount", self.amount.decimal())
             .number("charged_usd_amount", self.charge.charged.decimal())
             .number("fees_paid", self.charge.fee().decimal())
+            .number("available_usd_amount", self.life.activity.available.decimal())
+            .number("credited_usd_amount", self.life.released.decimal())
             .maybe("label", self.label.as_deref())
             .maybe("last4", self.details().map(|d| d.last4.as_str()))
+            .maybe("requested", self.life.wish.map(Wish::name))
             .maybe("rejection_reason", reason)
             .flag("overdue", self.overdue)
             .text("payment_id", self.charge.payment)

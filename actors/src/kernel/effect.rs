@@ -194,11 +194,13 @@ pub enum Work {
     },
     /// Tell a transfer that the account holds it.
     ConfirmIncoming(DepositId),
+    /// Have the issuer do what a prepaid card's holder wants of it.
+    SteerPrepaid(CardId),
 }
 
 impl Work {
     /// Every kind of work, in the order of [`Work::index`].
-    pub const NAMES: [&str; 48] = [
+    pub const NAMES: [&str; 49] = [
         "settle",
         "watch",
         "issue_card",
@@ -247,6 +249,7 @@ impl Work {
         "place_incoming",
         "send_back",
         "confirm_incoming",
+        "steer_prepaid",
     ];
 
     /// Its place in [`Work::NAMES`].
@@ -300,6 +303,7 @@ impl Work {
             Self::PlaceIncoming(_) => 45,
             Self::SendBack { .. } => 46,
             Self::ConfirmIncoming(_) => 47,
+            Self::SteerPrepaid(_) => 48,
         }
     }
 
@@ -312,7 +316,7 @@ impl Work {
     pub const fn family(&self) -> Kind {
         match self {
             Self::Settle(_) | Self::Watch(_) | Self::ConfirmCredit(_) | Self::Readmit { .. } => Kind::Payment,
-            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) => Kind::Card,
+            Self::IssueCard(_) | Self::ExpireCard(_) | Self::RefreshCard(_) | Self::SteerPrepaid(_) => Kind::Card,
             Self::OrderGiftCard(_) => Kind::GiftCard,
             Self::Credit { .. } | Self::FreeShare { .. } | Self::EndHold { .. } | Self::SendBack { .. } => {
                 Kind::Account

@@ -59,6 +59,8 @@ tables! {
     CVV = b'w',
     /// International orders that an operator has still to decide, the oldest first.
     QUEUE = b'q',
+    /// International cards whose holders want something of them, by when they first did.
+    CARD_WISH = b'C',
     /// Withdrawals from card balances that an operator has still to decide, the oldest first.
     CARD_QUEUE = b'z',
     /// Transactions that operators paid such withdrawals with: each pays one.
@@ -213,6 +215,11 @@ pub fn cvv(card: CardId) -> RowKey {
 /// An international order that is open.
 pub fn queued(since: Timestamp, order: CardId) -> RowKey {
     key(&[&[QUEUE], &since.0.to_be_bytes(), &order.0.to_be_bytes()])
+}
+
+/// An international card whose holder wants something of it.
+pub fn card_wish(since: Timestamp, card: CardId) -> RowKey {
+    key(&[&[CARD_WISH], &since.0.to_be_bytes(), &card.0.to_be_bytes()])
 }
 
 /// A withdrawal from a card balance that is open.

@@ -2,7 +2,7 @@
 //! product's own number as its key, so that either is found by the other; and that number follows from the payment, so that it is
 //! found by whoever knows no more than the transfer that paid.
 
-use super::{Event, Found, Payment};
+use super::{Event, Found, NewSession, Payment};
 use crate::card::Card;
 use crate::gift_card::{self, GiftCard};
 use crate::id::{CardId, EffectId, PaymentId, PayoutId, TopUpId};
@@ -26,17 +26,10 @@ impl Payment {
         received: Transaction,
         context: &Context,
     ) -> Result<Decision<Self>, OutOfOrder> {
-        let (owner, session) = (self.account(), self.claim.session);
+        let owner = self.account();
         let charge = self.charge(*id);
         let sold = charge.sold(received, self.claim.purchase.line().provider());
-        let decision = match self.by_managed_wallet() {
-            true => decision,
-            false => {
-                let (life, first) = (session.life_ms, session.first);
-                let opened = Session::open(session.id, owner, Amr::Payment(*id), first, life, context)?;
-                decision.open(opened)
-            }
-        };
+        let decision = self.open_session(id, decision, context)?;
         let bought = |product| Event::Fulfilled(product, context.now);
         let decision = match &self.claim.purchase {
             Purchase::UsaCard { amount } => {
@@ -90,6 +83,22 @@ impl Payment {
             Purchase::CardBalance { amount } => self.top_up((*id, charge), *amount, decision, context)?,
         };
         Ok(decision.post(&sold, context))
+    }
+
+    /// For the payer's own wallet: whose managed wallet paid has tokens, and nobody else is to have any.
+    fn open_session(
+        &self,
+        payment: &PaymentId,
+        decision: Decision<Self>,
+        context: &Context,
+    ) -> Result<Decision<Self>, OutOfOrder> {
+        if self.by_managed_wallet() {
+            return Ok(decision);
+        }
+        let NewSession { id, first, life_ms } = self.claim.session;
+        let by = Amr::Payment(*payment);
+        let opened = Session::open(id, self.account(), by, first, life_ms, context)?;
+        Ok(decision.open(opened))
     }
 
     fn top_up(

@@ -29,6 +29,7 @@ impl Payout {
             .text("payout_id", id)
             .text("product", self.plan.target.line().name())
             .text("status", self.status())
+            .text("state", self.status())
             .number("amount", self.amount.decimal())
             .text("currency", self.currency)
             .number("fee_amount", self.charge.fee().decimal())

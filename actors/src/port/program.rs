@@ -47,7 +47,7 @@ pub enum Wish {
     Pause,
     /// Charges are taken again.
     Resume,
-    /// It ends, and what is left on it goes back to the balance.
+    /// It ends, and what is left on it goes back: to the balance that it spends, or as its issuer says.
     Close,
 }
 
@@ -60,6 +60,15 @@ impl Wish {
             Self::Close => "close",
         }
     }
+
+    /// After the dot of the type of the event that tells of it.
+    pub const fn requested(self) -> &'static str {
+        match self {
+            Self::Pause => "pause_requested",
+            Self::Resume => "resume_requested",
+            Self::Close => "close_requested",
+        }
+    }
 }
 
 /// Where a card stands at the issuer.
@@ -69,7 +78,7 @@ pub enum CardState {
     Open,
     /// It refuses them for now.
     Paused,
-    /// It has ended; what was left on it is on the balance.
+    /// It has ended; what was left on a card that spends a balance is on that balance.
     Closed,
 }
 
@@ -82,6 +91,9 @@ pub struct Standing {
     pub state: CardState,
     /// What is left on it and what was spent.
     pub activity: CardActivity,
+    /// Of what was left when a prepaid card ended, all that was given back for its holder so far. It only grows. Zero of a
+    /// card that spends a balance: there it is the balance's again.
+    pub released: Cents,
 }
 
 /// A holder's wish, on its way to the issuer.

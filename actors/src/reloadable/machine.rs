@@ -7,7 +7,7 @@ use crate::id::{CardId, EffectId, Wallet};
 use crate::kernel::effect::Work;
 use crate::kernel::entity::Move;
 use crate::kernel::{Context, Decision, Entity, Kind, OutOfOrder, View, table};
-use crate::port::{CardActivity, CardState, IssuedCard, Standing, Timestamp, Wish};
+use crate::port::{CardActivity, CardState, ChargeNews, IssuedCard, Standing, Timestamp, Wish};
 
 impl Reloadable {
     /// Asks the issuer for what the holder wants, unless it is so already.
@@ -46,9 +46,15 @@ impl Reloadable {
             (Status::Paused(_), CardState::Open) => Some(Event::Resumed(standing, at)),
             (Status::Open(_) | Status::Paused(_), CardState::Closed) => Some(Event::Closed(standing, at)),
             (Status::Open(_) | Status::Paused(_), CardState::Open | CardState::Paused) => {
-                Some(Event::Charged(standing, at))
+                let news = standing.activity.news(&self.activity);
+                Some(Event::Charged(standing, news, at))
             }
-            (Status::Creating | Status::Closed(_) | Status::Failed { .. }, _) => None,
+            // A charge that is refused, or given back, is told of a card that has ended, too.
+            (Status::Closed(_), _) => {
+                let news = standing.activity.news(&self.activity);
+                Some(Event::Charged(standing, news, at))
+            }
+            (Status::Creating | Status::Failed { .. }, _) => None,
         }
     }
 
@@ -103,6 +109,9 @@ impl Entity for Reloadable {
         "resumed",
         "closed",
         "charged",
+        "charge_settled",
+        "charge_declined",
+        "charge_refunded",
         "details_viewed",
     ];
     const MOVES: &'static [Move] = &[
@@ -219,10 +228,7 @@ impl Entity for Reloadable {
             (Status::Creating, Event::Opened(details, at)) => {
                 let available = card.amount;
                 let loaded = Self {
-                    activity: CardActivity {
-                        available,
-                        ..CardActivity::default()
-                    },
+                    activity: CardActivity::loaded(available),
                     ..card
                 };
                 Ok(loaded.at(Status::Open(details.clone()), *at).noted(Change::Opened, *at))
@@ -245,7 +251,7 @@ impl Entity for Reloadable {
             (Status::Open(details) | Status::Paused(details), Event::Closed(standing, at)) => Ok(card
                 .standing(standing, Status::Closed(details), *at)
                 .noted(Change::Closed, *at)),
-            (status @ (Status::Open(_) | Status::Paused(_)), Event::Charged(standing, at)) => {
+            (status @ (Status::Open(_) | Status::Paused(_) | Status::Closed(_)), Event::Charged(standing, _, at)) => {
                 Ok(card.standing(standing, status, *at))
             }
             (Status::Open(_) | Status::Paused(_), Event::Revealed(_)) => Ok(card),
@@ -272,15 +278,13 @@ impl Entity for Reloadable {
             Event::Ordered { .. } => "creating",
             Event::Opened(..) => Change::Opened.name(),
             Event::Refused(..) => Change::Failed.name(),
-            Event::Wished(Wish::Pause, _) => "pause_requested",
-            Event::Wished(Wish::Resume, _) => "resume_requested",
-            Event::Wished(Wish::Close, _) => "close_requested",
+            Event::Wished(wish, _) => wish.requested(),
             // What the answer changed is told by itself.
             Event::Answered(_) => return None,
             Event::Paused(..) => Change::Paused.name(),
             Event::Resumed(..) => Change::Resumed.name(),
             Event::Closed(..) => Change::Closed.name(),
-            Event::Charged(..) => "charged",
+            Event::Charged(_, news, _) => return news.map(ChargeNews::name),
             Event::Revealed(_) => "details_viewed",
         })
     }
@@ -293,6 +297,7 @@ impl Entity for Reloadable {
         View::new()
             .text("card_id", id)
             .text("status", self.status())
+            .text("state", self.status())
             .text("card_type", "Reloadable")
             .number("usd_amount", self.amount.decimal())
             .number("available_usd_amount", self.activity.available.decimal())

@@ -266,6 +266,7 @@ impl Entity for Endpoint {
         };
         View::new()
             .text("id", id)
+            .text("webhook_id", id)
             .text("url", &self.url)
             .texts("types", &self.types)
             .text("state", self.status())

@@ -213,6 +213,7 @@ impl Entity for Delivery {
         let attempts = self.attempts.iter().map(Attempt::view);
         View::new()
             .text("id", id)
+            .text("delivery_id", id)
             .text("webhook_id", self.letter.endpoint)
             .text("event_id", self.letter.event)
             .text("type", &self.letter.kind)

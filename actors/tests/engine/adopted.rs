@@ -6,7 +6,7 @@ use purser_actors::kernel::table;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{Act, Role};
 use purser_actors::payment::Outcome;
-use purser_actors::port::{Clock as _, Departure};
+use purser_actors::port::{Clock as _, Departure, Timestamp};
 use purser_actors::product::{Product, Purchase};
 use purser_actors::top_up::{First, Status};
 
@@ -15,6 +15,12 @@ use crate::support::eventually;
 use crate::support::world::{World, card_for};
 
 const PAYER: Wallet = Wallet::Solana([1; 32]);
+
+/// A restore, known by the end of its quiet time.
+const fn spanning(since: Timestamp, until: Timestamp) -> Restored {
+    let at = until;
+    Restored { since, until, at }
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
@@ -51,13 +57,7 @@ async fn no_other_burn_is_a_top_ups_while_its_own_may_land() {
         mark: [3; 32],
     });
     let (since, until) = (now, now.plus_ms(60_000));
-    let world = world
-        .restored(Restored {
-            since,
-            until,
-            at: until,
-        })
-        .await;
+    let world = world.restored(spanning(since, until)).await;
     let unexplained = world.engine.unexplained().await.unwrap();
     assert_eq!(unexplained[0].may_be, [id.to_string()], "an operator could think so");
     let act = Act {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purser_actors::engine::Denied;
 use purser_actors::id::{CardId, Network, RequestId};
-use purser_actors::intl_order::{Details, EnteredCard, IntlOrder, OVERDUE_AFTER_MS, Rejection};
+use purser_actors::intl_order::{BillingAddress, Details, EnteredCard, IntlOrder, OVERDUE_AFTER_MS, Rejection};
 use purser_actors::kernel::{Entity, table};
 use purser_actors::lease::NotYours;
 use purser_actors::ledger::{Place, Provider};
@@ -31,7 +31,7 @@ fn entered(id: CardId) -> EnteredCard {
             last4: "4242".into(),
             exp_month: 12,
             exp_year: 2099,
-            billing: None,
+            billing: BillingAddress::default(),
         },
         number: b"number".to_vec(),
         cvv: [b"cvv of ".as_slice(), &id.0.to_be_bytes()].concat(),

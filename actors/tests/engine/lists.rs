@@ -52,7 +52,7 @@ pub(crate) async fn agreed(world: World, lists: &Arc<TestLists>) -> World {
 
 /// What is lost, done twice, of another amount or in another state on a list is a difference of that kind, until it is right
 /// again; `double` is the name of what nobody asked for.
-async fn each_way(world: &World, lists: &TestLists, source: Source, right: Entry, double: &str) {
+pub(crate) async fn each_way(world: &World, lists: &TestLists, source: Source, right: Entry, double: &str) {
     let subject = async || {
         let open = world.engine.differences(None, 10).await.unwrap();
         let [(_, one)] = &open[..] else { panic!("{open:?}") };

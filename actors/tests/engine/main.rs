@@ -26,6 +26,7 @@ mod operating;
 mod paid_call;
 mod payouts;
 mod people;
+mod prepaid;
 mod program;
 mod program_restored;
 mod reconciliation;

@@ -76,7 +76,7 @@ pub(crate) fn to_app(nonce: u8, recipient: &str) -> PayRequest {
     };
     let purchase = Purchase::AppPayment {
         amount: Cents::new(4_50),
-        platform: Platform::Paypal,
+        platform: Some(Platform::Paypal),
         payee: Box::new(payee),
     };
     asking(nonce, purchase)

@@ -3,15 +3,21 @@
 use purser_actors::card;
 use purser_actors::id::EffectId;
 use purser_actors::kernel::{Entity, table};
-use purser_actors::port::{Clock, Timestamp, months_later};
+use purser_actors::port::{Clock, Timestamp, Wish, month_end, months_later};
 
 use crate::support::eventually;
 use crate::support::world::{World, bought, card_for, evm};
 
-const HALF_A_YEAR_MS: u64 = 190 * 86_400_000;
+/// The cards of the pretended issuer end with 2031.
+const PRINTED: (u16, u8) = (2031, 12);
+
+/// From now to the end of the month that is printed on them, and a day.
+fn to_the_end(world: &World) -> u64 {
+    month_end(PRINTED.0, PRINTED.1).0 - world.clock.now().0 + 86_400_000
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_card_expires_six_months_after_its_issue_and_not_before() {
+async fn a_card_expires_with_the_month_printed_on_it_and_not_before() {
     // Aim: until then the timer is a row, no effect; when it is due it ends the card once, over a restart too.
     let world = World::new().await;
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
@@ -22,7 +28,7 @@ async fn a_card_expires_six_months_after_its_issue_and_not_before() {
         .first_chunk()
         .map(|b| Timestamp(u64::from_be_bytes(*b)));
     let now = world.clock.now();
-    assert!(due.is_some_and(|due| due <= months_later(now, 6) && due > months_later(Timestamp(now.0 - 60_000), 6)));
+    assert_eq!(due, Some(month_end(PRINTED.0, PRINTED.1)));
     world.clock.advance(due.unwrap().0 - now.0 - 60_000);
     let world = world.crash().await;
     world.quiet().await;
@@ -40,8 +46,9 @@ async fn a_timer_that_comes_too_late_ends_without_a_word() {
     let world = World::new().await;
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.quiet().await;
-    world.engine.close_card(card).await.unwrap();
-    world.clock.advance(HALF_A_YEAR_MS);
+    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    world.quiet().await;
+    world.clock.advance(to_the_end(&world));
     eventually("the timer is gone", async || {
         world.store.rows(&[table::TIMER]).is_empty()
     })
@@ -63,7 +70,7 @@ async fn timers_that_cannot_be_read_keep_no_other_from_coming_due() {
     }
     let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
     world.quiet().await;
-    world.clock.advance(HALF_A_YEAR_MS);
+    world.clock.advance(to_the_end(&world));
     eventually("it expires", async || {
         world.engine.card(&card).await.unwrap().unwrap().status() == "expired"
     })

@@ -61,6 +61,12 @@ async fn assert_complete(world: &World) {
     assert_eq!(world.announced("withdrawal.complete"), 1);
 }
 
+/// A restore, known by the end of its quiet time.
+const fn spanning(since: Timestamp, until: Timestamp) -> Restored {
+    let at = until;
+    Restored { since, until, at }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn case_27_two_at_once_for_the_whole_balance_are_one() {
     // Aim: of ten at once one is taken on; while it is on its way its amount stands as held, in the books too.
@@ -238,13 +244,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     let now = world.clock.now();
     world.chain.silence(true);
     let (since, until) = (now, now.plus_ms(60_000));
-    let world = world
-        .restored(Restored {
-            since,
-            until,
-            at: until,
-        })
-        .await;
+    let world = world.restored(spanning(since, until)).await;
     withdraw(&world, ALL).await.expect("the engine takes it on");
     let held = async |world: &World| {
         let before = world.chain.listings();
@@ -275,13 +275,7 @@ async fn after_a_restore_nothing_leaves_before_it_is_quiet_and_explained() {
     held(&world).await;
     // A backup of this store is restored too: what it had not explained is not forgotten.
     let (since, until) = (until.plus_ms(2), until.plus_ms(2));
-    let world = world
-        .restored(Restored {
-            since,
-            until,
-            at: until,
-        })
-        .await;
+    let world = world.restored(spanning(since, until)).await;
     world.clock.advance(2);
     held(&world).await;
     let unexplained = world.engine.unexplained().await.expect("readable");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use purser_actors::account::{self, Account};
+use purser_actors::card::life::News;
 use purser_actors::card::{self, Card};
 use purser_actors::id::{DepartureId, SessionId};
 use purser_actors::identity::Identity;
@@ -12,17 +13,18 @@ use purser_actors::kernel::effect::CreditCause;
 use purser_actors::link::Link;
 use purser_actors::money::Usdc;
 use purser_actors::payment::{self, Payment};
-use purser_actors::port::CardActivity;
+use purser_actors::port::{CardState, ChargeNews, Wish};
 use purser_actors::product::Product;
 use purser_actors::session::{self, Amr, Revoked, Session};
 use purser_actors::top_up::TopUp;
 use purser_actors::withdrawal::{self, Withdrawal};
 
+use crate::cards::standing;
 use crate::intl_orders::{self, orders};
 use crate::people::{identities, identity_commands, identity_events, link_commands, link_events, links};
 use crate::sample::{
-    CARD, NOW, PAYMENT, SHARE, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details, fold,
-    outgoing, payments, prepared, status, transaction, withdrawals,
+    CARD, CARD_SEQUENCE, NOW, PAYMENT, SHARE, TOP_UP, WALLET, WITHDRAWAL, accounts, at, cards, claim, decline, details,
+    fold, outgoing, payments, prepared, status, transaction, withdrawals,
 };
 
 pub(crate) type Moves = BTreeSet<(&'static str, &'static str)>;
@@ -74,6 +76,18 @@ fn payment_events() -> Vec<payment::Event> {
     ]
 }
 
+/// Whatever can be told of a card that is made.
+pub(crate) fn every_news() -> Vec<News> {
+    let standing = standing(CARD_SEQUENCE + 1, CardState::Open, 0);
+    vec![
+        News::Paused(standing.clone()),
+        News::Resumed(standing.clone()),
+        News::Closed(standing.clone()),
+        News::Charged(standing.clone(), Some(ChargeNews::Charged)),
+        News::Released(standing),
+    ]
+}
+
 fn card_events() -> Vec<card::Event> {
     use card::Event;
     let amount = cards()[0].amount;
@@ -89,10 +103,14 @@ fn card_events() -> Vec<card::Event> {
         Event::Refused("no".into(), NOW),
         Event::Revealed(NOW),
         Event::RefreshAsked(NOW),
-        Event::Refreshed(CardActivity::default(), NOW),
-        Event::Closed(NOW),
+        Event::Refreshed(NOW),
+        Event::Wished(Wish::Pause, NOW),
+        Event::Answered(NOW),
         Event::Expired(NOW),
     ]
+    .into_iter()
+    .chain(every_news().into_iter().map(|news| Event::Told(news, NOW)))
+    .collect()
 }
 
 fn account_events() -> Vec<account::Event> {

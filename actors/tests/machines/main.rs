@@ -13,6 +13,7 @@ mod cards;
 mod charts;
 mod gift_cards;
 mod incoming;
+mod intl_cards;
 mod intl_orders;
 mod late_returns;
 mod lines;

@@ -2,7 +2,7 @@
 
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardActivity, CardState, CardTransaction, Standing, Timestamp, Wish};
+use purser_actors::port::{CardActivity, CardState, CardTransaction, Standing, Timestamp, TransactionStatus, Wish};
 use purser_actors::reloadable::{Change, Command, Event, HISTORY, Rejection, Reloadable, Status};
 use purser_storage::{Condition, Write};
 
@@ -22,13 +22,13 @@ pause           !        !         Wished            =                  !       
 resume          !        !         =                 Wished             !         !       !                 !                 !
 close           !        !         Wished            Wished             !         !       !                 =                 !
 answer_old      !        !         !                 !                  !         !       Answered          Answered          Answered
-answer_open     !        !         !                 !                  !         !       Charged+Answered  Resumed+Answered  Answered
-answer_paused   !        !         !                 !                  !         !       Paused+Answered   Charged+Answered  Answered
-answer_closed   !        !         !                 !                  !         !       Closed+Answered   Closed+Answered   Answered
+answer_open     !        !         !                 !                  !         !       Charged+Answered  Resumed+Answered  Charged+Answered
+answer_paused   !        !         !                 !                  !         !       Paused+Answered   Charged+Answered  Charged+Answered
+answer_closed   !        !         !                 !                  !         !       Closed+Answered   Closed+Answered   Charged+Answered
 told_old        !        !         =                 =                  =         !       =                 =                 =
-told_open       !        !         Charged           Resumed            =         !       Charged           Resumed           =
-told_paused     !        !         Paused            Charged            =         !       Paused            Charged           =
-told_closed     !        !         Closed            Closed             =         !       Closed            Closed            =
+told_open       !        !         Charged           Resumed            Charged   !       Charged           Resumed           Charged
+told_paused     !        !         Paused            Charged            Charged   !       Paused            Charged           Charged
+told_closed     !        !         Closed            Closed             Charged   !       Closed            Closed            Charged
 reveal          !        !         Revealed          Revealed           !         !       Revealed          Revealed          !
 ";
 
@@ -40,6 +40,7 @@ fn standing(sequence: u64, state: CardState) -> Standing {
             available: Cents::new(4_00),
             transactions: Vec::new(),
         },
+        released: Cents::ZERO,
     }
 }
 
@@ -136,7 +137,7 @@ fn events() -> Vec<Event> {
         Event::Paused(standing.clone(), NOW),
         Event::Resumed(standing.clone(), NOW),
         Event::Closed(standing.clone(), NOW),
-        Event::Charged(standing, NOW),
+        Event::Charged(standing, None, NOW),
         Event::Revealed(NOW),
     ]
 }
@@ -228,6 +229,8 @@ fn what_a_card_keeps_of_its_past_is_bounded() {
             merchant: "m".repeat(10_000),
             amount: Cents::new(1),
             at: Timestamp(n),
+            status: TransactionStatus::Declined,
+            reason: Some("r".repeat(10_000)),
         };
         let mut standing = standing(SEQUENCE + 1 + n, state);
         standing.activity.transactions = vec![long; 100];
@@ -256,9 +259,12 @@ fn case_75_a_card_of_a_payments_token_is_counted_for_that_payment() {
     let number = CARD.0.to_be_bytes().to_vec();
     let of_payment = |write: &Write| matches!(write, Write::Put { key, value, .. } if *key == row && *value == number);
     assert!(counted.writes().iter().any(of_payment));
-    assert_eq!(fold(None, &CARD, counted.events()).funded_by, Some(PAYMENT));
+    assert_eq!(
+        fold::<Reloadable>(None, &CARD, counted.events()).funded_by,
+        Some(PAYMENT)
+    );
     let own = Reloadable::decide(None, &CARD, order(None), &at(NOW)).unwrap();
     let takes_a_place = |write: &Write| matches!(write, Write::Put { key, .. } if key[0] == table::PAYMENT_CARD);
     assert!(!own.writes().iter().any(takes_a_place));
-    assert_eq!(fold(None, &CARD, own.events()).funded_by, None);
+    assert_eq!(fold::<Reloadable>(None, &CARD, own.events()).funded_by, None);
 }

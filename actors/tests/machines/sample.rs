@@ -1,6 +1,7 @@
 //! One of everything that the tables speak of.
 
 use purser_actors::account::{Account, Admission};
+use purser_actors::card::life::Life;
 use purser_actors::card::{Card, Details};
 use purser_actors::id::{CardId, EffectId, PaymentId, RequestId, SessionId, TopUpId, Wallet, WithdrawalId};
 use purser_actors::kernel::effect::Share;
@@ -9,7 +10,7 @@ use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::operator::{Act, Beside, Deed, Link, Role};
 use purser_actors::payment::{Claim, Found, NewSession, Payment, Status};
-use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp};
+use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp, Wish};
 use purser_actors::product::{Cap, Line, Product, Purchase};
 use purser_actors::withdrawal::{Outgoing, Withdrawal};
 
@@ -176,10 +177,13 @@ pub(crate) fn charge() -> Charge {
     Charge::new(PAYMENT, Usdc::from_atomic(5_100_000), Usdc::from_atomic(5_000_000))
 }
 
-/// A card in every state.
+/// Of the newest word about each card of [`cards`].
+pub(crate) const CARD_SEQUENCE: u64 = 4;
+
+/// A card in every state; usable with a wish under way, and closed before the wish was answered.
 pub(crate) fn cards() -> Vec<Card> {
     use purser_actors::card::Status;
-    let card = |status| Card {
+    let card = |wish, status| Card {
         owner: WALLET,
         charge: charge(),
         amount: Cents::new(5_00),
@@ -188,14 +192,21 @@ pub(crate) fn cards() -> Vec<Card> {
         status,
         refreshes: Vec::new(),
         refreshing: false,
-        activity: None,
+        life: Life {
+            wish,
+            sequence: CARD_SEQUENCE,
+            ..Life::begun(Cents::new(5_00), NOW)
+        },
     };
     vec![
-        card(Status::Pending),
-        card(Status::Ready(details())),
-        card(Status::Failed { reason: "no".into() }),
-        card(Status::Closed(details())),
-        card(Status::Expired(details())),
+        card(None, Status::Pending),
+        card(None, Status::Ready(details())),
+        card(None, Status::Failed { reason: "no".into() }),
+        card(None, Status::Closed(details())),
+        card(None, Status::Expired(details())),
+        card(None, Status::Paused(details())),
+        card(Some(Wish::Pause), Status::Ready(details())),
+        card(Some(Wish::Close), Status::Closed(details())),
     ]
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod bridge;
 pub(crate) mod catalog;
 pub(crate) mod counter;
 pub(crate) mod holdings;
+pub(crate) mod issuer;
 pub(crate) mod lists;
 pub(crate) mod people;
 pub(crate) mod ports;

@@ -1,20 +1,20 @@
 //! The outside, scripted: a chain on which each payment has a fate, and an issuer with a list of moods. Both outlive a
 //! crash of the engine, as the real ones do.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use purser_actors::id::{EffectId, Network, Wallet};
-use purser_actors::money::{Cents, Usdc};
+use purser_actors::id::{Network, Wallet};
+use purser_actors::money::Usdc;
 use purser_actors::port::{
-    Authorization, BoxFuture, CardActivity, CardIssuer, CardTransaction, Decline, Departure, ErrorKind,
-    EvmAuthorization, Issuance, IssueCard, IssuedCard, Lookup, PortError, Prepared, Settlement, Shredder, Submitted,
-    Timestamp, Transfer,
+    Authorization, BoxFuture, Decline, Departure, ErrorKind, EvmAuthorization, Lookup, PortError, Prepared, Settlement,
+    Shredder, Submitted, Timestamp, Transfer,
 };
 use tokio::sync::Semaphore;
 
 use super::holdings::Holdings;
+pub(crate) use super::issuer::{Issuer, Mood};
 
 type Key = [u8; 32];
 
@@ -288,111 +288,5 @@ impl Shredder for Shreds {
     fn shred<'a>(&'a self, record: &'a [u8]) -> BoxFuture<'a, Result<(), PortError>> {
         self.0.lock().push(record.to_vec());
         Box::pin(std::future::ready(Ok(())))
-    }
-}
-
-/// What the issuer does with a call. Without one it makes the card.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mood {
-    Ready,
-    NotYet,
-    Declines,
-    /// The card is made and the answer never comes.
-    Silent,
-    Busy,
-    Panics,
-    /// It will never work and somebody must look.
-    Broken,
-}
-
-#[derive(Default)]
-pub(crate) struct Issuer {
-    complaint_bytes: AtomicU64,
-    moods: Mutex<VecDeque<Mood>>,
-    cards: Mutex<HashMap<EffectId, IssuedCard>>,
-    calls: Mutex<Vec<EffectId>>,
-}
-
-impl Issuer {
-    /// The moods of the next calls, in order.
-    pub(crate) fn moods(&self, moods: &[Mood]) {
-        self.moods.lock().extend(moods);
-    }
-
-    /// From now on a busy issuer complains at this length.
-    pub(crate) fn complaint_bytes(&self, bytes: u64) {
-        self.complaint_bytes.store(bytes, Ordering::SeqCst);
-    }
-
-    fn busy(&self) -> PortError {
-        let mut busy = error(ErrorKind::Temporary, "issue");
-        let length = self.complaint_bytes.load(Ordering::SeqCst) as usize;
-        busy.message.push_str(&"é".repeat(length / 2));
-        busy
-    }
-
-    /// Cards made.
-    pub(crate) fn cards(&self) -> usize {
-        self.cards.lock().len()
-    }
-
-    /// The keys of all calls.
-    pub(crate) fn calls(&self) -> Vec<EffectId> {
-        self.calls.lock().clone()
-    }
-
-    fn make(&self, order: &IssueCard) -> IssuedCard {
-        let mut cards = self.cards.lock();
-        let number = cards.len();
-        let card = cards.entry(order.key).or_insert_with(|| IssuedCard {
-            issuer_ref: format!("ref-{number}"),
-            last4: format!("{:04}", 4242 + number),
-            exp_month: 12,
-            exp_year: 2031,
-            sealed: order.card.0.to_be_bytes().to_vec(),
-        });
-        card.clone()
-    }
-}
-
-impl CardIssuer for Issuer {
-    /// Nothing was spent.
-    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
-        Box::pin(async move {
-            match self.moods.lock().pop_front().unwrap_or(Mood::Ready) {
-                Mood::Busy => Err(self.busy()),
-                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
-                _ => Ok(CardActivity {
-                    available: Cents::new(500),
-                    transactions: vec![CardTransaction {
-                        id: issuer_ref.to_owned(),
-                        merchant: "Bookshop".into(),
-                        amount: Cents::new(1),
-                        at: Timestamp(1),
-                    }],
-                }),
-            }
-        })
-    }
-
-    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
-        Box::pin(async move {
-            self.calls.lock().push(order.key);
-            let mood = self.moods.lock().pop_front().unwrap_or(Mood::Ready);
-            match mood {
-                Mood::Ready => Ok(Issuance::Ready(self.make(order))),
-                Mood::NotYet => Ok(Issuance::Pending { retry_after_ms: 2 }),
-                Mood::Declines => Ok(Issuance::Declined {
-                    reason: "the issuer says no".into(),
-                }),
-                Mood::Silent => {
-                    self.make(order);
-                    std::future::pending().await
-                }
-                Mood::Busy => Err(self.busy()),
-                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
-                Mood::Broken => Err(error(ErrorKind::Permanent, "issue")),
-            }
-        })
     }
 }

@@ -8,7 +8,8 @@ use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
     BoxFuture, CardActivity, CardOpening, CardProgram, CardState, CardTransaction, CardWord, ErrorKind, IssuedCard,
-    OpenCard, PortError, Reservation, ReserveBalance, Reserved, Standing, SteerCard, Timestamp, Wish,
+    OpenCard, PortError, Reservation, ReserveBalance, Reserved, Standing, SteerCard, Timestamp, TransactionStatus,
+    Wish,
 };
 
 use super::people::Turn;
@@ -129,6 +130,7 @@ impl Truth {
                         available: order.amount,
                         transactions: Vec::new(),
                     },
+                    released: Cents::ZERO,
                 };
                 let card = Card {
                     key: order.key,
@@ -193,6 +195,8 @@ impl Program {
             merchant: "Books".into(),
             amount: Cents::new(cents),
             at: Timestamp(1),
+            status: TransactionStatus::Settled,
+            reason: None,
         };
         truth.changed(id, |standing| {
             standing.activity.available = Cents::new(left - cents);

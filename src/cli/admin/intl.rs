@@ -33,9 +33,9 @@ pub enum Intl {
         /// The number that `claim` gave
         #[arg(long)]
         lease: u64,
-        /// Where the card's bills go, if its maker says so; the country as two letters
-        #[arg(long, num_args = 5, value_names = ["LINE1", "CITY", "STATE", "POSTAL_CODE", "COUNTRY"])]
-        billing_address: Option<Vec<String>>,
+        /// Where the card's bills go, as its maker says; the country as two letters
+        #[arg(long, num_args = 5, required = true, value_names = ["LINE1", "CITY", "STATE", "POSTAL_CODE", "COUNTRY"])]
+        billing_address: Vec<String>,
     },
     /// Refuse an order; the whole charge is credited
     Reject {
@@ -47,6 +47,29 @@ pub enum Intl {
         /// The number that `claim` gave, if the order is claimed
         #[arg(long)]
         lease: Option<u64>,
+    },
+    /// What holders want of cards that are made, the oldest wish first
+    Wishes,
+    /// Say what became of a card at whoever made it
+    Report {
+        /// The card
+        card_id: String,
+        /// Where it stands
+        #[arg(value_parser = ["ready", "paused", "closed"])]
+        status: String,
+        /// Dollars left on it
+        #[arg(long)]
+        available: Option<String>,
+        /// Dollars of what was left that its maker gave back, all so far: the rest of them is credited to the holder
+        #[arg(long)]
+        released: Option<String>,
+        /// What it was charged, newest first, as JSON: a list of objects with `transaction_id`, `merchant`, `usd_amount`, `status`
+        /// and `at_ms`
+        #[arg(long)]
+        transactions: Option<String>,
+        /// Nothing more will come of what the holder asked for
+        #[arg(long)]
+        ends_request: bool,
     },
 }
 
@@ -62,7 +85,7 @@ pub(super) async fn ask(desk: &Desk, act: Intl) -> Result<Answer, CliError> {
             billing_address,
         } => {
             let mut body = card(&card_id, lease)?;
-            if let Some([line1, city, state, postal_code, country]) = billing_address.as_deref() {
+            if let [line1, city, state, postal_code, country] = billing_address.as_slice() {
                 body["billing_address"] = json!({
                     "line1": line1, "city": city, "state": state, "postal_code": postal_code, "country": country,
                 });
@@ -72,6 +95,27 @@ pub(super) async fn ask(desk: &Desk, act: Intl) -> Result<Answer, CliError> {
         Intl::Reject { card_id, reason, lease } => {
             let body = json!({"card_id": card_id, "reason": reason, "lease": lease});
             ("reject", body)
+        }
+        Intl::Wishes => return desk.get("/admin/intl-cards").await,
+        Intl::Report {
+            card_id,
+            status,
+            available,
+            released,
+            transactions,
+            ends_request,
+        } => {
+            let mut body = json!({"card_id": card_id, "status": status, "ends_request": ends_request});
+            for (name, value) in [("available_usd_amount", available), ("released_usd_amount", released)] {
+                if let Some(value) = value {
+                    body[name] = value.into();
+                }
+            }
+            if let Some(text) = transactions {
+                let wrong = |_| CliError::Usage("the transactions are no JSON".to_owned());
+                body["transactions"] = serde_json::from_str(&text).map_err(wrong)?;
+            }
+            return desk.post("/admin/intl-cards/report", body).await;
         }
     };
     desk.post(&format!("/admin/intl-orders/{path}"), body).await

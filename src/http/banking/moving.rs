@@ -226,9 +226,9 @@ pub(super) async fn send_banking_payout(
             }
             let engine = &room.callables.engine;
             engine.sells(Line::BankPayment).map_err(product_unavailable)?;
+            takes_on(engine)?;
             let quote = room.quote(cents)?;
             let charged = Usdc::from_cents(quote.total).map_err(|_| too_large())?;
-            takes_on(engine)?;
             let plan = Plan {
                 target: Target::Bank(destination, kept.details),
                 terms: engine.bank_payment_terms(),

@@ -1,15 +1,16 @@
 //! A card of whatever kind that somebody holds: one id, one place to read it.
 
+use purser_actors::card::life;
 use purser_actors::card::{self, Card};
 use purser_actors::engine::{Denied, Engine};
 use purser_actors::gift_card::{self, GiftCard};
 use purser_actors::id::{CardId, PaymentId, Wallet};
-use purser_actors::intl_order::{self, IntlOrder};
+use purser_actors::intl_order::IntlOrder;
 use purser_actors::kernel::family::LoadError;
 use purser_actors::kernel::{Entity, View};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardTransaction, PortError};
-use purser_actors::reloadable::Reloadable;
+use purser_actors::port::{CardTransaction, PortError, Timestamp};
+use purser_actors::reloadable::{self, Reloadable};
 
 use super::{Cards, unknown};
 use crate::http::error::ApiError;
@@ -25,7 +26,7 @@ const GIFT: &str = "Gift Card";
 pub(super) const CARD_TYPES: [&str; 4] = [USA, INTL, RELOADABLE, GIFT];
 
 /// See the module.
-pub(super) enum Held {
+pub(in crate::http) enum Held {
     Usa(Card),
     Gift(GiftCard),
     Intl(IntlOrder),
@@ -34,7 +35,7 @@ pub(super) enum Held {
 
 impl Held {
     /// Ids are unique over all kinds.
-    pub(super) async fn read(engine: &Engine, id: CardId) -> Result<Option<Self>, ApiError> {
+    pub(in crate::http) async fn read(engine: &Engine, id: CardId) -> Result<Option<Self>, ApiError> {
         if let Some(card) = engine.card(&id).await.map_err(unreadable)? {
             return Ok(Some(Self::Usa(card)));
         }
@@ -56,13 +57,58 @@ impl Held {
         limit: usize,
     ) -> Result<(Vec<String>, bool), ApiError> {
         match card_type {
-            USA => engine.cards_of(owner, after, limit).await.map(texts),
-            INTL => engine.intl_orders_of(owner, after, limit).await.map(texts),
-            GIFT => engine.gift_cards_of(owner, after, limit).await.map(texts),
-            RELOADABLE => engine.reloadables_of(owner, after, limit).await.map(texts),
+            USA => made((after, limit), |after, limit| engine.cards_of(owner, after, limit)).await,
+            INTL => {
+                made((after, limit), |after, limit| {
+                    engine.intl_orders_of(owner, after, limit)
+                })
+                .await
+            }
+            GIFT => made((after, limit), |after, limit| engine.gift_cards_of(owner, after, limit)).await,
+            RELOADABLE => {
+                made((after, limit), |after, limit| {
+                    engine.reloadables_of(owner, after, limit)
+                })
+                .await
+            }
             _ => Ok((Vec::new(), false)),
         }
         .map_err(unreadable)
+    }
+
+    /// What was bought with it, newest first; nothing of what nobody is charged with.
+    pub(in crate::http) fn spent(&self) -> &[CardTransaction] {
+        match self {
+            Self::Usa(card) => card.spent(),
+            Self::Intl(order) => order.spent(),
+            Self::Reloadable(card) => card.spent(),
+            Self::Gift(_) => &[],
+        }
+    }
+
+    /// What happened to it, oldest first.
+    pub(in crate::http) fn history(&self) -> Vec<(&'static str, Timestamp)> {
+        match self {
+            Self::Usa(card) => named(&card.life.history, life::Change::name),
+            Self::Intl(order) => named(&order.life.history, life::Change::name),
+            Self::Reloadable(card) => named(&card.history, reloadable::Change::name),
+            Self::Gift(_) => Vec::new(),
+        }
+    }
+
+    /// The newest of every kind that can be charged, at most so many of each.
+    pub(in crate::http) async fn newest(
+        engine: &Engine,
+        owner: &Wallet,
+        limit: usize,
+    ) -> Result<Vec<(CardId, Self)>, ApiError> {
+        let usa = engine.newest_usa_cards(owner, limit).await.map_err(unreadable)?;
+        let intl = engine.newest_intl_orders(owner, limit).await.map_err(unreadable)?;
+        let reloadable = engine.newest_reloadables(owner, limit).await.map_err(unreadable)?;
+        let usa = usa.into_iter().map(|(id, card)| (id, Self::Usa(card)));
+        let intl = intl.into_iter().map(|(id, order)| (id, Self::Intl(order)));
+        let reloadable = reloadable.into_iter().map(|(id, card)| (id, Self::Reloadable(card)));
+        Ok(usa.chain(intl).chain(reloadable).collect())
     }
 
     /// The list that it is in.
@@ -94,30 +140,22 @@ impl Held {
         }
     }
 
-    pub(super) fn status(&self) -> &'static str {
-        match self {
-            Self::Usa(card) => card.status(),
-            Self::Gift(gift) => gift.status(),
-            Self::Intl(order) => order.status(),
-            Self::Reloadable(card) => card.status(),
-        }
-    }
-
     pub(super) fn view(&self, id: &CardId) -> View {
-        match self {
-            Self::Usa(card) => card.view(id).list("transactions", card.spent().iter().map(spent)),
-            Self::Gift(gift) => gift.view(id),
+        let view = match self {
+            Self::Usa(card) => card.view(id),
+            Self::Gift(gift) => return gift.view(id),
             Self::Intl(order) => order.view(id),
-            Self::Reloadable(card) => card.view(id).list("transactions", card.spent().iter().map(spent)),
-        }
+            Self::Reloadable(card) => card.view(id),
+        };
+        view.list("transactions", self.spent().iter().map(spent))
     }
 
     /// Whether there is something to be shown that spends it.
     pub(super) const fn opens(&self) -> bool {
         match self {
-            Self::Usa(card) => matches!(card.status, card::Status::Ready(_)),
+            Self::Usa(card) => card.is_alive(),
             Self::Gift(gift) => matches!(gift.status, gift_card::Status::Completed),
-            Self::Intl(order) => matches!(order.status, intl_order::Status::Ready(_)),
+            Self::Intl(order) => order.is_alive(),
             Self::Reloadable(card) => card.is_alive(),
         }
     }
@@ -153,14 +191,40 @@ pub(in crate::http) fn spent(one: &CardTransaction) -> View {
         .text("transaction_id", &one.id)
         .text("merchant", &one.merchant)
         .number("usd_amount", one.amount.decimal())
+        .text("status", one.status.name())
+        .maybe("decline_reason", one.reason.as_deref())
         .time("at", one.at)
 }
 
-fn texts<E: Entity>((found, more): (Vec<(E::Id, E)>, bool)) -> (Vec<String>, bool) {
-    (
-        found.iter().map(|(id, entity)| entity.view(id).to_json()).collect(),
-        more,
-    )
+fn named<C: Copy>(history: &[(C, Timestamp)], name: impl Fn(C) -> &'static str) -> Vec<(&'static str, Timestamp)> {
+    history.iter().map(|(change, at)| (name(*change), *at)).collect()
+}
+
+/// Orders that were refused are no cards: `GET /list-payments` shows what became of them.
+const REFUSED: [&str; 2] = ["failed", "rejected"];
+
+type Listed<E> = (Vec<(CardId, E)>, bool);
+
+/// A page of what was not refused, as JSON texts, and whether there may be more.
+async fn made<E: Entity<Id = CardId>, F: Future<Output = Result<Listed<E>, LoadError>>>(
+    (mut after, limit): (Option<CardId>, usize),
+    page: impl Fn(Option<CardId>, usize) -> F,
+) -> Result<(Vec<String>, bool), LoadError> {
+    let mut shown = Vec::new();
+    loop {
+        let (found, more) = page(after, limit).await?;
+        after = found.last().map(|(id, _)| *id).or(after);
+        let cards = found.iter().filter(|(_, card)| !REFUSED.contains(&card.status()));
+        for (id, card) in cards {
+            if shown.len() == limit {
+                return Ok((shown, true));
+            }
+            shown.push(card.view(id).to_json());
+        }
+        if !more {
+            return Ok((shown, false));
+        }
+    }
 }
 
 fn unreadable(_: LoadError) -> ApiError {
@@ -196,7 +260,7 @@ async fn redeemable(cards: &Cards, id: CardId, view: View) -> Result<View, ApiEr
 }
 
 /// Number and CVV from the vault, the address from the operator who entered them. That they were shown is durable before
-/// they are. Nobody tells us what is spent with such a card: what it was loaded with is all that is known to be on it.
+/// they are. What is left on it is what operators have last reported.
 async fn entered(cards: &Cards, id: CardId, order: &IntlOrder) -> Result<View, ApiError> {
     let closed = |error: &dyn std::fmt::Display| {
         tracing::error!(card = %id, %error, "a card's secrets cannot be opened");
@@ -222,11 +286,9 @@ async fn entered(cards: &Cards, id: CardId, order: &IntlOrder) -> Result<View, A
         .integer("exp_month", u64::from(number.exp_month()))
         .integer("exp_year", u64::from(number.exp_year()))
         .text("cvv", cvv.expose_secret())
-        .number("available_balance", order.amount.decimal());
-    Ok(match order.details().and_then(|details| details.billing.as_ref()) {
-        Some(billing) => shown.object("billing_address", &address(billing)),
-        None => shown.maybe("billing_address", None::<&str>),
-    })
+        .number("available_balance", order.life.activity.available.decimal());
+    let billing = order.details().map(|details| details.billing.clone());
+    Ok(shown.object("billing_address", &address(&billing.unwrap_or_default())))
 }
 
 fn address(billing: &BillingAddress) -> View {

@@ -47,6 +47,7 @@ const KNOWN: &[(&str, &str)] = &[
     ("payer", WALLET),
     ("platform", "paypal"),
     ("product", "usa_prepaid_card"),
+    ("product_id", "gift_quietshield_vpn"),
     ("refresh_token", "rt_9c4e7a0b1d2f4c6e8a0b1d2f4c6e8a0b"),
     ("resource", "https://pay.example/get-card?amount=5"),
     ("route", "/get-card"),
@@ -74,6 +75,8 @@ const NUMBERS: &[(&str, u64)] = &[
 
 const WALLET: &str = "0x1F98431c8aD98523631AE4a59f267346ea31F984";
 const DIGITS: &str = "4b7f0c1d2e3a495867768594a3b2c1d0";
+/// Base64 of 32 bytes.
+const SECRET: &str = "S38MHS46SVhndoWUo7LB0EuPDB0uOklYZ3aFlKOywdA=";
 
 /// Schemas within schemas, at most: none of ours goes round in circles.
 const DEPTH: u8 = 16;
@@ -156,7 +159,12 @@ fn text(schema: &Value, name: &str) -> String {
     // `pending`, `ready` …: the descriptions of words begin with one of them.
     let described = schema["description"].as_str().and_then(|text| text.strip_prefix('`'));
     if let Some(word) = described.and_then(|text| text.split('`').next()) {
-        return word.to_owned();
+        // `wd_…`: what an id begins with.
+        return match word.strip_suffix('…') {
+            Some("whsec_") => format!("whsec_{SECRET}"),
+            Some(prefix) => format!("{prefix}{DIGITS}"),
+            None => word.to_owned(),
+        };
     }
     if let Some((_, value)) = KNOWN.iter().find(|(known, _)| *known == name) {
         return (*value).to_owned();
@@ -178,13 +186,28 @@ fn text(schema: &Value, name: &str) -> String {
 
 /// What ids begin with where it is not the name.
 const PREFIXES: &[(&str, &str)] = &[
-    ("payment", "pay"),
-    ("payout", "po"),
+    ("account", "ba"),
+    ("address_book_entry", "adr"),
+    ("api_key", "key"),
+    ("application", "app"),
     ("delivery", "whd"),
     ("destination", "dst"),
+    ("difference", "dif"),
+    ("document", "doc"),
+    ("effect", "eff"),
+    ("entry", "ent"),
+    ("event", "evt"),
+    ("late_return", "lr"),
+    ("payment", "pay"),
+    ("payout", "po"),
     ("recipient", "rcp"),
+    ("refund", "rf"),
     ("request", "req"),
+    ("session", "ses"),
+    ("spend", "spd"),
     ("top_up", "top"),
+    ("transaction", "btr"),
+    ("webhook", "wh"),
     ("withdrawal", "wd"),
 ];
 
@@ -202,6 +225,28 @@ fn snake(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Aim: an id in a document is one: its own prefix, and 32 hexadecimal digits.
+    #[test]
+    fn ids_are_ids() {
+        let schemas = json!({});
+        let sample = Sample {
+            schemas: &schemas,
+            bare: false,
+        };
+        let described = |text: &str| json!({"type": "string", "description": text});
+        for (schema, name, prefix) in [
+            (described("`wd_…`."), "id", "wd_"),
+            (described("`top_…`, as under `top_ups`."), "top_up_id", "top_"),
+            (json!({"type": "string"}), "webhook_id", "wh_"),
+            (json!({"type": "string"}), "apiKeyId", "key_"),
+            (json!({"type": "string"}), "spend_id", "spd_"),
+        ] {
+            let id = sample.of(&schema, name);
+            let digits = id.as_str().and_then(|id| id.strip_prefix(prefix));
+            assert_eq!(digits, Some(DIGITS), "{name}: {id}");
+        }
+    }
 
     // Aim: what a schema says of itself goes before what its name is known for, and null is shown only where nothing else fits.
     #[test]

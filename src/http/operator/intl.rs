@@ -109,7 +109,7 @@ pub(super) struct Fulfil {
     exp_month: u8,
     exp_year: u16,
     cvv: String,
-    billing_address: Option<Billing>,
+    billing_address: Billing,
 }
 
 impl Asks for Fulfil {}
@@ -153,12 +153,11 @@ impl Billing {
 pub(super) async fn post_fulfil(Admitted { admin, act, wanted }: Admitted<Fulfil>) -> Result<Response, ApiError> {
     let (number, cvv) = (Secret::new(wanted.card_number), Secret::new(wanted.cvv));
     let number = entered(&admin, number, wanted.exp_month, wanted.exp_year)?;
-    let billing = wanted.billing_address.map(Billing::checked).transpose()?;
+    let billing = wanted.billing_address.checked()?;
     let (id, order) = known(&admin, &wanted.card_id).await?;
     // Nothing is sealed for an order that cannot take it; the order itself decides once more.
     may_fulfil(&order, &act.by, wanted.lease, admin.clock.now())?;
-    let (mut card, key) = sealed(&admin, id, &number, cvv).await?;
-    card.details.billing = billing;
+    let (card, key) = sealed(&admin, id, &number, (cvv, billing)).await?;
     match admin.engine.fulfil_intl(id, act, wanted.lease, card).await {
         Ok(()) => Ok(answer(
             View::new()
@@ -211,7 +210,7 @@ async fn sealed(
     admin: &Admin,
     id: CardId,
     number: &CardNumber,
-    cvv: Secret<String>,
+    (cvv, billing): (Secret<String>, BillingAddress),
 ) -> Result<(EnteredCard, Vec<u8>), ApiError> {
     let failed = |error: &dyn std::fmt::Display| {
         tracing::error!(card = %id, %error, "a card could not be sealed");
@@ -232,7 +231,7 @@ async fn sealed(
         last4: number.last4(),
         exp_month: number.exp_month(),
         exp_year: number.exp_year(),
-        billing: None,
+        billing,
     };
     let card = EnteredCard {
         details,
@@ -252,13 +251,13 @@ async fn forget(admin: &Admin, record: Vec<u8>) {
     }
 }
 
-async fn known(admin: &Admin, text: &str) -> Result<(CardId, IntlOrder), ApiError> {
+pub(super) async fn known(admin: &Admin, text: &str) -> Result<(CardId, IntlOrder), ApiError> {
     let id: CardId = text.parse().map_err(|_| unknown())?;
     let order = admin.engine.intl_order(&id).await.map_err(|_| ApiError::internal())?;
     order.map(|order| (id, order)).ok_or_else(unknown)
 }
 
-fn unknown() -> ApiError {
+pub(super) fn unknown() -> ApiError {
     ApiError::not_found("card_unknown", "There is no such order.")
 }
 

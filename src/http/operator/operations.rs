@@ -6,7 +6,8 @@ use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{
-    card_withdrawals, departures, desk, intl, lines as selling, refunds as refunding, shapes, stuck, suspended, tokens,
+    card_withdrawals, departures, desk, intl, intl_cards, lines as selling, refunds as refunding, shapes, stuck,
+    suspended, tokens,
 };
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
@@ -243,6 +244,22 @@ fn orders() -> Vec<Operation> {
         .may_wait()
         .refuses(404, no_order)
         .refuses(409, "It is decided, or somebody else holds it."),
+        Operation::get(
+            "/admin/intl-cards",
+            Task::Look,
+            "International cards whose holders want them paused, resumed or closed, the oldest wish first",
+            of::<shapes::CardWishes>,
+        )
+        .queued()
+        .refuses(404, no_order),
+        Operation::post::<intl_cards::Reported>(
+            "/admin/intl-cards/report",
+            "Say what became of an international card at whoever made it: whether it takes charges, what it was charged, and what \
+             was given back of a closed one, which is credited",
+            of::<shapes::CardReported>,
+        )
+        .refuses(404, no_order)
+        .refuses(409, "There is no card, or that is more than one operator gives alone."),
     ]
 }
 

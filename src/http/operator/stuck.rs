@@ -36,10 +36,9 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
         stuck.late.retain(|late| late.effect.id == one);
         stuck.unknown.retain(|doubt| doubt.effect.id == one);
     }
-    let mut waiting = admin.engine.held_back().await.map_err(|_| ApiError::internal())?;
-    waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
-    let found = !(stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty() && waiting.is_empty());
-    if one.is_some() && !found {
+    let held_back = at_gate(&admin, one).await?;
+    let nothing = stuck.effects.is_empty() && stuck.late.is_empty() && stuck.unknown.is_empty();
+    if one.is_some() && nothing && held_back.is_empty() {
         return Err(unknown());
     }
     let asked = said(
@@ -77,11 +76,6 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
                 .to_json(),
         );
     }
-    let mut held_back = Vec::with_capacity(waiting.len());
-    for (effect, why) in &waiting {
-        let view = shown(&admin, effect).text("held", why.name());
-        held_back.push(about(&admin, view, effect, None).await?.to_json());
-    }
     let unexplained = admin.engine.unexplained().await.map_err(|_| ApiError::internal())?;
     let unexplained: Vec<String> = unexplained.iter().map(|u| departures::shown(u).to_json()).collect();
     let held = View::new().flag("withdrawals_held", admin.engine.is_held());
@@ -98,6 +92,18 @@ pub(super) async fn get_stuck(Looked { admin, query }: Looked) -> Result<Respons
         held.to_json().trim_start_matches('{')
     );
     Ok(json::private(json::bytes_as_json(body)))
+}
+
+/// What waits before money leaves, and why.
+async fn at_gate(admin: &Admin, one: Option<EffectId>) -> Result<Vec<String>, ApiError> {
+    let mut waiting = admin.engine.held_back().await.map_err(|_| ApiError::internal())?;
+    waiting.retain(|(effect, _)| one.is_none_or(|one| effect.id == one));
+    let mut held_back = Vec::with_capacity(waiting.len());
+    for (effect, why) in &waiting {
+        let view = shown(admin, effect).text("held", why.name());
+        held_back.push(about(admin, view, effect, None).await?.to_json());
+    }
+    Ok(held_back)
 }
 
 /// What the other side says of each, asked at once; `None` behind the first [`ASKED_MAX`].

@@ -192,7 +192,7 @@ pub struct AddressBookSaved {
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
 pub struct AddressBookEntry {
-    /// Its id.
+    /// `adr_…`.
     pub entry_id: String,
     /// What the agent calls it.
     pub name: String,

@@ -207,7 +207,7 @@ pub struct BankAccountSeen {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewBankDestination {
-    /// Whose account it is.
+    /// `brc_…`: whose account it is.
     pub recipient_id: String,
     /// It.
     pub destination: BankDestinationSeen,
@@ -251,7 +251,7 @@ pub struct BankingRecipients {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankingRecipient {
-    /// Its id.
+    /// `brc_…`.
     pub recipient_id: String,
     /// A person or company.
     pub name: String,
@@ -267,7 +267,7 @@ pub struct BankingRecipient {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedBankRecipient {
-    /// Its id.
+    /// `brc_…`.
     pub recipient_id: String,
     /// Always true.
     pub deleted: bool,
@@ -287,7 +287,7 @@ pub struct BankMoveBegun {
 #[derive(Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BankPayoutBegun {
-    /// For `getBankingTransaction` and `GET /get-payment-status`.
+    /// `po_…`, for `getBankingTransaction` and `GET /get-payment-status`.
     pub transaction_id: String,
     /// `queued`.
     pub status: String,

@@ -47,7 +47,7 @@ pub struct NewTopUp {
 /// What moved on a card balance.
 #[derive(Deserialize, ToSchema)]
 pub struct CardActivity {
-    /// What was paid with reloadable cards, newest first; of all cards, those of the newest 100.
+    /// What cards were charged, newest first, refused charges too; of all cards, those of the newest 100 of each kind.
     pub transactions: Vec<CardCharge>,
     /// Newest first.
     pub top_ups: Vec<TopUp>,

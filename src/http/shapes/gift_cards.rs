@@ -69,6 +69,8 @@ pub struct GiftCardRecord {
     pub card_id: String,
     /// `processing`, `completed` or `failed`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// `Gift Card`.
     pub card_type: String,
     /// As in `GET /search-gift-cards`.
@@ -104,6 +106,8 @@ pub struct OneGiftCard {
     pub card_id: String,
     /// `processing`, `completed` or `failed`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// `Gift Card`.
     pub card_type: String,
     /// As in `GET /search-gift-cards`.
@@ -130,8 +134,6 @@ pub struct OneGiftCard {
     pub created_at: String,
     /// RFC 3339.
     pub last_updated_at: String,
-    /// As `status`.
-    pub state: String,
     /// A page to open. Whoever opens it may spend the card.
     pub redemption_url: Option<String>,
     /// To be typed at the brand's.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{BillingAddress, Credentials, Credited, Exact};
+use super::{BillingAddress, CardTransaction, Credentials, Credited, Exact};
 
 /// A paid order that was settled.
 #[derive(Deserialize, ToSchema)]
@@ -63,25 +63,39 @@ pub struct Cancelled {
 pub struct IntlCard {
     /// Its id, from the order to the end.
     pub card_id: String,
-    /// `queued`, `claimed`, `ready`, `cancelled`, `rejected` or `expired`.
+    /// `queued`, `claimed`, `ready`, `paused`, `closed`, `cancelled`, `rejected` or `expired`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// `Non-Reloadable International`.
     pub card_type: String,
     /// Dollars loaded.
     #[schema(value_type = Exact)]
     pub usd_amount: Value,
+    /// The same.
+    #[schema(value_type = Exact)]
+    pub on_card_usd_amount: Value,
     /// Dollars paid, fees included.
     #[schema(value_type = Exact)]
     pub charged_usd_amount: Value,
     /// Dollars of it that were fees.
     #[schema(value_type = Exact)]
     pub fees_paid: Value,
+    /// Dollars left on it, by the newest word of whoever made it.
+    #[schema(value_type = Exact)]
+    pub available_usd_amount: Value,
+    /// Dollars of what was left at its end that were credited to the account's balance.
+    #[schema(value_type = Exact)]
+    pub credited_usd_amount: Value,
     /// The caller's own name for it.
     #[schema(required)]
     pub label: Option<String>,
     /// Of the number, once there is one.
     #[schema(required)]
     pub last4: Option<String>,
+    /// `pause`, `resume` or `close`, while operators are asked for it.
+    #[schema(required)]
+    pub requested: Option<String>,
     /// The operator's words, if it was rejected.
     #[schema(required)]
     pub rejection_reason: Option<String>,
@@ -95,30 +109,44 @@ pub struct IntlCard {
     pub last_updated_at: String,
 }
 
-/// One international card, with its number when it is ready.
+/// One international card, with its number while it is ready or paused.
 #[derive(Deserialize, ToSchema)]
 pub struct OneIntlCard {
     /// Its id, from the order to the end.
     pub card_id: String,
-    /// `queued`, `claimed`, `ready`, `cancelled`, `rejected` or `expired`.
+    /// `queued`, `claimed`, `ready`, `paused`, `closed`, `cancelled`, `rejected` or `expired`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// `Non-Reloadable International`.
     pub card_type: String,
     /// Dollars loaded.
     #[schema(value_type = Exact)]
     pub usd_amount: Value,
+    /// The same.
+    #[schema(value_type = Exact)]
+    pub on_card_usd_amount: Value,
     /// Dollars paid, fees included.
     #[schema(value_type = Exact)]
     pub charged_usd_amount: Value,
     /// Dollars of it that were fees.
     #[schema(value_type = Exact)]
     pub fees_paid: Value,
+    /// Dollars left on it, by the newest word of whoever made it.
+    #[schema(value_type = Exact)]
+    pub available_usd_amount: Value,
+    /// Dollars of what was left at its end that were credited to the account's balance.
+    #[schema(value_type = Exact)]
+    pub credited_usd_amount: Value,
     /// The caller's own name for it.
     #[schema(required)]
     pub label: Option<String>,
     /// Of the number, once there is one.
     #[schema(required)]
     pub last4: Option<String>,
+    /// `pause`, `resume` or `close`, while operators are asked for it.
+    #[schema(required)]
+    pub requested: Option<String>,
     /// The operator's words, if it was rejected.
     #[schema(required)]
     pub rejection_reason: Option<String>,
@@ -130,9 +158,9 @@ pub struct OneIntlCard {
     pub created_at: String,
     /// RFC 3339.
     pub last_updated_at: String,
-    /// As `status`.
-    pub state: String,
-    /// When it is ready.
+    /// What it was charged, newest first, as operators have reported it: at most 20.
+    pub transactions: Vec<CardTransaction>,
+    /// While it is ready or paused.
     pub card_details: Option<IntlCardDetails>,
 }
 
@@ -147,10 +175,9 @@ pub struct IntlCardDetails {
     pub exp_year: u16,
     /// 3 or 4 digits.
     pub cvv: String,
-    /// Dollars that the operator loaded. The makers of these cards report no purchases, so that nothing is taken off it here.
+    /// Dollars left on it, by the newest report of an operator.
     #[schema(value_type = Exact)]
     pub available_balance: Value,
-    /// For shops that ask for it; null if the card's maker gave it none.
-    #[schema(required)]
-    pub billing_address: Option<BillingAddress>,
+    /// For shops that ask for it.
+    pub billing_address: BillingAddress,
 }

@@ -36,9 +36,10 @@ pub struct Withdrawal {
     pub id: String,
     /// `card_balance` for one from the balance at the card issuer.
     pub source: Option<String>,
-    /// `pending`, `sent`, `complete` or `failed`; from a card balance `pending`, `queued`, `claimed`, `complete`, `rejected` or
-    /// `failed`.
+    /// `pending`, `sent`, `complete` or `failed`.
     pub state: String,
+    /// Of one from a card balance, more exactly: `pending`, `queued`, `claimed`, `complete`, `rejected` or `failed`.
+    pub status: Option<String>,
     /// Dollars.
     #[schema(value_type = Exact)]
     pub amount: Value,

@@ -72,8 +72,10 @@ pub struct Credited {
 pub struct Card {
     /// Its id.
     pub card_id: String,
-    /// `pending`, `ready`, `failed`, `closed` or `expired`.
+    /// `pending`, `ready`, `paused`, `failed`, `closed` or `expired`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// `Non-Reloadable U.S.`.
     pub card_type: String,
     /// Dollars loaded.
@@ -82,11 +84,23 @@ pub struct Card {
     /// Dollars paid, fees included.
     #[schema(value_type = Exact)]
     pub charged_usd_amount: Value,
+    /// Dollars of it that were fees.
+    #[schema(value_type = Exact)]
+    pub fees_paid: Value,
+    /// Dollars left on it, by the newest word of whoever made it.
+    #[schema(value_type = Exact)]
+    pub available_usd_amount: Value,
+    /// Dollars of what was left at its end that were credited to the account's balance.
+    #[schema(value_type = Exact)]
+    pub credited_usd_amount: Value,
     /// `US`.
     pub country: String,
     /// Of the number, once there is one.
     #[schema(required)]
     pub last4: Option<String>,
+    /// `pause`, `resume` or `close`, while whoever made it is asked for it.
+    #[schema(required)]
+    pub requested: Option<String>,
     /// Of a failed card.
     #[schema(required)]
     pub failure_reason: Option<String>,
@@ -100,13 +114,15 @@ pub struct Card {
     pub last_updated_at: String,
 }
 
-/// One card, with its number when it is ready.
+/// One card, with its number while it is ready or paused.
 #[derive(Deserialize, ToSchema)]
 pub struct OneCard {
     /// Its id.
     pub card_id: String,
-    /// `pending`, `ready`, `failed`, `closed` or `expired`.
+    /// `pending`, `ready`, `paused`, `failed`, `closed` or `expired`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// `Non-Reloadable U.S.`.
     pub card_type: String,
     /// Dollars loaded.
@@ -115,11 +131,23 @@ pub struct OneCard {
     /// Dollars paid, fees included.
     #[schema(value_type = Exact)]
     pub charged_usd_amount: Value,
+    /// Dollars of it that were fees.
+    #[schema(value_type = Exact)]
+    pub fees_paid: Value,
+    /// Dollars left on it, by the newest word of whoever made it.
+    #[schema(value_type = Exact)]
+    pub available_usd_amount: Value,
+    /// Dollars of what was left at its end that were credited to the account's balance.
+    #[schema(value_type = Exact)]
+    pub credited_usd_amount: Value,
     /// `US`.
     pub country: String,
     /// Of the number, once there is one.
     #[schema(required)]
     pub last4: Option<String>,
+    /// `pause`, `resume` or `close`, while whoever made it is asked for it.
+    #[schema(required)]
+    pub requested: Option<String>,
     /// Of a failed card.
     #[schema(required)]
     pub failure_reason: Option<String>,
@@ -131,24 +159,27 @@ pub struct OneCard {
     pub created_at: String,
     /// RFC 3339.
     pub last_updated_at: String,
-    /// What it was spent on, newest first, as of the last refresh: at most 20.
+    /// What it was charged, newest first, refused charges too: at most 20.
     pub transactions: Vec<CardTransaction>,
-    /// As `status`.
-    pub state: String,
-    /// When it is ready.
+    /// While it is ready or paused.
     pub card_details: Option<CardDetails>,
 }
 
-/// A purchase made with a card.
+/// A charge of a card, taken or refused.
 #[derive(Deserialize, ToSchema)]
 pub struct CardTransaction {
-    /// The issuer's name of it.
+    /// `txn_000001` for example: the issuer's name of it.
     pub transaction_id: String,
     /// In the merchant's own words: text, never markup.
     pub merchant: String,
     /// Dollars.
     #[schema(value_type = Exact)]
     pub usd_amount: Value,
+    /// `pending`, `settled`, `declined` or `refunded`.
+    pub status: String,
+    /// Of a declined one: the issuer's word for why.
+    #[schema(required)]
+    pub decline_reason: Option<String>,
     /// RFC 3339.
     pub at: String,
 }
@@ -232,58 +263,6 @@ pub enum CardData {
     OneReloadable(Box<OneReloadable>),
     /// Without.
     Page(Cards),
-}
-
-/// A payment as its payer sees it.
-#[derive(Deserialize, ToSchema)]
-pub struct Payment {
-    /// Its id.
-    pub payment_id: String,
-    /// Where it is on its way; `ARCHITECTURE.md` has the chart.
-    pub status: String,
-    /// USDC.
-    #[schema(value_type = Exact)]
-    pub amount: Value,
-    /// `USDC`.
-    pub asset: String,
-    /// CAIP-2.
-    pub network: String,
-    /// The exact address.
-    pub payer: String,
-    /// Once it settled.
-    #[schema(required)]
-    pub transaction: Option<String>,
-    /// Once it was refused.
-    #[schema(required)]
-    pub error_reason: Option<String>,
-    /// What it pays for, as in `GET /get-pricing`.
-    pub product: String,
-    /// What it bought.
-    #[schema(required)]
-    pub product_id: Option<String>,
-    /// RFC 3339.
-    pub created_at: String,
-    /// RFC 3339.
-    pub last_updated_at: String,
-}
-
-/// What became of a payment.
-#[derive(Deserialize, ToSchema)]
-pub struct PaymentProgress {
-    /// As in `payment`.
-    pub status: String,
-    /// Whether it will stay so.
-    pub terminal: bool,
-    /// When to ask again.
-    pub retry_after_seconds: Option<u64>,
-    /// For the payer only.
-    pub payment: Option<Payment>,
-    /// The card that it bought; for the payer only.
-    pub card_id: Option<String>,
-    /// The payout that it bought; for the payer only.
-    pub payout_id: Option<String>,
-    /// The top-up that it bought; for the payer only.
-    pub top_up_id: Option<String>,
 }
 
 /// An account's money.

@@ -173,6 +173,8 @@ pub struct OnePayout {
     pub product: String,
     /// `awaiting-details`, `queued`, `in-process`, `complete`, `returned`, `failed`, `cancelled` or `expired`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// What the recipient gets.
     #[schema(value_type = Exact)]
     pub amount: Value,
@@ -267,10 +269,14 @@ pub struct ListedRecipient {
     /// Their sum in dollars, fees apart.
     #[schema(value_type = Exact)]
     pub total_amount: Value,
+    /// `USD`.
+    pub currency: String,
     /// RFC 3339.
     pub created_at: String,
     /// RFC 3339.
     pub last_paid_at: String,
+    /// What is paid: the phone number, e-mail address or user name that the app knows the recipient by.
+    pub recipient: String,
     /// As last paid.
     pub first_name: String,
     /// As last paid.
@@ -315,7 +321,7 @@ pub struct BankRecipients {
 /// A person or company with accounts.
 #[derive(Deserialize, ToSchema)]
 pub struct ListedBankRecipient {
-    /// Its id.
+    /// `brc_…`.
     pub recipient_id: String,
     /// Who.
     pub name: String,

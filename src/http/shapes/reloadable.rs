@@ -42,7 +42,7 @@ pub struct CardSteered {
     pub success: bool,
     /// Which card.
     pub card_id: String,
-    /// `pause`, `resume` or `close`: what the issuer is asked for. Null when it is so already.
+    /// `pause`, `resume` or `close`: what whoever made the card is asked for. Null when it is so already.
     #[schema(required)]
     pub requested: Option<String>,
     /// Where to read it.
@@ -56,6 +56,8 @@ pub struct ReloadableCard {
     pub card_id: String,
     /// `creating`, `open`, `paused`, `closed` or `failed`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// `Reloadable`.
     pub card_type: String,
     /// Dollars loaded.
@@ -90,6 +92,8 @@ pub struct OneReloadable {
     pub card_id: String,
     /// `creating`, `open`, `paused`, `closed` or `failed`.
     pub status: String,
+    /// As `status`.
+    pub state: String,
     /// `Reloadable`.
     pub card_type: String,
     /// Dollars loaded.
@@ -115,36 +119,39 @@ pub struct OneReloadable {
     pub created_at: String,
     /// RFC 3339.
     pub last_updated_at: String,
-    /// What it was spent on, newest first, at most 20.
+    /// What it was charged, newest first, refused charges too: at most 20.
     pub transactions: Vec<CardTransaction>,
-    /// As `status`.
-    pub state: String,
     /// While it is open or paused.
     pub card_details: Option<CardDetails>,
 }
 
-/// Something that was bought with a reloadable card.
+/// A charge of a card, taken or refused.
 #[derive(Deserialize, ToSchema)]
 pub struct CardCharge {
     /// With which.
     pub card_id: String,
-    /// The issuer's name of it.
+    /// `txn_000001` for example: the issuer's name of it.
     pub transaction_id: String,
     /// In the merchant's own words.
     pub merchant: String,
     /// Dollars.
     #[schema(value_type = Exact)]
     pub usd_amount: Value,
+    /// `pending`, `settled`, `declined` or `refunded`.
+    pub status: String,
+    /// Of a declined one: why, in the words of whoever made the card.
+    #[schema(required)]
+    pub decline_reason: Option<String>,
     /// RFC 3339.
     pub at: String,
 }
 
-/// Something that happened to a reloadable card.
+/// Something that happened to a card.
 #[derive(Deserialize, ToSchema)]
 pub struct CardEvent {
     /// To which.
     pub card_id: String,
-    /// `open`, `paused`, `resumed`, `closed` or `failed`.
+    /// `ready` or `open`, `paused`, `resumed`, `closed`, `expired` or `failed`.
     pub event: String,
     /// RFC 3339.
     pub at: String,

@@ -68,6 +68,8 @@ pub struct WebhookList {
 pub struct Webhook {
     /// `wh_…`.
     pub id: String,
+    /// The same.
+    pub webhook_id: String,
     /// Where events are posted to.
     pub url: String,
     /// What it wants to hear of; empty for everything.
@@ -100,7 +102,7 @@ pub struct WebhookDeleted {
 #[serde(untagged)]
 pub enum WebhookDeliveries {
     /// With `delivery_id`.
-    One(OneWebhookDelivery),
+    One(Box<OneWebhookDelivery>),
     /// Without.
     Page(WebhookDeliveryPage),
 }
@@ -129,6 +131,8 @@ pub struct WebhookDeliveryPage {
 pub struct WebhookDelivery {
     /// `whd_…`.
     pub id: String,
+    /// The same.
+    pub delivery_id: String,
     /// To whom.
     pub webhook_id: String,
     /// What: the `webhook-id` of the message.

@@ -1,10 +1,12 @@
 //! A card issuer elsewhere.
 
 use purser_actors::money::Cents;
-use purser_actors::port::{BoxFuture, CardActivity, IssueCard, PortError};
+use purser_actors::port::{BoxFuture, CardWord, IssueCard, PortError, Standing, SteerCard};
 
 use super::{Remote, unreadable};
-use crate::provider::wire::cards::{Activity, CardAnswer, CardOrder, Cvv};
+use crate::provider::wire::Text;
+use crate::provider::wire::cards::{CardAnswer, CardOrder, CardReport, Cvv};
+use crate::provider::wire::program::{CardWords, WishAnswer, WishOrder};
 use crate::provider::{BillingAddress, Issuer, PlainIssuance};
 use crate::secret::Secret;
 
@@ -29,8 +31,8 @@ impl RemoteIssuer {
         })
     }
 
-    async fn look(&self, operation: &'static str, issuer_ref: &str) -> Result<CardActivity, PortError> {
-        let said: Activity = self.remote.get(operation, &["cards", issuer_ref], &()).await?;
+    async fn look(&self, operation: &'static str, issuer_ref: &str) -> Result<Standing, PortError> {
+        let said: CardReport = self.remote.get(operation, &["cards", issuer_ref], &()).await?;
         said.read(issuer_ref).map_err(unreadable(operation))
     }
 }
@@ -55,12 +57,34 @@ impl Issuer for RemoteIssuer {
     fn available_balance<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Cents, PortError>> {
         Box::pin(async move {
             let said = self.look("available balance", issuer_ref).await?;
-            Ok(said.available)
+            Ok(said.activity.available)
         })
     }
 
-    fn activity<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<CardActivity, PortError>> {
-        Box::pin(self.look("activity", issuer_ref))
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
+        Box::pin(self.look("standing", issuer_ref))
+    }
+
+    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+        const CALL: &str = "steer card";
+        Box::pin(async move {
+            let path = ["cards", &order.issuer_ref, "wishes"];
+            let wanted = WishOrder {
+                card_id: Text(order.card),
+                wish: order.wish.into(),
+            };
+            let said: WishAnswer = self.remote.post(CALL, &path, Some(order.key), &wanted).await?;
+            said.read(order).map_err(unreadable(CALL))
+        })
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        const CALL: &str = "prepaid card words";
+        Box::pin(async move {
+            let query = [("after", after), ("limit", limit as u64)];
+            let said: CardWords = self.remote.get(CALL, &["prepaid-card-words"], &query).await?;
+            said.read(after).map_err(unreadable(CALL))
+        })
     }
 
     fn billing_address(&self) -> BillingAddress {

@@ -10,8 +10,8 @@ use crate::secret::Secret;
 pub(super) const TEST_BIN: &str = "400000";
 /// Nine digits between the prefix and the check digit.
 const ACCOUNTS: u64 = 1_000_000_000;
-/// Six months in the contract; the seventh covers the rest of the month of issue.
-const MONTHS_VALID: u64 = 7;
+/// The sixth month after that of its issue is the last, and printed on it.
+const MONTHS_VALID: u64 = 6;
 /// Three years and the rest of the month.
 const RELOADABLE_MONTHS_VALID: u64 = 36;
 const DAY_MS: u64 = 86_400_000;
@@ -123,17 +123,17 @@ mod tests {
         );
     }
 
-    // The expiry is at least six months after the issue, over ends of months and years and leap days.
+    // What is printed is the sixth month after the issue, over ends of months and years and leap days.
     #[test]
-    fn expiry_is_the_seventh_month_on() {
+    fn expiry_is_the_sixth_month_on() {
         let table = [
-            (0, (1970, 8)),
-            (1_767_225_599_000, (2026, 7)),
-            (1_767_225_600_000, (2026, 8)),
-            (1_709_164_800_000, (2024, 9)),
-            (1_709_251_200_000, (2024, 10)),
-            (1_780_272_000_000, (2027, 1)),
-            (1_795_132_800_000, (2027, 6)),
+            (0, (1970, 7)),
+            (1_767_225_599_000, (2026, 6)),
+            (1_767_225_600_000, (2026, 7)),
+            (1_709_164_800_000, (2024, 8)),
+            (1_709_251_200_000, (2024, 9)),
+            (1_780_272_000_000, (2026, 12)),
+            (1_795_132_800_000, (2027, 5)),
         ];
         for (at, expected) in table {
             assert_eq!(expiry(Timestamp(at)), expected, "issued at {at}");

@@ -15,6 +15,7 @@ use super::banking::listing::{BankMoves, BankReceipts};
 use super::bridge::SandboxBridge;
 use super::gift_cards::{GiftSettings, SandboxGiftCards};
 use super::identity_check::SandboxIdentityCheck;
+use super::listing::Remainders;
 use super::merchants::SandboxMerchants;
 use super::payouts::{RailSettings, SandboxRails};
 use super::program::SandboxProgram;
@@ -115,6 +116,7 @@ impl SandboxProviders {
         let cards: Arc<dyn ProviderList> = self.issuer.clone();
         ProviderLists::from([
             (Source::Cards, cards),
+            (Source::PrepaidRemainders, Arc::new(Remainders(self.issuer.clone()))),
             (Source::GiftCards, self.gift_cards.clone()),
             (Source::Payouts, self.rails.clone()),
             (Source::Bank, Arc::new(BankMoves(self.bank.clone()))),

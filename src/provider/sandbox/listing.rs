@@ -1,11 +1,14 @@
-//! The issuer's list of what it was ever ordered. A card that is being made is left out until it is made, but for whoever asks for it
-//! by its name.
+//! The issuer's lists: of what it was ever ordered, where a card that is being made is left out until it is made, but for whoever
+//! asks for it by its name; and of what it gave back of cards that have ended.
+
+use std::sync::Arc;
 
 use purser_actors::port::{BoxFuture, Cursor, Entry, EntryName, ErrorKind, Page, PortError, ProviderList, Timestamp};
 use purser_actors::product::Currency;
 use purser_actors::reconcile::{Money, Standing};
 
 use super::book::Ordered;
+use super::life::{Event, Lives};
 use super::{SandboxIssuer, failed};
 use crate::sandbox::archive::Shelf;
 use crate::sandbox::archive::{Book, Item};
@@ -78,6 +81,57 @@ fn listed(order: &Ordered, now: Timestamp) -> Shown {
     match entry(order, now) {
         entry if entry.standing == Standing::UnderWay => Shown::NotYet,
         entry => Shown::As(entry),
+    }
+}
+
+/// What was given back of each card that has ended, all so far, under the key of its order: a line for each time.
+pub struct Remainders(pub Arc<SandboxIssuer>);
+
+impl Remainders {
+    /// Of the card that this order made.
+    fn given(lives: &Lives, order: &Ordered) -> Option<Entry> {
+        let (released, at) = lives.of(order.clone()).given_back()?;
+        Some(Entry {
+            name: EntryName::of(order.key),
+            product: "remainder".into(),
+            money: Money::Cents(released, Currency::USD),
+            returns: None,
+            terms: None,
+            standing: Standing::Done,
+            at,
+        })
+    }
+}
+
+impl ProviderList for Remainders {
+    fn entries<'a>(&'a self, after: Option<&'a Cursor>, limit: usize) -> BoxFuture<'a, Result<Page<Entry>, PortError>> {
+        Box::pin(async move {
+            let after = place(after)?;
+            let (page, durable) = {
+                let (book, lives) = (self.0.book.lock(), self.0.lives.lock());
+                let shown = |event: &Event| match event.gives_back() {
+                    false => Shown::Nothing,
+                    true => book
+                        .by_ref(&event.issuer_ref)
+                        .and_then(|order| Self::given(&lives, &order))
+                        .map_or(Shown::Nothing, Shown::As),
+                };
+                (page(&lives.shelf, after, limit, shown), self.0.lived.barrier())
+            };
+            durably(page, durable).await
+        })
+    }
+
+    fn entry<'a>(&'a self, name: &'a EntryName) -> BoxFuture<'a, Result<Option<Entry>, PortError>> {
+        Box::pin(async move {
+            let (found, durable) = {
+                let (book, lives) = (self.0.book.lock(), self.0.lives.lock());
+                let order = name.order().and_then(|key| book.order(key));
+                let found = order.and_then(|order| Self::given(&lives, &order));
+                (found, self.0.lived.barrier())
+            };
+            durably(found, durable).await
+        })
     }
 }
 

@@ -16,20 +16,20 @@ use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::{Cents, Usdc};
 use purser_actors::port::{
     BoxFuture, CardState, CardTransaction, CardWord, Clock, ErrorKind, OpenCard, PortError, Reservation,
-    ReserveBalance, Reserved, Standing, SteerCard, Timestamp, Wish,
+    ReserveBalance, Reserved, Standing, SteerCard, Timestamp, TransactionStatus, Wish,
 };
 
 use self::book::{CardFile, Entry, Opened, ProgramBook};
 use self::fault::{ProgramFault, failed};
-use super::card;
 use super::rules::{Rule, Rules};
+use super::{Sale, card};
 use crate::provider::program::{PlainOpening, Program};
 use crate::provider::{Balances, PlainCard};
 use crate::sandbox::archive::{Archive, Book as _};
 use crate::sandbox::record_log::{Durable, LogError};
 use crate::secret::Secret;
 
-const KIND: [u8; 8] = *b"SBXPRG02";
+const KIND: [u8; 8] = *b"SBXPRG03";
 /// The program at a glance.
 #[derive(Clone, Debug)]
 pub struct ProgramState {
@@ -86,36 +86,24 @@ impl<B: Balances> SandboxProgram<B> {
         }
     }
 
-    /// A merchant charges a card. `Permanent` for a card that is not there or not open, and for more than is left on it.
+    /// A merchant charges a card, which is taken or refused: both are written down. `Permanent` for a card that is not there.
     ///
     /// # Errors
     /// As a call of the port.
-    pub async fn charge(&self, id: CardId, merchant: &str, amount: Cents) -> Result<CardTransaction, PortError> {
+    pub async fn charge(&self, id: CardId, sale: Sale<'_>) -> Result<CardTransaction, PortError> {
         let refused = |message: &str| failed(ErrorKind::Permanent, "charge", message);
         let (transaction, durable) = {
             let mut book = self.book.lock();
             let file = book.card(id).ok_or_else(|| refused("no such card"))?;
-            match file.state {
-                CardState::Open => {}
-                CardState::Paused => return Err(refused("the card is paused")),
-                CardState::Closed => return Err(refused("the card is closed")),
-            }
-            if amount == Cents::ZERO || amount > file.left {
-                return Err(refused("more than is left on the card"));
-            }
-            let transaction = CardTransaction {
-                id: file.next_charge(),
-                merchant: merchant.to_owned(),
-                amount,
-                at: self.clock.now(),
-            };
+            let transaction = file.judged(sale, self.clock.now());
             let charged = Entry::Charged {
                 card: id,
                 transaction: transaction.clone(),
             };
             // A card for one charge ends with it, in the same record.
-            let closed = (!file.opened.reusable).then(|| {
-                let left = Cents::new(file.left.get() - amount.get());
+            let is_last = !file.opened.reusable && transaction.status != TransactionStatus::Declined;
+            let closed = is_last.then(|| {
+                let left = Cents::new(file.left.get().saturating_sub(sale.amount.get()));
                 moved(&file, None, (CardState::Closed, left), transaction.at)
             });
             let entries: Vec<_> = std::iter::once(charged).chain(closed).collect();
@@ -123,6 +111,29 @@ impl<B: Balances> SandboxProgram<B> {
         };
         written("charge", durable).await?;
         Ok(transaction)
+    }
+
+    /// Something comes of a charge: the merchant takes what is pending, or gives it back. `Permanent` where that cannot be.
+    ///
+    /// # Errors
+    /// As a call of the port.
+    pub async fn end_charge(&self, id: CardId, charge: &str, status: TransactionStatus) -> Result<(), PortError> {
+        const CALL: &str = "end charge";
+        let durable = {
+            let mut book = self.book.lock();
+            let now = self.clock.now();
+            let ended = book.card(id).and_then(|file| file.became(charge, status, now));
+            let no = || {
+                failed(
+                    ErrorKind::Permanent,
+                    CALL,
+                    "no charge of this card that this can come of",
+                )
+            };
+            let entries = ended.ok_or_else(no)?;
+            self.keep(&mut book, &entries)
+        };
+        written(CALL, durable).await
     }
 
     fn keep(&self, book: &mut ProgramBook, entries: &[Entry]) -> Durable {

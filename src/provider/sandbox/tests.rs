@@ -101,7 +101,7 @@ async fn a_key_makes_one_card() {
         assert_eq!(again.number.expose_secret(), card.number.expose_secret());
         assert_eq!(
             (again.issuer_ref, again.exp_month, again.exp_year),
-            (card.issuer_ref.clone(), 8, 2026)
+            (card.issuer_ref.clone(), 7, 2026)
         );
         assert_eq!(house.cards().await, 1);
     }

@@ -1,8 +1,10 @@
 //! Cards on the wire: `POST /v1/cards`, `GET /v1/cards/{reference}`, `GET /v1/cards/{reference}/cvv`,
-//! `GET /v1/billing-address`.
+//! `POST /v1/cards/{reference}/wishes`, `GET /v1/prepaid-card-words`, `GET /v1/billing-address`.
 
 use purser_actors::id::CardId;
-use purser_actors::port::{CardActivity, CardTransaction, IssueCard, Timestamp};
+use purser_actors::port::{
+    CardActivity, CardState, CardTransaction, IssueCard, Standing, Timestamp, TransactionStatus,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -41,13 +43,13 @@ pub struct CardAnswer {
     pub amount: Text<Amount>,
     /// Where it stands.
     #[serde(flatten)]
-    pub state: CardState,
+    pub state: OrderState,
 }
 
 /// Where an order of a card stands.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum CardState {
+pub enum OrderState {
     /// The card exists.
     Ready {
         /// It.
@@ -82,7 +84,7 @@ impl CardAnswer {
     /// As the issuer says it.
     pub fn of(order: &IssueCard, said: PlainIssuance) -> Self {
         let state = match said {
-            PlainIssuance::Ready(card) => CardState::Ready {
+            PlainIssuance::Ready(card) => OrderState::Ready {
                 card: Card {
                     reference: card.issuer_ref,
                     number: Hidden(card.number),
@@ -90,8 +92,8 @@ impl CardAnswer {
                     exp_year: card.exp_year,
                 },
             },
-            PlainIssuance::Pending { retry_after_ms } => CardState::Pending { retry_after_ms },
-            PlainIssuance::Declined { reason } => CardState::Declined {
+            PlainIssuance::Pending { retry_after_ms } => OrderState::Pending { retry_after_ms },
+            PlainIssuance::Declined { reason } => OrderState::Declined {
                 reason: reason.to_string(),
             },
         };
@@ -111,14 +113,14 @@ impl CardAnswer {
             return Err(Unreadable("it is about another order"));
         }
         Ok(match self.state {
-            CardState::Ready { card } => PlainIssuance::Ready(PlainCard {
+            OrderState::Ready { card } => PlainIssuance::Ready(PlainCard {
                 issuer_ref: card.reference,
                 number: card.number.0,
                 exp_month: card.exp_month,
                 exp_year: card.exp_year,
             }),
-            CardState::Pending { retry_after_ms } => PlainIssuance::Pending { retry_after_ms },
-            CardState::Declined { reason } => PlainIssuance::Declined { reason: reason.into() },
+            OrderState::Pending { retry_after_ms } => PlainIssuance::Pending { retry_after_ms },
+            OrderState::Declined { reason } => PlainIssuance::Declined { reason: reason.into() },
         })
     }
 }
@@ -130,19 +132,58 @@ pub struct Cvv {
     pub cvv: Hidden,
 }
 
-/// What became of a card's money.
+/// A card as it stands, by the issuer's name of it.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Activity {
+pub struct CardReport {
     /// The card's.
     pub reference: String,
+    /// Raised by each change of the card; 0 as it was made. Of two words about a card the one with more counts.
+    pub sequence: u64,
+    /// Whether it takes charges.
+    pub state: CardIs,
     /// Left to spend, in US dollars.
     #[schema(value_type = Amount)]
     pub available: Text<Amount>,
-    /// Newest first.
+    /// Of what was left when it ended, all that the issuer gave back to the service so far, in US dollars. It only grows.
+    #[schema(value_type = Amount)]
+    pub released: Text<Amount>,
+    /// What was charged, newest first.
     pub transactions: Vec<Transaction>,
 }
 
-/// A purchase made with a card.
+/// Whether a card takes charges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CardIs {
+    /// It does.
+    Open,
+    /// It refuses them for now.
+    Paused,
+    /// It has ended for good; what was left on a card that spends a balance is on that balance.
+    Closed,
+}
+
+impl From<CardState> for CardIs {
+    fn from(state: CardState) -> Self {
+        match state {
+            CardState::Open => Self::Open,
+            CardState::Paused => Self::Paused,
+            CardState::Closed => Self::Closed,
+        }
+    }
+}
+
+impl From<CardIs> for CardState {
+    fn from(state: CardIs) -> Self {
+        match state {
+            CardIs::Open => Self::Open,
+            CardIs::Paused => Self::Paused,
+            CardIs::Closed => Self::Closed,
+        }
+    }
+}
+
+/// A charge of a card, taken or refused.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Transaction {
     /// The issuer's name of it.
@@ -152,23 +193,76 @@ pub struct Transaction {
     /// In US dollars.
     #[schema(value_type = Amount)]
     pub amount: Text<Amount>,
+    /// What came of it.
+    pub status: TransactionIs,
+    /// Of a refused one: the issuer's word for why. Null for all else.
+    #[schema(required)]
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub reason: Option<String>,
     /// When, in Unix milliseconds.
     pub at_ms: u64,
 }
 
-impl Activity {
-    /// As the issuer says it.
-    pub fn of(reference: &str, said: CardActivity) -> Self {
-        let transactions = said.transactions.into_iter().map(|one| Transaction {
+/// What came of a charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TransactionIs {
+    /// Its amount is set aside on the card; the merchant has not taken it yet.
+    Pending,
+    /// The merchant has it.
+    Settled,
+    /// Refused: nothing was taken.
+    Declined,
+    /// The merchant gave it back to the card.
+    Refunded,
+}
+
+impl From<CardTransaction> for Transaction {
+    fn from(one: CardTransaction) -> Self {
+        Self {
             id: one.id,
             merchant: one.merchant,
             amount: Text(Amount(one.amount)),
+            status: match one.status {
+                TransactionStatus::Pending => TransactionIs::Pending,
+                TransactionStatus::Settled => TransactionIs::Settled,
+                TransactionStatus::Declined => TransactionIs::Declined,
+                TransactionStatus::Refunded => TransactionIs::Refunded,
+            },
+            reason: one.reason,
             at_ms: one.at.0,
-        });
+        }
+    }
+}
+
+impl From<Transaction> for CardTransaction {
+    fn from(one: Transaction) -> Self {
+        Self {
+            id: one.id,
+            merchant: one.merchant,
+            amount: one.amount.0.0,
+            at: Timestamp(one.at_ms),
+            status: match one.status {
+                TransactionIs::Pending => TransactionStatus::Pending,
+                TransactionIs::Settled => TransactionStatus::Settled,
+                TransactionIs::Declined => TransactionStatus::Declined,
+                TransactionIs::Refunded => TransactionStatus::Refunded,
+            },
+            reason: one.reason,
+        }
+    }
+}
+
+impl CardReport {
+    /// As the issuer says it.
+    pub fn of(reference: &str, said: Standing) -> Self {
         Self {
             reference: reference.to_owned(),
-            available: Text(Amount(said.available)),
-            transactions: transactions.collect(),
+            sequence: said.sequence,
+            state: said.state.into(),
+            available: Text(Amount(said.activity.available)),
+            released: Text(Amount(said.released)),
+            transactions: said.activity.transactions.into_iter().map(Into::into).collect(),
         }
     }
 
@@ -176,19 +270,18 @@ impl Activity {
     ///
     /// # Errors
     /// When it is about another card.
-    pub fn read(self, reference: &str) -> Result<CardActivity, Unreadable> {
+    pub fn read(self, reference: &str) -> Result<Standing, Unreadable> {
         if self.reference != reference {
             return Err(Unreadable("it is about another card"));
         }
-        let transactions = self.transactions.into_iter().map(|one| CardTransaction {
-            id: one.id,
-            merchant: one.merchant,
-            amount: one.amount.0.0,
-            at: Timestamp(one.at_ms),
-        });
-        Ok(CardActivity {
-            available: self.available.0.0,
-            transactions: transactions.collect(),
+        Ok(Standing {
+            sequence: self.sequence,
+            state: self.state.into(),
+            activity: CardActivity {
+                available: self.available.0.0,
+                transactions: self.transactions.into_iter().map(Into::into).collect(),
+            },
+            released: self.released.0.0,
         })
     }
 }

@@ -30,11 +30,13 @@ pub enum ListName {
     CardBalances,
     /// What was burned for the bridge to carry.
     Bridge,
+    /// What was given back of prepaid cards that have ended.
+    PrepaidRemainders,
 }
 
 impl ListName {
     /// All.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Cards,
         Self::GiftCards,
         Self::Payouts,
@@ -43,6 +45,7 @@ impl ListName {
         Self::CardProgram,
         Self::CardBalances,
         Self::Bridge,
+        Self::PrepaidRemainders,
     ];
 
     /// By its name in a path.
@@ -61,6 +64,7 @@ impl ListName {
             Self::CardProgram => Source::CardProgram,
             Self::CardBalances => Source::CardBalances,
             Self::Bridge => Source::Bridge,
+            Self::PrepaidRemainders => Source::PrepaidRemainders,
         }
     }
 }

@@ -7,7 +7,7 @@ use purser_actors::port::{CardWord, OpenCard, Standing, SteerCard, Wish};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::cards::{Activity, Card, Transaction};
+use super::cards::{Card, CardIs, CardReport, Transaction};
 use super::{Amount, BaseAddress, Hidden, Text, Unreadable};
 use crate::provider::PlainCard;
 use crate::provider::program::PlainOpening;
@@ -162,7 +162,7 @@ pub enum CardWish {
     Pause,
     /// Charges are taken again.
     Resume,
-    /// It ends, and what is left on it goes back to the balance.
+    /// It ends. What is left on a reloadable card goes back to its balance; what is left on a prepaid one, as the issuer says.
     Close,
 }
 
@@ -209,40 +209,31 @@ pub struct CardStanding {
     /// Left to spend, in US dollars.
     #[schema(value_type = Amount)]
     pub available: Text<Amount>,
-    /// What was spent, newest first.
+    /// Of what was left when a prepaid card ended, all that was given back to the service so far, in US dollars. It only grows.
+    /// `0` of a reloadable card, which gives it back to its balance.
+    #[schema(value_type = Amount)]
+    pub released: Text<Amount>,
+    /// What was charged, newest first.
     pub transactions: Vec<Transaction>,
-}
-
-/// Whether a card takes charges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CardIs {
-    /// It does.
-    Open,
-    /// It refuses them for now.
-    Paused,
-    /// It has ended for good; what was left on it is on the balance.
-    Closed,
 }
 
 impl CardStanding {
     /// As the program says it.
     pub fn of(card: CardId, said: Standing) -> Self {
-        use purser_actors::port::CardState;
-        let Activity {
+        let CardReport {
+            sequence,
+            state,
             available,
+            released,
             transactions,
             ..
-        } = Activity::of("", said.activity);
+        } = CardReport::of("", said);
         Self {
             card_id: Text(card),
-            sequence: said.sequence,
-            state: match said.state {
-                CardState::Open => CardIs::Open,
-                CardState::Paused => CardIs::Paused,
-                CardState::Closed => CardIs::Closed,
-            },
+            sequence,
+            state,
             available,
+            released,
             transactions,
         }
     }
@@ -252,22 +243,15 @@ impl CardStanding {
     /// # Errors
     /// When it cannot be read.
     pub fn read(self) -> Result<(CardId, Standing), Unreadable> {
-        use purser_actors::port::CardState;
-        let activity = Activity {
+        let report = CardReport {
             reference: String::new(),
+            sequence: self.sequence,
+            state: self.state,
             available: self.available,
+            released: self.released,
             transactions: self.transactions,
         };
-        let standing = Standing {
-            sequence: self.sequence,
-            state: match self.state {
-                CardIs::Open => CardState::Open,
-                CardIs::Paused => CardState::Paused,
-                CardIs::Closed => CardState::Closed,
-            },
-            activity: activity.read("")?,
-        };
-        Ok((self.card_id.0, standing))
+        Ok((self.card_id.0, report.read("")?))
     }
 }
 

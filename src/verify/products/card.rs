@@ -1,5 +1,6 @@
 //! USA prepaid cards.
 
+use purser_actors::card::life::News;
 use purser_actors::card::{Card, Event, Status};
 use purser_actors::id::CardId;
 use purser_actors::kernel::effect::Work;
@@ -8,7 +9,7 @@ use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold};
+use super::{Has, Keeps, Money, Sold, remainder};
 
 /// USDC has six decimals, money on a card two.
 const ATOMIC_PER_CENT: i128 = 10_000;
@@ -18,10 +19,12 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
     let (status, money) = match card.status {
         Status::Pending => ("pending", Money::Spent),
         Status::Ready(_) => ("ready", Money::Spent),
+        Status::Paused(_) => ("paused", Money::Spent),
         Status::Failed { .. } => ("failed", Money::Undone),
-        Status::Closed(_) => ("closed", Money::Spent),
-        Status::Expired(_) => ("expired", Money::Spent),
+        Status::Closed(_) => ("closed", remainder(&card.charge, card.life.released)),
+        Status::Expired(_) => ("expired", remainder(&card.charge, card.life.released)),
     };
+    let wished = card.life.wish.is_some();
     Ok(Sold {
         product: Product::Card(id),
         plural: "cards",
@@ -33,18 +36,19 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         provider: Provider::CardIssuer,
         money,
         price: None,
-        moving: card.status == Status::Pending,
+        moving: card.status == Status::Pending || wished,
         came_back_late: false,
         keeps: Keeps {
             number: match card.status {
                 Status::Pending | Status::Failed { .. } => Has::Never,
-                Status::Ready(_) | Status::Closed(_) | Status::Expired(_) => Has::Always,
+                Status::Ready(_) | Status::Paused(_) | Status::Closed(_) | Status::Expired(_) => Has::Always,
             },
             cvv: Has::Never,
             timers: match card.status {
-                Status::Ready(_) => vec![Work::ExpireCard(id)],
+                Status::Ready(_) | Status::Paused(_) => vec![Work::ExpireCard(id)],
                 _ => Vec::new(),
             },
+            wish: false,
         },
     })
 }
@@ -52,11 +56,17 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
 pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
     Ok(Some(match codec::decode(event)? {
         Event::Ordered { .. } => "pending",
-        Event::Issued(..) | Event::Revealed(_) | Event::RefreshAsked(_) => "ready",
-        // News of a card may come after its end: they change no state.
-        Event::Refreshed(..) => return Ok(None),
+        Event::Issued(..) | Event::Told(News::Resumed(_), _) => "ready",
+        Event::Told(News::Paused(_), _) => "paused",
+        Event::Told(News::Closed(_), _) => "closed",
+        // What is looked at, asked or charged changes no state.
+        Event::Revealed(_)
+        | Event::RefreshAsked(_)
+        | Event::Refreshed(_)
+        | Event::Wished(..)
+        | Event::Answered(_)
+        | Event::Told(News::Charged(..) | News::Released(_), _) => return Ok(None),
         Event::Refused(..) => "failed",
-        Event::Closed(_) => "closed",
         Event::Expired(_) => "expired",
     }))
 }

@@ -1,5 +1,6 @@
 //! Orders of international cards.
 
+use purser_actors::card::life::News;
 use purser_actors::id::CardId;
 use purser_actors::intl_order::{Event, IntlOrder, Status};
 use purser_actors::kernel::Kind;
@@ -9,7 +10,7 @@ use purser_actors::product::Product;
 use purser_storage::Row;
 use purser_storage::codec::{self, DecodeError};
 
-use super::{Has, Keeps, Money, Sold};
+use super::{Has, Keeps, Money, Sold, remainder};
 use crate::verify::{Contents, Report};
 
 /// USDC has six decimals, money on a card two.
@@ -21,7 +22,9 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         Status::Queued => ("queued", Money::Spent),
         Status::Claimed(_) => ("claimed", Money::Spent),
         Status::Ready(_) => ("ready", Money::Spent),
-        Status::Expired(_) => ("expired", Money::Spent),
+        Status::Paused(_) => ("paused", Money::Spent),
+        Status::Closed(_) => ("closed", remainder(&order.charge, order.life.released)),
+        Status::Expired(_) => ("expired", remainder(&order.charge, order.life.released)),
         Status::Cancelled => ("cancelled", Money::Undone),
         Status::Rejected { .. } => ("rejected", Money::Undone),
     };
@@ -41,15 +44,16 @@ pub(super) fn read(id: CardId, row: &Row) -> Result<Sold, DecodeError> {
         came_back_late: false,
         keeps: Keeps {
             number: match order.status {
-                Status::Ready(_) | Status::Expired(_) => Has::Always,
+                Status::Ready(_) | Status::Paused(_) | Status::Closed(_) | Status::Expired(_) => Has::Always,
                 _ => Has::Never,
             },
             cvv: match order.status {
-                Status::Ready(_) => Has::Always,
-                Status::Expired(_) => Has::Until(Work::ForgetCvv(id)),
+                Status::Ready(_) | Status::Paused(_) => Has::Always,
+                Status::Closed(_) | Status::Expired(_) => Has::Until(Work::ForgetCvv(id)),
                 _ => Has::Never,
             },
             timers: timers(id, &order),
+            wish: order.life.wish.is_some(),
         },
     })
 }
@@ -60,22 +64,50 @@ fn timers(id: CardId, order: &IntlOrder) -> Vec<Work> {
     let (open, timer) = match order.status {
         Status::Queued | Status::Claimed(None) => (true, None),
         Status::Claimed(Some(_)) => (true, Some(end(order.lease))),
-        Status::Ready(_) => (false, Some(Work::ExpireIntl(id))),
-        Status::Cancelled | Status::Rejected { .. } | Status::Expired(_) => (false, None),
+        Status::Ready(_) | Status::Paused(_) => (false, Some(Work::ExpireIntl(id))),
+        Status::Cancelled | Status::Rejected { .. } | Status::Closed(_) | Status::Expired(_) => (false, None),
     };
     let overdue = (open && !order.overdue).then_some(Work::IntlOverdue(id));
     timer.into_iter().chain(overdue).collect()
 }
 
-pub(super) fn fold(event: &[u8]) -> Result<&'static str, DecodeError> {
-    Ok(match codec::decode(event)? {
+/// The status after an event; `None` where it stays as it is.
+pub(super) fn fold(event: &[u8]) -> Result<Option<&'static str>, DecodeError> {
+    Ok(Some(match codec::decode(event)? {
         Event::Ordered { .. } | Event::Released(_) | Event::Overdue { claimed: false, .. } => "queued",
         Event::Claimed(..) | Event::LeaseEnded(_) | Event::Overdue { claimed: true, .. } => "claimed",
-        Event::Fulfilled(..) | Event::Revealed(_) => "ready",
+        Event::Fulfilled(..) | Event::Told(News::Resumed(_), _) => "ready",
+        Event::Told(News::Paused(_), _) => "paused",
+        Event::Told(News::Closed(_), _) => "closed",
         Event::Cancelled(_) => "cancelled",
         Event::Rejected(..) => "rejected",
         Event::Expired(_) => "expired",
-    })
+        // What is looked at, asked or charged changes no state.
+        Event::Revealed(_)
+        | Event::Wished(..)
+        | Event::Answered(_)
+        | Event::WishEnded(_)
+        | Event::Told(News::Charged(..) | News::Released(_), _) => return Ok(None),
+    }))
+}
+
+/// The operators' list of wishes holds what holders want and nothing else.
+pub(super) fn wishes(contents: &Contents, report: &mut Report) {
+    for ((_, id), sold) in &contents.sold {
+        if matches!(sold.product, Product::IntlOrder(_)) && sold.keeps.wish != contents.card_wishes.contains(id) {
+            let detail = format!("{}, and in the list of wishes: {}", sold.status, !sold.keeps.wish);
+            report.find("card_wish.row", CardId(*id), detail);
+        }
+    }
+    for id in &contents.card_wishes {
+        if !contents.sold.contains_key(&(Kind::IntlOrder as u8, *id)) {
+            report.find(
+                "card_wish.row",
+                CardId(*id),
+                "in the list of wishes, and there is no such order",
+            );
+        }
+    }
 }
 
 /// The operators' queue holds the open orders and nothing else: one that is missing there would never be seen.

@@ -67,6 +67,7 @@ fn keeps(id: PayoutId, payout: &Payout) -> Keeps {
         },
         cvv: Has::Never,
         timers: timer.into_iter().collect(),
+        wish: false,
     }
 }
 

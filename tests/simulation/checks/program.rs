@@ -101,7 +101,7 @@ fn story(stock: &Stock, issuer: &Issuer, id: CardId) -> Result<(), Wrong> {
             Event::Paused(s, _) => (&["open"], Some("paused"), Some(s.sequence)),
             Event::Resumed(s, _) => (&["paused"], Some("open"), Some(s.sequence)),
             Event::Closed(s, _) => (&["open", "paused"], Some("closed"), Some(s.sequence)),
-            Event::Charged(s, _) => (&["open", "paused"], None, Some(s.sequence)),
+            Event::Charged(s, ..) => (&["open", "paused", "closed"], None, Some(s.sequence)),
             Event::Wished(..) | Event::Revealed(_) => (&["open", "paused"], None, None),
             Event::Answered(_) => (&["open", "paused", "closed"], None, None),
         };

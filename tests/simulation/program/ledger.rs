@@ -6,7 +6,7 @@ use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::Cents;
 use purser_actors::port::{
     CardActivity, CardOpening, CardState, CardTransaction, CardWord, IssuedCard, OpenCard, Reservation, ReserveBalance,
-    Reserved, Standing, Timestamp, Wish,
+    Reserved, Standing, Timestamp, TransactionStatus, Wish,
 };
 
 use super::{Errand, FAILING, Word};
@@ -168,6 +168,8 @@ impl Issuer {
             merchant: "Books".into(),
             amount: Cents::new(cents),
             at: Timestamp(1),
+            status: TransactionStatus::Settled,
+            reason: None,
         };
         self.changed(world, id, |standing| {
             standing.activity.available = Cents::new(left - cents);
@@ -254,6 +256,7 @@ impl Issuer {
                     available: order.amount,
                     transactions: Vec::new(),
                 },
+                released: Cents::ZERO,
             };
             let card = Plastic {
                 order: order.clone(),

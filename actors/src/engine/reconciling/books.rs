@@ -79,7 +79,11 @@ pub(super) fn of_row(key: &[u8], value: &[u8]) -> Result<Vec<Ours>, DecodeError>
             let crossing = known::crossed(id, &row).map(of_crossing);
             return Ok(left.into_iter().chain(crossing).collect());
         }
-        Some(table::ENTITY) if kind == Kind::Card as u8 => Some(of_card(number, &codec::decode(value)?)),
+        Some(table::ENTITY) if kind == Kind::Card as u8 => {
+            let card: Card = codec::decode(value)?;
+            let made = Some(of_card(number, &card));
+            return Ok(made.into_iter().chain(of_remainder(number, &card)).collect());
+        }
         Some(table::ENTITY) if kind == Kind::GiftCard as u8 => Some(of_gift_card(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == Kind::Payout as u8 => Some(of_payout(number, &codec::decode(value)?)),
         Some(table::ENTITY) if kind == Kind::BankTransfer as u8 => {
@@ -171,11 +175,21 @@ fn order(
 fn of_card(number: u128, card: &Card) -> Ours {
     let standing = match card.status {
         card::Status::Pending => Standing::UnderWay,
-        card::Status::Ready(_) | card::Status::Closed(_) | card::Status::Expired(_) => Standing::Done,
+        card::Status::Ready(_) | card::Status::Paused(_) | card::Status::Closed(_) | card::Status::Expired(_) => {
+            Standing::Done
+        }
         card::Status::Failed { .. } => Standing::Refused,
     };
     let named = (Source::Cards, number, CardId(number));
     order(named, (standing, card.amount, Currency::USD), card.updated_at)
+}
+
+/// What was given back of a card that has ended, all so far.
+fn of_remainder(number: u128, card: &Card) -> Option<Ours> {
+    let released = card.life.released;
+    let named = (Source::PrepaidRemainders, number, CardId(number));
+    let given = order(named, (Standing::Done, released, Currency::USD), card.updated_at);
+    (released > Cents::ZERO).then_some(given)
 }
 
 fn of_gift_card(number: u128, gift: &GiftCard) -> Ours {
@@ -264,6 +278,10 @@ async fn ordered(store: &dyn Store, source: Source, number: u128) -> Result<Opti
         Source::CardBalances => {
             let card = read(store, &entity(Kind::Reloadable)).await?;
             card.and_then(|card| of_balance(number, &card))
+        }
+        Source::PrepaidRemainders => {
+            let card = read(store, &entity(Kind::Card)).await?;
+            card.and_then(|card| of_remainder(number, &card))
         }
         Source::Base | Source::Solana | Source::BankDeposits | Source::Bridge => None,
     })

@@ -83,6 +83,7 @@ impl Work {
             | Self::ReviewApplication(_)
             | Self::ForgetNumber(_)
             | Self::SteerCard(_)
+            | Self::SteerPrepaid(_)
             | Self::EndCardLease { .. }
             | Self::UncountPayment(_)
             | Self::ForgetSpoken(_)

@@ -8,7 +8,7 @@ use super::{Desk, Done, tell, unreadable, within};
 use crate::card;
 use crate::id::{CardId, EffectId};
 use crate::kernel::{Effect, Failure};
-use crate::port::{ErrorKind, Issuance, IssueCard};
+use crate::port::{ErrorKind, Issuance, IssueCard, PortError, SteerCard};
 
 impl Desk {
     /// Orders the card until the issuer says yes or no.
@@ -54,17 +54,42 @@ impl Desk {
         let Some(details) = card.details().filter(|_| card.refreshing) else {
             return Ok(());
         };
+        // A card whose question is stuck could not be asked after any more.
         let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
-        // Never given up: a card whose question is stuck could not be asked after any more.
-        let activity = within(timeout, self.ports.issuer.activity(&details.issuer_ref), "activity").await;
-        let activity = activity.map_err(|error| {
-            let pause = match error.kind {
-                ErrorKind::Permanent => self.settings.retry.longest_ms,
-                ErrorKind::Temporary | ErrorKind::Unknown => self.settings.watch_every_ms,
-            };
-            Failure::temporary(error.to_string()).every_ms(pause)
-        })?;
+        let standing = within(timeout, self.ports.issuer.standing(&details.issuer_ref), "standing").await;
+        let standing = standing.map_err(|error| self.not_given_up(&error))?;
         let effect = effect.id;
-        tell(cards, id, card::Command::Refreshed { effect, activity }).await
+        tell(cards, id, card::Command::Refreshed { effect, standing }).await
+    }
+
+    /// Brings the holder's wish to the issuer. Until it is answered there can be no other.
+    pub(super) async fn steer_prepaid(&self, effect: &Effect, id: CardId) -> Done {
+        let cards = &self.families.cards;
+        let Some((card, _)) = cards.read(&id).await.map_err(unreadable)? else {
+            return Err(Failure::temporary("the card is not there"));
+        };
+        let Some((details, wish)) = card.details().zip(card.life.wish) else {
+            return Ok(());
+        };
+        let order = SteerCard {
+            key: effect.id,
+            card: id,
+            issuer_ref: details.issuer_ref.clone(),
+            wish,
+        };
+        let timeout = Duration::from_millis(self.settings.issuer_timeout_ms);
+        let standing = within(timeout, self.ports.issuer.steer(&order), "steer card").await;
+        let standing = standing.map_err(|error| self.not_given_up(&error))?;
+        let effect = effect.id;
+        tell(cards, id, card::Command::Steered { effect, standing }).await
+    }
+
+    /// Again and again, as often as it takes.
+    fn not_given_up(&self, error: &PortError) -> Failure {
+        let pause = match error.kind {
+            ErrorKind::Permanent => self.settings.retry.longest_ms,
+            ErrorKind::Temporary | ErrorKind::Unknown => self.settings.watch_every_ms,
+        };
+        Failure::temporary(error.to_string()).every_ms(pause)
     }
 }

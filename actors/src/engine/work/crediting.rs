@@ -4,12 +4,22 @@ use purser_storage::planted::{self, Bug};
 
 use super::{Desk, Done, tell, unreadable};
 use crate::account;
-use crate::id::{CardId, PaymentId, PayoutId, Wallet};
+use crate::id::{CardId, PaymentId, PayoutId, RefundId, Wallet};
 use crate::kernel::effect::{CreditCause, Pace};
 use crate::kernel::{Effect, Failure};
 use crate::money::Usdc;
 use crate::payment::Status;
 use crate::port::ErrorKind;
+use crate::refund;
+
+/// It is not tried again by itself.
+fn for_a_person(message: String) -> Failure {
+    Failure {
+        kind: ErrorKind::Permanent,
+        message,
+        pace: Pace::BackOff,
+    }
+}
 
 impl Desk {
     /// Credits a balance, once; what its chain has taken back is not given back a second time, but waits for a person.
@@ -18,11 +28,11 @@ impl Desk {
             // What was paid out of a balance has no payment.
             let payment = self.families.payments.read(&paid).await.map_err(unreadable)?;
             if payment.is_some_and(|(payment, _)| matches!(payment.status, Status::Reversed { .. })) {
-                return Err(Failure {
-                    kind: ErrorKind::Permanent,
-                    message: format!("{paid}, which paid for it, was taken back by its chain"),
-                    pace: Pace::BackOff,
-                });
+                let message = format!("{paid}, which paid for it, was taken back by its chain");
+                return Err(for_a_person(message));
+            }
+            if let CreditCause::Card(card) = cause {
+                self.not_refunded(card, paid).await?;
             }
         }
         let command = account::Command::Credit {
@@ -33,6 +43,36 @@ impl Desk {
         tell(&self.families.accounts, account, command).await?;
         if planted::is(Bug::CreditThenDelete) {
             self.strike_off(effect).await?;
+        }
+        Ok(())
+    }
+
+    /// What was left on a card is not given back beside a refund of the same money, but waits for a person.
+    async fn not_refunded(&self, card: CardId, paid: PaymentId) -> Done {
+        let all = &self.families;
+        let (charged, released) = match all.cards.read(&card).await.map_err(unreadable)? {
+            Some((card, _)) => (card.charge.charged, card.life.released),
+            None => match all.intl_orders.read(&card).await.map_err(unreadable)? {
+                Some((order, _)) => (order.charge.charged, order.life.released),
+                None => return Ok(()),
+            },
+        };
+        let released = Usdc::from_cents(released).unwrap_or(charged);
+        if released == Usdc::ZERO {
+            return Ok(());
+        }
+        let refund = all.refunds.read(&RefundId::of(paid)).await.map_err(unreadable)?;
+        let refunded = refund
+            .filter(|(refund, _)| matches!(refund.status, refund::Status::Approved | refund::Status::Credited))
+            .map_or(Usdc::ZERO, |(refund, _)| refund.asked.amount);
+        let both = released.plus(refunded).unwrap_or(Usdc::from_atomic(u64::MAX));
+        if both > charged {
+            let message = format!(
+                "{} of {paid} was refunded, and {} was left",
+                refunded.decimal(),
+                released.decimal()
+            );
+            return Err(for_a_person(message));
         }
         Ok(())
     }

@@ -28,6 +28,16 @@ impl Desk {
         Failure::not_yet(self.settings.watch_every_ms)
     }
 
+    /// Whether something that the backup did not know as signed may be signed and sent, or given back as never sent: not
+    /// before everything that left without a row is explained, because it may have been this. `mark` is what it would be
+    /// sent as: a transfer that is on the chain by exactly that is only looked up.
+    pub(super) fn may_leave(&self, mark: Option<[u8; 32]>) -> Done {
+        match self.departures.hold(mark) {
+            true => Err(self.held()),
+            false => Ok(()),
+        }
+    }
+
     /// Makes durable what was signed, in a batch that holds only while the account is not frozen. One that was frozen since the
     /// gate was asked has it held, and nothing was sent.
     pub(super) async fn tell_signed<E: Entity>(

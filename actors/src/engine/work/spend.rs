@@ -214,14 +214,16 @@ impl Desk {
         }
     }
 
-    /// Whether our own service has refused the payment and claimed nothing. It was shown to nobody else, so it is never sent.
+    /// Whether our own service has refused the payment and claimed nothing, or released it unsent. It was shown to nobody else, so
+    /// it is never sent.
     async fn is_turned_away(&self, answer: &Answer, signed: &Signed) -> Result<bool, Failure> {
-        if answer.http_status == 0 || answer.failure.is_none() {
+        // 500 is no refusal: whatever failed there may have claimed it since.
+        if matches!(answer.http_status, 0 | 500) || answer.failure.is_none() {
             return Ok(false);
         }
         let payment = payment::id_of(&signed.authorization, &self.secret);
         let claimed = self.families.payments.read(&payment).await.map_err(unreadable)?;
-        Ok(claimed.is_none())
+        Ok(claimed.is_none_or(|(payment, _)| payment.status == payment::Status::Released))
     }
 
     async fn has_landed(&self, signed: &Signed) -> bool {

@@ -58,6 +58,7 @@ impl Work {
             | Self::ForgetNumber(_)
             | Self::OpenCard(_)
             | Self::SteerCard(_)
+            | Self::SteerPrepaid(_)
             | Self::ReserveCardBalance(_)
             | Self::EndReservation(_)
             | Self::EndCardLease { .. }

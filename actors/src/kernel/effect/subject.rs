@@ -14,6 +14,7 @@ impl Work {
             | Self::RefreshCard(id)
             | Self::OpenCard(id)
             | Self::SteerCard(id)
+            | Self::SteerPrepaid(id)
             | Self::OrderGiftCard(id)
             | Self::EndLease { order: id, .. }
             | Self::IntlOverdue(id)

@@ -79,6 +79,57 @@ pub struct IntlFulfilled {
     pub last4: String,
 }
 
+/// International cards whose holders want something of them.
+#[derive(Deserialize, ToSchema)]
+pub struct CardWishes {
+    /// The oldest wish first.
+    pub cards: Vec<CardWish>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+/// What a holder wants of an international card.
+#[derive(Deserialize, ToSchema)]
+pub struct CardWish {
+    /// Which.
+    pub card_id: String,
+    /// `ready` or `paused`.
+    pub status: String,
+    /// `pause`, `resume` or `close`.
+    #[schema(required)]
+    pub requested: Option<String>,
+    /// Whose.
+    pub user_id: String,
+    /// The last digits of its number.
+    #[schema(required)]
+    pub last4: Option<String>,
+    /// Dollars left on it, as last reported.
+    #[schema(value_type = Exact)]
+    pub available_usd_amount: Value,
+    /// Of the wish, in seconds.
+    pub age_seconds: u64,
+    /// RFC 3339.
+    pub requested_at: String,
+}
+
+/// A card after a report.
+#[derive(Deserialize, ToSchema)]
+pub struct CardReported {
+    /// Which.
+    pub card_id: String,
+    /// `ready`, `paused`, `closed` or `expired`.
+    pub status: String,
+    /// What the holder still wants of it.
+    #[schema(required)]
+    pub requested: Option<String>,
+    /// Dollars left on it.
+    #[schema(value_type = Exact)]
+    pub available_usd_amount: Value,
+    /// Dollars of what was left at its end that were credited to the holder, or are on their way there.
+    #[schema(value_type = Exact)]
+    pub credited_usd_amount: Value,
+}
+
 /// Open withdrawals from card balances.
 #[derive(Deserialize, ToSchema)]
 pub struct CardQueue {

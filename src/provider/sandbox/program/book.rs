@@ -2,8 +2,9 @@
 
 use purser_actors::id::{CardId, EffectId};
 use purser_actors::money::Cents;
-use purser_actors::port::{CardActivity, CardState, CardTransaction, CardWord, Standing, Timestamp};
+use purser_actors::port::{CardActivity, CardState, CardTransaction, CardWord, Standing, Timestamp, TransactionStatus};
 
+use super::super::Sale;
 use super::card;
 use crate::sandbox::archive::{Book, Item, Shelf, name};
 
@@ -33,6 +34,16 @@ pub(super) enum Entry {
     },
     /// A card was charged.
     Charged { card: CardId, transaction: CardTransaction },
+    /// Something came of a charge.
+    Became {
+        card: CardId,
+        account: [u8; 20],
+        charge: String,
+        status: TransactionStatus,
+        /// To the balance, where the card had ended.
+        back: Cents,
+        at: Timestamp,
+    },
     /// Part of a balance was set aside.
     Reserved {
         key: EffectId,
@@ -89,6 +100,7 @@ impl Item for Entry {
                 .chain(key.map(by_key))
                 .collect(),
             Self::Charged { card, .. } => vec![by_card(*card)],
+            Self::Became { card, account, .. } => vec![by_card(*card), by_account(account)],
             Self::Reserved { key, account, .. } | Self::Ended { key, account, .. } => {
                 vec![by_key(*key), by_account(account)]
             }
@@ -143,11 +155,58 @@ impl CardFile {
                 available: self.left,
                 transactions: newest.cloned().collect(),
             },
+            released: Cents::ZERO,
         }
     }
 
+    /// What becomes of a merchant's charge: taken, or refused for a reason.
+    pub(super) fn judged(&self, sale: Sale<'_>, now: Timestamp) -> CardTransaction {
+        let refused = match self.state {
+            CardState::Paused => Some("card_paused"),
+            CardState::Closed => Some("card_closed"),
+            CardState::Open if sale.amount > self.left => Some("insufficient_funds"),
+            CardState::Open => None,
+        };
+        CardTransaction {
+            id: self.next_charge(),
+            merchant: sale.merchant.to_owned(),
+            amount: sale.amount,
+            at: now,
+            status: match (refused, sale.settles) {
+                (Some(_), _) => TransactionStatus::Declined,
+                (None, true) => TransactionStatus::Settled,
+                (None, false) => TransactionStatus::Pending,
+            },
+            reason: refused.map(str::to_owned),
+        }
+    }
+
+    /// What follows when a charge is settled or given back; `None` for what cannot become of it. What comes back to a card that
+    /// has ended is the balance's.
+    pub(super) fn became(&self, charge: &str, status: TransactionStatus, at: Timestamp) -> Option<Vec<Entry>> {
+        let one = self.charges.iter().find(|one| one.id == charge)?;
+        let follows = matches!(
+            (one.status, status),
+            (
+                TransactionStatus::Pending,
+                TransactionStatus::Settled | TransactionStatus::Refunded
+            ) | (TransactionStatus::Settled, TransactionStatus::Refunded)
+        );
+        let is_back = self.state == CardState::Closed && status == TransactionStatus::Refunded;
+        follows.then(|| {
+            vec![Entry::Became {
+                card: self.opened.card,
+                account: self.opened.account,
+                charge: charge.to_owned(),
+                status,
+                back: if is_back { one.amount } else { Cents::ZERO },
+                at,
+            }]
+        })
+    }
+
     /// The issuer's name of the next charge.
-    pub(super) fn next_charge(&self) -> String {
+    fn next_charge(&self) -> String {
         let name = card::issuer_ref(self.opened.key);
         format!("{name}_txn_{:06}", self.charges.len() + 1)
     }
@@ -167,7 +226,7 @@ impl ProgramBook {
             Entry::Opened(opened) => opened.key == wanted,
             Entry::Refused { key, .. } | Entry::Reserved { key, .. } | Entry::Ended { key, .. } => *key == wanted,
             Entry::Moved { key, .. } => *key == Some(wanted),
-            Entry::Charged { .. } => false,
+            Entry::Charged { .. } | Entry::Became { .. } => false,
         });
         found
     }
@@ -198,10 +257,33 @@ impl ProgramBook {
                     file.changes += 1;
                 }
                 (Entry::Charged { card, transaction }, Some(file)) if card == wanted => {
-                    file.left = less(file.left, transaction.amount);
+                    if transaction.status != TransactionStatus::Declined {
+                        file.left = less(file.left, transaction.amount);
+                    }
                     file.changes += 1;
                     file.changed_at = transaction.at;
                     file.charges.push(transaction);
+                }
+                (
+                    Entry::Became {
+                        card,
+                        charge,
+                        status,
+                        back,
+                        at,
+                        ..
+                    },
+                    Some(file),
+                ) if card == wanted => {
+                    file.changes += 1;
+                    file.changed_at = at;
+                    for one in file.charges.iter_mut().filter(|one| one.id == charge) {
+                        if status == TransactionStatus::Refunded {
+                            let more = one.amount.get().saturating_sub(back.get());
+                            file.left = Cents::new(file.left.get().saturating_add(more));
+                        }
+                        one.status = status;
+                    }
                 }
                 _ => {}
             }
@@ -234,7 +316,9 @@ impl ProgramBook {
         moved.fold(0, |drawn: u64, entry| match entry {
             Entry::Opened(opened) if opened.account == *wanted => drawn.saturating_add(opened.amount.get()),
             Entry::Reserved { account, amount, .. } if account == *wanted => drawn.saturating_add(amount.get()),
-            Entry::Moved { account, back, .. } if account == *wanted => drawn.saturating_sub(back.get()),
+            Entry::Moved { account, back, .. } | Entry::Became { account, back, .. } if account == *wanted => {
+                drawn.saturating_sub(back.get())
+            }
             Entry::Ended {
                 account,
                 amount,
@@ -249,7 +333,7 @@ impl ProgramBook {
     pub(super) fn told(&self, after: u64, limit: usize) -> Vec<CardWord> {
         let mut changed = Vec::new();
         self.shelf.scan(after, |number, entry| {
-            if let Entry::Moved { card, .. } | Entry::Charged { card, .. } = entry {
+            if let Entry::Moved { card, .. } | Entry::Charged { card, .. } | Entry::Became { card, .. } = entry {
                 changed.push((number + 1, *card));
             }
             changed.len() < limit

@@ -47,7 +47,7 @@ fn order(book: &ProgramBook, key: EffectId) -> Option<Listed> {
             let standing = if paid { Standing::Done } else { Standing::Returned };
             Some(listed(key, "reservation", (standing, amount), at))
         }
-        Entry::Moved { .. } | Entry::Charged { .. } => None,
+        Entry::Moved { .. } | Entry::Charged { .. } | Entry::Became { .. } => None,
     });
     stands.next_back()
 }
@@ -99,7 +99,7 @@ impl ProviderList for ProgramOrders {
             Entry::Refused { key, .. } | Entry::Reserved { key, .. } | Entry::Ended { key, .. } => {
                 shown(order(book, *key))
             }
-            Entry::Moved { .. } | Entry::Charged { .. } => Shown::Nothing,
+            Entry::Moved { .. } | Entry::Charged { .. } | Entry::Became { .. } => Shown::Nothing,
         };
         Box::pin(self.0.listed(after, limit, list))
     }
@@ -117,7 +117,9 @@ impl ProviderList for ProgramBalances {
     ) -> BoxFuture<'a, Result<Page<Listed>, PortError>> {
         let list = |book: &ProgramBook, entry: &Entry| match entry {
             Entry::Opened(opened) => shown(balance(book, opened.card)),
-            Entry::Moved { card, .. } | Entry::Charged { card, .. } => shown(balance(book, *card)),
+            Entry::Moved { card, .. } | Entry::Charged { card, .. } | Entry::Became { card, .. } => {
+                shown(balance(book, *card))
+            }
             _ => Shown::Nothing,
         };
         Box::pin(self.0.listed(after, limit, list))

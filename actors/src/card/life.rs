@@ -1,0 +1,219 @@
+//! The life of a card that spends what was loaded on it, from the day it can be used: what its holder wants of it, and what
+//! whoever made it tells. The same for every kind of such a card, whoever makes it.
+//!
+//! What the holder wants is a wish until the maker has said how the card stands; the maker's words carry a sequence, so that
+//! older ones, and the same again, change nothing. What was left when it ended is the maker's to give back: it says how much
+//! in total, and only what that is more than before is credited.
+
+use crate::money::Cents;
+use crate::port::{CardActivity, CardState, CardTransaction, ChargeNews, Standing, Timestamp, Wish};
+
+/// What happened to a card, kept for its holder: at most so many, the newest.
+pub const HISTORY: usize = 20;
+
+/// What is known of a card besides its state.
+#[derive(Clone, Debug, Default, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub struct Life {
+    /// What the holder wants of it, until the maker has answered.
+    pub wish: Option<Wish>,
+    /// Of the maker's newest word.
+    pub sequence: u64,
+    /// What is left and what was spent, by that word.
+    pub activity: CardActivity,
+    /// Of what was left at its end, what was credited to its holder.
+    pub released: Cents,
+    /// What happened to it, oldest first; at most [`HISTORY`].
+    pub history: Vec<(Change, Timestamp)>,
+}
+
+/// Something that happened to a card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum Change {
+    /// It could be used from then on.
+    Ready,
+    /// It was paused.
+    Paused,
+    /// It was resumed.
+    Resumed,
+    /// It was closed.
+    Closed,
+    /// Its life was over.
+    Expired,
+    /// There was no card.
+    Failed,
+}
+
+impl Change {
+    /// As in documents and, after the dot, in events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::Closed => "closed",
+            Self::Expired => "expired",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Where a card stands that was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stand {
+    /// It takes charges.
+    Usable,
+    /// It refuses them for now.
+    Paused,
+    /// It has ended.
+    Ended,
+}
+
+/// A word of the maker's that says something new.
+#[derive(Clone, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
+pub enum News {
+    /// It refuses charges for now.
+    Paused(Standing),
+    /// It takes them again.
+    Resumed(Standing),
+    /// It has ended.
+    Closed(Standing),
+    /// It stands as it did, and something happened to its charges.
+    Charged(Standing, Option<ChargeNews>),
+    /// Of what was left on a card that has ended, more was given back.
+    Released(Standing),
+}
+
+impl News {
+    /// What is told of it: the part after the dot of an event's type.
+    pub const fn announced(&self) -> Option<&'static str> {
+        match self {
+            Self::Paused(_) => Some(Change::Paused.name()),
+            Self::Resumed(_) => Some(Change::Resumed.name()),
+            Self::Closed(_) => Some(Change::Closed.name()),
+            Self::Charged(_, Some(news)) => Some(news.name()),
+            Self::Charged(_, None) => None,
+            Self::Released(_) => Some("remainder_released"),
+        }
+    }
+
+    const fn standing(&self) -> &Standing {
+        match self {
+            Self::Paused(standing)
+            | Self::Resumed(standing)
+            | Self::Closed(standing)
+            | Self::Charged(standing, _)
+            | Self::Released(standing) => standing,
+        }
+    }
+
+    const fn change(&self) -> Option<Change> {
+        match self {
+            Self::Paused(_) => Some(Change::Paused),
+            Self::Resumed(_) => Some(Change::Resumed),
+            Self::Closed(_) => Some(Change::Closed),
+            Self::Charged(..) | Self::Released(_) => None,
+        }
+    }
+}
+
+/// What a wish comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wished {
+    /// It is so already.
+    IsSo,
+    /// The maker is being asked for just that.
+    UnderWay,
+    /// The maker is to be asked.
+    Ask,
+    /// The maker is being asked for something else.
+    Other(Wish),
+}
+
+impl Life {
+    /// Of a card that can be used from now on, with so much on it.
+    pub fn begun(amount: Cents, at: Timestamp) -> Self {
+        Self {
+            activity: CardActivity::loaded(amount),
+            history: vec![(Change::Ready, at)],
+            ..Self::default()
+        }
+    }
+
+    /// What the holder's wish comes to for a card that has not ended.
+    pub fn wished(&self, stand: Stand, wish: Wish) -> Wished {
+        match self.wish {
+            Some(under_way) if under_way == wish => Wished::UnderWay,
+            Some(under_way) => Wished::Other(under_way),
+            None if matches!(
+                (stand, wish),
+                (Stand::Usable, Wish::Resume) | (Stand::Paused, Wish::Pause)
+            ) =>
+            {
+                Wished::IsSo
+            }
+            None => Wished::Ask,
+        }
+    }
+
+    /// What a word of the maker's says that is new; nothing if it is not newer than the last one.
+    pub fn told(&self, stand: Stand, standing: Standing, loaded: Cents) -> Option<News> {
+        if standing.sequence <= self.sequence {
+            return None;
+        }
+        let standing = Standing {
+            activity: standing.activity.bounded(),
+            released: standing.released.min(loaded),
+            ..standing
+        };
+        let charged = standing.activity.news(&self.activity);
+        Some(match (stand, standing.state) {
+            (Stand::Usable, CardState::Paused) => News::Paused(standing),
+            (Stand::Paused, CardState::Open) => News::Resumed(standing),
+            (Stand::Usable | Stand::Paused, CardState::Closed) => News::Closed(standing),
+            (Stand::Usable | Stand::Paused, CardState::Open | CardState::Paused) => News::Charged(standing, charged),
+            (Stand::Ended, _) if standing.released > self.released => News::Released(standing),
+            (Stand::Ended, _) => News::Charged(standing, charged),
+        })
+    }
+
+    /// What is to be credited because of it.
+    pub fn remainder(&self, news: &News) -> Cents {
+        match news {
+            News::Closed(standing) | News::Released(standing) => {
+                standing.released.minus(self.released).unwrap_or(Cents::ZERO)
+            }
+            News::Paused(_) | News::Resumed(_) | News::Charged(..) => Cents::ZERO,
+        }
+    }
+
+    /// After such a word.
+    #[must_use]
+    pub fn after(self, news: &News, at: Timestamp) -> Self {
+        let standing = news.standing();
+        let released = self.released.plus(self.remainder(news)).unwrap_or(self.released);
+        let after = Self {
+            sequence: standing.sequence,
+            activity: standing.activity.clone(),
+            released,
+            ..self
+        };
+        match news.change() {
+            Some(change) => after.noted(change, at),
+            None => after,
+        }
+    }
+
+    /// With something more in its history.
+    #[must_use]
+    pub fn noted(mut self, change: Change, at: Timestamp) -> Self {
+        let over = (self.history.len() + 1).saturating_sub(HISTORY);
+        self.history.drain(..over);
+        self.history.push((change, at));
+        self
+    }
+
+    /// What was bought with it, newest first.
+    pub fn spent(&self) -> &[CardTransaction] {
+        &self.activity.transactions
+    }
+}

@@ -1,0 +1,166 @@
+//! What goes on with prepaid cards at their issuer, over lost answers, panics and deaths.
+
+use std::sync::Arc;
+
+use purser_actors::engine::RefundLimits;
+use purser_actors::id::{CardId, EffectId, RequestId};
+use purser_actors::kernel::Entity as _;
+use purser_actors::ledger::{Place, Provider};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::operator::{Act, Role};
+use purser_actors::port::Wish;
+use purser_actors::reconcile::{Source, Standing};
+
+use crate::lists::{agreed, each_way};
+use crate::reconciliation::pays;
+use crate::support::eventually;
+use crate::support::lists::{TestLists, dollars, entry};
+use crate::support::ports::Mood;
+use crate::support::world::{World, bought, card_for, evm};
+
+async fn card_of(world: &World) -> CardId {
+    let card = bought(&world.pay(&card_for(evm(1), 1)).await.unwrap());
+    world.quiet().await;
+    card
+}
+
+async fn comes_to(world: &World, card: CardId, status: &'static str) {
+    eventually(status, async || {
+        world.engine.card(&card).await.unwrap().unwrap().status() == status
+    })
+    .await;
+}
+
+async fn balance(world: &World) -> Usdc {
+    let account = world.engine.account(&evm(1)).await.unwrap();
+    account.map_or(Usdc::ZERO, |account| account.balance)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_prepaid_cards_wish_is_carried_out_once_and_its_rest_is_credited_once() {
+    // Aim: busy and panicking issuers, and a death behind each wish: each is carried out once; what was left is on the
+    // balance once, and the books agree.
+    let mut world = World::new().await;
+    let card = card_of(&world).await;
+    for (wish, status, moods) in [
+        (Wish::Pause, "paused", &[Mood::Busy, Mood::Panics][..]),
+        (Wish::Resume, "ready", &[Mood::Panics]),
+        (Wish::Close, "closed", &[Mood::Busy, Mood::Busy, Mood::Panics]),
+    ] {
+        world.issuer.moods(moods);
+        assert!(world.engine.steer_card(card, wish, None).await.unwrap());
+        world = world.crash().await;
+        comes_to(&world, card, status).await;
+        world.quiet().await;
+    }
+    assert_eq!(balance(&world).await, Usdc::from_atomic(5_000_000));
+    let told = ["paused", "resumed", "closed"].map(|what| world.announced(&format!("card.{what}")));
+    assert_eq!(told, [1, 1, 1]);
+    assert_eq!(world.announced("balance.credited"), 1);
+    assert!(!world.books().contains_key(&Place::Provider(Provider::CardIssuer)));
+    let closed = world.engine.card(&card).await.unwrap().unwrap();
+    assert_eq!((closed.life.released, closed.life.wish), (Cents::new(5_00), None));
+    assert!(world.engine.steer_card(card, Wish::Resume, None).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn charges_of_a_prepaid_card_are_heard_over_a_death() {
+    // Aim: nobody asks: a charge that is taken, and one that is refused while nobody listens, are known once each.
+    let world = World::new().await;
+    let card = card_of(&world).await;
+    world.issuer.charge(card, 1_20);
+    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
+    world.issuer.charge(card, 9_00);
+    let world = world.crash().await;
+    eventually("so is the refusal", async || {
+        world.announced("card.charge_declined") == 1
+    })
+    .await;
+    let seen = world.engine.card(&card).await.unwrap().unwrap();
+    assert_eq!(
+        (seen.spent().len(), seen.life.activity.available),
+        (2, Cents::new(3_80))
+    );
+    assert_eq!(world.announced("card.charged"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_was_refunded_is_not_credited_again_as_the_rest_of_its_card() {
+    // Aim: a refund of 4.00 and a rest of 5.00 are more than was charged: the rest waits for a person; what was given back of a
+    // card that is closed can be refunded no more.
+    let world = World::new().await;
+    let request = card_for(evm(1), 1);
+    let paid = world.pay(&request).await.unwrap();
+    let card = bought(&paid);
+    world.quiet().await;
+    let act = Act {
+        by: "ana".into(),
+        role: Role::Administrator,
+        request: RequestId(7),
+    };
+    let limits = RefundLimits {
+        alone_max: Usdc::from_atomic(1_000_000_000),
+        open_ms: 1_000_000_000,
+    };
+    let four = Usdc::from_atomic(4_000_000);
+    let asked = world
+        .engine
+        .ask_refund(paid.payment, (four, "r".into()), limits, &act)
+        .await;
+    asked.unwrap();
+    world.quiet().await;
+    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    comes_to(&world, card, "closed").await;
+    eventually("its credit waits", async || {
+        let stuck = world.engine.stuck().await.unwrap();
+        stuck.effects.iter().any(|effect| effect.work.name() == "credit")
+    })
+    .await;
+    assert_eq!(balance(&world).await, four);
+    let five = Usdc::from_atomic(5_000_000);
+    let more = world
+        .engine
+        .ask_refund(paid.payment, (five, "r".into()), limits, &act)
+        .await;
+    assert!(more.is_err(), "{more:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_given_back_long_after_the_end_is_credited_when_the_issuer_says_so() {
+    // Aim: closed with nothing given back, then 2.00 and 3.50 in total: the difference each time, over a death.
+    let world = World::new().await;
+    let card = card_of(&world).await;
+    world.issuer.charge(card, 5_00);
+    eventually("the charge is heard", async || world.announced("card.charged") == 1).await;
+    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    comes_to(&world, card, "closed").await;
+    assert_eq!(balance(&world).await, Usdc::ZERO);
+    world.issuer.gives_back(card, 2_00);
+    eventually("it is credited", async || {
+        balance(&world).await == Usdc::from_atomic(2_000_000)
+    })
+    .await;
+    let world = world.crash().await;
+    world.issuer.gives_back(card, 3_50);
+    eventually("so is the difference", async || {
+        balance(&world).await == Usdc::from_atomic(3_500_000)
+    })
+    .await;
+    assert_eq!(world.announced("card.remainder_released"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_was_given_back_of_a_prepaid_card_otherwise_is_a_difference() {
+    // Aim: what its issuer gave back of a closed card, and we credited: lost there, twice, of another amount.
+    let (world, lists) = (World::new().await, Arc::new(TestLists::default()));
+    let (paid, _) = pays(&world, &lists, &card_for(evm(1), 1)).await;
+    let card = bought(&paid);
+    lists.enter(card.0, Standing::Done, 500);
+    assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
+    world.quiet().await;
+    let given = entry(EffectId(card.0), Standing::Done, dollars(5_00));
+    lists.put(Source::PrepaidRemainders, given.clone());
+    let world = agreed(world, &lists).await;
+    let double = EffectId(99).to_string();
+    each_way(&world, &lists, Source::PrepaidRemainders, given, &double).await;
+}

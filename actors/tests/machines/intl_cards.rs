@@ -1,0 +1,63 @@
+//! What holders want of international cards, and what operators report of them.
+
+use purser_actors::intl_order::{Answer, IntlOrder, Rejection};
+use purser_actors::kernel::effect::Work;
+use purser_actors::kernel::{Decision, Entity, table};
+use purser_actors::money::Cents;
+use purser_actors::port::CardState;
+use purser_storage::Write;
+
+use crate::intl_orders::{decide, orders, reported, rows};
+use crate::sample::{CARD, NOW, WALLET, at, fold, work};
+
+#[test]
+fn what_a_holder_wants_is_on_the_operators_list_until_it_is_answered() {
+    // Aim: a wish is a row, another one in its place keeps it, one that is so already or taken back takes it away, and so does
+    // the report that fulfils it, the one that says that nothing comes of it, and the card's end.
+    let states = orders();
+    let row = table::card_wish(NOW, CARD);
+    let has = |decision: &Decision<IntlOrder>| {
+        let put = |write: &Write| matches!(write, Write::Put { key, .. } if *key == row);
+        let gone = |write: &Write| matches!(write, Write::Delete { key } if *key == row);
+        (decision.writes().iter().any(put), decision.writes().iter().any(gone))
+    };
+    assert_eq!(has(&decide(&states[4], "pause")), (true, false));
+    assert_eq!(has(&decide(&states[10], "close")), (false, false), "it keeps its place");
+    for (state, name) in [
+        (10, "resume"),
+        (10, "report_paused"),
+        (10, "report_no"),
+        (10, "expire"),
+        (11, "report_closed"),
+    ] {
+        assert_eq!(has(&decide(&states[state], name)), (false, true), "{name}");
+    }
+    assert_eq!(has(&decide(&states[10], "report_ready")), (false, false), "it waits on");
+    assert_eq!(*decide(&states[10], "resume").reply(), Answer::Asked(false));
+    assert_eq!(*decide(&states[4], "pause").reply(), Answer::Asked(true));
+}
+
+#[test]
+fn what_was_left_is_credited_by_an_operators_word_and_never_more_than_was_on_the_card() {
+    // Aim: the batch that closes the card credits what was given back and destroys the CVV; the same total again gives nothing,
+    // more than was loaded and less than before are refused; who said so is in the audit log.
+    let states = orders();
+    let tell = |order: &IntlOrder, released| {
+        let command = reported(CardState::Closed, released, false);
+        IntlOrder::decide(Some(order), &CARD, command, &at(NOW))
+    };
+    let closing = tell(&states[4], 3_00).unwrap();
+    assert_eq!(work(&closing), ["credit", "shred"]);
+    let Work::Credit { amount, account, .. } = closing.effects()[0].work else {
+        panic!("{:?}", closing.effects());
+    };
+    assert_eq!((amount.atomic(), account), (3_000_000, WALLET));
+    assert_eq!(rows(&closing, table::AUDIT).len(), 1);
+    let closed = fold(Some(states[4].clone()), &CARD, closing.events());
+    assert_eq!((closed.status(), closed.life.released), ("closed", Cents::new(3_00)));
+    assert_eq!(work(&tell(&closed, 3_00).unwrap()), Vec::<&str>::new());
+    assert_eq!(work(&tell(&closed, 5_00).unwrap()), ["credit"]);
+    for released in [5_01, 2_99] {
+        assert_eq!(tell(&closed, released).unwrap_err(), Rejection::Released, "{released}");
+    }
+}

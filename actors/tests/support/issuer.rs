@@ -1,0 +1,229 @@
+//! The issuer of prepaid cards, scripted: a list of moods, and what is true of its cards whatever the answers were. It outlives a
+//! crash of the engine.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use purser_actors::id::{CardId, EffectId};
+use purser_actors::money::Cents;
+use purser_actors::port::{
+    BoxFuture, CardActivity, CardIssuer, CardState, CardTransaction, CardWord, ErrorKind, Issuance, IssueCard,
+    IssuedCard, PortError, Standing, SteerCard, Timestamp, TransactionStatus, Wish,
+};
+
+use super::ports::error;
+
+/// What the issuer does with a call. Without one it makes the card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    Ready,
+    NotYet,
+    Declines,
+    /// The card is made and the answer never comes.
+    Silent,
+    Busy,
+    Panics,
+    /// It will never work and somebody must look.
+    Broken,
+}
+
+#[derive(Default)]
+pub(crate) struct Issuer {
+    complaint_bytes: AtomicU64,
+    moods: Mutex<VecDeque<Mood>>,
+    cards: Mutex<HashMap<EffectId, IssuedCard>>,
+    calls: Mutex<Vec<EffectId>>,
+    /// How each stands, by the issuer's name of it, with our name.
+    stands: Mutex<HashMap<String, (CardId, Standing)>>,
+    steered: Mutex<HashSet<EffectId>>,
+    words: Mutex<Vec<(CardId, Standing)>>,
+}
+
+impl Issuer {
+    /// What changes of a card, which is told too.
+    fn changed(&self, issuer_ref: &str, change: impl FnOnce(&mut Standing)) -> Standing {
+        let mut stands = self.stands.lock();
+        let (card, standing) = stands.get_mut(issuer_ref).expect("a card that was made");
+        let before = standing.clone();
+        change(standing);
+        if *standing != before {
+            standing.sequence += 1;
+            self.words.lock().push((*card, standing.clone()));
+        }
+        standing.clone()
+    }
+
+    /// A merchant charges a card, which is taken or refused.
+    pub(crate) fn charge(&self, card: CardId, cents: u64) {
+        let name = self.name_of(card);
+        self.changed(&name, |standing| {
+            let left = standing.activity.available.get();
+            let taken = standing.state == CardState::Open && cents <= left;
+            let nth = standing.activity.transactions.len();
+            standing.activity.transactions.insert(
+                0,
+                CardTransaction {
+                    id: format!("txn-{nth}"),
+                    merchant: "Bookshop".into(),
+                    amount: Cents::new(cents),
+                    at: Timestamp(nth as u64 + 1),
+                    status: if taken {
+                        TransactionStatus::Settled
+                    } else {
+                        TransactionStatus::Declined
+                    },
+                    reason: (!taken).then(|| "insufficient_funds".to_owned()),
+                },
+            );
+            if taken {
+                standing.activity.available = Cents::new(left - cents);
+            }
+        });
+    }
+
+    /// Of what was left on a card that has ended, so much in total is given back.
+    pub(crate) fn gives_back(&self, card: CardId, cents: u64) {
+        let name = self.name_of(card);
+        self.changed(&name, |standing| standing.released = Cents::new(cents));
+    }
+
+    fn name_of(&self, card: CardId) -> String {
+        let stands = self.stands.lock();
+        let found = stands.iter().find(|(_, (known, _))| *known == card);
+        found.map(|(name, _)| name.clone()).expect("a card that was made")
+    }
+
+    /// The moods of the next calls, in order.
+    pub(crate) fn moods(&self, moods: &[Mood]) {
+        self.moods.lock().extend(moods);
+    }
+
+    /// From now on a busy issuer complains at this length.
+    pub(crate) fn complaint_bytes(&self, bytes: u64) {
+        self.complaint_bytes.store(bytes, Ordering::SeqCst);
+    }
+
+    fn busy(&self) -> PortError {
+        let mut busy = error(ErrorKind::Temporary, "issue");
+        let length = self.complaint_bytes.load(Ordering::SeqCst) as usize;
+        busy.message.push_str(&"é".repeat(length / 2));
+        busy
+    }
+
+    /// Cards made.
+    pub(crate) fn cards(&self) -> usize {
+        self.cards.lock().len()
+    }
+
+    /// The keys of all calls.
+    pub(crate) fn calls(&self) -> Vec<EffectId> {
+        self.calls.lock().clone()
+    }
+
+    fn make(&self, order: &IssueCard) -> IssuedCard {
+        let mut cards = self.cards.lock();
+        let number = cards.len();
+        let card = cards.entry(order.key).or_insert_with(|| IssuedCard {
+            issuer_ref: format!("ref-{number}"),
+            last4: format!("{:04}", 4242 + number),
+            exp_month: 12,
+            exp_year: 2031,
+            sealed: order.card.0.to_be_bytes().to_vec(),
+        });
+        let standing = Standing {
+            sequence: 0,
+            state: CardState::Open,
+            activity: CardActivity::loaded(order.amount),
+            released: Cents::ZERO,
+        };
+        let mut stands = self.stands.lock();
+        stands.entry(card.issuer_ref.clone()).or_insert((order.card, standing));
+        card.clone()
+    }
+}
+
+impl CardIssuer for Issuer {
+    /// How it stands by its wishes; once it was asked after, something was bought with it.
+    fn standing<'a>(&'a self, issuer_ref: &'a str) -> BoxFuture<'a, Result<Standing, PortError>> {
+        Box::pin(async move {
+            match self.moods.lock().pop_front().unwrap_or(Mood::Ready) {
+                Mood::Busy => Err(self.busy()),
+                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
+                _ => Ok(self.changed(issuer_ref, |standing| {
+                    standing.activity.transactions = vec![CardTransaction {
+                        id: issuer_ref.to_owned(),
+                        merchant: "Bookshop".into(),
+                        amount: Cents::new(1),
+                        at: Timestamp(1),
+                        status: TransactionStatus::Settled,
+                        reason: None,
+                    }];
+                })),
+            }
+        })
+    }
+
+    fn steer<'a>(&'a self, order: &'a SteerCard) -> BoxFuture<'a, Result<Standing, PortError>> {
+        Box::pin(async move {
+            let silent = match self.moods.lock().pop_front().unwrap_or(Mood::Ready) {
+                Mood::Busy => return Err(self.busy()),
+                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
+                mood => mood == Mood::Silent,
+            };
+            let is_new = self.steered.lock().insert(order.key);
+            let standing = self.changed(&order.issuer_ref, |standing| {
+                let to = match (standing.state, order.wish) {
+                    _ if !is_new => return,
+                    (CardState::Closed, _) => return,
+                    (_, Wish::Pause) => CardState::Paused,
+                    (_, Wish::Resume) => CardState::Open,
+                    (_, Wish::Close) => CardState::Closed,
+                };
+                standing.state = to;
+                if to == CardState::Closed {
+                    standing.released = standing.activity.available;
+                    standing.activity.available = Cents::ZERO;
+                }
+            });
+            match silent {
+                true => std::future::pending().await,
+                false => Ok(standing),
+            }
+        })
+    }
+
+    fn told(&self, after: u64, limit: usize) -> BoxFuture<'_, Result<Vec<CardWord>, PortError>> {
+        let words = self.words.lock();
+        let told = words.iter().enumerate().map(|(n, word)| (n as u64 + 1, word));
+        let told = told.filter(|(number, _)| *number > after).take(limit);
+        let told = told.map(|(number, (card, standing))| CardWord {
+            number,
+            card: *card,
+            standing: standing.clone(),
+        });
+        let told = told.collect();
+        Box::pin(async move { Ok(told) })
+    }
+
+    fn issue<'a>(&'a self, order: &'a IssueCard) -> BoxFuture<'a, Result<Issuance, PortError>> {
+        Box::pin(async move {
+            self.calls.lock().push(order.key);
+            let mood = self.moods.lock().pop_front().unwrap_or(Mood::Ready);
+            match mood {
+                Mood::Ready => Ok(Issuance::Ready(self.make(order))),
+                Mood::NotYet => Ok(Issuance::Pending { retry_after_ms: 2 }),
+                Mood::Declines => Ok(Issuance::Declined {
+                    reason: "the issuer says no".into(),
+                }),
+                Mood::Silent => {
+                    self.make(order);
+                    std::future::pending().await
+                }
+                Mood::Busy => Err(self.busy()),
+                Mood::Panics => panic!("{}", super::EXPECTED_PANIC),
+                Mood::Broken => Err(error(ErrorKind::Permanent, "issue")),
+            }
+        })
+    }
+}

@@ -1,0 +1,203 @@
+//! International cards once they are made: what their holders want of them, and what operators were told by whoever made them.
+
+use axum::response::Response;
+use http::StatusCode;
+use purser_actors::engine::{Denied, Queued};
+use purser_actors::intl_order::{IntlOrder, Rejection, Report};
+use purser_actors::kernel::{Entity as _, View};
+use purser_actors::money::{Cents, Usdc};
+use purser_actors::port::{CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus, Wish};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::asked::{Admitted, Asks, Looked};
+use super::intl::{known, unknown};
+use super::leases::{answer, conflict, page, queue};
+use super::{Admin, not_now};
+use crate::http::error::ApiError;
+use crate::http::shapes::Exact;
+use crate::http::withdrawals::in_range;
+
+/// What holders want, the oldest wish first.
+pub(super) async fn get_wishes(Looked { admin, query }: Looked) -> Result<Response, ApiError> {
+    let (after, limit) = page(query.as_deref(), unknown)?;
+    let found = admin.engine.card_wishes(after, limit).await;
+    let (cards, more) = found.map_err(|_| ApiError::internal())?;
+    let now = admin.clock.now();
+    Ok(queue("cards", cards.iter().map(|card| wished(card, now)), more))
+}
+
+fn wished(queued: &Queued, now: Timestamp) -> View {
+    let Queued { id, order } = queued;
+    let since = order.wished_at.unwrap_or(order.updated_at);
+    View::new()
+        .text("card_id", id)
+        .text("status", order.status())
+        .maybe("requested", order.life.wish.map(Wish::name))
+        .text("user_id", order.owner.user_id())
+        .maybe("last4", order.details().map(|details| details.last4.as_str()))
+        .number("available_usd_amount", order.life.activity.available.decimal())
+        .integer("age_seconds", now.0.saturating_sub(since.0) / 1_000)
+        .time("requested_at", since)
+}
+
+/// A report. What is left out stays as it was last reported.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reported {
+    card_id: String,
+    /// `ready`, `paused` or `closed`.
+    status: String,
+    /// Left on it, in US dollars.
+    #[schema(value_type = Option<Exact>)]
+    available_usd_amount: Option<Box<RawValue>>,
+    /// Newest first; the newest 20 are kept.
+    transactions: Option<Vec<Charge>>,
+    /// Of what was left when it was closed, all that its maker gave back so far, in US dollars: what that is more than before is
+    /// credited to the holder.
+    #[schema(value_type = Option<Exact>)]
+    released_usd_amount: Option<Box<RawValue>>,
+    /// Whether nothing more will come of what the holder asked for.
+    ends_request: Option<bool>,
+}
+
+impl Asks for Reported {}
+
+/// A charge as the card's maker tells it.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+struct Charge {
+    /// The maker's name of it.
+    transaction_id: String,
+    merchant: String,
+    /// In US dollars.
+    #[schema(value_type = Exact)]
+    usd_amount: Box<RawValue>,
+    /// `pending`, `settled`, `declined` or `refunded`.
+    status: String,
+    /// Of a declined one.
+    decline_reason: Option<String>,
+    /// In Unix milliseconds.
+    at_ms: u64,
+}
+
+pub(super) async fn post_report(Admitted { admin, act, wanted }: Admitted<Reported>) -> Result<Response, ApiError> {
+    let (id, order) = known(&admin, &wanted.card_id).await?;
+    let report = wanted.read(&order)?;
+    may_alone(&admin, &order, report.released)?;
+    let told = admin.engine.report_intl(id, act, report).await;
+    told.map_err(refused)?;
+    let (id, order) = known(&admin, &id.to_string()).await?;
+    Ok(answer(
+        View::new()
+            .text("card_id", id)
+            .text("status", order.status())
+            .maybe("requested", order.life.wish.map(Wish::name))
+            .number("available_usd_amount", order.life.activity.available.decimal())
+            .number("credited_usd_amount", order.life.released.decimal()),
+    ))
+}
+
+/// What one operator gives alone is bounded as a refund is.
+fn may_alone(admin: &Admin, order: &IntlOrder, released: Cents) -> Result<(), ApiError> {
+    let given = released.minus(order.life.released).unwrap_or(Cents::ZERO);
+    match Usdc::from_cents(given) {
+        Ok(given) if given <= admin.refunds.alone_max => Ok(()),
+        _ => Err(
+            conflict("second_operator_needed", "That is more than one operator gives alone.")
+                .param("released_usd_amount")
+                .hint("Report it without this, and ask for a refund of its payment, which another operator approves."),
+        ),
+    }
+}
+
+impl Reported {
+    fn read(self, order: &IntlOrder) -> Result<Report, ApiError> {
+        let state = match self.status.as_str() {
+            "ready" => CardState::Open,
+            "paused" => CardState::Paused,
+            "closed" => CardState::Closed,
+            _ => return Err(wrong("status", "`status` is `ready`, `paused` or `closed`.")),
+        };
+        let known = &order.life;
+        let available = match self.available_usd_amount {
+            Some(text) => in_range(text.get(), "available_usd_amount", Cents::ZERO, Some(order.amount))?,
+            None if state == CardState::Closed => Cents::ZERO,
+            None => known.activity.available,
+        };
+        let released = match self.released_usd_amount {
+            Some(text) => in_range(text.get(), "released_usd_amount", Cents::ZERO, Some(order.amount))?,
+            None => known.released,
+        };
+        if released > known.released && state != CardState::Closed && order.is_alive() {
+            return Err(wrong(
+                "released_usd_amount",
+                "Only of a card that has ended something is given back.",
+            ));
+        }
+        let transactions = match self.transactions {
+            Some(told) => told.into_iter().map(Charge::read).collect::<Result<_, _>>()?,
+            None => known.activity.transactions.clone(),
+        };
+        Ok(Report {
+            state,
+            activity: CardActivity {
+                available,
+                transactions,
+            },
+            released,
+            ends_wish: self.ends_request.unwrap_or(false),
+        })
+    }
+}
+
+impl Charge {
+    fn read(self) -> Result<CardTransaction, ApiError> {
+        let status = TransactionStatus::ALL
+            .into_iter()
+            .find(|status| status.name() == self.status);
+        let status = status.ok_or_else(|| {
+            wrong(
+                "transactions",
+                "The `status` of a charge is `pending`, `settled`, `declined` or `refunded`.",
+            )
+        })?;
+        let texts = [&self.transaction_id, &self.merchant];
+        if texts
+            .iter()
+            .any(|text| text.trim().is_empty() || text.chars().any(char::is_control))
+        {
+            return Err(wrong(
+                "transactions",
+                "A charge has a `transaction_id` and a `merchant`.",
+            ));
+        }
+        Ok(CardTransaction {
+            amount: in_range(self.usd_amount.get(), "transactions", Cents::ZERO, None)?,
+            id: self.transaction_id,
+            merchant: self.merchant,
+            at: Timestamp(self.at_ms),
+            status,
+            reason: self.decline_reason,
+        })
+    }
+}
+
+fn wrong(param: &'static str, error: &'static str) -> ApiError {
+    ApiError::parameter("parameter_invalid", param, error)
+}
+
+fn refused(denied: Denied<Rejection>) -> ApiError {
+    match denied {
+        Denied::Rejected(Rejection::State(status)) => {
+            let error = format!("The order is {status}: there is no card to report of.");
+            ApiError::new(StatusCode::CONFLICT, "order_not_open", error)
+        }
+        Denied::Rejected(Rejection::Released) => wrong(
+            "released_usd_amount",
+            "It is less than was given back before, or more than was on the card.",
+        ),
+        Denied::Rejected(Rejection::Lease(_)) | Denied::Collision | Denied::Used | Denied::Unavailable => not_now(),
+    }
+}

@@ -1,0 +1,127 @@
+//! Whom an app payment goes to, as the caller says.
+
+use purser_actors::id::RecipientId;
+use purser_actors::money::Cents;
+use purser_actors::product::{AppPayee, Platform};
+
+use super::Payouts;
+use crate::http::error::ApiError;
+use crate::http::query::{Query, is_readable};
+
+/// What pays a saved recipient.
+const BY_ID: &[&str] = &["amount", "recipient_id"];
+/// Characters of a name or handle, at most.
+const NAME_MAX: usize = 100;
+/// Characters of an e-mail address, at most (RFC 5321).
+const EMAIL_MAX: usize = 254;
+/// What pays anybody else.
+const PARAMETERS: &[&str] = &[
+    "amount",
+    "platform",
+    "recipient_id",
+    "recipient_first_name",
+    "recipient_last_name",
+    "recipient_email",
+];
+
+impl Payouts {
+    /// How much is paid through which app, and to whom. Of a saved recipient the id is enough.
+    pub(super) async fn wanted(&self, query: Option<&str>) -> Result<(Cents, Option<Platform>, AppPayee), ApiError> {
+        let query = Query::parse(query, PARAMETERS)?;
+        let saved = query
+            .get("recipient_id")
+            .and_then(|text| text.parse::<RecipientId>().ok());
+        let needed = if saved.is_some() { BY_ID } else { PARAMETERS };
+        let query = query.needing(needed);
+        let amount = query.amount(&self.app_payment)?;
+        let platform = match saved {
+            None => Some(self.platform(&query)?),
+            Some(id) => self.platform_of(&query, id).await?,
+        };
+        let payee = AppPayee {
+            recipient: named(&query, "recipient_id", EMAIL_MAX)?,
+            first_name: said(&query, needed, "recipient_first_name")?,
+            last_name: said(&query, needed, "recipient_last_name")?,
+            email: email(&query, needed)?,
+        };
+        Ok((amount, platform, payee))
+    }
+
+    /// An app that the published table has countries for.
+    fn platform(&self, query: &Query) -> Result<Platform, ApiError> {
+        query.required("platform")?;
+        self.served(platform(query)?.ok_or_else(ApiError::internal)?)
+    }
+
+    /// The app that is named for a saved recipient, if one is. The recipient's own must have countries too: whoever knows the
+    /// id, of 128 bits that nobody can make up, learns no more by that.
+    async fn platform_of(&self, query: &Query, id: RecipientId) -> Result<Option<Platform>, ApiError> {
+        let named = platform(query)?;
+        let saved = self.engine.recipient(&id).await.map_err(|_| ApiError::internal())?;
+        if let Some(platform) = named.or(saved.map(|saved| saved.platform)) {
+            self.served(platform)?;
+        }
+        Ok(named)
+    }
+
+    fn served(&self, platform: Platform) -> Result<Platform, ApiError> {
+        let countries = self.app_payment.countries_by_platform.get(platform.name());
+        if countries.is_some_and(|countries| countries.codes().is_none_or(|codes| !codes.is_empty())) {
+            return Ok(platform);
+        }
+        let error = "Nobody is paid through that app now.";
+        Err(ApiError::parameter("country_not_served", "platform", error)
+            .hint("GET /get-supported-countries lists where each app pays."))
+    }
+}
+
+/// The `platform` of a query, if it has one.
+///
+/// # Errors
+/// 400 `parameter_invalid` for any other word.
+pub(in crate::http) fn platform(query: &Query) -> Result<Option<Platform>, ApiError> {
+    if query.get("platform").is_none() {
+        return Ok(None);
+    }
+    let word = query.word("platform", &Platform::ALL.map(Platform::name))?;
+    Ok(Platform::ALL.into_iter().find(|platform| platform.name() == word))
+}
+
+fn named(query: &Query, name: &'static str, most: usize) -> Result<String, ApiError> {
+    query.required(name)?;
+    let text = query.text(name, most)?.unwrap_or_default().trim();
+    if !is_readable(text, most) {
+        let error = format!("`{name}` must be readable text of at most {most} characters.");
+        return Err(ApiError::parameter("parameter_invalid", name, error));
+    }
+    Ok(text.to_owned())
+}
+
+/// A name that may be left out where it is not needed: empty then.
+fn said(query: &Query, needed: &[&str], name: &'static str) -> Result<String, ApiError> {
+    if query.get(name).is_none() && !needed.contains(&name) {
+        return Ok(String::new());
+    }
+    named(query, name, NAME_MAX)
+}
+
+/// Form only: whether anybody reads it, the app knows.
+fn email(query: &Query, needed: &[&str]) -> Result<String, ApiError> {
+    const NAME: &str = "recipient_email";
+    if query.get(NAME).is_none() && !needed.contains(&NAME) {
+        return Ok(String::new());
+    }
+    let text = named(query, NAME, EMAIL_MAX)?;
+    if is_email(&text) {
+        return Ok(text);
+    }
+    let error = "`recipient_email` is not an e-mail address.";
+    Err(ApiError::parameter("parameter_invalid", "recipient_email", error))
+}
+
+/// Whether a text has the form of an e-mail address.
+pub(in crate::http) fn is_email(text: &str) -> bool {
+    text.split_once('@').is_some_and(|(local, domain)| {
+        !local.is_empty() && !domain.contains('@') && domain.contains('.') && !text.contains(char::is_whitespace)
+    })
+}

@@ -1,0 +1,209 @@
+//! What goes on with international cards after they were made: by their operators' word.
+
+use purser_actors::id::Network;
+use serde_json::{Value, json};
+
+use super::agent::Agent;
+use super::cases_cards::{DAY_S, comes_to, listed, once, usa_card, wish};
+use super::desk::{CVV, Desk, PAN, billing};
+use super::host::Host;
+use super::wire::{Site, until};
+
+/// An international card that an operator has made.
+async fn intl_card(site: &Site<'_>, desk: &Desk<'_>) -> (String, String) {
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(site, "/order-intl-card?amount=100").await;
+    let card = bought.body["intl_card_order"]["card_id"].as_str().unwrap().to_owned();
+    let lease = desk.claim(&card).await;
+    assert_eq!(desk.fulfil(&card, lease).await.status, 200);
+    (agent.token(site).await, card)
+}
+
+async fn report(desk: &Desk<'_>, body: Value) -> Value {
+    desk.done("/admin/intl-cards/report", body).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_international_card_is_paused_charged_and_closed_by_its_operators_word() {
+    // Aim: what its holder wants waits in the operators' list and is not done before they say so; its charges are those that they
+    // report; it has a billing address; closed, what its maker gave back is credited once, and what one operator may not give
+    // alone is refused; its CVV is gone.
+    let host = Host::new();
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (token, card) = intl_card(&site, &desk).await;
+    let seen = comes_to(&site, &token, &card, "ready").await;
+    assert_eq!(seen["card_details"]["billing_address"], billing());
+    assert_eq!(
+        (&seen["card_details"]["card_number"], &seen["card_details"]["cvv"]),
+        (&json!(PAN), &json!(CVV))
+    );
+    let asked = wish(&site, &token, "pause", &card).await;
+    assert_eq!(
+        (asked.status, asked.str("requested")),
+        (202, Some("pause")),
+        "{}",
+        asked.text
+    );
+    let waits = once(&site, &token, &card, |seen| seen["requested"] == "pause").await;
+    assert_eq!(waits["status"], "ready", "nobody has done it yet");
+    let wishes = desk.get("/admin/intl-cards").await.body;
+    assert_eq!(
+        (&wishes["cards"][0]["card_id"], &wishes["cards"][0]["requested"]),
+        (&json!(card), &json!("pause")),
+        "{wishes}"
+    );
+    let charge = |id: &str, amount: &str, status: &str| {
+        json!({"transaction_id": id, "merchant": "Caf\u{e9} <b>Lisboa</b>", "usd_amount": amount, "status": status,
+            "at_ms": 1_790_000_000_000_u64})
+    };
+    let charges = json!([charge("m-2", "300", "declined"), charge("m-1", "40.5", "settled")]);
+    let told = report(
+        &desk,
+        json!({"card_id": card, "status": "paused", "available_usd_amount": "59.5", "transactions": charges}),
+    )
+    .await;
+    assert_eq!((&told["status"], &told["requested"]), (&json!("paused"), &Value::Null));
+    assert_eq!(desk.get("/admin/intl-cards").await.body["cards"], json!([]));
+    let paused = comes_to(&site, &token, &card, "paused").await;
+    assert_eq!(paused["card_details"]["available_balance"], json!(59.5), "{paused}");
+    let expected = [(json!(300), json!("declined")), (json!(40.5), json!("settled"))];
+    assert_eq!(listed(&site, &token, &format!("?card_id={card}")).await, expected);
+    assert_eq!(listed(&site, &token, "?status=settled").await, expected[1..]);
+    assert_eq!(wish(&site, &token, "close", &card).await.status, 202);
+    let most = json!({"card_id": card, "status": "closed", "released_usd_amount": "100.01"});
+    let refused = desk.post("/admin/intl-cards/report", most).await;
+    assert_eq!(
+        (refused.status, refused.str("param")),
+        (400, Some("released_usd_amount")),
+        "{}",
+        refused.text
+    );
+    let closed = json!({"card_id": card, "status": "closed", "released_usd_amount": "59.5"});
+    for _ in 0..2 {
+        report(&desk, closed.clone()).await;
+    }
+    let ended = comes_to(&site, &token, &card, "closed").await;
+    assert_eq!(
+        (&ended["credited_usd_amount"], &ended["card_details"]),
+        (&json!(59.5), &Value::Null)
+    );
+    until("the rest is credited", async || {
+        let balance = site.get_as(&token, "/get-account-balance").await.body["balance"].to_string();
+        (balance == "59.5").then_some(())
+    })
+    .await;
+    let refused = wish(&site, &token, "resume", &card).await;
+    assert_eq!((refused.status, refused.code()), (409, "card_not_open"));
+    site.hears(
+        &token,
+        &[
+            "intl_order.pause_requested",
+            "intl_order.paused ready",
+            "intl_order.close_requested",
+            "intl_order.closed paused",
+        ],
+    )
+    .await;
+    let done = desk
+        .audit()
+        .await
+        .into_iter()
+        .filter(|(_, what, _)| what == "intl_order.report");
+    assert_eq!(done.count(), 3);
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wish_that_operators_cannot_fulfil_is_ended_and_a_large_remainder_takes_a_second_operator() {
+    // Aim: a holder takes a wish back, or hears that nothing comes of it; charges that are reported one after the other are told
+    // by what came of them; a card that is resumed is ready again; above the limit of one person the rest is given by a refund.
+    let host = Host::new().with("PURSER_OPERATOR__REFUND_ALONE_MAX_USD", "50");
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (token, card) = intl_card(&site, &desk).await;
+    assert_eq!(wish(&site, &token, "pause", &card).await.status, 202);
+    let back = wish(&site, &token, "resume", &card).await;
+    assert_eq!(
+        (back.status, &back.body["requested"]),
+        (200, &Value::Null),
+        "{}",
+        back.text
+    );
+    assert_eq!(desk.get("/admin/intl-cards").await.body["cards"], json!([]));
+    assert_eq!(wish(&site, &token, "pause", &card).await.status, 202);
+    report(&desk, json!({"card_id": card, "status": "ready", "ends_request": true})).await;
+    once(&site, &token, &card, |seen| seen["requested"].is_null()).await;
+    site.hears(&token, &["intl_order.request_ended"]).await;
+    for (status, event) in [
+        ("pending", "charged"),
+        ("settled", "charge_settled"),
+        ("refunded", "charge_refunded"),
+        ("declined", "charge_declined"),
+    ] {
+        let charge =
+            json!([{"transaction_id": "m", "merchant": "Caf\u{e9}", "usd_amount": "1", "status": status, "at_ms": 1}]);
+        report(
+            &desk,
+            json!({"card_id": card, "status": "ready", "transactions": charge}),
+        )
+        .await;
+        site.hears(&token, &[&format!("intl_order.{event}")]).await;
+    }
+    report(&desk, json!({"card_id": card, "status": "paused"})).await;
+    assert_eq!(wish(&site, &token, "resume", &card).await.status, 202);
+    report(&desk, json!({"card_id": card, "status": "ready"})).await;
+    site.hears(&token, &["intl_order.resume_requested", "intl_order.resumed paused"])
+        .await;
+    let all = json!({"card_id": card, "status": "closed", "released_usd_amount": "50.01"});
+    let refused = desk.post("/admin/intl-cards/report", all).await;
+    assert_eq!(
+        (refused.status, refused.code()),
+        (409, "second_operator_needed"),
+        "{}",
+        refused.text
+    );
+    comes_to(&site, &token, &card, "ready").await;
+    report(&desk, json!({"card_id": card, "status": "closed"})).await;
+    report(
+        &desk,
+        json!({"card_id": card, "status": "closed", "released_usd_amount": "50"}),
+    )
+    .await;
+    site.hears(&token, &["intl_order.closed ready", "intl_order.remainder_released"])
+        .await;
+    service.stop();
+    host.assert_books();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_card_that_is_paused_is_closed_and_told_so() {
+    // Aim: a USA card that is paused is closed and gives back all that was on it; an international card that is paused ends with
+    // the month printed on it, and what its holder wanted is no operator's any more.
+    let host = Host::new();
+    let service = host.start();
+    let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
+    let (_, token, card) = usa_card(&site, Network::Base, 5).await;
+    assert_eq!(wish(&site, &token, "pause", &card).await.status, 202);
+    comes_to(&site, &token, &card, "paused").await;
+    assert_eq!(wish(&site, &token, "close", &card).await.status, 202);
+    site.hears(&token, &["card.closed paused"]).await;
+    once(&site, &token, &card, |seen| seen["credited_usd_amount"] == json!(5)).await;
+    let agent = Agent::new(Network::Base);
+    let bought = agent.buy(&site, "/order-intl-card?amount=100").await;
+    let intl = bought.body["intl_card_order"]["card_id"].as_str().unwrap();
+    let lease = desk.claim(intl).await;
+    assert_eq!(desk.fulfil(intl, lease).await.status, 200);
+    report(&desk, json!({"card_id": intl, "status": "paused"})).await;
+    let token = agent.token(&site).await;
+    assert_eq!(wish(&site, &token, "resume", intl).await.status, 202);
+    // What the desk enters ends with 2031.
+    site.advance(6 * 366 * DAY_S).await;
+    let token = agent.token(&site).await;
+    comes_to(&site, &token, intl, "expired").await;
+    site.hears(&token, &["intl_order.expired paused"]).await;
+    assert_eq!(desk.get("/admin/intl-cards").await.body["cards"], json!([]));
+    service.stop();
+    host.assert_books();
+}
