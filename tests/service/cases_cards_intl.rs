@@ -57,17 +57,17 @@ async fn an_international_card_is_paused_charged_and_closed_by_its_operators_wor
         json!({"transaction_id": id, "merchant": "Caf\u{e9} <b>Lisboa</b>", "usd_amount": amount, "status": status,
             "at_ms": 1_790_000_000_000_u64})
     };
-    let charges = json!([charge("m-2", "300", "declined"), charge("m-1", "40.5", "settled")]);
+    let charges = json!([charge("m-2", "300", "declined"), charge("m-1", "60.5", "settled")]);
     let told = report(
         &desk,
-        json!({"card_id": card, "status": "paused", "available_usd_amount": "59.5", "transactions": charges}),
+        json!({"card_id": card, "status": "paused", "available_usd_amount": "39.5", "transactions": charges}),
     )
     .await;
     assert_eq!((&told["status"], &told["requested"]), (&json!("paused"), &Value::Null));
     assert_eq!(desk.get("/admin/intl-cards").await.body["cards"], json!([]));
     let paused = comes_to(&site, &token, &card, "paused").await;
-    assert_eq!(paused["card_details"]["available_balance"], json!(59.5), "{paused}");
-    let expected = [(json!(300), json!("declined")), (json!(40.5), json!("settled"))];
+    assert_eq!(paused["card_details"]["available_balance"], json!(39.5), "{paused}");
+    let expected = [(json!(300), json!("declined")), (json!(60.5), json!("settled"))];
     assert_eq!(listed(&site, &token, &format!("?card_id={card}")).await, expected);
     assert_eq!(listed(&site, &token, "?status=settled").await, expected[1..]);
     assert_eq!(wish(&site, &token, "close", &card).await.status, 202);
@@ -79,18 +79,18 @@ async fn an_international_card_is_paused_charged_and_closed_by_its_operators_wor
         "{}",
         refused.text
     );
-    let closed = json!({"card_id": card, "status": "closed", "released_usd_amount": "59.5"});
+    let closed = json!({"card_id": card, "status": "closed", "released_usd_amount": "39.5"});
     for _ in 0..2 {
         report(&desk, closed.clone()).await;
     }
     let ended = comes_to(&site, &token, &card, "closed").await;
     assert_eq!(
         (&ended["credited_usd_amount"], &ended["card_details"]),
-        (&json!(59.5), &Value::Null)
+        (&json!(39.5), &Value::Null)
     );
     until("the rest is credited", async || {
         let balance = site.get_as(&token, "/get-account-balance").await.body["balance"].to_string();
-        (balance == "59.5").then_some(())
+        (balance == "39.5").then_some(())
     })
     .await;
     let refused = wish(&site, &token, "resume", &card).await;

@@ -99,10 +99,10 @@ pub(super) async fn post_report(Admitted { admin, act, wanted }: Admitted<Report
     ))
 }
 
-/// What one operator gives alone is bounded as a refund is.
+/// What one operator gives alone is bounded as a refund is, over all reports of a card.
 fn may_alone(admin: &Admin, order: &IntlOrder, released: Cents) -> Result<(), ApiError> {
-    let given = released.minus(order.life.released).unwrap_or(Cents::ZERO);
-    match Usdc::from_cents(given) {
+    match Usdc::from_cents(released) {
+        Ok(_) if released <= order.life.released => Ok(()),
         Ok(given) if given <= admin.refunds.alone_max => Ok(()),
         _ => Err(
             conflict("second_operator_needed", "That is more than one operator gives alone.")

@@ -73,7 +73,7 @@ impl Engine {
         let command = |act| Command::Rule {
             ruling,
             payment,
-            act,
+            act: Box::new(act),
             evidence: evidence.clone(),
         };
         let gift = match rule {
