@@ -173,7 +173,12 @@ impl Engine {
         let leave = Leave::Own(&act);
         let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &told)) {
             Some(amount) => {
-                let alone = self.alone(&act, amount).await.map_err(|_| Denied::Unavailable)?;
+                // All that was given back of a card is one act, however many reports tell of it.
+                let each = Usdc::from_cents(report.released).map_err(|_| Denied::TooMuch)?;
+                let alone = match self.0.settings.giving.allow(Usdc::ZERO, each) {
+                    true => self.alone(&act, amount).await.map_err(|_| Denied::Unavailable)?,
+                    false => None,
+                };
                 alone.ok_or(Denied::TooMuch)?
             }
             None => Beside::default(),
