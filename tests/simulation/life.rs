@@ -119,6 +119,7 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
     tokio::spawn(store.clone().commit_all());
     tokio::spawn(store.clone().keep());
     let mut stream = Stream::open(world, store.clone());
+    let (lost, restored) = world.archive.lock().forgotten();
     let parts = Parts {
         store: store.clone(),
         clock: world.clone(),
@@ -139,8 +140,8 @@ async fn script(world: &Arc<World>, journal: Arc<JournalStore>, at: &mut usize, 
             bank: Arc::new(SimBank(world.clone())),
             webhooks: Arc::new(NoEndpoints(world.clone())),
         },
-        lost: world.archive.lock().lost(),
-        restored: world.archive.lock().restored(),
+        lost,
+        restored,
         reconciling: reconciled::watched(world),
         settings: world.plan.settings,
     };

@@ -77,6 +77,11 @@ impl Archive {
     }
 
     /// What the process is told of the last restore.
+    pub(crate) fn forgotten(&self) -> (Option<Lost>, Option<Restored>) {
+        (self.lost(), self.restored())
+    }
+
+    /// When nothing may leave.
     pub(crate) fn restored(&self) -> Option<Restored> {
         self.mark.map(|mark| Restored {
             since: Timestamp(mark.backed_up_at_ms.saturating_sub(QUIET_MS)),
@@ -86,7 +91,7 @@ impl Archive {
     }
 
     /// The time of which nobody knows.
-    pub(crate) fn lost(&self) -> Option<Lost> {
+    fn lost(&self) -> Option<Lost> {
         self.mark.map(|mark| Lost {
             since: Timestamp(mark.backed_up_at_ms),
             restored: Timestamp(mark.restored_at_ms),
