@@ -3,16 +3,35 @@
 use std::sync::Arc;
 
 use purser_actors::id::Network;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::cases_banking::{PAPER, answers, person, quick, result};
 use super::desk::Desk;
-use super::host::text;
+use super::host::{Host, Service, text};
 use super::owner::Owner;
 use super::wire::{Site, client, send_to_operator};
 
 const CARD: &str = "/get-card?amount=5";
+
+/// The operator's route behind it opens to no wallet's token, and to no operator who is not trusted with everything.
+async fn only_an_administrator_copies(host: &Host, service: &Service, wallets: &str) {
+    let desk = Desk::first(host, service);
+    let reader = desk.hire("rita", "read-only").await;
+    for (token, status) in [(reader.token.as_str(), 403), (wallets, 401)] {
+        let asked = client().get(service.watched("/copy?part=store")).bearer_auth(token);
+        assert_eq!(send_to_operator(asked).await.unwrap().status, status);
+    }
+    let asked = client()
+        .get(service.watched("/copy?part=transfers&network=solana"))
+        .bearer_auth(&desk.token);
+    let listed = send_to_operator(asked).await.unwrap();
+    assert!(
+        listed.body["transfers"].as_array().is_some_and(|list| !list.is_empty()),
+        "{}",
+        listed.text
+    );
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
@@ -69,21 +88,10 @@ async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
         "{left:?}"
     );
 
-    let desk = Desk::first(&host, &service);
-    let reader = desk.hire("rita", "read-only").await;
-    for (token, status) in [(reader.token.as_str(), 403), (token.as_str(), 401)] {
-        let asked = client().get(service.watched("/copy?part=store")).bearer_auth(token);
-        assert_eq!(send_to_operator(asked).await.unwrap().status, status);
-    }
-    let asked = client()
-        .get(service.watched("/copy?part=transfers&network=solana"))
-        .bearer_auth(&desk.token);
-    let listed = send_to_operator(asked).await.unwrap();
-    assert!(
-        listed.body["transfers"].as_array().is_some_and(|list| !list.is_empty()),
-        "{}",
-        listed.text
-    );
+    let compared = host.run(&["reconcile", "--json"]);
+    let found: Value = serde_json::from_slice(&compared.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&compared)));
+    assert_eq!(found["differences"], json!([]), "{}", text(&compared));
+    only_an_administrator_copies(&host, &service, &token).await;
     service.kill();
 
     std::fs::rename(host.data().join("store"), host.beside("lost")).unwrap();
@@ -98,7 +106,7 @@ async fn a_backup_and_a_proof_are_made_while_the_service_runs() {
 async fn a_service_that_cannot_be_asked_is_named() {
     // Aim: a data directory in use whose service has no operator's side, or whose token is not at hand: what to do is said, and
     // nothing is written.
-    let mut host = super::host::Host::new().with("PURSER_OPERATOR__LISTEN", "");
+    let mut host = Host::new().with("PURSER_OPERATOR__LISTEN", "");
     let service = host.start();
     let file = host.beside("backup");
     let asked = host.run(&["backup", file.to_str().unwrap()]);
