@@ -71,12 +71,14 @@ pub enum Gift {
         /// What paid it.
         transaction: String,
     },
-    /// Credit a transfer to the treasury that no payment claims.
-    CreditIncoming {
-        /// Which.
+    /// Credit a transfer that no payment claims, or send it back.
+    Incoming {
+        /// Which transfer.
         deposit: DepositId,
-        /// To this account; `None` is whoever sent it.
+        /// To whom, if not to whoever sent it.
         account: Option<Wallet>,
+        /// Whether it is sent back.
+        returns: bool,
         /// How the operator knows.
         evidence: String,
     },
@@ -97,7 +99,8 @@ impl Gift {
             Self::Resolve { .. } => "resolve",
             Self::RejectIntl { .. } => "reject_intl",
             Self::PayCardWithdrawal { .. } => "pay_card_withdrawal",
-            Self::CreditIncoming { .. } => "credit_incoming",
+            Self::Incoming { returns: false, .. } => "credit_transfer",
+            Self::Incoming { returns: true, .. } => "return_transfer",
             Self::BookLoss { .. } => "book_loss",
         }
     }
@@ -108,7 +111,7 @@ impl Gift {
             Self::CreditBack { effect, .. } | Self::Resolve { effect, .. } => effect.to_string(),
             Self::RejectIntl { order, .. } => order.to_string(),
             Self::PayCardWithdrawal { withdrawal, .. } => withdrawal.to_string(),
-            Self::CreditIncoming { deposit, .. } => deposit.to_string(),
+            Self::Incoming { deposit, .. } => deposit.to_string(),
             Self::BookLoss { transaction, .. } => transaction.clone(),
         }
     }
@@ -116,9 +119,11 @@ impl Gift {
     /// In the operator's own words.
     pub fn words(&self) -> String {
         match self {
-            Self::CreditBack { evidence, .. }
-            | Self::CreditIncoming { evidence, .. }
-            | Self::BookLoss { evidence, .. } => evidence.clone(),
+            Self::CreditBack { evidence, .. } | Self::BookLoss { evidence, .. } => evidence.clone(),
+            Self::Incoming { account, evidence, .. } => match account {
+                Some(account) => format!("to {}: {evidence}", account.address()),
+                None => evidence.clone(),
+            },
             Self::Resolve {
                 done,
                 reference,

@@ -57,10 +57,10 @@ pub enum NotApproved {
     Intl(Denied<intl_order::Rejection>),
     /// A withdrawal is not paid.
     Card(Denied<card_withdrawal::Rejection>),
+    /// Nothing was decided about a transfer.
+    Ruling(NotRuled),
     /// A transfer was not booked.
     Booking(NotBooked),
-    /// A transfer was not credited.
-    Incoming(NotRuled),
     /// Ask again later.
     Unavailable,
 }
@@ -151,7 +151,7 @@ impl Engine {
         let deed = Deed {
             act: leave.act().clone(),
             link: Link::FIRST,
-            beside: Beside::default(),
+            beside: Box::default(),
         };
         let context = Context::new(self.0.clock.now(), 0);
         let decided = E::decide(state, id, command(deed), &context);
@@ -301,13 +301,15 @@ impl Engine {
                 let told = self.fulfil_card_withdrawal_by(*withdrawal, leave, *lease, transaction.clone());
                 told.await.map_err(NotApproved::Card)?;
             }
-            Gift::CreditIncoming {
+            Gift::Incoming {
                 deposit,
                 account,
+                returns,
                 evidence,
             } => {
-                let told = self.rule_incoming_by(*deposit, Rule::Credit(*account), (leave, evidence.clone()));
-                told.await.map_err(NotApproved::Incoming)?;
+                let rule = if *returns { Rule::Return } else { Rule::Credit(*account) };
+                let told = self.rule_incoming_by(*deposit, rule, (leave, evidence.clone()));
+                told.await.map_err(NotApproved::Ruling)?;
             }
             Gift::BookLoss { transaction, evidence } => {
                 let told = self

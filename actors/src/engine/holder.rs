@@ -24,6 +24,8 @@ pub enum Denied<R> {
     Used,
     /// It is too much for one operator, and waits for another.
     Waits(ApprovalId),
+    /// It is too much for one operator, and cannot be left to another as it is.
+    TooMuch,
     /// Ask again later.
     Unavailable,
 }

@@ -12,6 +12,7 @@ use crate::intl_order::{self, EnteredCard, IntlOrder};
 use crate::kernel::{Memo, Refusal, audit, table};
 use crate::late_return::LateReturn;
 use crate::lease::Lease;
+use crate::money::{Cents, Usdc};
 use crate::operator::{AccessToken, Act, Audit, Beside, Deed};
 use crate::port::{Timestamp, Wish};
 
@@ -163,7 +164,25 @@ impl Engine {
             act,
             report: report.clone(),
         };
-        self.ask_order(id, &act, told).await.map(drop)
+        let one = self.acting().await;
+        let order = self.intl_order(&id).await.map_err(|_| Denied::Unavailable)?;
+        let before = order.as_ref().map_or(Cents::ZERO, |order| order.life.released);
+        // What is more than before is credited by this.
+        let given = report.released.minus(before).ok().filter(|given| *given > Cents::ZERO);
+        let amount = given.and_then(|given| Usdc::from_cents(given).ok());
+        let leave = Leave::Own(&act);
+        let beside = match amount.filter(|_| self.would_change(order.as_ref(), &id, leave, &told)) {
+            Some(amount) => {
+                let alone = self.alone(&act, amount).await.map_err(|_| Denied::Unavailable)?;
+                alone.ok_or(Denied::TooMuch)?
+            }
+            None => Beside::default(),
+        };
+        let orders = (&self.0.families.intl_orders, id);
+        match self.act_beside(&one, orders, (&act, &beside), told).await {
+            Err(Refusal::Conflict) => Err(Denied::Unavailable),
+            told => Ok(told.map(drop)?),
+        }
     }
 
     /// International cards whose holders want something of them, the oldest wish first; at most `limit`, behind the given one,

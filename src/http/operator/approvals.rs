@@ -1,7 +1,5 @@
 //! Acts that give money and were too much for whoever asked for them: another operator approves or rejects them.
 
-use std::sync::Arc;
-
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use purser_actors::approval::Pending;
@@ -65,7 +63,7 @@ pub(super) async fn post_reject(Admitted { admin, act, wanted }: Admitted<Reject
 }
 
 /// 202: nothing was done, it waits for another operator.
-pub(super) async fn waits(admin: &Arc<Admin>, id: ApprovalId) -> Result<Response, ApiError> {
+pub(super) async fn waits(admin: &Admin, id: ApprovalId) -> Result<Response, ApiError> {
     let pending = admin.engine.approval(id).await.map_err(|_| ApiError::internal())?;
     // Approved or taken back by now: whoever asks again is told what came of it.
     let pending = pending.ok_or_else(not_now)?;
@@ -110,8 +108,8 @@ fn refused(why: NotApproved) -> ApiError {
         NotApproved::Resolving(why) => stuck::refused(why),
         NotApproved::Intl(why) => intl::refused(why),
         NotApproved::Card(why) => card_withdrawals::refused(why),
+        NotApproved::Ruling(why) => incoming::refused(why),
         NotApproved::Booking(why) => departures::refused(why),
-        NotApproved::Incoming(why) => incoming::refused(why),
         NotApproved::Unavailable => not_now(),
     }
 }

@@ -1,7 +1,5 @@
 //! Transfers to our treasury that no payment claims: listed, and decided by an operator.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use http::StatusCode;
 use purser_actors::engine::{NotRuled, Rule};
@@ -81,29 +79,28 @@ pub(super) async fn post_return(Admitted { admin, act, wanted }: Admitted<Return
     ruled(&admin, &wanted.deposit_id, Rule::Return, (&act, wanted.evidence)).await
 }
 
-async fn ruled(
-    admin: &Arc<Admin>,
-    id: &str,
-    rule: Rule,
-    (act, evidence): (&Act, String),
-) -> Result<Response, ApiError> {
-    let id: DepositId = id.parse().map_err(|_| refused(NotRuled::Unknown))?;
-    match admin.engine.rule_incoming(id, rule, (act, evidence)).await {
-        Ok(incoming) => Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json()))),
-        Err(NotRuled::Waits(approval)) => approvals::waits(admin, approval).await,
-        Err(why) => Err(refused(why)),
-    }
+async fn ruled(admin: &Admin, id: &str, rule: Rule, (act, evidence): (&Act, String)) -> Result<Response, ApiError> {
+    let id: DepositId = id.parse().map_err(|_| unknown())?;
+    let incoming = match admin.engine.rule_incoming(id, rule, (act, evidence)).await {
+        Err(NotRuled::Waits(id)) => return approvals::waits(admin, id).await,
+        told => told.map_err(refused)?,
+    };
+    Ok(json::private(json::bytes_as_json(incoming.view(&id).to_json())))
 }
 
-/// Why nothing was decided.
+fn unknown() -> ApiError {
+    ApiError::not_found("deposit_unknown", "There is no such transfer.")
+}
+
 pub(super) fn refused(why: NotRuled) -> ApiError {
     match why {
-        NotRuled::Unknown => ApiError::not_found("deposit_unknown", "There is no such transfer."),
+        NotRuled::Unknown => unknown(),
         NotRuled::NoAccount => ApiError::not_found("account_unknown", "There is no such account."),
         NotRuled::State(state) => {
             let error = format!("The transfer is {state}: it waits for no decision.");
             ApiError::new(StatusCode::CONFLICT, "deposit_not_waiting", error)
         }
+        // Whoever asked for it was told that it waits.
         NotRuled::Waits(_) | NotRuled::Unavailable => not_now(),
     }
 }

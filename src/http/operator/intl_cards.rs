@@ -5,7 +5,7 @@ use http::StatusCode;
 use purser_actors::engine::{Denied, Queued};
 use purser_actors::intl_order::{IntlOrder, Rejection, Report};
 use purser_actors::kernel::{Entity as _, View};
-use purser_actors::money::{Cents, Usdc};
+use purser_actors::money::Cents;
 use purser_actors::port::{CardActivity, CardState, CardTransaction, Timestamp, TransactionStatus, Wish};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::asked::{Admitted, Asks, Looked};
 use super::intl::{known, unknown};
 use super::leases::{answer, conflict, page, queue};
-use super::{Admin, not_now};
+use super::not_now;
 use crate::http::error::ApiError;
 use crate::http::shapes::Exact;
 use crate::http::withdrawals::in_range;
@@ -85,7 +85,6 @@ struct Charge {
 pub(super) async fn post_report(Admitted { admin, act, wanted }: Admitted<Reported>) -> Result<Response, ApiError> {
     let (id, order) = known(&admin, &wanted.card_id).await?;
     let report = wanted.read(&order)?;
-    may_alone(&admin, &order, report.released)?;
     let told = admin.engine.report_intl(id, act, report).await;
     told.map_err(refused)?;
     let (id, order) = known(&admin, &id.to_string()).await?;
@@ -97,19 +96,6 @@ pub(super) async fn post_report(Admitted { admin, act, wanted }: Admitted<Report
             .number("available_usd_amount", order.life.activity.available.decimal())
             .number("credited_usd_amount", order.life.released.decimal()),
     ))
-}
-
-/// What one operator gives alone is bounded as a refund is, over all reports of a card.
-fn may_alone(admin: &Admin, order: &IntlOrder, released: Cents) -> Result<(), ApiError> {
-    match Usdc::from_cents(released) {
-        Ok(_) if released <= order.life.released => Ok(()),
-        Ok(given) if given <= admin.refunds.alone_max => Ok(()),
-        _ => Err(
-            conflict("second_operator_needed", "That is more than one operator gives alone.")
-                .param("released_usd_amount")
-                .hint("Report it without this, and ask for a refund of its payment, which another operator approves."),
-        ),
-    }
 }
 
 impl Reported {
@@ -198,6 +184,13 @@ fn refused(denied: Denied<Rejection>) -> ApiError {
             "released_usd_amount",
             "It is less than was given back before, or more than was on the card.",
         ),
-        Denied::Rejected(Rejection::Lease(_)) | Denied::Collision | Denied::Used | Denied::Unavailable => not_now(),
+        Denied::TooMuch => conflict("second_operator_needed", "That is more than one operator gives alone.")
+            .param("released_usd_amount")
+            .hint("Report it without this, and ask for a refund of its payment, which another operator approves."),
+        Denied::Rejected(Rejection::Lease(_))
+        | Denied::Collision
+        | Denied::Used
+        | Denied::Waits(_)
+        | Denied::Unavailable => not_now(),
     }
 }

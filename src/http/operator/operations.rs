@@ -6,8 +6,8 @@ use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{
-    card_withdrawals, departures, desk, incoming, intl, intl_cards, lines as selling, refunds as refunding, shapes,
-    stuck, suspended, tokens,
+    card_withdrawals, departures, desk, intl, intl_cards, lines as selling, refunds as refunding, shapes, stuck,
+    suspended, tokens,
 };
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;

@@ -49,7 +49,7 @@ impl Engine {
         self.rule_incoming_by(id, rule, (Leave::Own(act), evidence)).await
     }
 
-    /// The same, by somebody's leave. What goes back, or stays as the treasury's own, gives nothing.
+    /// The same, by somebody's leave.
     pub(in crate::engine) async fn rule_incoming_by(
         &self,
         id: DepositId,
@@ -70,28 +70,32 @@ impl Engine {
             Rule::OperatorFunds => Ruling::OperatorFunds,
             Rule::Return => Ruling::Return(sender),
         };
+        let to = match rule {
+            Rule::Credit(account) => Some((account, false)),
+            Rule::Return => Some((None, true)),
+            Rule::OperatorFunds => None,
+        };
         let command = |act| Command::Rule {
             ruling,
             payment,
-            act,
+            act: Box::new(act),
             evidence: evidence.clone(),
         };
-        let gift = match rule {
-            Rule::Credit(account) => Some(Gift::CreditIncoming {
-                deposit: id,
-                account,
-                evidence: evidence.clone(),
-            }),
-            Rule::OperatorFunds | Rule::Return => None,
-        };
-        let amount = incoming.transfer.amount;
-        let beside = match gift.filter(|_| self.would_change(Some(&incoming), &id, leave, &command)) {
-            Some(gift) => self.may_give(&one, leave, amount, || gift).await?,
+        let beside = match to.filter(|_| self.would_change(Some(&incoming), &id, leave, &command)) {
+            Some((account, returns)) => {
+                let gift = || Gift::Incoming {
+                    deposit: id,
+                    account,
+                    returns,
+                    evidence: evidence.clone(),
+                };
+                self.may_give(&one, leave, incoming.transfer.amount, gift).await?
+            }
             None => Beside::default(),
         };
         self.0.arrivals.takes();
-        let to = (&self.0.families.incoming, id);
-        match self.act_beside(&one, to, (leave.act(), &beside), command).await {
+        let transfers = (&self.0.families.incoming, id);
+        match self.act_beside(&one, transfers, (leave.act(), &beside), command).await {
             Ok(()) => {
                 let read = self.incoming_transfer(&id).await;
                 read.map_err(|_| NotRuled::Unavailable)?.ok_or(NotRuled::Unknown)

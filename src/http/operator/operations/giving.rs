@@ -36,6 +36,7 @@ pub(super) fn arrivals() -> Vec<Operation> {
             "Send a transfer back to whoever sent it, by a withdrawal of their account's",
             of::<shapes::IncomingTransfer>,
         )
+        .may_wait()
         .refuses(404, none)
         .refuses(409, decided),
     ]
