@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
 use purser_actors::account::{Account, Rejection};
-use purser_actors::engine::{AnyWithdrawal, Denied, Engine, Promise};
+use purser_actors::engine::{AnyWithdrawal, Denied, Engine, NotPromised, Promise};
 use purser_actors::id::{EntryId, Network, Wallet, WithdrawalId};
 use purser_actors::kernel::View;
 use purser_actors::kernel::effect::Work;
@@ -124,17 +124,7 @@ async fn post_withdraw(
             })
         });
         takes_on(&engine)?;
-        // Whoever has too little is told that, whatever the chain has: the account says it.
-        let account = engine.account(&from).await.map_err(|_| ApiError::internal())?;
-        let promise = match account.is_some_and(|account| account.available() >= usdc) {
-            true => Some(
-                engine
-                    .promise(id, &to, usdc)
-                    .await
-                    .map_err(|why| not_promised(why, "address"))?,
-            ),
-            false => None,
-        };
+        let promise = promised(&engine, &from, (id, &to, usdc)).await?;
         match engine.withdraw(from, (id, to, usdc), memo).await {
             Ok(()) => {
                 promise.into_iter().for_each(Promise::keep);
@@ -145,6 +135,27 @@ async fn post_withdraw(
         }
     })
     .await
+}
+
+/// Room on its chain for a withdrawal. Whoever has too little of their own is told that, whatever the chain has: then there is
+/// none, and the account says it. Another withdrawal of theirs may take both at the same moment.
+async fn promised(
+    engine: &Engine,
+    from: &Wallet,
+    (id, to, amount): (WithdrawalId, &Wallet, Usdc),
+) -> Result<Option<Promise>, ApiError> {
+    let has = async || {
+        let account = engine.account(from).await.map_err(|_| ApiError::internal())?;
+        Ok::<_, ApiError>(account.is_some_and(|account| account.available() >= amount))
+    };
+    if !has().await? {
+        return Ok(None);
+    }
+    match engine.promise(id, to, amount).await {
+        Ok(promise) => Ok(Some(promise)),
+        Err(NotPromised::Short(_)) if !has().await? => Ok(None),
+        Err(why) => Err(not_promised(why, "address")),
+    }
 }
 
 /// The answer to a withdrawal, as it is sent and remembered.

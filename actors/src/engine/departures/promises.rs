@@ -17,6 +17,8 @@ use crate::{top_up, withdrawal};
 
 /// How often it is looked again where there is too little: what has just left may still stand as promised.
 const LOOKS: u32 = 5;
+/// The same while a promise before it is only being asked for: it is kept or dropped in a moment.
+const LOOKS_AT_ASKED: u32 = 30;
 /// Pause between two looks, in milliseconds.
 const LOOK_EVERY_MS: u64 = 100;
 
@@ -96,21 +98,39 @@ impl Departures {
     }
 }
 
-/// Whether money still has to leave for it. What is not there yet is being asked for.
-async fn is_due(families: &Families, what: Leaves) -> Result<bool, LoadError> {
+/// What a promise is to its chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Due {
+    /// Money still has to leave for it.
+    Yes,
+    /// It is being asked for, or cannot be read: it may come to be due.
+    Perhaps,
+    /// Nothing leaves for it any more.
+    No,
+}
+
+/// Whether money still has to leave for it.
+async fn due(families: &Families, what: Leaves) -> Result<Due, LoadError> {
+    let of = |open: Option<bool>| match open {
+        None => Due::Perhaps,
+        Some(true) => Due::Yes,
+        Some(false) => Due::No,
+    };
     Ok(match what {
         Leaves::Withdrawal(id) => {
             let read = families.withdrawals.read(&id).await?;
-            read.is_none_or(|(asked, _)| {
-                matches!(asked.status, withdrawal::Status::Pending | withdrawal::Status::Sent(_))
-            })
+            of(
+                read.map(|(asked, _)| {
+                    matches!(asked.status, withdrawal::Status::Pending | withdrawal::Status::Sent(_))
+                }),
+            )
         }
         Leaves::TopUp(id) => {
             let read = families.top_ups.read(&id).await?;
-            read.is_none_or(|(top_up, _)| matches!(top_up.status, top_up::Status::Paid(_)))
+            of(read.map(|(top_up, _)| matches!(top_up.status, top_up::Status::Paid(_))))
         }
         // These do not leave our treasury.
-        Leaves::Spend(_) | Leaves::Payout(_) | Leaves::BankTransfer(_) => false,
+        Leaves::Spend(_) | Leaves::Payout(_) | Leaves::BankTransfer(_) => Due::No,
     })
 }
 
@@ -155,7 +175,7 @@ impl Engine {
     async fn fits(&self, network: Network, amount: Usdc, place: u64) -> Result<(), NotPromised> {
         for look in 1.. {
             // What is due is read before what is there: whatever leaves in between counts twice, and never not at all.
-            let due = self.due_before(network, place).await;
+            let (due, perhaps) = self.due_before(network, place).await;
             let asked = self.0.ports.settlement.treasury_holds(network);
             let holds = within(self.settles_in(), asked, "treasury holds")
                 .await
@@ -166,7 +186,7 @@ impl Engine {
             if due.plus(amount).is_ok_and(|all| all <= holds) {
                 return Ok(());
             }
-            if look >= LOOKS {
+            if look >= if perhaps { LOOKS_AT_ASKED } else { LOOKS } {
                 tracing::warn!(
                     network = network.name(), due = %due.decimal(), holds = %holds.decimal(), asked = %amount.decimal(),
                     "the treasury has too little on this chain for what is asked"
@@ -178,18 +198,20 @@ impl Engine {
         Err(NotPromised::Short(network))
     }
 
-    async fn due_before(&self, network: Network, place: u64) -> Usdc {
-        let mut due = Usdc::ZERO;
+    /// How much is due before this place, and whether some of it only may be.
+    async fn due_before(&self, network: Network, place: u64) -> (Usdc, bool) {
+        let (mut all, mut perhaps) = (Usdc::ZERO, false);
         for (place, promised) in self.0.departures.before(network, place) {
-            // What cannot be read may be due.
-            if is_due(&self.0.families, promised.what).await.unwrap_or(true) {
-                // More than all USDC is more than any treasury has.
-                due = due.plus(promised.amount).unwrap_or(Usdc::from_atomic(u64::MAX));
-            } else {
+            let due = due(&self.0.families, promised.what).await.unwrap_or(Due::Perhaps);
+            if due == Due::No {
                 self.0.departures.promises.lock().open.remove(&place);
+                continue;
             }
+            perhaps |= due == Due::Perhaps;
+            // More than all USDC is more than any treasury has.
+            all = all.plus(promised.amount).unwrap_or(Usdc::from_atomic(u64::MAX));
         }
-        due
+        (all, perhaps)
     }
 
     fn settles_in(&self) -> Duration {
