@@ -180,10 +180,7 @@ impl Engine {
             runtime: tokio::runtime::Handle::current(),
             limits: settings.limits,
         };
-        let account_map = AccountMap::load(&*store).await?;
-        if restored.is_some() {
-            account_map.foresee(&*store, &*ports.custody).await?;
-        }
+        let account_map = AccountMap::load(&*store, restored.map(|_| &*ports.custody)).await?;
         let settlement = ports.settlement.clone();
         let departures = Arc::new(Departures::new(restored, store.clone(), settlement, clock.clone()));
         let inner = Inner {

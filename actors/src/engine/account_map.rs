@@ -21,8 +21,8 @@ use crate::port::Custody;
 pub(super) struct AccountMap(Arc<DashMap<Wallet, Wallet>>);
 
 impl AccountMap {
-    /// Of all managed wallets in a store.
-    pub(super) async fn load(store: &dyn Store) -> Result<Self, StartError> {
+    /// Of all managed wallets in a store. `custody` is given where the store was restored: see [`AccountMap::foresee`].
+    pub(super) async fn load(store: &dyn Store, custody: Option<&dyn Custody>) -> Result<Self, StartError> {
         const PAGE: usize = 1_000;
         let (map, mut after) = (Self::default(), None);
         loop {
@@ -36,13 +36,17 @@ impl AccountMap {
             }
             match page.into_iter().last() {
                 Some((key, _)) => after = Some(key),
-                None => return Ok(map),
+                None => break,
             }
         }
+        if let Some(custody) = custody {
+            map.foresee(store, custody).await?;
+        }
+        Ok(map)
     }
 
     /// After a restore: also the addresses of wallets that the lost history may have opened, for every account that there is.
-    pub(super) async fn foresee(&self, store: &dyn Store, custody: &dyn Custody) -> Result<(), StartError> {
+    async fn foresee(&self, store: &dyn Store, custody: &dyn Custody) -> Result<(), StartError> {
         const PAGE: usize = 1_000;
         let (accounts, mut after) = (table::entity(Kind::Account, &[]), None);
         loop {

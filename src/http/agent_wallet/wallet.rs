@@ -82,7 +82,7 @@ pub(super) struct Which {
 /// The managed wallet
 ///
 /// Its addresses and limits, what the chains show that it holds, and what of that is reserved for spends on their way. A token
-/// born of a payment reads a spend without what was answered to its call (`response` is null).
+/// issued for a payment reads no spend.
 #[utoipa::path(post, path = "/getAgentWallet", tag = "Managed wallet", security(("bearer" = [])), request_body = inline(Which),
     responses((status = 200, description = "`wallet`, `balances`, `openSpends`; with `spendId` also `spend`, `response`.", body = shapes::AgentWalletNow),
         (status = 400, description = "A member that it does not take."), (status = 401, description = "No good token."),
@@ -129,11 +129,7 @@ pub(super) async fn get_agent_wallet(
     let Some((id, spend)) = asked else {
         return Ok(callable::result_verbatim(&told));
     };
-    // Whoever relayed a payment may have its token: what others told the owner's agents is not for them.
-    let said = match claims.by_payment() {
-        true => None,
-        false => spending::said(&room.callables.engine, &room.vault, id, &spend).await?,
-    };
+    let said = spending::said(&room.callables.engine, &room.vault, id, &spend).await?;
     let spend = spending::shown(&room.callables.engine, id, &spend, said).await?;
     // Two objects, one after the other.
     let both = format!("{},{}", &told[..told.len() - 1], &spend[1..]);
