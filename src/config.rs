@@ -7,6 +7,7 @@
 
 mod check;
 mod layers;
+mod log;
 mod products;
 mod proxies;
 mod quiet;
@@ -22,13 +23,14 @@ mod versions;
 mod webhooks;
 
 pub use layers::{DEFAULTS, Sources};
+pub use log::{Log, LogFormat};
 pub use products::{Countries, Product, Products};
 pub use proxies::{AddressRange, ForwardedBy, NotARange};
 pub use rates::Rates;
 pub use reconciliation::Reconciliation;
 pub use sections::{
-    Caps, Engine, Identity, Limits, Log, LogFormat, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment,
-    Payouts, Provider, ProviderKind, Recovery, Sandbox, Server, Service, Storage, Stream,
+    Caps, Engine, Identity, Limits, Operator, OperatorToken, Outside, Outsiders, PayTo, Payment, Payouts, Provider,
+    ProviderKind, Recovery, Sandbox, Server, Service, Storage, Stream,
 };
 pub use signup::Signup;
 pub use spending::{AgentWallets, Outbound};

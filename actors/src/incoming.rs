@@ -184,7 +184,7 @@ pub enum Command {
         /// The revision of the payment that it would settle, as it was read; 0 if there was none.
         payment: u64,
         /// Who.
-        act: Deed,
+        act: Box<Deed>,
         /// How they know.
         evidence: String,
     },

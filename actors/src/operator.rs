@@ -139,7 +139,7 @@ pub struct Deed {
     /// Behind which others.
     pub link: Link,
     /// What comes with it.
-    pub beside: Beside,
+    pub beside: Box<Beside>,
 }
 
 impl Deref for Deed {

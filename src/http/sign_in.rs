@@ -103,7 +103,7 @@ async fn get_auth(
         Ok(()) => {}
         Err(Denied::Used) => return Ok(challenge(&state, first, Some(Refusal::NonceUsed))),
         Err(Denied::Collision) => return Err(collision()),
-        Err(Denied::Rejected(_) | Denied::Unavailable) => return Err(busy()),
+        Err(Denied::Rejected(_) | Denied::Unavailable | Denied::Waits(_) | Denied::TooMuch) => return Err(busy()),
     }
     let body = View::new()
         .object(
@@ -225,7 +225,9 @@ async fn attempt(state: &SignIn, presented: &PresentedRefresh) -> Result<Option<
     let generation = match state.engine.refresh(presented.session, command).await {
         Ok(Answer::Generation(generation)) => generation,
         Ok(Answer::ReuseDetected) => return Err(revoked()),
-        Ok(Answer::Done) | Err(Denied::Unavailable | Denied::Collision) => return Err(busy()),
+        Ok(Answer::Done) | Err(Denied::Unavailable | Denied::Collision | Denied::Waits(_) | Denied::TooMuch) => {
+            return Err(busy());
+        }
         Err(Denied::Rejected(Rejection::Stale) | Denied::Used) => return Ok(None),
         Err(Denied::Rejected(Rejection::Revoked)) => return Err(revoked()),
         Err(Denied::Rejected(Rejection::Expired)) => return Err(invalid()),

@@ -19,10 +19,10 @@ pub(super) async fn check(store: &dyn Store, report: &mut Report) -> Result<(), 
     })
     .await?;
     each_row(store, &[table::GIVEN], |key, row| {
-        if let Some((given, _)) = take::<Given>(row, &hex::encode(key), report) {
-            if *table::given(&given.by) != *key {
-                found.push((given.by, "what was given stands under another name"));
-            }
+        if let Some((given, _)) = take::<Given>(row, &hex::encode(key), report)
+            && *table::given(&given.by) != *key
+        {
+            found.push((given.by, "what was given stands under another name"));
         }
     })
     .await?;

@@ -73,7 +73,7 @@ async fn what_is_too_much_for_one_operator_takes_two() {
     let service = host.start();
     let (site, desk) = (Site::of(&service), Desk::first(&host, &service));
     let ben = Desk::of(&service, &bens);
-    assert_eq!(listed(&ben).await, [id.clone()]);
+    assert_eq!(listed(&ben).await, std::slice::from_ref(&id));
     let token = agent.token(&site).await;
     balance_is(&site, &token, "0").await;
     let approve = |amount: &str| json!({"approval_id": id, "amount": amount});

@@ -101,7 +101,7 @@ async fn case_79_what_lands_after_a_restore_is_credited_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn case_79_what_came_before_the_backup_is_nobodys_by_itself() {
     // Aim: money that was put into the treasury before the backup and is in no book becomes no balance through a restore: it waits,
-    // with its sender and amount, and is counted.
+    // with its sender and amount, and is counted; two operators together credit so much.
     let host = host().with("PURSER_RECONCILIATION__GRACE_MS", "3600000");
     let funder = Agent::new(Network::Base);
     let service = host.start();
@@ -122,6 +122,16 @@ async fn case_79_what_came_before_the_backup_is_nobodys_by_itself() {
     assert_eq!(counted(&service).await, Decimal::ONE);
     let token = funder.token(&site).await;
     balance(&site, &token, [0.0, 0.0, 0.0]).await;
+    // So much is too much for one operator: it waits for another, who approves it.
+    let credit = json!({"deposit_id": waits["deposit_id"], "evidence": "it was a customer's"});
+    let asked = desk.post(&format!("{LIST}/credit"), credit).await;
+    assert_eq!(asked.status, 202, "{}", asked.text);
+    let own = json!({"approval_id": asked.body["approval_id"], "amount": 900});
+    let refused = desk.post("/admin/approvals/approve", own.clone()).await;
+    assert_eq!(refused.status, 403, "{}", refused.text);
+    let other = desk.hire("ben", "operator").await;
+    other.done("/admin/approvals/approve", own).await;
+    balance(&site, &token, [900.0, 900.0, 0.0]).await;
     service.stop();
     host.assert_books();
 }

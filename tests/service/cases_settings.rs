@@ -11,7 +11,7 @@ fn all_that_is_wrong_is_named_at_once() {
     let fine = host.run(&["config", "check"]);
     assert!(fine.status.success() && text(&fine).contains("ok"), "{}", text(&fine));
     let file = host.beside("wrong.toml");
-    let wrong = "mode = \"production\"\n[server]\nlisen = \"x\"\nmax_connections = \"7\"\n[caps]\ncard_usd_per_day = \"1.234\"\n\
+    let wrong = "mode = \"production\"\n[server]\nlisen = \"x\"\nmax_connections = \"7\"\n[caps]\ntop_up_usd_per_day = \"1.234\"\n\
                  [products.gift_card]\nfee_rate = \"4.8\"\n[log]\nformat = \"xml\"\n";
     std::fs::write(&file, wrong).unwrap();
     for command in [&["config", "check"][..], &["serve"]] {
@@ -21,7 +21,7 @@ fn all_that_is_wrong_is_named_at_once() {
         for key in [
             "`server.lisen`; did you mean `listen`?",
             "`server.max_connections`",
-            "`caps.card_usd_per_day`",
+            "`caps.top_up_usd_per_day`",
             "`products.gift_card.fee_rate`",
             "`log.format`",
             "`payment.pay_to.base`",

@@ -26,8 +26,6 @@ use crate::plan::{Plan, Step, pick};
 use crate::seller::{SPEND, call_of, funded};
 use crate::withdrawals::{EACH, outlives_keys};
 
-/// The host of a spend that pays our own route.
-const ROUTE: &str = "route";
 /// Wallets whose agents have a managed one.
 const OWNERS: u32 = 2;
 
@@ -252,7 +250,7 @@ impl Clients {
     fn asked(&self, nth: u32) -> Option<(Wallet, Usdc, Way)> {
         if let Some(payment) = own::payment_of(nth) {
             let (to, amount) = own::asked(nth, payment);
-            let host = ROUTE.into();
+            let host = Way::OWN.into();
             return Some((to, amount, Way::Call { host }));
         }
         if is_transfer(nth) {

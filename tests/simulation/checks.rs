@@ -53,8 +53,12 @@ pub(crate) fn inspect(world: &World, journal: &JournalStore) {
     let report = verify(journal, Some(&chain)).now_or_never().and_then(Result::ok);
     match report {
         None => world.object("verify.unreadable", "the store could not be read"),
-        Some(report) if !report.findings.is_empty() => world.object("verify", report.findings[0].to_string()),
-        Some(_) => {}
+        Some(report) => {
+            let wrong = report.findings.iter().find(|found| !restored::is_known(world, found));
+            if let Some(wrong) = wrong {
+                world.object("verify", wrong.to_string());
+            }
+        }
     }
 }
 

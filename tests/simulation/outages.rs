@@ -67,13 +67,6 @@ impl Provider {
             _ => None,
         }
     }
-
-    pub(crate) const fn line(self) -> Line {
-        match self {
-            Self::Cards => Line::UsaCard,
-            Self::GiftCards => Line::GiftCard,
-        }
-    }
 }
 
 /// A provider goes down.

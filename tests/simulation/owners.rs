@@ -166,7 +166,7 @@ impl Clients {
 pub(crate) fn frozen_since(world: &World, owner: &Wallet) -> Option<u64> {
     let notes = world.notes.lock();
     let of_it = notes.freezes.iter().filter(|f| wallet(f.wallet) == *owner);
-    let since = of_it.clone().filter(|f| f.frozen && f.told.is_some()).next_back()?;
+    let since = of_it.clone().rfind(|f| f.frozen && f.told.is_some())?;
     let thaws = of_it.filter(|f| !f.frozen);
     // A thaw that was asked for before and answered later, or never, may have come behind it.
     let may_be_thawed = thaws.clone().any(|f| f.told.is_none_or(|told| told > since.asked));

@@ -80,7 +80,7 @@ impl Engine {
     ) -> Result<E::Answer, Refusal<E::Rejection>> {
         for _ in 0..RACES {
             let link = self.next_link().await?;
-            let (act, beside) = (act.clone(), beside.clone());
+            let (act, beside) = (act.clone(), Box::new(beside.clone()));
             match family.ask(id, command(Deed { act, link, beside })).await {
                 Err(Refusal::Conflict) => {}
                 told => return told,

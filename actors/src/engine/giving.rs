@@ -151,7 +151,7 @@ impl Engine {
         let deed = Deed {
             act: leave.act().clone(),
             link: Link::FIRST,
-            beside: Beside::default(),
+            beside: Box::default(),
         };
         let context = Context::new(self.0.clock.now(), 0);
         let decided = E::decide(state, id, command(deed), &context);

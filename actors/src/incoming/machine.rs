@@ -202,7 +202,7 @@ impl Entity for Incoming {
                     act,
                     evidence,
                 },
-            ) => Ok(incoming.rule(*id, (ruling, payment), (&act, evidence), context)),
+            ) => Ok(incoming.rule(*id, (ruling, payment), (&*act, evidence), context)),
             (_, Command::Rule { ruling, .. }) if incoming.is_ruled(ruling) => Ok(done),
             (Status::Crediting(_), Command::Confirm { effect }) => {
                 Ok(done.completes(effect).event(Event::Credited(now)))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purser_actors::engine::{Lost, NotRuled, Rule};
-use purser_actors::id::{DepositId, Network, RequestId};
+use purser_actors::id::{DepositId, EffectId, Network, RequestId};
 use purser_actors::incoming::{Incoming, Status};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{Place, Provider};
@@ -16,6 +16,8 @@ use purser_actors::reconcile::Standing;
 use super::payouts::{bought as paid_out, to_app, verified};
 use crate::support::eventually;
 use crate::support::lists::TestLists;
+use crate::support::ports::Mood;
+use crate::support::rails::complete;
 use crate::support::world::{World, bought, card_for, evm};
 
 /// From now on, for a minute.
@@ -192,8 +194,10 @@ async fn case_80_what_a_rail_has_paid_is_nobodys_credit() {
     verified(&world, evm(1)).await;
     let (backup, window) = (world.store.backup(), lost(&world));
     let request = to_app(1, "@ada");
+    world.rails.moods(&[Mood::Ready, Mood::Ready]);
     let payout = paid_out(&world, &request).await;
     eventually("the rail has it", async || world.rails.paid() == 1).await;
+    world.rails.knows(EffectId(payout.0), 2, complete());
     lists.show(Movement {
         other: evm(1),
         amount: request.authorization.value(),

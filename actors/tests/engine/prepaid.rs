@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use purser_actors::engine::RefundLimits;
 use purser_actors::id::{CardId, EffectId, RequestId};
 use purser_actors::kernel::Entity as _;
 use purser_actors::ledger::{Place, Provider};
@@ -98,15 +97,8 @@ async fn what_was_refunded_is_not_credited_again_as_the_rest_of_its_card() {
         role: Role::Administrator,
         request: RequestId(7),
     };
-    let limits = RefundLimits {
-        alone_max: Usdc::from_atomic(1_000_000_000),
-        open_ms: 1_000_000_000,
-    };
     let four = Usdc::from_atomic(4_000_000);
-    let asked = world
-        .engine
-        .ask_refund(paid.payment, (four, "r".into()), limits, &act)
-        .await;
+    let asked = world.engine.ask_refund(paid.payment, (four, "r".into()), &act).await;
     asked.unwrap();
     world.quiet().await;
     assert!(world.engine.steer_card(card, Wish::Close, None).await.unwrap());
@@ -118,10 +110,7 @@ async fn what_was_refunded_is_not_credited_again_as_the_rest_of_its_card() {
     .await;
     assert_eq!(balance(&world).await, four);
     let five = Usdc::from_atomic(5_000_000);
-    let more = world
-        .engine
-        .ask_refund(paid.payment, (five, "r".into()), limits, &act)
-        .await;
+    let more = world.engine.ask_refund(paid.payment, (five, "r".into()), &act).await;
     assert!(more.is_err(), "{more:?}");
 }
 

@@ -5,7 +5,7 @@ use purser_actors::id::RequestId;
 use purser_actors::kernel::{Decision, Entity, table};
 use purser_actors::lease::{Holder, NotYours};
 use purser_actors::money::Cents;
-use purser_actors::operator::{Act, Audit, Beside, Deed, Link, Role};
+use purser_actors::operator::{Act, Audit, Deed, Link, Role};
 use purser_actors::port::Timestamp;
 use purser_storage::{Condition, Write, codec};
 
@@ -52,7 +52,7 @@ fn act(by: &str, role: Role) -> Deed {
     Deed {
         act,
         link: Link::FIRST,
-        beside: Beside::default(),
+        beside: Box::default(),
     }
 }
 

@@ -50,7 +50,7 @@ fn command(name: &str) -> Command {
     let rule = |ruling| Command::Rule {
         ruling,
         payment: 4,
-        act: operator(),
+        act: Box::new(operator()),
         evidence: "Seen.".into(),
     };
     let amount = Cents::new(500);

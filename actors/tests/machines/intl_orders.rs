@@ -10,7 +10,7 @@ use purser_actors::kernel::{Decision, Effect, Entity, table};
 use purser_actors::lease::{Holder, NotYours};
 use purser_actors::ledger::Transaction;
 use purser_actors::money::Cents;
-use purser_actors::operator::{Act, Audit, Beside, Deed, Link, Role};
+use purser_actors::operator::{Act, Audit, Deed, Link, Role};
 use purser_actors::port::{CardActivity, CardState, Timestamp, Wish, month_end};
 use purser_storage::{Condition, Write, codec};
 
@@ -60,7 +60,7 @@ fn act(by: &str, role: Role) -> Deed {
     Deed {
         act,
         link: Link::FIRST,
-        beside: Beside::default(),
+        beside: Box::default(),
     }
 }
 

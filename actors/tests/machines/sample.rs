@@ -8,7 +8,7 @@ use purser_actors::kernel::effect::Share;
 use purser_actors::kernel::{Context, Decision, Entity};
 use purser_actors::ledger::Charge;
 use purser_actors::money::{Cents, Usdc};
-use purser_actors::operator::{Act, Beside, Deed, Link, Role};
+use purser_actors::operator::{Act, Deed, Link, Role};
 use purser_actors::payment::{Claim, Found, NewSession, Payment, Status};
 use purser_actors::port::{Authorization, Decline, EvmAuthorization, IssuedCard, Prepared, Timestamp, Wish};
 use purser_actors::product::{Cap, Line, Product, Purchase};
@@ -33,7 +33,7 @@ pub(crate) fn operator() -> Deed {
     Deed {
         act,
         link: Link::FIRST,
-        beside: Beside::default(),
+        beside: Box::default(),
     }
 }
 

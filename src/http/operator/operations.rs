@@ -1,11 +1,13 @@
 //! Every route of the operator's address, as its document describes it.
 
+mod giving;
+
 use purser_actors::operator::Task;
 
 use super::document::{Operation, any, of};
 use super::{
-    approvals as approving, card_withdrawals, departures, desk, incoming, intl, intl_cards, lines as selling,
-    refunds as refunding, shapes, stuck, suspended, tokens,
+    card_withdrawals, departures, desk, intl, intl_cards, lines as selling, refunds as refunding, shapes, stuck,
+    suspended, tokens,
 };
 use crate::http::shapes::{WebhookDeliveryPage, WebhookRedelivery};
 use crate::http::webhooks::Redelivery;
@@ -15,10 +17,10 @@ pub(super) fn operations() -> Vec<Operation> {
     [
         accounts(),
         work(),
-        arrivals(),
+        giving::arrivals(),
         refunds(),
         house(),
-        approvals(),
+        giving::approvals(),
         lines(),
         orders(),
         withdrawals(),
@@ -102,43 +104,6 @@ fn work() -> Vec<Operation> {
     ]
 }
 
-fn arrivals() -> Vec<Operation> {
-    let none = "There is no such transfer.";
-    let decided = "It waits for no decision.";
-    vec![
-        Operation::get(
-            "/admin/incoming-transfers",
-            Task::Look,
-            "Transfers to the treasury that no payment claims and nobody has decided about, the oldest first",
-            of::<shapes::IncomingTransfers>,
-        )
-        .paged(),
-        Operation::post::<incoming::Credit>(
-            "/admin/incoming-transfers/credit",
-            "Credit a transfer to whoever sent it, or to another account, once",
-            of::<shapes::IncomingTransfer>,
-        )
-        .may_wait()
-        .refuses(404, none)
-        .refuses(409, decided),
-        Operation::post::<incoming::OperatorFunds>(
-            "/admin/incoming-transfers/operator-funds",
-            "Say that a transfer is the treasury's own, put there by whoever runs the service",
-            of::<shapes::IncomingTransfer>,
-        )
-        .refuses(404, none)
-        .refuses(409, decided),
-        Operation::post::<incoming::Return>(
-            "/admin/incoming-transfers/return",
-            "Send a transfer back to whoever sent it, by a withdrawal of their account's",
-            of::<shapes::IncomingTransfer>,
-        )
-        .may_wait()
-        .refuses(404, none)
-        .refuses(409, decided),
-    ]
-}
-
 fn refunds() -> Vec<Operation> {
     let none = "There is no such refund.";
     vec![
@@ -210,32 +175,6 @@ fn house() -> Vec<Operation> {
             "The supervision tree, its actors and their mailboxes, work, storage and streams, as they are now",
             of::<shapes::System>,
         ),
-    ]
-}
-
-fn approvals() -> Vec<Operation> {
-    let none = "Nothing of this id waits.";
-    vec![
-        Operation::get(
-            "/admin/approvals",
-            Task::Look,
-            "Acts that give money and wait for a second operator, the oldest first; refunds have a list of their own",
-            of::<shapes::Approvals>,
-        )
-        .paged(),
-        Operation::post::<approving::ApproveAct>(
-            "/admin/approvals/approve",
-            "Approve what somebody else has asked for: it is done as it was asked for",
-            of::<shapes::Approval>,
-        )
-        .refuses(404, none)
-        .refuses(409, "It gives another amount, or what it does cannot be done any more."),
-        Operation::post::<approving::RejectAct>(
-            "/admin/approvals/reject",
-            "Take an act off the list, another's or one's own: it is not done",
-            of::<shapes::Approval>,
-        )
-        .refuses(404, none),
     ]
 }
 

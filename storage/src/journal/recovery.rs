@@ -72,10 +72,7 @@ pub(crate) fn recover(
         .map_or(0, |mark| mark.first_seq - 1)
         .max(if found.is_empty() { exported } else { 0 });
     let next_seq = end.map_or(base + 1, |end| end.next_seq);
-    let next_cursor = match (found.last(), end) {
-        (Some(last), Some(end)) => end.next_cursor.max(last.head.first_cursor),
-        _ => first_cursor(mark, &clock),
-    };
+    let next_cursor = next_cursor(found.last(), end, mark, &clock);
     let mut spare = spare.filter(|spare| spare.file.size().ok() == Some(limits.segment_bytes));
     let first_seq = found.first().map_or(next_seq, |f| f.head.first_seq);
     let reach = Reach {
@@ -124,8 +121,11 @@ pub(crate) fn recover(
     Ok((Engine::new(from), mark))
 }
 
-/// A new journal begins behind every cursor that was handed out before the restore.
-fn first_cursor(mark: Option<RestoreMark>, clock: &Clock) -> Cursor {
+/// The smallest cursor that is free. A new journal begins behind every one that was handed out before the restore.
+fn next_cursor(last: Option<&Found>, end: Option<ChainEnd>, mark: Option<RestoreMark>, clock: &Clock) -> Cursor {
+    if let (Some(last), Some(end)) = (last, end) {
+        return end.next_cursor.max(last.head.first_cursor);
+    }
     let restored_at = mark.map_or(1, |mark| mark.restored_at_ms.saturating_mul(1_000));
     restored_at.max(clock())
 }

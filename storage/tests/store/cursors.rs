@@ -103,20 +103,21 @@ fn pages_lead_through_all_segments_both_ways() {
         assert!(all.len() == 268 && all.is_sorted_by(|a, b| a < b), "{}", all.len());
         for size in [1, 7, 100] {
             let (mut forward, mut back) = (Vec::new(), Vec::new());
-            let (mut after, mut before) = (0, u64::MAX);
-            while let Some(last) = {
+            loop {
+                let after = forward.last().copied().unwrap_or(0);
                 let page = cursors(&*store, "a", Span::After(after), size);
-                forward.extend(&page);
-                page.last().copied()
-            } {
-                after = last;
+                if page.is_empty() {
+                    break;
+                }
+                forward.extend(page);
             }
-            while let Some(last) = {
+            loop {
+                let before = back.last().copied().unwrap_or(u64::MAX);
                 let page = cursors(&*store, "a", Span::Before(before), size);
-                back.extend(&page);
-                page.last().copied()
-            } {
-                before = last;
+                if page.is_empty() {
+                    break;
+                }
+                back.extend(page);
             }
             back.reverse();
             assert_eq!((&forward, &back), (&all, &all), "{size}");

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use purser::verify::ChainTransfer;
 use purser_actors::id::{TopUpId, Wallet, WithdrawalId};
 
+use crate::seller::SPEND;
 use crate::top_ups::FORWARD;
 use crate::withdrawals::fate_of;
 
@@ -53,6 +54,12 @@ impl Ledger {
     /// What a list shows of a transfer besides: what it was signed with.
     pub(crate) fn mark(&self, payment: u32) -> [u8; 32] {
         self.marks.get(&payment).copied().unwrap_or_default()
+    }
+
+    /// Whether a managed wallet has sent it.
+    pub(crate) fn has_left_agents(&self, transaction: &str) -> bool {
+        let mut all = self.transfers.range(SPEND..);
+        all.any(|(_, transfer)| transfer.transaction == transaction)
     }
 
     /// What was sent, as it was sent first.

@@ -24,7 +24,7 @@ pub(super) fn judge(world: &World, engine: &Engine, tasks: usize) -> Result<(), 
 /// with the deliveries that it keeps; the housekeeper, the keeper of time, the listener to the rails and its reading; the committer
 /// and the keeper of ours.
 pub(crate) fn standing_tasks(world: &World) -> usize {
-    // Those who hold the books against lists, each with its supervisor.
-    let watchers = if world.archive.lock().mark().is_some() { 4 } else { 0 };
+    // Those who hold the books against lists, each with its supervisor and its pause.
+    let watchers = if world.archive.lock().mark().is_some() { 6 } else { 0 };
     7 + watchers + Engine::FAMILIES * (2 + world.plan.settings.retry.running_max)
 }

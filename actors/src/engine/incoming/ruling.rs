@@ -78,7 +78,7 @@ impl Engine {
         let command = |act| Command::Rule {
             ruling,
             payment,
-            act,
+            act: Box::new(act),
             evidence: evidence.clone(),
         };
         let beside = match to.filter(|_| self.would_change(Some(&incoming), &id, leave, &command)) {

@@ -5,7 +5,7 @@ use crate::account;
 use crate::difference::{Command, Status};
 use crate::id::{DifferenceId, PaymentId, Wallet};
 use crate::kernel::{Effect, Failure, audit};
-use crate::operator::{Act, Beside, Deed, Role, house};
+use crate::operator::{Act, Deed, Role, house};
 use crate::payment;
 use crate::port::Lookup;
 
@@ -63,7 +63,7 @@ impl Desk {
             act: Some(Deed {
                 act,
                 link,
-                beside: Beside::default(),
+                beside: Box::default(),
             }),
         };
         tell(accounts, wallet, freeze).await

@@ -1,0 +1,25 @@
+//! Settings of the log.
+
+#![allow(
+    missing_docs,
+    reason = "config.toml, compiled in beside this, holds the comment of every setting"
+)]
+
+use serde::Deserialize;
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For a person.
+    #[default]
+    Text,
+    /// For a program: an object a line.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    pub format: LogFormat,
+}
