@@ -77,7 +77,7 @@ pub enum News {
     Resumed(Standing),
     /// It has ended.
     Closed(Standing),
-    /// It stands as it did, and something happened to its charges.
+    /// Something happened to one of its charges, or to what is left on it.
     Charged(Standing, Option<ChargeNews>),
     /// Of what was left on a card that has ended, more was given back.
     Released(Standing),
@@ -155,29 +155,42 @@ impl Life {
         }
     }
 
-    /// What a word of the maker's says that is new; nothing if it is not newer than the last one.
-    pub fn told(&self, stand: Stand, standing: Standing, loaded: Cents) -> Option<News> {
+    /// What a word of the maker's says that is new; nothing if it is not newer than the last one. A word may tell of several
+    /// charges at once: each is news of its own, and how the card stands comes behind them.
+    pub fn told(&self, stand: Stand, standing: Standing, loaded: Cents) -> Vec<News> {
         if standing.sequence <= self.sequence {
-            return None;
+            return Vec::new();
         }
         let standing = Standing {
             activity: standing.activity.bounded(),
             released: standing.released.min(loaded),
             ..standing
         };
-        let charged = standing.activity.news(&self.activity);
-        Some(match (stand, standing.state) {
-            (Stand::Usable, CardState::Paused) => News::Paused(standing),
-            (Stand::Paused, CardState::Open) => News::Resumed(standing),
-            (Stand::Usable | Stand::Paused, CardState::Closed) => News::Closed(standing),
-            (Stand::Usable | Stand::Paused, CardState::Open | CardState::Paused) => News::Charged(standing, charged),
-            (Stand::Ended, _) if standing.released > self.released => News::Released(standing),
-            (Stand::Ended, _) => News::Charged(standing, charged),
-        })
+        let charges = standing.activity.news(&self.activity).into_iter();
+        let mut news: Vec<News> = charges
+            .map(|charge| News::Charged(standing.clone(), Some(charge)))
+            .collect();
+        match (stand, standing.state) {
+            (Stand::Usable, CardState::Paused) => news.push(News::Paused(standing)),
+            (Stand::Paused, CardState::Open) => news.push(News::Resumed(standing)),
+            (Stand::Usable | Stand::Paused, CardState::Closed) => news.push(News::Closed(standing)),
+            (Stand::Ended, _) if standing.released > self.released => news.push(News::Released(standing)),
+            (Stand::Usable | Stand::Paused, CardState::Open | CardState::Paused) | (Stand::Ended, _) => {
+                if news.is_empty() {
+                    news.push(News::Charged(standing, None));
+                }
+            }
+        }
+        news
+    }
+
+    /// What is to be credited because of all that a word says.
+    pub fn remainders(&self, news: &[News]) -> Cents {
+        news.iter().map(|one| self.remainder(one)).max().unwrap_or(Cents::ZERO)
     }
 
     /// What is to be credited because of it.
-    pub fn remainder(&self, news: &News) -> Cents {
+    fn remainder(&self, news: &News) -> Cents {
         match news {
             News::Closed(standing) | News::Released(standing) => {
                 standing.released.minus(self.released).unwrap_or(Cents::ZERO)

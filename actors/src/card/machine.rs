@@ -38,14 +38,13 @@ impl Card {
 
     /// What a word of the issuer's brings about; nothing for a card that it has not made.
     fn hear(&self, id: CardId, decided: Decision<Self>, standing: Standing, context: &Context) -> Decision<Self> {
-        let news = self
-            .stand()
-            .and_then(|stand| self.life.told(stand, standing, self.amount));
-        let Some(news) = news else { return decided };
-        let (back, credit) = self
-            .charge
-            .given_back(context.now, id, Provider::CardIssuer, self.life.remainder(&news));
-        let decided = decided.event(Event::Told(news, context.now));
+        let Some(stand) = self.stand() else { return decided };
+        let news = self.life.told(stand, standing, self.amount);
+        let given = self.life.remainders(&news);
+        let (back, credit) = self.charge.given_back(context.now, id, Provider::CardIssuer, given);
+        let decided = news
+            .into_iter()
+            .fold(decided, |decided, one| decided.event(Event::Told(one, context.now)));
         if back.postings.is_empty() {
             return decided;
         }

@@ -61,13 +61,13 @@ impl IntlOrder {
         };
         let words = format!("{} released", report.released.decimal());
         let decided = Decision::answer(Answer::Done).audited(act, "intl_order.report", id, Some(words), context);
-        let Some(news) = self.life.told(stand, standing, self.amount) else {
-            return Ok(decided);
-        };
-        let given = self.life.remainder(&news);
-        let ends = matches!(news, News::Closed(_));
+        let news = self.life.told(stand, standing, self.amount);
+        let given = self.life.remainders(&news);
+        let ends = news.iter().any(|one| matches!(one, News::Closed(_)));
         let (back, amount) = self.charge.given_back(context.now, id, Provider::IntlDesk, given);
-        let mut decided = decided.event(Event::Told(news, context.now));
+        let mut decided = news
+            .into_iter()
+            .fold(decided, |decided, one| decided.event(Event::Told(one, context.now)));
         if !back.postings.is_empty() {
             let (account, cause) = (self.owner, CreditCause::Card(id));
             decided = decided

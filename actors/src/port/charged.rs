@@ -48,7 +48,7 @@ impl TransactionStatus {
     }
 }
 
-/// What happened last to a card's charges.
+/// What happened to one of a card's charges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bincode::Encode, bincode::Decode)]
 pub enum ChargeNews {
     /// One was made and taken.
@@ -109,17 +109,22 @@ impl CardActivity {
         self
     }
 
-    /// What this says that `before` did not: of the newest charge that differs.
-    pub fn news(&self, before: &Self) -> Option<ChargeNews> {
-        self.transactions.iter().find_map(|one| {
+    /// What this says that `before` did not: of each charge that differs, the oldest first. One that is new and was given back
+    /// already was taken before.
+    pub fn news(&self, before: &Self) -> Vec<ChargeNews> {
+        let charges = self.transactions.iter().rev();
+        let news = charges.flat_map(|one| {
             let known = before.transactions.iter().find(|known| known.id == one.id);
-            match (known.map(|known| known.status), one.status) {
-                (Some(known), status) if known == status => None,
-                (Some(_), TransactionStatus::Settled) => Some(ChargeNews::Settled),
-                (_, TransactionStatus::Pending | TransactionStatus::Settled) => Some(ChargeNews::Charged),
-                (_, TransactionStatus::Declined) => Some(ChargeNews::Declined),
-                (_, TransactionStatus::Refunded) => Some(ChargeNews::Refunded),
-            }
-        })
+            let news: &[ChargeNews] = match (known.map(|known| known.status), one.status) {
+                (Some(known), status) if known == status => &[],
+                (Some(_), TransactionStatus::Settled) => &[ChargeNews::Settled],
+                (_, TransactionStatus::Pending | TransactionStatus::Settled) => &[ChargeNews::Charged],
+                (_, TransactionStatus::Declined) => &[ChargeNews::Declined],
+                (Some(_), TransactionStatus::Refunded) => &[ChargeNews::Refunded],
+                (None, TransactionStatus::Refunded) => &[ChargeNews::Charged, ChargeNews::Refunded],
+            };
+            news.iter().copied()
+        });
+        news.collect()
     }
 }

@@ -32,30 +32,31 @@ impl Reloadable {
             .then(Work::SteerCard(id), context))
     }
 
-    /// What a word of the issuer's changes; nothing if it is not newer than the last one.
-    fn stands(&self, standing: Standing, at: Timestamp) -> Option<Event> {
+    /// What a word of the issuer's changes; nothing if it is not newer than the last one. It may tell of several charges at
+    /// once; a charge that is refused, or given back, is told of a card that has ended, too.
+    fn stands(&self, standing: Standing, at: Timestamp) -> Vec<Event> {
         if standing.sequence <= self.sequence && !planted::is(Bug::OldCardWord) {
-            return None;
+            return Vec::new();
+        }
+        if matches!(self.status, Status::Creating | Status::Failed { .. }) {
+            return Vec::new();
         }
         let standing = Standing {
             activity: standing.activity.bounded(),
             ..standing
         };
+        let charges = standing.activity.news(&self.activity).into_iter();
+        let mut events: Vec<Event> = charges
+            .map(|charge| Event::Charged(standing.clone(), Some(charge), at))
+            .collect();
         match (&self.status, standing.state) {
-            (Status::Open(_), CardState::Paused) => Some(Event::Paused(standing, at)),
-            (Status::Paused(_), CardState::Open) => Some(Event::Resumed(standing, at)),
-            (Status::Open(_) | Status::Paused(_), CardState::Closed) => Some(Event::Closed(standing, at)),
-            (Status::Open(_) | Status::Paused(_), CardState::Open | CardState::Paused) => {
-                let news = standing.activity.news(&self.activity);
-                Some(Event::Charged(standing, news, at))
-            }
-            // A charge that is refused, or given back, is told of a card that has ended, too.
-            (Status::Closed(_), _) => {
-                let news = standing.activity.news(&self.activity);
-                Some(Event::Charged(standing, news, at))
-            }
-            (Status::Creating | Status::Failed { .. }, _) => None,
+            (Status::Open(_), CardState::Paused) => events.push(Event::Paused(standing, at)),
+            (Status::Paused(_), CardState::Open) => events.push(Event::Resumed(standing, at)),
+            (Status::Open(_) | Status::Paused(_), CardState::Closed) => events.push(Event::Closed(standing, at)),
+            _ if events.is_empty() => events.push(Event::Charged(standing, None, at)),
+            _ => {}
         }
+        events
     }
 
     /// After a word of the issuer's.
@@ -180,17 +181,11 @@ impl Entity for Reloadable {
             (_, Command::Steer(wish)) => card.steer(*id, wish, context),
             (_, Command::Steered { effect, standing }) if card.wish.is_some() => {
                 let decided = decided.completes(effect);
-                let decided = match card.stands(standing, at) {
-                    Some(event) => decided.event(event),
-                    None => decided,
-                };
+                let decided = card.stands(standing, at).into_iter().fold(decided, Decision::event);
                 Ok(decided.event(Event::Answered(at)))
             }
             (Status::Open(_) | Status::Paused(_) | Status::Closed(_), Command::Told(standing)) => {
-                Ok(match card.stands(standing, at) {
-                    Some(event) => decided.event(event),
-                    None => decided,
-                })
+                Ok(card.stands(standing, at).into_iter().fold(decided, Decision::event))
             }
             (Status::Open(_) | Status::Paused(_), Command::Reveal) => Ok(decided.event(Event::Revealed(at))),
             (_, _) => Err(Rejection::State(card.status())),

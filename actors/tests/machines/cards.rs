@@ -209,15 +209,43 @@ fn a_charge_is_told_by_what_came_of_it() {
     let mut standing = standing(CARD_SEQUENCE + 10, CardState::Open, 0);
     standing.activity.transactions = charges;
     let (decision, after) = told(&card, standing);
-    assert_eq!(
-        Card::announces(&decision.events()[0]),
-        Some(ChargeNews::Declined.name())
-    );
+    let all: Vec<_> = decision.events().iter().map(Card::announces).collect();
+    assert_eq!(all, [Some(ChargeNews::Declined.name()); CardActivity::LONGEST]);
     assert_eq!(after.spent().len(), CardActivity::LONGEST);
     assert!(
         !after.spent()[0].merchant.contains("4111 1111"),
         "{}",
         after.spent()[0].merchant
+    );
+}
+
+#[test]
+fn each_charge_that_one_word_tells_of_is_an_event() {
+    // Aim: several charges, and the end of the card, come in one word: each is told, the oldest first, one that was given back
+    // already as taken and given back, the end behind them; what was left is credited once.
+    let charge = |id: &str, status| CardTransaction {
+        id: id.into(),
+        merchant: "Fern & Hill".into(),
+        amount: Cents::new(100),
+        at: NOW,
+        status,
+        reason: None,
+    };
+    let mut closed = standing(CARD_SEQUENCE + 1, CardState::Closed, 50);
+    closed.activity.transactions = vec![
+        charge("3", TransactionStatus::Declined),
+        charge("2", TransactionStatus::Refunded),
+        charge("1", TransactionStatus::Settled),
+    ];
+    let (decision, after) = told(&cards().remove(1), closed);
+    let all: Vec<_> = decision.events().iter().filter_map(Card::announces).collect();
+    assert_eq!(
+        all,
+        ["charged", "charged", "charge_refunded", "charge_declined", "closed"]
+    );
+    assert_eq!(
+        (after.status(), after.life.released, work(&decision)),
+        ("closed", Cents::new(50), vec!["credit"])
     );
 }
 

@@ -91,9 +91,12 @@ fn story(stock: &Stock, issuer: &Issuer, id: CardId) -> Result<(), Wrong> {
     let own = stock.records.iter().filter(|r| r.kind == Kind::Reloadable as u8);
     let own = own.filter(|r| r.id == id.0.to_be_bytes());
     let (mut stands, mut wishes, mut answers, mut sequence) = ("-", 0, 0, 0);
+    // One word may tell of several charges, and of where the card stands besides.
+    let mut goes_on = false;
     for record in own {
         let event: Event = codec::decode(&record.event).unwrap();
-        let newer = |word: u64, last: u64| word > last;
+        let says = !matches!(event, Event::Charged(_, None, _));
+        let newer = |word: u64, last: u64| word > last || (word == last && goes_on && says);
         let (from, to, word): (&[&str], _, _) = match &event {
             Event::Ordered { .. } => (&["-"], Some("creating"), None),
             Event::Opened(..) => (&["creating"], Some("open"), None),
@@ -114,6 +117,7 @@ fn story(stock: &Stock, issuer: &Issuer, id: CardId) -> Result<(), Wrong> {
             );
         }
         sequence = word.unwrap_or(sequence);
+        goes_on = matches!(event, Event::Charged(_, Some(_), _));
         stands = to.unwrap_or(stands);
     }
     let asked = issuer.steered.values().filter(|card| **card == id).count();
