@@ -296,9 +296,23 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     assert_eq!(listed["orders"][0]["card_id"], order);
     assert_eq!(run(&["intl", "claim", order], "").unwrap()["lease"], 1);
     let typed = format!("{PAN}\n12/2031\n{CVV}\n");
-    let old = run(&["intl", "fulfil", order, "--lease", "9"], &typed).unwrap_err();
+    let fulfil = |lease: &str| {
+        let bills = [
+            "--billing-address",
+            "1 Strait Street",
+            "Valletta",
+            "Malta",
+            "VLT 1010",
+            "MT",
+        ];
+        run(
+            &[&["intl", "fulfil", order, "--lease", lease][..], &bills].concat(),
+            &typed,
+        )
+    };
+    let old = fulfil("9").unwrap_err();
     assert!(old.contains("lease_old") && !old.contains(PAN), "{old}");
-    let made = run(&["intl", "fulfil", order, "--lease", "1"], &typed).unwrap();
+    let made = fulfil("1").unwrap();
     assert_eq!(made["status"], "ready");
     let wallet = agent.address();
     assert_eq!(

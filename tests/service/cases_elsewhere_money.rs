@@ -211,7 +211,7 @@ async fn came_to_its_end(site: &Site<'_>, holder: &Settled, ordered: &Ordered) {
         until("a withdrawal that is set aside", async || {
             let path = format!("/get-withdrawal-status?withdrawal_id={id}");
             let told = site.get_as(token, &path).await;
-            (told.body["withdrawal"]["state"] == "queued").then_some(())
+            (told.body["withdrawal"]["status"] == "queued").then_some(())
         })
         .await;
     }
