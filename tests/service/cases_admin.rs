@@ -281,6 +281,13 @@ pub(crate) fn admin(host: &Host, service: &Service, arguments: &[&str], typed: &
     }
 }
 
+/// Enters the card of an order, which is typed and never in the arguments.
+fn fulfilled(host: &Host, service: &Service, order: &str, lease: &str) -> Result<Value, String> {
+    let words = format!("intl fulfil {order} --lease {lease} --billing-address 1 Valletta Malta 1010 MT");
+    let words: Vec<&str> = words.split(' ').collect();
+    admin(host, service, &words, &format!("{PAN}\n12/2031\n{CVV}\n"))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_line_works_beside_the_service_out_of_the_box() {
     // Aim: list, claim, fulfil (the card typed, never in the arguments), freeze, stuck, audit, a token made and used, with
@@ -295,24 +302,9 @@ async fn the_command_line_works_beside_the_service_out_of_the_box() {
     let listed = run(&["intl", "list"], "").unwrap();
     assert_eq!(listed["orders"][0]["card_id"], order);
     assert_eq!(run(&["intl", "claim", order], "").unwrap()["lease"], 1);
-    let typed = format!("{PAN}\n12/2031\n{CVV}\n");
-    let fulfil = |lease: &str| {
-        let bills = [
-            "--billing-address",
-            "1 Strait Street",
-            "Valletta",
-            "Malta",
-            "VLT 1010",
-            "MT",
-        ];
-        run(
-            &[&["intl", "fulfil", order, "--lease", lease][..], &bills].concat(),
-            &typed,
-        )
-    };
-    let old = fulfil("9").unwrap_err();
+    let old = fulfilled(&host, &service, order, "9").unwrap_err();
     assert!(old.contains("lease_old") && !old.contains(PAN), "{old}");
-    let made = fulfil("1").unwrap();
+    let made = fulfilled(&host, &service, order, "1").unwrap();
     assert_eq!(made["status"], "ready");
     let wallet = agent.address();
     assert_eq!(
