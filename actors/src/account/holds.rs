@@ -5,7 +5,7 @@ use purser_storage::codec;
 use super::machine::born;
 use super::statement::{Change, line};
 use super::{Account, Command, Event, Rejection};
-use crate::id::{DepartureId, DepositId, EffectId, Network, Wallet, WithdrawalId};
+use crate::id::{DepartureId, EffectId, Network, Wallet, WithdrawalId};
 use crate::kernel::effect::{CreditCause, Work};
 use crate::kernel::{Context, Decision, Kind, table};
 use crate::ledger::{Place, Transaction};
@@ -76,10 +76,18 @@ fn withdraw(
 pub(super) fn send_back(
     this: Option<&Account>,
     owner: &Wallet,
-    effect: EffectId,
-    (deposit, to, amount): (DepositId, Wallet, Usdc),
+    command: Command,
     context: &Context,
 ) -> Result<Decision<Account>, Rejection> {
+    let Command::SendBack {
+        effect,
+        deposit,
+        to,
+        amount,
+    } = command
+    else {
+        return Err(Rejection::Nothing);
+    };
     let most = this.map_or(Usdc::ZERO, |account| account.total_deposits.max(account.balance));
     most.plus(amount).map_err(|_| Rejection::Overflow)?;
     let (id, cause) = (deposit.sent_back(), CreditCause::Deposit(deposit));

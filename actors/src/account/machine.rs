@@ -168,15 +168,7 @@ impl Entity for Account {
             ) => claims::readmit(this, wallet, payment, &purchase, (worth, cap), context),
             (Some(_), Command::FreeShare { effect, share }) => Ok(done.completes(effect).event(Event::Freed(share))),
             (this, Command::Credit { effect, amount, cause }) => credit(this, wallet, (effect, amount), cause, context),
-            (
-                this,
-                Command::SendBack {
-                    effect,
-                    deposit,
-                    to,
-                    amount,
-                },
-            ) => holds::send_back(this, wallet, effect, (deposit, to, amount), context),
+            (this, command @ Command::SendBack { .. }) => holds::send_back(this, wallet, command, context),
             (Some(account), Command::PayOut(outgoing)) => paying_out::decide(account, outgoing, context),
             (Some(account), command @ (Command::Withdraw { .. } | Command::EndHold { .. } | Command::Book { .. })) => {
                 holds::decide(account, command, context)

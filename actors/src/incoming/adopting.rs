@@ -27,31 +27,12 @@ impl Incoming {
         context: &Context,
     ) -> Result<Decision<Self>, OutOfOrder> {
         let id = self.transfer.payment;
-        let (purchase, worth, found) = self.bought(&made)?;
-        let line = purchase.line();
+        let claim = self.claim(owner, &made, context)?;
+        let line = claim.purchase.line();
         let card = CardId(id.product());
         let product = match made {
             Made::Card { .. } => Product::Card(card),
             Made::GiftCard { .. } => Product::GiftCard(card),
-        };
-        let claim = Claim {
-            account: owner,
-            authorization: self.authorization(),
-            purchase,
-            worth,
-            found,
-            request: Claim::UNKNOWN,
-            session: NewSession {
-                id: SessionId(id.product()),
-                first: [0; 32],
-                life_ms: 0,
-            },
-            share: Share {
-                day: 0,
-                budget: line,
-                cents: Cents::ZERO,
-            },
-            at: context.now,
         };
         let (opening, payment) = Payment::adopted(id, claim, (&self.transfer.transaction, product), context)?;
         let charge = payment.charge(id);
@@ -90,6 +71,31 @@ impl Incoming {
                     .owned(&owner, Kind::GiftCard, card.0, context)
                     .then_as(key, Work::OrderGiftCard(card), context)
             }
+        })
+    }
+
+    /// What its payer asked for, as far as the chain and the provider show it.
+    fn claim(&self, account: Wallet, made: &Made, context: &Context) -> Result<Claim, OutOfOrder> {
+        let (purchase, worth, found) = self.bought(made)?;
+        let budget = purchase.line();
+        Ok(Claim {
+            account,
+            authorization: self.authorization(),
+            purchase,
+            worth,
+            found,
+            request: Claim::UNKNOWN,
+            session: NewSession {
+                id: SessionId(self.transfer.payment.product()),
+                first: [0; 32],
+                life_ms: 0,
+            },
+            share: Share {
+                day: 0,
+                budget,
+                cents: Cents::ZERO,
+            },
+            at: context.now,
         })
     }
 

@@ -126,6 +126,23 @@ impl Payment {
         }
     }
 
+    /// As its first event makes it.
+    fn begun(event: &Event) -> Result<Self, OutOfOrder> {
+        let (claim, status) = match event {
+            Event::Claimed(claim) => (claim, Status::Claimed),
+            Event::Adopted(claim, transaction, product) => {
+                let (transaction, product) = (transaction.clone(), *product);
+                (claim, Status::Fulfilled { transaction, product })
+            }
+            event => return Err(OutOfOrder::new("-", event)),
+        };
+        Ok(Self {
+            updated_at: claim.at,
+            claim: (**claim).clone(),
+            status,
+        })
+    }
+
     fn moved(self, status: Status, at: crate::port::Timestamp) -> Self {
         Self {
             status,
@@ -262,22 +279,7 @@ impl Entity for Payment {
 
     fn apply(this: Option<Self>, _: &PaymentId, event: &Event) -> Result<Self, OutOfOrder> {
         let Some(payment) = this else {
-            return match event {
-                Event::Claimed(claim) => Ok(Self {
-                    updated_at: claim.at,
-                    claim: (**claim).clone(),
-                    status: Status::Claimed,
-                }),
-                Event::Adopted(claim, transaction, product) => Ok(Self {
-                    updated_at: claim.at,
-                    claim: (**claim).clone(),
-                    status: Status::Fulfilled {
-                        transaction: transaction.clone(),
-                        product: *product,
-                    },
-                }),
-                event => Err(OutOfOrder::new("-", event)),
-            };
+            return Self::begun(event);
         };
         match (payment.status.clone(), event) {
             (Status::Claimed, Event::Settling(prepared, at)) => {
